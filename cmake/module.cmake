@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSL-1.0
+# ration_add_module(NAME DIRECTORY dir [REQUIRES module...])
+#
+# A header-only part of ration: target ration_NAME, alias ration::NAME, every header below `dir` in one file set that is
+# verified to compile alone (target all_verify_interface_header_sets), and an export of its own, so that a consumer of one
+# part never needs what another part needs.
+function(ration_add_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIRECTORY" "REQUIRES")
+  get_filename_component(base ${arg_DIRECTORY} ABSOLUTE)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${base}/*.hpp ${base}/*.h)
+
+  add_library(ration_${name} INTERFACE)
+  add_library(ration::${name} ALIAS ration_${name})
+  set_target_properties(ration_${name} PROPERTIES EXPORT_NAME ${name} VERIFY_INTERFACE_HEADER_SETS ON)
+  target_compile_features(ration_${name} INTERFACE cxx_std_20)
+  target_sources(ration_${name} INTERFACE FILE_SET HEADERS BASE_DIRS ${base} FILES ${headers})
+  foreach(module IN LISTS arg_REQUIRES)
+    target_link_libraries(ration_${name} INTERFACE ration::${module})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY RATION_MODULES ${name})
+  set_property(GLOBAL PROPERTY RATION_MODULE_${name}_REQUIRES "${arg_REQUIRES}")
+endfunction()

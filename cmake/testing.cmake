@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSL-1.0
+# Catch2 2.13 (Debian 12) and 3 (Ubuntu 24.04) both serve; tests include "support/catch.hpp" and never see the difference.
+find_package(Catch2 REQUIRED)
+
+add_library(ration_test_main STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/support/catch_main.cpp)
+target_include_directories(ration_test_main PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+if(TARGET Catch2::Catch2WithMain)
+  target_link_libraries(ration_test_main PUBLIC Catch2::Catch2WithMain)
+else()
+  target_link_libraries(ration_test_main PUBLIC Catch2::Catch2)
+endif()
+
+# ration_add_test(NAME SOURCES file... LIBRARIES target... [LABELS label...] [TIMEOUT seconds])
+# One Catch2 program and one ctest case of the same name. Exit code 77 means skipped, and the output says why.
+function(ration_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS")
+  string(REPLACE "/" "." target ${name})
+  add_executable(test.${target} ${arg_SOURCES})
+  target_link_libraries(test.${target} PRIVATE ration_test_main ${arg_LIBRARIES})
+  set_target_properties(test.${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND test.${target})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+endfunction()

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Resources: the quantities that jobs hold.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace ration {
+
+/// How a resource may be cut. `shareable`: one unit may serve several jobs at once (a cached data set).
+enum class divisibility : std::uint8_t { whole, fractional, shareable };
+
+/// A row of the resources table. The six standard ones are fixed; a host numbers its own from `first_custom` on.
+enum class resource_id : std::uint16_t { cpu = 0, memory = 1, gpu = 2, gpu_sm = 3, cache = 4, batch = 5, first_custom = 6 };
+
+/// The largest amount a grant may name: exact in a double, and 512 of them add up without overflow.
+inline constexpr std::int64_t max_amount = std::int64_t{1} << 53;
+/// The amount that means "no limit", for a resource that is not `whole`.
+inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+/// Base of the tag by which a type says that it is meant to be a resource.
+struct resource_tag {};
+
+template <class R>
+concept has_resource_tag = requires { requires std::derived_from<typename R::resource_concept, resource_tag>; };
+template <class R>
+concept has_name = requires { { R::name } -> std::convertible_to<std::string_view>; };
+template <class R>
+concept has_unit = requires { { R::unit } -> std::convertible_to<std::string_view>; };
+template <class R>
+concept has_divisibility = requires { { R::cut } -> std::convertible_to<divisibility>; };
+
+/// A quantity that jobs hold.
+/// Valid expressions: `R::name`, `R::unit` (text), `R::cut` (divisibility); all static and constant.
+/// Laws: (1) the name is unique on a host and spelt `[a-z][a-z0-9.]*`; (2) amounts are whole numbers of the unit.
+/// Cost: none at run time.
+/// Smallest model: `struct tokens { using resource_concept = ration::resource_tag; static constexpr char const* name = "tokens",
+/// *unit = "tokens"; static constexpr auto cut = ration::divisibility::fractional; };`
+template <class R>
+concept Resource = has_resource_tag<R> && has_name<R> && has_unit<R> && has_divisibility<R>;
+
+struct cpu {
+    using resource_concept = resource_tag;
+    static constexpr std::string_view name = "cpu", unit = "millicores";
+    static constexpr divisibility cut = divisibility::fractional;
+};
+struct memory {
+    using resource_concept = resource_tag;
+    static constexpr std::string_view name = "memory", unit = "bytes";
+    static constexpr divisibility cut = divisibility::fractional;
+};
+struct gpu {
+    using resource_concept = resource_tag;
+    static constexpr std::string_view name = "gpu", unit = "devices";
+    static constexpr divisibility cut = divisibility::whole;
+};
+struct gpu_sm {
+    using resource_concept = resource_tag;
+    static constexpr std::string_view name = "gpu.sm", unit = "per-mille of a device";
+    static constexpr divisibility cut = divisibility::fractional;
+};
+struct cache {
+    using resource_concept = resource_tag;
+    static constexpr std::string_view name = "cache", unit = "bytes";
+    static constexpr divisibility cut = divisibility::shareable;
+};
+struct batch {
+    using resource_concept = resource_tag;
+    static constexpr std::string_view name = "batch", unit = "samples per step";
+    static constexpr divisibility cut = divisibility::fractional;
+};
+
+static_assert(Resource<cpu> && Resource<memory> && Resource<gpu> && Resource<gpu_sm> && Resource<cache> && Resource<batch>);
+
+/// A resource as a row of data, for hosts whose resources are known at run time only.
+struct resource_info {
+    std::string_view name, unit;
+    divisibility cut = divisibility::fractional;
+};
+
+template <Resource R>
+[[nodiscard]] constexpr resource_info info_of() noexcept {
+    return {R::name, R::unit, R::cut};
+}
+
+/// The standard resources, in the order of `resource_id`.
+inline constexpr resource_info standard_resources[] = {info_of<cpu>(), info_of<memory>(), info_of<gpu>(),
+                                                       info_of<gpu_sm>(), info_of<cache>(), info_of<batch>()};
+
+}  // namespace ration
