@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Columns: the snapshot's data by name. A policy declares the ones it reads; names, types and widths are checked by the compiler
+/// against the catalogue of standard columns.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace ration {
+
+/// Text as a template argument.
+template <std::size_t N>
+struct fixed_string {
+    char characters[N]{};
+    constexpr fixed_string(char const (&literal)[N]) noexcept {
+        for (std::size_t i = 0; i < N; ++i) characters[i] = literal[i];
+    }
+    [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters, N - 1}; }
+};
+
+/// The tables of a snapshot. The numbers are those of the plugin ABI.
+enum class table_id : std::uint32_t { jobs = 0, nodes = 1, resources = 2, held = 3 };
+inline constexpr std::size_t table_count = 4;
+
+enum class column_type : std::uint32_t { u32 = 1, i64 = 2, u64 = 3, f32 = 4, f64 = 5 };
+
+template <class T>
+concept ColumnValue = std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t> ||
+                      std::is_same_v<T, float> || std::is_same_v<T, double>;
+
+template <ColumnValue T>
+inline constexpr column_type type_of = std::is_same_v<T, std::uint32_t>   ? column_type::u32
+                                       : std::is_same_v<T, std::int64_t>  ? column_type::i64
+                                       : std::is_same_v<T, std::uint64_t> ? column_type::u64
+                                       : std::is_same_v<T, float>         ? column_type::f32
+                                                                          : column_type::f64;
+
+[[nodiscard]] constexpr std::size_t size_of(column_type type) noexcept {
+    return type == column_type::u32 || type == column_type::f32 ? 4 : 8;
+}
+
+/// One value per row, or a vector of fixed width per row (row-major).
+enum class column_shape : std::uint8_t { scalar, vector };
+
+struct column_description {
+    std::string_view name;
+    column_type type;
+    column_shape shape = column_shape::scalar;
+};
+
+/// The columns every host offers. A name that ends in '.' stands for one column per resource: "jobs/used." is "jobs/used.cpu" ...
+inline constexpr column_description catalogue[] = {
+    {"jobs/id", column_type::u64},
+    {"jobs/tenant", column_type::u32},
+    {"jobs/weight", column_type::f64},
+    {"jobs/submitted", column_type::i64},    // ns on the tick's clock
+    {"jobs/started", column_type::i64},      // the same; -1 = not yet
+    {"jobs/state", column_type::u32},        // job_state
+    {"jobs/step", column_type::u64},
+    {"jobs/loss", column_type::f64},         // finite, smoothed as the target says
+    {"jobs/loss.best", column_type::f64},
+    {"jobs/loss.window", column_type::f64, column_shape::vector},
+    {"jobs/tier", column_type::u32},         // tiers reached
+    {"jobs/tiers", column_type::u32},        // tiers there are
+    {"jobs/used.", column_type::f64},        // measured use, in the resource's unit
+    {"jobs/held.", column_type::i64},        // last applied grant
+    {"jobs/min.", column_type::i64},
+    {"jobs/max.", column_type::i64},
+    {"jobs/speedup", column_type::f64, column_shape::vector},  // index = devices
+    {"jobs/batch", column_type::i64, column_shape::vector},    // best batch at that many devices
+    {"jobs/remaining", column_type::f64},    // predicted steps to the next tier; NaN = unknown
+    {"jobs/restart_cost", column_type::f64}, // seconds
+    {"nodes/capacity.", column_type::i64},
+    {"nodes/free.", column_type::i64},
+    {"held/job", column_type::u64},          // id, not row
+    {"held/node", column_type::u32},
+    {"held/resource", column_type::u32},
+    {"held/amount", column_type::i64},
+};
+
+/// The standard column of this name, or nullptr for a host's own.
+[[nodiscard]] constexpr column_description const* find_in_catalogue(std::string_view name) noexcept {
+    for (auto const& entry : catalogue) {
+        bool const family = entry.name.back() == '.';
+        if (family ? name.starts_with(entry.name) && name.size() > entry.name.size() : name == entry.name) return &entry;
+    }
+    return nullptr;
+}
+
+/// The table a column name belongs to; `table_count` as a number for a name that begins with none.
+[[nodiscard]] constexpr std::size_t table_index_of(std::string_view name) noexcept {
+    constexpr std::string_view prefixes[table_count] = {"jobs/", "nodes/", "resources/", "held/"};
+    for (std::size_t i = 0; i < table_count; ++i)
+        if (name.starts_with(prefixes[i]) && name.size() > prefixes[i].size()) return i;
+    return table_count;
+}
+
+namespace detail {
+
+template <ColumnValue T, fixed_string Name, column_shape Shape>
+struct declared_column {
+    using value_type = T;
+    static constexpr auto name = Name;
+    static constexpr column_description description{Name.view(), type_of<T>, Shape};
+
+    static_assert(table_index_of(Name.view()) < table_count,
+                  "ration: a column is named table/column, where table is jobs, nodes, resources or held");
+    static_assert(find_in_catalogue(Name.view()) == nullptr || find_in_catalogue(Name.view())->type == type_of<T>,
+                  "ration: this standard column has another type: see ration::catalogue in ration/column.hpp");
+    static_assert(find_in_catalogue(Name.view()) == nullptr || find_in_catalogue(Name.view())->shape == Shape,
+                  "ration: declare a vector column with in_rows<T, name> and a scalar one with in<T, name>");
+};
+
+}  // namespace detail
+
+/// Declares that a policy reads the scalar column `Name` of type `T`.
+template <ColumnValue T, fixed_string Name>
+struct in : detail::declared_column<T, Name, column_shape::scalar> {};
+
+/// Declares that a policy reads the vector column `Name`: a fixed number of `T` for each row.
+template <ColumnValue T, fixed_string Name>
+struct in_rows : detail::declared_column<T, Name, column_shape::vector> {};
+
+/// The inputs of a policy: a list of `in` and `in_rows`.
+template <class... Columns>
+struct columns {
+    static constexpr std::size_t count = sizeof...(Columns);
+    static constexpr std::array<column_description, count> descriptions{Columns::description...};
+
+    /// The place of `name` in the list; `count` when it is not declared.
+    [[nodiscard]] static constexpr std::size_t index_of(std::string_view name) noexcept {
+        std::size_t i = 0;
+        while (i < count && descriptions[i].name != name) ++i;
+        return i;
+    }
+
+private:
+    [[nodiscard]] static constexpr bool all_distinct() noexcept {
+        for (std::size_t i = 0; i < count; ++i)
+            if (index_of(descriptions[i].name) != i) return false;
+        return true;
+    }
+    static_assert(all_distinct(), "ration: a column is declared twice in columns<...>");
+};
+
+}  // namespace ration

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A policy chosen at run time: one interface over classes in this program and over plugins.
+#pragma once
+
+#include <span>
+
+#include <ration/policy.hpp>
+
+namespace ration {
+
+/// What an engine calls. Owned by the host; used by one thread at a time.
+class decider {
+public:
+    virtual ~decider() = default;
+
+    [[nodiscard]] virtual meta const& about() const noexcept = 0;
+    /// Called once before the first tick and again whenever the schema or the limits change; the only place that allocates.
+    [[nodiscard]] virtual result<void> bind(std::span<column_info const> schema, limits const& most) noexcept = 0;
+    [[nodiscard]] virtual status decide(tick_data const& t, grants& out) noexcept = 0;
+
+protected:
+    decider() = default;
+    decider(decider const&) = default;
+    decider& operator=(decider const&) = default;
+};
+
+/// A static policy behind the interface. Final, so a direct use costs no virtual call.
+template <class P>
+class bound_policy final : public decider {
+    static_assert(has_policy_tag<P>,
+                  "ration: not a Policy: add `using policy_concept = ration::policy_tag;` to the class");
+    static_assert(!has_policy_tag<P> || has_about<P>,
+                  "ration: not a Policy: add `static constexpr ration::meta about{.id = \"...\", .version = \"...\"};`");
+    static_assert(!has_policy_tag<P> || has_inputs<P>,
+                  "ration: not a Policy: add `using inputs = ration::columns<ration::in<type, \"table/column\">...>;`");
+    static_assert(!has_inputs<P> || has_noexcept_decide<P>,
+                  "ration: not a Policy: decide must be `ration::status decide(ration::tick<inputs> const&, ration::grants&) "
+                  "noexcept`");
+
+    P policy_;
+    binding<typename P::inputs> bound_;
+
+public:
+    bound_policy() = default;
+    explicit bound_policy(P policy) noexcept : policy_(std::move(policy)) {}
+
+    [[nodiscard]] P& policy() noexcept { return policy_; }
+    [[nodiscard]] meta const& about() const noexcept override { return P::about; }
+
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
+        auto bound = bind_columns<typename P::inputs>(schema);
+        if (!bound) return bound.failure();
+        bound_ = *bound;
+        if constexpr (has_prepare<P>)
+            if (policy_.prepare(most) != status::ok)
+                return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
+        return {};
+    }
+
+    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
+        return policy_.decide(tick<typename P::inputs>(t, bound_), out);
+    }
+};
+
+}  // namespace ration

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private, include "ration/snapshot.hpp"
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace ration::detail {
+
+/// Zeroed memory on a 64-byte boundary whose size is a multiple of 64 bytes, so that a vector loop may read past the last row.
+class aligned_buffer {
+    static constexpr std::size_t line = 64;
+    unsigned char* data_ = nullptr;
+    std::size_t capacity_ = 0;
+
+public:
+    aligned_buffer() noexcept = default;
+    aligned_buffer(aligned_buffer&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), capacity_(std::exchange(other.capacity_, 0)) {}
+    aligned_buffer& operator=(aligned_buffer&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(capacity_, other.capacity_);
+        return *this;
+    }
+    ~aligned_buffer() { ::operator delete(data_, std::align_val_t{line}); }
+
+    [[nodiscard]] unsigned char* data() const noexcept { return data_; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+    /// Makes room for `size` bytes and keeps the first `used`; false when there is no memory (then nothing has changed).
+    [[nodiscard]] bool reserve(std::size_t size, std::size_t used) noexcept {
+        if (size <= capacity_) return true;
+        std::size_t const rounded = (size + line - 1) / line * line;
+        auto* const fresh = static_cast<unsigned char*>(::operator new(rounded, std::align_val_t{line}, std::nothrow));
+        if (fresh == nullptr) return false;
+        if (used != 0) std::memcpy(fresh, data_, used);
+        std::memset(fresh + used, 0, rounded - used);
+        ::operator delete(data_, std::align_val_t{line});
+        data_ = fresh;
+        capacity_ = rounded;
+        return true;
+    }
+};
+
+}  // namespace ration::detail

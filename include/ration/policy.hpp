@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Policies: snapshot in, grants out.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <ration/column.hpp>
+#include <ration/grant.hpp>
+#include <ration/result.hpp>
+#include <ration/snapshot.hpp>
+#include <ration/units.hpp>
+
+namespace ration {
+
+/// Who a policy is. `reasons[k]` says in words what reason code k of a grant means.
+struct meta {
+    std::string_view id;       ///< reverse domain name: "org.example.give-one"
+    std::string_view version;  ///< semantic version
+    std::string_view summary{};
+    std::span<std::string_view const> reasons{};
+
+    [[nodiscard]] constexpr std::string_view reason(std::uint16_t code) const noexcept {
+        return code < reasons.size() ? reasons[code] : std::string_view{};
+    }
+};
+
+/// What a host passes to every policy at every tick. The only clock and the only dice a policy may use.
+struct tick_data {
+    std::uint64_t number = 0;
+    std::uint64_t seed = 0;
+    nanoseconds now;
+    nanoseconds budget;
+    snapshot data;
+};
+
+/// The most rows a policy will ever see between two calls of `prepare`.
+struct limits {
+    std::size_t jobs = 0;
+    std::size_t nodes = 0;
+};
+
+namespace detail {
+
+/// The error of a column that the policy reads and did not declare: the compiler's message shows the name.
+template <fixed_string Column, class Inputs>
+struct undeclared_column {
+    static_assert(Inputs::index_of(Column.view()) < Inputs::count,
+                  "ration: the policy reads a column that it did not declare: add ration::in<type, \"table/column\"> to its inputs");
+};
+
+template <class Inputs, std::size_t Index>
+struct column_at;
+template <class... Columns, std::size_t Index>
+struct column_at<columns<Columns...>, Index> {
+    // The type list is walked by overload resolution on indexed bases, which is the cheapest way to compile.
+    template <std::size_t I, class C>
+    struct indexed {
+        using type = C;
+    };
+    template <class Sequence>
+    struct list;
+    template <std::size_t... I>
+    struct list<std::index_sequence<I...>> : indexed<I, Columns>... {};
+    template <class C>
+    static indexed<Index, C> pick(indexed<Index, C> const&);
+    using type = typename decltype(pick(list<std::make_index_sequence<sizeof...(Columns)>>{}))::type;
+};
+
+}  // namespace detail
+
+/// A vector column: `rows[i]` is the vector of row i.
+template <ColumnValue T>
+class vector_column {
+    T const* data_ = nullptr;
+    std::size_t rows_ = 0, width_ = 0;
+
+public:
+    vector_column() noexcept = default;
+    vector_column(T const* data, std::size_t rows, std::size_t width) noexcept : data_(data), rows_(rows), width_(width) {}
+    [[nodiscard]] std::size_t size() const noexcept { return rows_; }
+    [[nodiscard]] std::size_t width() const noexcept { return width_; }
+    [[nodiscard]] std::span<T const> operator[](std::size_t row) const noexcept { return {data_ + row * width_, width_}; }
+};
+
+/// Where the declared columns of one policy are in one host's snapshot.
+template <class Inputs>
+struct binding {
+    std::array<column_info, Inputs::count> column{};
+};
+
+/// Finds each declared column in the schema. Errors: `not_found` and `conflict` (other type or shape), with the column's name.
+template <class Inputs>
+[[nodiscard]] result<binding<Inputs>> bind_columns(std::span<column_info const> schema) noexcept {
+    binding<Inputs> bound;
+    for (std::size_t i = 0; i < Inputs::count; ++i) {
+        auto const& wanted = Inputs::descriptions[i];
+        auto const* const found = find_column(schema, wanted.name);
+        if (found == nullptr)
+            return error{.code = errc::not_found, .operation = "bind column", .subject = wanted.name,
+                         .remedy = "this host does not offer the column: choose a policy that does without, or a host that has it"};
+        if (found->type != wanted.type || (wanted.shape == column_shape::scalar && found->width != 1))
+            return error{.code = errc::conflict, .operation = "bind column", .subject = wanted.name,
+                         .remedy = "host and policy disagree on the column's type: rebuild the older of the two"};
+        bound.column[i] = *found;
+    }
+    return bound;
+}
+
+/// One tick as a policy with these inputs sees it.
+template <class Inputs>
+class tick {
+    tick_data const* data_;
+    binding<Inputs> const* bound_;
+
+public:
+    tick(tick_data const& data, binding<Inputs> const& bound) noexcept : data_(&data), bound_(&bound) {}
+
+    [[nodiscard]] std::uint64_t number() const noexcept { return data_->number; }
+    [[nodiscard]] std::uint64_t seed() const noexcept { return data_->seed; }
+    [[nodiscard]] nanoseconds now() const noexcept { return data_->now; }
+    [[nodiscard]] nanoseconds budget() const noexcept { return data_->budget; }
+    [[nodiscard]] std::size_t jobs() const noexcept { return data_->data[table_id::jobs].rows; }
+    [[nodiscard]] std::size_t nodes() const noexcept { return data_->data[table_id::nodes].rows; }
+
+    /// The column: `std::span<T const>` for `in<T, Name>`, `vector_column<T>` for `in_rows<T, Name>`. O(1).
+    template <fixed_string Name>
+    [[nodiscard]] auto get() const noexcept {
+        constexpr std::size_t index = Inputs::index_of(Name.view());
+        static_cast<void>(detail::undeclared_column<Name, Inputs>{});
+        if constexpr (index < Inputs::count) {
+            using value = typename detail::column_at<Inputs, index>::type::value_type;
+            column_info const& column = bound_->column[index];
+            table_view const& table = data_->data[column.table];
+            auto const* const first = static_cast<value const*>(table.slot[column.slot]);
+            if constexpr (Inputs::descriptions[index].shape == column_shape::scalar)
+                return std::span<value const>(first, table.rows);
+            else
+                return vector_column<value>(first, table.rows, column.width);
+        }
+    }
+};
+
+struct policy_tag {};
+
+template <class P>
+concept has_policy_tag = requires { requires std::derived_from<typename P::policy_concept, policy_tag>; };
+/// `P::about`: a constant `meta`.
+template <class P>
+concept has_about = requires { { P::about } -> std::convertible_to<meta const&>; };
+/// `P::inputs`: `columns<in<...>, ...>`.
+template <class P>
+concept has_inputs = requires {
+    typename P::inputs;
+    { P::inputs::count } -> std::convertible_to<std::size_t>;
+};
+/// `p.decide(tick, grants)`: returns `status`, noexcept.
+template <class P>
+concept has_noexcept_decide = requires(P& p, tick<typename P::inputs> const& t, grants& out) {
+    { p.decide(t, out) } noexcept -> std::same_as<status>;
+};
+/// Optional: `p.prepare(limits)` allocates all that `decide` will need.
+template <class P>
+concept has_prepare = requires(P& p, limits const& most) {
+    { p.prepare(most) } noexcept -> std::same_as<status>;
+};
+
+/// A rule that shares resources among jobs.
+/// Valid expressions: `P::about`, `typename P::inputs`, `p.decide(tick, grants)`.
+/// Laws: (1) the same ticks since the start give the same grants; (2) every grant passes `check`; (3) no I/O, no clock, no dice
+/// but the tick's; (4) `decide` allocates nothing after `prepare`.
+/// Cost: as documented by the policy; it has to fit `tick.budget()`.
+/// Smallest model: `ration::testing::policy_archetype`.
+template <class P>
+concept Policy = has_policy_tag<P> && has_about<P> && has_inputs<P> && has_noexcept_decide<P>;
+
+}  // namespace ration

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The snapshot: what is known at one instant, as a structure of arrays, and the store that a host keeps it in.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <ration/column.hpp>
+#include <ration/detail/aligned_buffer.hpp>
+#include <ration/result.hpp>
+#include <ration/text.hpp>
+
+namespace ration {
+
+/// One table as a policy reads it: `slot[k]` is column k, contiguous, on a 64-byte boundary, padded to a multiple of 64 bytes.
+struct table_view {
+    std::size_t rows = 0;
+    void const* const* slot = nullptr;
+};
+
+/// What is known at one instant; read-only, and dead when `decide` returns.
+struct snapshot {
+    std::array<table_view, table_count> tables{};
+    [[nodiscard]] table_view const& operator[](table_id t) const noexcept { return tables[static_cast<std::size_t>(t)]; }
+};
+
+/// One column that a host offers. `width` is 1 for a scalar.
+struct column_info {
+    text<47> name;
+    table_id table = table_id::jobs;
+    column_type type = column_type::f64;
+    std::uint32_t width = 1;
+    std::uint32_t slot = 0;
+};
+
+/// The column of this name, or nullptr.
+[[nodiscard]] inline column_info const* find_column(std::span<column_info const> schema, std::string_view name) noexcept {
+    for (auto const& column : schema)
+        if (column.name == name) return &column;
+    return nullptr;
+}
+
+/// A column of a store, as `snapshot_store::declare` returned it.
+template <ColumnValue T>
+struct column {
+    table_id table = table_id::jobs;
+    std::uint32_t slot = 0;
+    std::uint32_t width = 1;
+};
+
+/// The tables and columns of one host. Columns are declared once; then rows come and go. Allocates only when a table outgrows
+/// the largest size it ever had. Rows of the jobs table are in ascending order of `jobs/id`: the owner keeps them so.
+class snapshot_store {
+    struct stored_column {
+        detail::aligned_buffer data;
+        std::size_t row_bytes = 0;
+    };
+    struct stored_table {
+        std::size_t rows = 0;
+        std::vector<stored_column> columns;
+        std::vector<void const*> slots;
+    };
+
+    std::array<stored_table, table_count> tables_;
+    std::vector<column_info> schema_;
+
+public:
+    [[nodiscard]] std::span<column_info const> schema() const noexcept { return schema_; }
+    [[nodiscard]] std::size_t rows(table_id t) const noexcept { return at(t).rows; }
+
+    /// Adds a column, zero for the rows there are; a second time it returns the first one.
+    /// Errors: `invalid_value` (name without a table, width 0), `conflict` (declared with another type or width), `limit`.
+    template <ColumnValue T>
+    [[nodiscard]] result<column<T>> declare(std::string_view name, std::uint32_t width = 1) noexcept {
+        auto const slot = declare(name, type_of<T>, width);
+        if (!slot) return slot.failure();
+        return column<T>{slot->table, slot->slot, slot->width};
+    }
+
+    /// A column declared earlier. Errors: `not_found`; `conflict` for another type.
+    template <ColumnValue T>
+    [[nodiscard]] result<column<T>> find(std::string_view name) const noexcept {
+        auto const* const info = find_column(schema_, name);
+        if (info == nullptr) return error{.code = errc::not_found, .operation = "find column", .subject = name};
+        if (info->type != type_of<T>) return error{.code = errc::conflict, .operation = "find column", .subject = name};
+        return column<T>{info->table, info->slot, info->width};
+    }
+
+    /// The column's values, `width` for each row.
+    template <ColumnValue T>
+    [[nodiscard]] std::span<T> operator[](column<T> c) noexcept {
+        auto& table = at(c.table);
+        return {reinterpret_cast<T*>(table.columns[c.slot].data.data()), table.rows * c.width};
+    }
+    template <ColumnValue T>
+    [[nodiscard]] std::span<T const> operator[](column<T> c) const noexcept {
+        auto const& table = at(c.table);
+        return {reinterpret_cast<T const*>(table.columns[c.slot].data.data()), table.rows * c.width};
+    }
+
+    /// New rows are zero. Errors: `no_capacity` when there is no memory; then nothing has changed.
+    [[nodiscard]] result<void> resize(table_id t, std::size_t rows) noexcept {
+        auto& table = at(t);
+        for (auto& c : table.columns)
+            if (!c.data.reserve(rows * c.row_bytes, table.rows * c.row_bytes))
+                return error{.code = errc::no_capacity, .operation = "grow snapshot table"};
+        for (auto& c : table.columns)
+            if (rows > table.rows)
+                std::memset(c.data.data() + table.rows * c.row_bytes, 0, (rows - table.rows) * c.row_bytes);
+            else if (rows < table.rows)
+                std::memset(c.data.data() + rows * c.row_bytes, 0, (table.rows - rows) * c.row_bytes);
+        table.rows = rows;
+        refresh_slots(table);
+        return {};
+    }
+
+    /// Removes one row; the later ones move up. O(rows x columns).
+    void erase_row(table_id t, std::size_t row) noexcept {
+        auto& table = at(t);
+        RATION_ASSERT(row < table.rows, "erase_row: there is no such row");
+        for (auto& c : table.columns) {
+            unsigned char* const place = c.data.data() + row * c.row_bytes;
+            std::memmove(place, place + c.row_bytes, (table.rows - row - 1) * c.row_bytes);
+            std::memset(c.data.data() + (table.rows - 1) * c.row_bytes, 0, c.row_bytes);
+        }
+        --table.rows;
+    }
+
+    /// The read-only view for one tick; valid until the store is changed in shape.
+    [[nodiscard]] snapshot view() const noexcept {
+        snapshot s;
+        for (std::size_t i = 0; i < table_count; ++i) s.tables[i] = {tables_[i].rows, tables_[i].slots.data()};
+        return s;
+    }
+
+private:
+    [[nodiscard]] stored_table& at(table_id t) noexcept { return tables_[static_cast<std::size_t>(t)]; }
+    [[nodiscard]] stored_table const& at(table_id t) const noexcept { return tables_[static_cast<std::size_t>(t)]; }
+
+    static void refresh_slots(stored_table& table) noexcept {
+        for (std::size_t i = 0; i < table.columns.size(); ++i) table.slots[i] = table.columns[i].data.data();
+    }
+
+    [[nodiscard]] result<column_info> declare(std::string_view name, column_type type, std::uint32_t width) noexcept {
+        auto const refuse = [&](errc code) { return error{.code = code, .operation = "declare column", .subject = name}; };
+        std::size_t const index = table_index_of(name);
+        if (index == table_count || width == 0 || name.size() > 47) return refuse(errc::invalid_value);
+        if (auto const* known = find_column(schema_, name)) {
+            if (known->type != type || known->width != width) return refuse(errc::conflict);
+            return *known;
+        }
+        auto& table = tables_[index];
+        stored_column fresh{.data = {}, .row_bytes = size_of(type) * width};
+        if (!fresh.data.reserve(table.rows * fresh.row_bytes, 0)) return refuse(errc::no_capacity);
+        column_info const info{name, static_cast<table_id>(index), type, width, static_cast<std::uint32_t>(table.columns.size())};
+        table.columns.push_back(std::move(fresh));
+        table.slots.push_back(nullptr);
+        refresh_slots(table);
+        schema_.push_back(info);
+        return info;
+    }
+};
+
+}  // namespace ration
