@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSL-1.0
+/*
+ * How a training job tells ration where it is: protocol P1 (docs/progress-protocol.md), sender's side, in C99 and C++.
+ *
+ *     ration_progress *p = ration_progress_open();
+ *     ration_progress_hello(p, 1, 1);
+ *     ration_progress_phase(p, "train");
+ *     for (step = 1; step <= steps; ++step) ration_progress_step(p, step, train(), steps);
+ *     ration_progress_bye(p, 0, "done");
+ *     ration_progress_close(p);
+ *
+ * Outside ration (RATION_PROGRESS not set) every call does nothing, so the calls can stay in. No call blocks, prints, ends the
+ * program or changes errno; each takes NULL for a handle. A handle belongs to one thread, a process should open one, and a
+ * forked child's copy is silent. What cannot be delivered now is kept and goes out with a later call: no loss goes uncounted
+ * while the job lives. Nothing but libc is needed and no feature macro is set here.
+ */
+#ifndef RATION_PROGRESS_CLIENT_H
+#define RATION_PROGRESS_CLIENT_H
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    RATION_PROGRESS_DATAGRAM = 1024, /* the longest message of P1 */
+    RATION_PROGRESS_WORD = 64,       /* the longest name, metric, phase or reason */
+    RATION_PROGRESS_OUTBOX = 8       /* messages other than steps kept while the receiver is busy or away */
+};
+
+typedef struct ration_progress_note {
+    char const *type_;
+    char body_[176];
+} ration_progress_note;
+
+typedef struct ration_progress {
+    char path_[108], job_[RATION_PROGRESS_WORD + 1], token_[RATION_PROGRESS_WORD + 1];
+    uint32_t epoch_, rank_;
+    pid_t owner_; /* 0: nothing is ever sent */
+    int socket_;
+    uint64_t sequence_;         /* of the last message sent */
+    double sent_at_, retry_at_; /* seconds; sent_at_ < 0: no step sent yet */
+    double step_at_, busy_;     /* the last step's time, < 0: none in this phase; time between steps since the last message */
+    uint64_t intervals_, step_, total_, finite_, non_finite_;
+    double mean_;
+    int outbox_size_;
+    ration_progress_note outbox_[RATION_PROGRESS_OUTBOX];
+} ration_progress;
+
+/* Seconds on a clock that serves for differences. Strict -std=c99 may hide the monotonic clock: then the wall clock does. */
+static inline double ration_progress_now_(void) {
+#ifdef CLOCK_MONOTONIC
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+#else
+    struct timeval t;
+    gettimeofday(&t, NULL);
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+#endif
+}
+
+/* By the bits, because -ffast-math makes isfinite() always true. */
+static inline int ration_progress_finite_(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return ((bits >> 52) & 0x7ff) != 0x7ff;
+}
+
+/* Copies at most RATION_PROGRESS_WORD characters that P1 allows in a value, '_' for each other one and for nothing at all. */
+static inline void ration_progress_word_(char *out, char const *in) {
+    size_t n = 0;
+    for (; in != NULL && in[n] != '\0' && n < RATION_PROGRESS_WORD; ++n)
+        out[n] = (char)(in[n] > ' ' && in[n] < 0x7f && in[n] != '=' ? in[n] : '_');
+    if (n == 0) out[n++] = '_';
+    out[n] = '\0';
+}
+
+/* A number that reads back the same; '.' whatever the program's locale puts there, even if that is several bytes. */
+static inline void ration_progress_number_(char out[40], double value) {
+    char *to = out;
+    char const *from = out;
+    snprintf(out, 40, "%.17g", value);
+    for (; *from != '\0'; ++from) {
+        int const plain = (*from >= '0' && *from <= '9') || *from == '-' || *from == '+' || *from == 'e';
+        if (plain)
+            *to++ = *from;
+        else if (to == out || to[-1] != '.')
+            *to++ = '.';
+    }
+    *to = '\0';
+}
+
+/* Digits only, at most `most`; 1 when it is one. */
+static inline int ration_progress_uint32_(char const *text, uint32_t *out) {
+    uint64_t value = 0;
+    if (text == NULL || *text == '\0') return 0;
+    for (; *text != '\0'; ++text) {
+        if (*text < '0' || *text > '9') return 0;
+        value = value * 10 + (uint64_t)(*text - '0');
+        if (value > UINT32_MAX) return 0;
+    }
+    *out = (uint32_t)value;
+    return 1;
+}
+
+static inline int ration_progress_connect_(ration_progress *p) {
+    struct sockaddr_un address;
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    memcpy(address.sun_path, p->path_, sizeof address.sun_path);
+    p->socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (p->socket_ < 0) return 0;
+    if (connect(p->socket_, (struct sockaddr const *)&address, (socklen_t)sizeof address) == 0) return 1;
+    close(p->socket_);
+    p->socket_ = -1;
+    return 0;
+}
+
+/* 1 when the kernel took the message. A receiver that went away and came back is found by one more try. */
+static inline int ration_progress_send_(ration_progress *p, char const *type, char const *body) {
+    char datagram[RATION_PROGRESS_DATAGRAM + 1];
+    int attempt;
+    int const n = snprintf(datagram, sizeof datagram, "P1 %s e=%" PRIu32 " k=%s j=%s r=%" PRIu32 " q=%" PRIu64 "%s", type, p->epoch_,
+                           p->token_, p->job_, p->rank_, p->sequence_ + 1, body);
+    if (n < 0 || n > RATION_PROGRESS_DATAGRAM) return 0;
+    for (attempt = 0; attempt < 2; ++attempt) {
+        if (p->socket_ < 0 && !ration_progress_connect_(p)) break;
+        if (send(p->socket_, datagram, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) == n) {
+            ++p->sequence_;
+            return 1;
+        }
+        if (errno != ECONNREFUSED && errno != ENOTCONN && errno != ENOENT && errno != ECONNRESET && errno != EPIPE) return 0;
+        close(p->socket_);
+        p->socket_ = -1;
+    }
+    p->retry_at_ = ration_progress_now_() + 0.2; /* nobody there: do not ask again at every step */
+    return 0;
+}
+
+static inline int ration_progress_usable_(ration_progress const *p) {
+    return p != NULL && p->owner_ != 0 && p->owner_ == getpid();
+}
+
+static inline void ration_progress_drain_(ration_progress *p) {
+    int sent = 0;
+    while (sent < p->outbox_size_ && ration_progress_send_(p, p->outbox_[sent].type_, p->outbox_[sent].body_)) ++sent;
+    p->outbox_size_ -= sent;
+    memmove(p->outbox_, p->outbox_ + sent, (size_t)p->outbox_size_ * sizeof p->outbox_[0]);
+}
+
+/* Sends what the steps since the last message add up to; keeps all of it when that fails. */
+static inline void ration_progress_flush_(ration_progress *p) {
+    char body[256], number[40];
+    int n;
+    if (p->finite_ + p->non_finite_ == 0) return;
+    n = snprintf(body, sizeof body, " s=%" PRIu64 " c=%" PRIu64 " nf=%" PRIu64, p->step_, p->finite_, p->non_finite_);
+    if (p->finite_ != 0) {
+        ration_progress_number_(number, p->mean_);
+        n += snprintf(body + n, sizeof body - (size_t)n, " l=%s", number);
+    }
+    if (p->total_ != 0) n += snprintf(body + n, sizeof body - (size_t)n, " x=%" PRIu64, p->total_);
+    if (p->intervals_ != 0) {
+        ration_progress_number_(number, p->busy_ / (double)p->intervals_);
+        snprintf(body + n, sizeof body - (size_t)n, " d=%s", number);
+    }
+    if (!ration_progress_send_(p, "step", body)) return;
+    p->sent_at_ = ration_progress_now_();
+    p->finite_ = p->non_finite_ = p->intervals_ = 0;
+    p->mean_ = p->busy_ = 0;
+}
+
+/* Sends a message of another type behind the steps that came before it, or keeps it; the oldest kept one makes room. */
+static inline void ration_progress_post_(ration_progress *p, char const *type, char const *body) {
+    int const saved = errno;
+    ration_progress_note *note;
+    ration_progress_drain_(p);
+    ration_progress_flush_(p);
+    if (p->outbox_size_ == RATION_PROGRESS_OUTBOX) {
+        --p->outbox_size_;
+        memmove(p->outbox_, p->outbox_ + 1, (size_t)p->outbox_size_ * sizeof p->outbox_[0]);
+    }
+    note = &p->outbox_[p->outbox_size_++];
+    note->type_ = type;
+    snprintf(note->body_, sizeof note->body_, "%s", body);
+    ration_progress_drain_(p);
+    errno = saved;
+}
+
+/* Reads RATION_PROGRESS (unix:/path), RATION_JOB, RATION_EPOCH, RATION_TOKEN and RANK. NULL only when memory is out. */
+static inline ration_progress *ration_progress_open(void) {
+    char const *const where = getenv("RATION_PROGRESS"), *const job = getenv("RATION_JOB"), *const token = getenv("RATION_TOKEN");
+    char const *const epoch = getenv("RATION_EPOCH");
+    int const saved = errno;
+    ration_progress *const p = (ration_progress *)calloc(1, sizeof *p);
+    errno = saved;
+    if (p == NULL) return NULL;
+    p->socket_ = -1;
+    p->sent_at_ = p->step_at_ = -1;
+    if (where == NULL || strncmp(where, "unix:/", 6) != 0 || strlen(where + 5) >= sizeof p->path_) return p;
+    if (job == NULL || token == NULL || !ration_progress_uint32_(epoch, &p->epoch_)) return p;
+    memcpy(p->path_, where + 5, strlen(where + 5));
+    ration_progress_word_(p->job_, job);
+    ration_progress_word_(p->token_, token);
+    if (!ration_progress_uint32_(getenv("RANK"), &p->rank_)) p->rank_ = 0;
+    p->owner_ = getpid();
+    return p;
+}
+
+/* Says that the job runs: how many processes it has in all, how many threads this one uses (0: not known). */
+static inline void ration_progress_hello(ration_progress *p, uint32_t world_size, uint32_t threads) {
+    char body[176];
+    if (!ration_progress_usable_(p)) return;
+    snprintf(body, sizeof body, " w=%" PRIu32 " t=%" PRIu32 " v=c1", world_size, threads);
+    ration_progress_post_(p, "hello", body);
+}
+
+/*
+ * One training step is done: `step` counts over the whole job, `loss` may be anything (what is not finite is counted, never
+ * averaged), `total_steps` 0 means not known. Sends at most five messages a second and the first at once; ranks other than 0 none.
+ */
+static inline void ration_progress_step(ration_progress *p, uint64_t step, double loss, uint64_t total_steps) {
+    int const saved = errno;
+    double now;
+    if (!ration_progress_usable_(p) || p->rank_ != 0) return;
+    now = ration_progress_now_();
+    if (p->step_at_ >= 0 && now >= p->step_at_) {
+        p->busy_ += now - p->step_at_;
+        ++p->intervals_;
+    }
+    p->step_at_ = now;
+    p->step_ = step;
+    p->total_ = total_steps;
+    if (ration_progress_finite_(loss)) {
+        ++p->finite_; /* divided first: the mean of finite numbers is finite, their sum need not be */
+        p->mean_ += loss / (double)p->finite_ - p->mean_ / (double)p->finite_;
+    } else {
+        ++p->non_finite_;
+    }
+    if (now >= p->retry_at_ || p->retry_at_ - now > 1) {
+        if (p->outbox_size_ != 0) ration_progress_drain_(p);
+        if (p->sent_at_ < 0 || now - p->sent_at_ >= 0.2 || now < p->sent_at_) ration_progress_flush_(p);
+    }
+    errno = saved;
+}
+
+/* A value of a metric measured on held-out data. */
+static inline void ration_progress_eval(ration_progress *p, uint64_t step, char const *metric, double value) {
+    char body[176], name[RATION_PROGRESS_WORD + 1], number[40];
+    if (!ration_progress_usable_(p)) return;
+    ration_progress_word_(name, metric);
+    ration_progress_number_(number, value);
+    if (ration_progress_finite_(value))
+        snprintf(body, sizeof body, " s=%" PRIu64 " m=%s v=%s", step, name, number);
+    else
+        snprintf(body, sizeof body, " s=%" PRIu64 " m=%s nf=1", step, name);
+    ration_progress_post_(p, "eval", body);
+}
+
+/* What the job does from now on: init, load, compile, train, eval, save or idle. Only in `train` is a missing step a stall. */
+static inline void ration_progress_phase(ration_progress *p, char const *phase) {
+    char body[176], name[RATION_PROGRESS_WORD + 1];
+    if (!ration_progress_usable_(p)) return;
+    ration_progress_word_(name, phase);
+    snprintf(body, sizeof body, " ph=%s", name);
+    ration_progress_post_(p, "phase", body);
+    p->step_at_ = -1;
+}
+
+/* A checkpoint is durable (ok != 0) or has failed (ok == 0). */
+static inline void ration_progress_checkpoint(ration_progress *p, uint64_t step, int ok) {
+    char body[176];
+    if (!ration_progress_usable_(p)) return;
+    snprintf(body, sizeof body, " s=%" PRIu64 " ok=%d", step, ok != 0);
+    ration_progress_post_(p, "ckpt", body);
+}
+
+/* Alive, though no step is done. Not kept when it cannot be sent. */
+static inline void ration_progress_heartbeat(ration_progress *p) {
+    int const saved = errno;
+    if (!ration_progress_usable_(p)) return;
+    ration_progress_drain_(p);
+    ration_progress_flush_(p);
+    ration_progress_send_(p, "hb", "");
+    errno = saved;
+}
+
+/* The job ends; `why` is done, stop, diverged or error, NULL: chosen by the exit code. */
+static inline void ration_progress_bye(ration_progress *p, int exit_code, char const *why) {
+    char body[176], name[RATION_PROGRESS_WORD + 1];
+    if (!ration_progress_usable_(p)) return;
+    ration_progress_word_(name, why != NULL ? why : exit_code == 0 ? "done" : "error");
+    snprintf(body, sizeof body, " rc=%d why=%s", exit_code, name);
+    ration_progress_post_(p, "bye", body);
+}
+
+/* A last try for what is kept, then the handle is gone. */
+static inline void ration_progress_close(ration_progress *p) {
+    int const saved = errno;
+    if (p == NULL) return;
+    if (ration_progress_usable_(p)) {
+        ration_progress_flush_(p);
+        ration_progress_drain_(p);
+    }
+    if (p->socket_ >= 0) close(p->socket_);
+    free(p);
+    errno = saved;
+}
+
+#endif
