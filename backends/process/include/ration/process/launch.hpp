@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Starts a job's process: placed before its first instruction, alone in a session, with nothing inherited by accident.
+/// Sources: clone3 of clone(2), cgroups(7), execve(2), signal-safety(7).
+#pragma once
+
+#include <concepts>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <sys/stat.h>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ration/process/child.hpp>
+#include <ration/process/descriptor.hpp>
+#include <ration/process/spawn.hpp>
+#include <ration/result.hpp>
+
+namespace ration::process {
+
+/// What the parent does while the child is held back before exec, for example moving it into cgroups. Refers to a callable that
+/// must outlive the launch; temporaries are refused.
+class place_hook {
+    void const* object_ = nullptr;
+    result<void> (*call_)(void const*, pid_t) = nullptr;
+
+public:
+    constexpr place_hook() noexcept = default;
+    template <class F>
+        requires(!std::same_as<std::remove_const_t<F>, place_hook> && std::is_invocable_r_v<result<void>, F&, pid_t>)
+    constexpr place_hook(F& callable) noexcept
+        : object_(std::addressof(callable)),
+          call_([](void const* object, pid_t pid) { return (*static_cast<F*>(const_cast<void*>(object)))(pid); }) {}
+
+    [[nodiscard]] explicit operator bool() const noexcept { return call_ != nullptr; }
+    [[nodiscard]] result<void> operator()(pid_t pid) const noexcept { return call_(object_, pid); }
+};
+
+struct launch_spec {
+    /// Program and arguments. A program without '/' is looked for in the PATH of `environment`.
+    std::vector<std::string> command = {};
+    /// Where the job starts; relative programs are relative to it. Empty: the caller's working directory.
+    std::string working_directory = {};
+    /// All of it, as KEY=VALUE; nothing is inherited besides.
+    std::vector<std::string> environment = {};
+    /// Standard output and error go to one pipe whose other end is `child::output_fd()`; otherwise to the caller's own.
+    /// A job that writes into a pipe dies (SIGPIPE) soon after its controller does; `output_file` survives that.
+    bool capture_output = true;
+    /// Standard output and error are appended to this file; wins over `capture_output`. Empty: no file.
+    std::string output_file = {};
+    /// Open directory of a cgroup v2 group in which the child shall be born, or -1. Where the kernel refuses, the child starts
+    /// outside and `place` must move it; without `place` that is an error.
+    int clone_directory = -1;
+    /// Called with the child's pid before exec; an error of it ends the child and is the result of `launch`.
+    place_hook place = {};
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::string path_of(launch_spec const& spec) noexcept {
+    for (std::string const& entry : spec.environment) {
+        if (entry.starts_with("PATH=")) {
+            return entry.substr(5);
+        }
+    }
+    return "/usr/local/bin:/usr/bin:/bin";
+}
+
+/// Says what is wrong with a file that ought to be a program; 0 when nothing is.
+[[nodiscard]] inline int program_problem(int directory, char const* path) noexcept {
+    struct stat about {};
+    if (::fstatat(directory, path, &about, 0) != 0) {
+        return errno;
+    }
+    if (!S_ISREG(about.st_mode)) {
+        return EACCES;
+    }
+    return ::faccessat(directory, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+[[nodiscard]] inline error program_error(std::string_view program, int system) noexcept {
+    char const* remedy = "check the spelling; a relative path is relative to the job's working directory";
+    if (system == EACCES) {
+        remedy = "it is there but may not be executed: chmod +x it, or name its interpreter first, as in python3 train.py";
+    } else if (program.find('/') == std::string_view::npos) {
+        remedy = "it is in no directory of the job's PATH: install it or give its full path";
+    }
+    return system_error("find the program", program, system, remedy);
+}
+
+/// The program's path, searched as execvp(3) does: what may not be executed is passed over while something better may follow.
+[[nodiscard]] inline result<std::string> find_program(launch_spec const& spec, int directory) noexcept {
+    std::string const& program = spec.command.front();
+    if (program.find('/') != std::string::npos) {
+        int const problem = program_problem(directory, program.c_str());
+        return problem == 0 ? result<std::string>(program) : program_error(program, problem);
+    }
+    std::string const path = path_of(spec);
+    int problem = ENOENT;
+    for (std::size_t at = 0; at <= path.size();) {
+        std::size_t const end = std::min(path.find(':', at), path.size());
+        std::string const folder = end == at ? "." : path.substr(at, end - at);
+        std::string candidate = folder + '/' + program;
+        int const found = program_problem(directory, candidate.c_str());
+        if (found == 0) {
+            return candidate;
+        }
+        problem = found == EACCES ? EACCES : problem;
+        at = end + 1;
+    }
+    return program_error(program, problem);
+}
+
+[[nodiscard]] inline result<void> check(launch_spec const& spec) noexcept {
+    auto const refuse = [](char const* what, std::string_view subject, char const* remedy) {
+        return error{.code = errc::invalid_value, .operation = what, .subject = subject, .remedy = remedy};
+    };
+    if (spec.command.empty() || spec.command.front().empty()) {
+        return refuse("start", "command", "give the program and its arguments, as in command = [\"./train\", \"--seed\", \"1\"]");
+    }
+    for (std::string const& word : spec.command) {
+        if (word.find('\0') != std::string::npos) {
+            return refuse("start", word.c_str(), "an argument cannot hold a zero byte");
+        }
+    }
+    for (std::string const& entry : spec.environment) {
+        if (entry.find('=') == std::string::npos || entry.front() == '=' || entry.find('\0') != std::string::npos) {
+            return refuse("set environment", entry.c_str(), "write NAME=VALUE, without a zero byte");
+        }
+    }
+    return {};
+}
+
+[[nodiscard]] inline result<descriptor> open_working_directory(std::string const& path) noexcept {
+    char const* const wanted = path.empty() ? "." : path.c_str();
+    descriptor directory = above_standard(descriptor(::open(wanted, O_PATH | O_DIRECTORY | O_CLOEXEC)));
+    if (!directory) {
+        return system_error("enter the working directory", wanted, errno, "create it, or correct working_directory");
+    }
+    if (::faccessat(directory.get(), ".", X_OK, AT_EACCESS) != 0) {
+        return system_error("enter the working directory", wanted, errno, "give this user the right to search it: chmod u+x");
+    }
+    return directory;
+}
+
+/// The job's ends of its standard streams, and ours of its output.
+struct streams {
+    descriptor input, output, reader;
+};
+
+[[nodiscard]] inline result<streams> open_streams(launch_spec const& spec) noexcept {
+    streams out;
+    out.input = above_standard(descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
+    if (!out.input) {
+        return system_error("open", "/dev/null", errno, "the job's standard input comes from there");
+    }
+    if (!spec.output_file.empty()) {
+        int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+        out.output = above_standard(descriptor(::open(spec.output_file.c_str(), flags, 0644)));
+        if (!out.output) {
+            return system_error("open the job's output file", spec.output_file, errno, "check its folder and the free space");
+        }
+    } else if (spec.capture_output) {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC) != 0) {
+            return system_error("open a pipe", "output", errno, "raise the limit on open files: ulimit -n");
+        }
+        out.reader = above_standard(descriptor(ends[0]));
+        out.output = above_standard(descriptor(ends[1]));
+        ::fcntl(out.reader.get(), F_SETFL, O_NONBLOCK);   // ours only: the job's end is another open file
+    }
+    return out;
+}
+
+/// What the child said when it could not become the program.
+[[nodiscard]] inline error exec_error(launch_spec const& spec, std::string const& program, spawn_failure said) noexcept {
+    if (said.stage == spawn_stage::directory) {
+        return system_error("enter the working directory", spec.working_directory, said.system, "check its permissions");
+    }
+    if (said.stage != spawn_stage::exec) {
+        return system_error("prepare the process", program, said.system, "");
+    }
+    char const* remedy = "";
+    switch (said.system) {
+        case ENOENT: remedy = "the file is there, but what runs it is not: check its #! line, or its dynamic loader"; break;
+        case ENOEXEC: remedy = "not a program of this machine; a script must begin with a line such as #!/bin/sh"; break;
+        case EACCES: remedy = "not permitted to execute it: check it, its #! interpreter, and whether the disk is mounted noexec"; break;
+        case E2BIG: remedy = "arguments and environment are too long together; put them into a file"; break;
+        case ETXTBSY: remedy = "somebody is writing to the program file; wait until it is finished"; break;
+        default: break;
+    }
+    return system_error("execute", program, said.system, remedy);
+}
+
+}  // namespace detail
+
+/// Starts a process. On success exec has happened: the program is running. It leads a session and a group of its own, its standard
+/// input is empty, signals are as after boot, and no descriptor but 0, 1 and 2 came along.
+/// Errors: what is missing or forbidden, with the command and the remedy; the error of `place`; `errc::timed_out` when the child
+/// does not get to exec within ten seconds (a frozen cgroup).
+[[nodiscard]] inline result<child> launch(launch_spec const& spec) noexcept {
+    if (auto const checked = detail::check(spec); !checked) {
+        return checked.failure();
+    }
+    auto directory = detail::open_working_directory(spec.working_directory);
+    if (!directory) {
+        return directory.failure();
+    }
+    auto program = detail::find_program(spec, directory->get());
+    if (!program) {
+        return program.failure();
+    }
+    auto streams = detail::open_streams(spec);
+    if (!streams) {
+        return streams.failure();
+    }
+    detail::spawn_plan const plan{.program = program->c_str(),
+                                  .arguments = detail::pointers(spec.command),
+                                  .environment = detail::pointers(spec.environment),
+                                  .directory = directory->get(),
+                                  .input = streams->input.get(),
+                                  .output = streams->output.get()};
+    auto started = detail::spawn(plan, spec.clone_directory);
+    if (!started) {
+        return started.failure();
+    }
+    if (spec.clone_directory >= 0 && !started->in_group && !spec.place) {
+        return error{.code = errc::not_supported, .operation = "start in the group", .subject = std::string_view(*program),
+                     .remedy = "the kernel cannot start a process inside a group here, and nothing was given to move it"};
+    }
+    if (spec.place) {
+        if (auto const placed = spec.place(started->pid()); !placed) {
+            return placed.failure();
+        }
+    }
+    auto const said = started->release();
+    if (!said) {
+        return said.failure();
+    }
+    if (said->system != 0) {
+        return detail::exec_error(spec, *program, *said);
+    }
+    pid_t const pid = started->pid();
+    auto const row = read_process(pid);
+    return child(pid, row ? row->start_time : 0, started->take_pidfd(), std::move(streams->reader));
+}
+
+}  // namespace ration::process

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What the kernel says about processes: one row of `/proc/<pid>/stat`, a table of all of them, exact CPU clocks.
+/// Sources: proc(5), clock_getcpuclockid(3).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <fcntl.h>
+#include <optional>
+#include <string_view>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+#include <vector>
+
+#include <ration/process/descriptor.hpp>
+#include <ration/result.hpp>
+#include <ration/units.hpp>
+
+namespace ration::process {
+
+/// A process as `/proc/<pid>/stat` describes it. `pid` together with `start_time` names it for ever: pids are used again,
+/// pairs are not.
+struct process_info {
+    pid_t pid = 0;
+    pid_t parent = 0;
+    pid_t group = 0;
+    pid_t session = 0;
+    char state = '?';                 ///< R running, S sleeping, D uninterruptible, T stopped, Z zombie, ...
+    std::uint64_t children_ticks = 0; ///< CPU time of children that it has waited for, in clock ticks
+    std::uint64_t start_time = 0;     ///< clock ticks after boot
+    [[nodiscard]] bool zombie() const noexcept { return state == 'Z' || state == 'X'; }
+};
+
+/// Now, on the clock of every deadline in this module (CLOCK_MONOTONIC).
+[[nodiscard]] inline nanoseconds now() noexcept {
+    timespec t{};
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return {static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec};
+}
+
+/// CPU time of a process, all its threads, exited ones included; empty once it has been reaped. Exact to the nanosecond.
+[[nodiscard]] inline std::optional<nanoseconds> cpu_clock(pid_t pid) noexcept {
+    clockid_t clock{};
+    timespec t{};
+    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &t) != 0) {
+        return std::nullopt;
+    }
+    return nanoseconds{static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec};
+}
+
+namespace detail {
+
+[[nodiscard]] inline nanoseconds from_ticks(std::uint64_t ticks) noexcept {
+    static long const per_second = ::sysconf(_SC_CLK_TCK);
+    return {static_cast<std::int64_t>(ticks) * (1'000'000'000 / (per_second > 0 ? per_second : 100))};
+}
+
+/// Reads at most `Size` bytes of a /proc file; empty when it cannot be read.
+template <std::size_t Size>
+[[nodiscard]] std::string_view read_some(int directory, char const* path, std::array<char, Size>& buffer) noexcept {
+    descriptor const file(::openat(directory, path, O_RDONLY | O_CLOEXEC));
+    if (!file) {
+        return {};
+    }
+    std::size_t filled = 0;
+    while (filled < Size) {
+        ssize_t const n = ::read(file.get(), buffer.data() + filled, Size - filled);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            break;
+        }
+        filled += static_cast<std::size_t>(n);
+    }
+    return {buffer.data(), filled};
+}
+
+/// Takes the next number of a blank-separated line; false at anything else.
+template <class Number>
+[[nodiscard]] bool take(std::string_view& line, Number& out) noexcept {
+    while (!line.empty() && line.front() == ' ') {
+        line.remove_prefix(1);
+    }
+    auto const [end, problem] = std::from_chars(line.data(), line.data() + line.size(), out);
+    if (problem != std::errc{}) {
+        return false;
+    }
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    return true;
+}
+
+/// Passes over blank-separated fields, whatever is in them.
+[[nodiscard]] inline bool skip(std::string_view& line, int fields) noexcept {
+    for (; fields > 0; --fields) {
+        std::size_t const start = line.find_first_not_of(' ');
+        std::size_t const end = line.find(' ', start);
+        if (start == std::string_view::npos || end == std::string_view::npos) {
+            return false;
+        }
+        line.remove_prefix(end);
+    }
+    return true;
+}
+
+/// Calls `visit(number)` for each entry of a directory of numbers (`/proc`, `/proc/<pid>/task`). No allocation.
+template <class Visit>
+[[nodiscard]] bool for_each_number(int directory, Visit&& visit) noexcept {
+    alignas(std::uint64_t) std::array<char, 4096> buffer;
+    constexpr std::size_t length_at = 16, name_at = 19;   // struct linux_dirent64: ino, off, reclen, type, name
+    for (;;) {
+        long const filled = ::syscall(SYS_getdents64, directory, buffer.data(), buffer.size());
+        if (filled <= 0) {
+            return filled == 0;
+        }
+        for (std::size_t at = 0; at < static_cast<std::size_t>(filled);) {
+            auto const length = static_cast<unsigned char>(buffer[at + length_at]) +
+                                256U * static_cast<unsigned char>(buffer[at + length_at + 1]);
+            std::string_view const name(&buffer[at + name_at]);
+            pid_t number = 0;
+            auto const [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
+            if (problem == std::errc{} && end == name.data() + name.size()) {
+                visit(number);
+            }
+            at += length;
+        }
+    }
+}
+
+}  // namespace detail
+
+/// Parses one line of `/proc/<pid>/stat`. The name in it is chosen by the process and may hold blanks and parentheses, so the
+/// fields start after the last one.
+[[nodiscard]] inline std::optional<process_info> parse_stat(std::string_view line) noexcept {
+    process_info out;
+    std::size_t const name_end = line.rfind(')');
+    if (name_end == std::string_view::npos || line.size() < name_end + 3 || !detail::take(line, out.pid)) {
+        return std::nullopt;
+    }
+    line = line.substr(line.rfind(')') + 2);
+    out.state = line.front();
+    line.remove_prefix(1);
+    std::uint64_t user = 0, system = 0;
+    bool const whole = detail::take(line, out.parent) && detail::take(line, out.group) && detail::take(line, out.session) &&
+                       detail::skip(line, 9) && detail::take(line, user) && detail::take(line, system) &&
+                       detail::skip(line, 4) && detail::take(line, out.start_time);
+    out.children_ticks = user + system;
+    return whole ? std::optional(out) : std::nullopt;
+}
+
+/// One process; empty when there is none of that number.
+[[nodiscard]] inline std::optional<process_info> read_process(pid_t pid) noexcept {
+    std::array<char, 40> path{};
+    std::snprintf(path.data(), path.size(), "/proc/%d/stat", static_cast<int>(pid));
+    std::array<char, 1024> buffer;
+    return parse_stat(detail::read_some(AT_FDCWD, path.data(), buffer));
+}
+
+/// Is this still the same process, and not a later one of the same number?
+[[nodiscard]] inline bool same_process(pid_t pid, std::uint64_t start_time) noexcept {
+    auto const seen = read_process(pid);
+    return seen && seen->start_time == start_time && !seen->zombie();
+}
+
+/// All processes that this user can see, ordered by pid. Filling it costs three system calls per process on the machine.
+class process_table {
+    std::vector<process_info> rows_;
+
+public:
+    [[nodiscard]] result<void> scan() noexcept {
+        rows_.clear();
+        descriptor const directory(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        bool const read = directory && detail::for_each_number(directory.get(), [this](pid_t pid) {
+            if (auto const row = read_process(pid)) {
+                rows_.push_back(*row);
+            }
+        });
+        if (!read) {
+            return system_error("list processes", "/proc", errno, "mount proc on /proc; without it jobs cannot be followed");
+        }
+        std::ranges::sort(rows_, {}, &process_info::pid);
+        return {};
+    }
+
+    [[nodiscard]] std::vector<process_info> const& rows() const noexcept { return rows_; }
+    [[nodiscard]] process_info const* find(pid_t pid) const noexcept {
+        auto const at = std::ranges::lower_bound(rows_, pid, {}, &process_info::pid);
+        return at != rows_.end() && at->pid == pid ? &*at : nullptr;
+    }
+};
+
+}  // namespace ration::process

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The step from one process to two: clone3 or fork, a child that waits at a gate, and word of what stopped it before exec.
+#pragma once
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <poll.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <ration/process/child.hpp>
+#include <ration/process/descriptor.hpp>
+#include <ration/result.hpp>
+
+namespace ration::process::detail {
+
+/// Everything the child needs, made before it exists: between fork and exec it may neither allocate nor lock.
+struct spawn_plan {
+    char const* program = nullptr;
+    std::vector<char*> arguments, environment;   ///< end with a null pointer
+    int directory = -1, input = -1, output = -1; ///< output -1: keep the caller's
+};
+
+enum class spawn_stage : std::uint8_t { session, streams, directory, exec };
+
+struct spawn_failure {
+    spawn_stage stage = spawn_stage::session;
+    int system = 0;   ///< errno; 0: exec succeeded
+};
+
+[[nodiscard]] inline std::vector<char*> pointers(std::vector<std::string> const& words) noexcept {
+    std::vector<char*> out;
+    out.reserve(words.size() + 1);
+    for (std::string const& word : words) {
+        out.push_back(const_cast<char*>(word.c_str()));   // execve(2) does not write through them
+    }
+    out.push_back(nullptr);
+    return out;
+}
+
+[[noreturn]] inline void give_up(int channel, spawn_stage stage) noexcept {
+    spawn_failure const said{.stage = stage, .system = errno};
+    static_cast<void>(::send(channel, &said, sizeof said, MSG_NOSIGNAL));
+    ::_exit(127);
+}
+
+/// Signals as a fresh process has them; the caller's handlers have no meaning in the job.
+inline void default_signals() noexcept {
+    struct sigaction fresh {};
+    fresh.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) {
+        ::sigaction(number, &fresh, nullptr);   // the kernel refuses KILL, STOP and the C library's own; nothing is lost
+    }
+}
+
+/// The child's whole life before exec. Async-signal-safe calls only: another thread of the parent may have held any lock.
+[[noreturn]] inline void become(spawn_plan const& plan, int channel, int parents_end) noexcept {
+    ::close(parents_end);   // so that the gate reads end-of-file when the parent dies
+    if (::setsid() < 0) {
+        give_up(channel, spawn_stage::session);
+    }
+    default_signals();
+    bool const streams = ::dup2(plan.input, STDIN_FILENO) >= 0 &&
+                         (plan.output < 0 ||
+                          (::dup2(plan.output, STDOUT_FILENO) >= 0 && ::dup2(plan.output, STDERR_FILENO) >= 0));
+    if (!streams) {
+        give_up(channel, spawn_stage::streams);
+    }
+    if (::fchdir(plan.directory) != 0) {
+        give_up(channel, spawn_stage::directory);
+    }
+    char go = 0;
+    ssize_t n = 0;
+    do {
+        n = ::recv(channel, &go, 1, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n != 1) {
+        ::_exit(127);
+    }
+    // Whatever the caller or a library of its opened without O_CLOEXEC. Best effort: kernels before 5.11 lack the flag.
+    constexpr unsigned close_on_exec = 4U;
+    ::syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, close_on_exec);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execve(plan.program, plan.arguments.data(), plan.environment.data());
+    give_up(channel, spawn_stage::exec);
+}
+
+/// `struct clone_args` of <linux/sched.h>, which cannot be included together with <sched.h> everywhere.
+struct clone_request {
+    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
+
+/// As fork(2), with the pidfd, and inside a cgroup when one is given.
+[[nodiscard]] inline pid_t clone_here(int& pidfd, int clone_directory) noexcept {
+    constexpr std::uint64_t want_pidfd = 0x1000, into_cgroup = 0x200000000;
+    constexpr std::size_t first_version = 64;   // of the structure: what kernels before 5.7 accept
+    bool const into = clone_directory >= 0;
+    clone_request request{};
+    request.flags = want_pidfd | (into ? into_cgroup : 0);
+    request.pidfd = reinterpret_cast<std::uintptr_t>(&pidfd);
+    request.exit_signal = SIGCHLD;
+    request.cgroup = into ? static_cast<std::uint64_t>(clone_directory) : 0;
+    return static_cast<pid_t>(::syscall(SYS_clone3, &request, into ? sizeof request : first_version));
+}
+
+/// Errors after which plain fork(2) may still work: no clone3 (old kernel, seccomp filter), or not into this group.
+[[nodiscard]] constexpr bool worth_a_fork(int system) noexcept {
+    return system == ENOSYS || system == EPERM || system == EOPNOTSUPP || system == EBUSY || system == EACCES || system == EBADF;
+}
+
+/// A child at the gate. Unless `release` lets it go, the destructor ends it and takes the zombie away.
+class held_child {
+    pid_t pid_ = 0;
+    descriptor pidfd_, channel_;
+    bool released_ = false;
+
+public:
+    bool in_group = false;
+
+    held_child(pid_t pid, descriptor pidfd, descriptor channel, bool inside) noexcept
+        : pid_(pid), pidfd_(std::move(pidfd)), channel_(std::move(channel)), in_group(inside) {}
+    held_child(held_child&& other) noexcept
+        : pid_(std::exchange(other.pid_, 0)), pidfd_(std::move(other.pidfd_)), channel_(std::move(other.channel_)),
+          released_(other.released_), in_group(other.in_group) {}
+    held_child& operator=(held_child&&) = delete;
+    ~held_child() noexcept {
+        if (pid_ != 0 && !released_) {
+            // It has not been waited for, so the number is still its own; the gate's end would do too, were it not frozen.
+            ::kill(pid_, SIGKILL);
+            static_cast<void>(child(pid_, 0, std::move(pidfd_), descriptor{}).wait_for(seconds(1)));
+        }
+    }
+
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    [[nodiscard]] descriptor take_pidfd() noexcept { return std::move(pidfd_); }
+
+    /// Opens the gate and waits for exec: `system` is 0 when it succeeded.
+    [[nodiscard]] result<spawn_failure> release() noexcept {
+        char const go = 1;
+        if (::send(channel_.get(), &go, 1, MSG_NOSIGNAL) != 1) {
+            return system_error("start", "process", errno, "it was ended before it began");
+        }
+        nanoseconds const deadline = now() + seconds(10);
+        for (;;) {
+            pollfd wanted{.fd = channel_.get(), .events = POLLIN, .revents = 0};
+            auto const left = (deadline - now()).count / 1'000'000;
+            int const ready = left <= 0 ? 0 : ::poll(&wanted, 1, static_cast<int>(left));
+            if (ready == 0) {
+                return error{.code = errc::timed_out, .operation = "start", .subject = "process",
+                             .remedy = "it did not get to run: is its cgroup frozen, or the program on a disk that does not answer?"};
+            }
+            if (ready > 0) {
+                break;
+            }
+        }
+        spawn_failure said;
+        ssize_t const n = ::recv(channel_.get(), &said, sizeof said, 0);
+        if (n == 0) {
+            said.system = 0;   // closed by exec, or by a death that the pidfd will report
+            released_ = true;
+        }
+        return said;
+    }
+};
+
+/// Makes the child and leaves it at the gate.
+[[nodiscard]] inline result<held_child> spawn(spawn_plan const& plan, int clone_directory) noexcept {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        return system_error("open a socket pair", "start", errno, "raise the limit on open files: ulimit -n");
+    }
+    descriptor ours = above_standard(descriptor(ends[0]));
+    descriptor theirs = above_standard(descriptor(ends[1]));
+    // No handler of ours may run in the child, where it would speak through descriptors that it shares with us.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    int pidfd = -1;
+    bool inside = clone_directory >= 0;
+    pid_t pid = clone_here(pidfd, clone_directory);
+    if (pid < 0 && worth_a_fork(errno)) {
+        inside = false;
+        pid = ::fork();
+    }
+    if (pid == 0) {
+        become(plan, theirs.get(), ours.get());
+    }
+    int const system = errno;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (pid < 0) {
+        return system_error("start a process", plan.program, system, "too many processes, or too little memory: ulimit -u, free");
+    }
+    descriptor held = pidfd >= 0 ? descriptor(pidfd) : open_pidfd(pid);
+    int const why = errno;
+    bool const usable = static_cast<bool>(held);
+    held_child out(pid, std::move(held), std::move(ours), inside);
+    if (!usable) {
+        return system_error("hold a process", plan.program, why, "Linux 5.4 or later is needed, and a free descriptor");
+    }
+    return out;
+}
+
+}  // namespace ration::process::detail
