@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Check: every grant is data to be proved before anything is done with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <ration/checked_grant.hpp>
+#include <ration/detail/place_set.hpp>
+#include <ration/detail/sort.hpp>
+#include <ration/grant.hpp>
+#include <ration/job.hpp>
+#include <ration/standard_columns.hpp>
+
+namespace ration {
+
+/// Why a row was refused. A bad row costs its group.
+enum class check_rule : std::uint8_t {
+    passed = 0,
+    unknown_job,       ///< no such row in the jobs table
+    unknown_node,      ///< no such row in the nodes table
+    unknown_resource,  ///< not a resource of this host
+    negative_amount,
+    amount_too_large,  ///< above `max_amount` and not `unlimited`
+    unlimited_whole,   ///< `unlimited` of a resource that comes in whole units
+    job_not_active,    ///< something for a job that is done or failed
+    below_minimum,     ///< neither 0 nor as much as the job accepts
+    above_maximum,     ///< more than the job accepts
+    duplicate,         ///< the same job, node and resource twice in one tick
+    over_capacity,     ///< with it the node would promise more than it has
+    broken_group,      ///< another row of the same job or group was refused
+};
+
+[[nodiscard]] constexpr std::string_view name_of(check_rule rule) noexcept {
+    switch (rule) {
+        case check_rule::passed: return "passed";
+        case check_rule::unknown_job: return "there is no such job";
+        case check_rule::unknown_node: return "there is no such node";
+        case check_rule::unknown_resource: return "this host has no such resource";
+        case check_rule::negative_amount: return "the amount is negative";
+        case check_rule::amount_too_large: return "the amount is above 2^53";
+        case check_rule::unlimited_whole: return "no limit is asked for a resource that comes in whole units";
+        case check_rule::job_not_active: return "the job is done or failed";
+        case check_rule::below_minimum: return "the amount is below the job's minimum";
+        case check_rule::above_maximum: return "the amount is above the job's maximum";
+        case check_rule::duplicate: return "job, node and resource are granted twice in one tick";
+        case check_rule::over_capacity: return "the node would promise more than it has";
+        case check_rule::broken_group: return "another grant of its group was refused";
+    }
+    return "unknown rule";
+}
+
+struct rejection {
+    std::uint32_t row = 0;  ///< index of the grant in the policy's answer
+    check_rule rule = check_rule::passed;
+    friend constexpr bool operator==(rejection, rejection) noexcept = default;
+};
+
+/// Proves grants against one snapshot. Only `prepare` allocates; `check` is O(grants), and O(grants log grants) when they are not
+/// in the order of their groups.
+class checker {
+    snapshot_store const* store_ = nullptr;
+    standard_columns const* columns_ = nullptr;
+    std::span<resource_info const> resources_;
+    std::vector<check_rule> rules_;
+    detail::place_set places_;
+    capacity_fit fit_;
+
+public:
+    /// What is passed by reference must outlive the checker. `most_grants`: rows of one answer.
+    void prepare(snapshot_store const& store, standard_columns const& columns, std::span<resource_info const> resources,
+                 std::size_t most_nodes, std::size_t most_grants) {
+        store_ = &store;
+        columns_ = &columns;
+        resources_ = resources;
+        rules_.reserve(most_grants);
+        places_.reserve(most_grants);
+        fit_.prepare(most_nodes, resources.size(), most_grants);
+    }
+
+    /// Splits `rows` into accepted grants, sorted by group, and rejections in no particular order.
+    void check(ledger const& held, std::span<grant const> rows, std::vector<checked_grant>& accepted,
+               std::vector<rejection>& rejected) noexcept {
+        accepted.clear();
+        rejected.clear();
+        rules_.clear();
+        places_.clear();
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            rules_.push_back(rule_for(rows[i]));
+            accepted.push_back(named(held, rows[i], i, rules_.back() != check_rule::unknown_job));
+        }
+        detail::sort(std::span(accepted), [](checked_grant const& a, checked_grant const& b) {
+            return a.group != b.group ? a.group < b.group : a.row < b.row;
+        });
+        drop_broken_groups(accepted, rejected);
+        fit_.fit(
+            held, accepted, [&](std::uint32_t node, resource_id r) { return capacity(node, r); },
+            [&](checked_grant const& g) { rejected.push_back({g.row, check_rule::over_capacity}); });
+    }
+
+private:
+    [[nodiscard]] resource_columns const& of(std::size_t resource) const noexcept { return columns_->resources[resource]; }
+    [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
+        return (*store_)[of(static_cast<std::size_t>(r)).capacity][node];
+    }
+
+    [[nodiscard]] check_rule rule_for(grant const& g) noexcept {
+        if (g.job >= store_->rows(table_id::jobs)) return check_rule::unknown_job;
+        if (g.node >= store_->rows(table_id::nodes)) return check_rule::unknown_node;
+        if (g.resource >= resources_.size()) return check_rule::unknown_resource;
+        if (g.amount < 0) return check_rule::negative_amount;
+        if (g.amount > max_amount && g.amount != unlimited) return check_rule::amount_too_large;
+        if (g.amount == unlimited && resources_[g.resource].cut == divisibility::whole) return check_rule::unlimited_whole;
+        if (auto const rule = rule_of_the_job(g); rule != check_rule::passed) return rule;
+        std::uint64_t const place = std::uint64_t{g.job} << 40 ^ std::uint64_t{g.node} << 16 ^ g.resource;
+        return places_.insert(place) ? check_rule::passed : check_rule::duplicate;
+    }
+
+    [[nodiscard]] check_rule rule_of_the_job(grant const& g) const noexcept {
+        if (g.amount == 0) return check_rule::passed;
+        if (!is_active(static_cast<job_state>((*store_)[columns_->state][g.job]))) return check_rule::job_not_active;
+        if (g.amount == unlimited) return check_rule::passed;  // "no limit of mine": the job's own maximum still holds
+        if (g.amount < (*store_)[of(g.resource).minimum][g.job]) return check_rule::below_minimum;
+        if (g.amount > (*store_)[of(g.resource).maximum][g.job]) return check_rule::above_maximum;
+        return check_rule::passed;
+    }
+
+    [[nodiscard]] checked_grant named(ledger const& held, grant const& g, std::size_t row, bool known_job) const noexcept {
+        setting const what{{known_job ? (*store_)[columns_->id][g.job] : 0}, g.node, static_cast<resource_id>(g.resource), g.amount};
+        std::uint64_t const group = g.group == 0 ? g.job : std::uint64_t{1} << 32 | g.group;
+        return {what, known_job ? held.amount(what.job, what.node, what.resource) : 0, g.job, static_cast<std::uint32_t>(row), group,
+                g.reason};
+    }
+
+    void drop_broken_groups(std::vector<checked_grant>& rows, std::vector<rejection>& rejected) const noexcept {
+        std::size_t kept = 0;
+        for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
+            last = end_of_group(rows, first);
+            bool whole = true;
+            for (std::size_t i = first; i < last; ++i) whole &= rules_[rows[i].row] == check_rule::passed;
+            for (std::size_t i = first; i < last; ++i) {
+                auto const rule = rules_[rows[i].row];
+                if (whole)
+                    rows[kept++] = rows[i];
+                else
+                    rejected.push_back({rows[i].row, rule == check_rule::passed ? check_rule::broken_group : rule});
+            }
+        }
+        rows.resize(kept);
+    }
+};
+
+}  // namespace ration

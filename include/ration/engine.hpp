@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The engine: observe, decide, check, settle, plan, apply, verify, record. The same one runs live and in simulation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <ration/backend.hpp>
+#include <ration/check.hpp>
+#include <ration/decider.hpp>
+#include <ration/job_memory.hpp>
+#include <ration/meter.hpp>
+#include <ration/settle.hpp>
+
+namespace ration {
+
+struct engine_options {
+    settle_rules settle{};
+    nanoseconds budget = milliseconds(100);  ///< what a policy may take for one tick; told to it
+    std::uint64_t seed = 0;
+};
+
+/// Whether a tick acts, or only says what it would do.
+enum class tick_mode : std::uint8_t { apply, plan_only };
+
+/// One change that is now in force (or, with `plan_only`, would be), with the operations that bring it about.
+struct change {
+    checked_grant grant;
+    std::size_t first_operation = 0, operations = 0;  ///< in `tick_report::operations`
+};
+
+/// A group of grants that could not be put into force; what held before holds again if `rolled_back`.
+struct failed_change {
+    checked_grant grant;
+    plan_failure failure;
+};
+
+/// All that happened in one tick. The spans are valid until the next tick.
+struct tick_report {
+    std::uint64_t number = 0;
+    nanoseconds now;
+    status policy_status = status::ok;
+    bool fell_back = false;  ///< the policy's answer was refused as a whole and the fallback answered
+    std::span<grant const> grants{};
+    std::span<rejection const> rejected{};
+    std::span<deferred_grant const> deferred{};
+    std::span<change const> changes{};
+    std::span<operation_text const> operations{};
+    std::span<failed_change const> failed{};
+};
+
+/// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it alone knows
+/// (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*, jobs/held.* and nodes/free.*.
+template <Backend B>
+class engine {
+    B& backend_;
+    decider& policy_;
+    decider& fallback_;
+    snapshot_store& store_;
+    standard_columns const& columns_;
+    std::span<resource_info const> resources_;
+    engine_options options_;
+
+    ledger ledger_;
+    checker checker_;
+    settler settler_;
+    struct job_meters {
+        rate_meter cpu_time, steps;
+    };
+    job_memory<job_meters> meters_;
+    std::optional<column<double>> speedup_;
+    std::vector<grant> space_;
+    std::vector<checked_grant> accepted_;
+    std::vector<rejection> rejected_;
+    std::vector<deferred_grant> deferred_;
+    std::vector<change> changes_;
+    std::vector<failed_change> failed_;
+    plan<typename B::operation> plan_;
+    std::vector<operation_text> texts_;
+    std::uint64_t ticks_ = 0;
+
+public:
+    engine(B& backend, decider& policy, decider& fallback, snapshot_store& store, standard_columns const& columns,
+           std::span<resource_info const> resources, engine_options const& options) noexcept
+        : backend_(backend), policy_(policy), fallback_(fallback), store_(store), columns_(columns), resources_(resources),
+          options_(options) {}
+
+    engine(engine const&) = delete;
+    engine& operator=(engine const&) = delete;
+
+    /// Binds both policies and reserves all that a tick will need. Forgets what jobs hold.
+    [[nodiscard]] result<void> bind(limits const& most) noexcept {
+        for (decider* const d : {&policy_, &fallback_})
+            if (auto bound = d->bind(store_.schema(), most); !bound) return bound;
+        std::size_t const grants = most.jobs * most.nodes * resources_.size();
+        ledger_.reset(most.nodes, resources_.size(), grants);
+        checker_.prepare(store_, columns_, resources_, most.nodes, grants);
+        settler_.prepare(most.nodes, resources_.size(), grants);
+        meters_.reserve(most.jobs);
+        if (auto known = store_.find<double>("jobs/speedup")) speedup_ = *known;
+        space_.resize(grants);
+        accepted_.reserve(grants), rejected_.reserve(grants), deferred_.reserve(grants);
+        changes_.reserve(grants), failed_.reserve(grants);
+        return {};
+    }
+
+    /// Who holds what.
+    [[nodiscard]] ledger const& holdings() const noexcept { return ledger_; }
+
+    /// The job is gone: its holdings return to the others at the next tick.
+    void release(job_id job) noexcept { ledger_.release(job); }
+
+    /// Takes over what a job holds already, for a job that outlived an earlier host.
+    void adopt(setting const& s, nanoseconds now) noexcept { ledger_.set(s, now); }
+
+    /// One turn of the loop.
+    tick_report tick(nanoseconds now, tick_mode mode = tick_mode::apply) noexcept {
+        observe(now);
+        show_holdings();
+        tick_report report{.number = ticks_++, .now = now};
+        grants answer(space_);
+        report.policy_status = ask(policy_, report.number, now, answer);
+        report.fell_back = report.policy_status != status::ok || answer.overflowed();
+        if (report.fell_back) {
+            answer.clear();
+            if (ask(fallback_, report.number, now, answer) != status::ok || answer.overflowed()) answer.clear();
+        }
+        checker_.check(ledger_, answer.rows(), accepted_, rejected_);
+        settler_.settle(
+            options_.settle, ledger_, now, accepted_, deferred_, [&](checked_grant const& g) { return outlook_of(g); },
+            [&](std::uint32_t node, resource_id r) { return capacity(node, r); });
+        put_into_force(now, mode);
+        show_holdings();
+        report.grants = answer.rows();
+        report.rejected = rejected_, report.deferred = deferred_, report.changes = changes_, report.operations = texts_;
+        report.failed = failed_;
+        return report;
+    }
+
+private:
+    [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
+        return columns_.resources[static_cast<std::size_t>(r)];
+    }
+    [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept { return store_[of(r).capacity][node]; }
+
+    [[nodiscard]] status ask(decider& d, std::uint64_t number, nanoseconds now, grants& answer) noexcept {
+        return d.decide({.number = number, .seed = options_.seed + number, .now = now, .budget = options_.budget, .data = store_.view()},
+                        answer);
+    }
+
+    /// A job that cannot be observed keeps its last known use: the host learns of its end from the process itself.
+    void observe(nanoseconds now) noexcept {
+        auto const ids = store_[columns_.id];
+        auto const states = store_[columns_.state];
+        meters_.follow(ids);
+        auto const steps = store_[columns_.step];
+        for (std::size_t row = 0; row < ids.size(); ++row) {
+            if (static_cast<job_state>(states[row]) != job_state::running) continue;
+            meters_[row].steps.read(now, static_cast<std::int64_t>(steps[row]));
+            auto const seen = backend_.observe({ids[row]});
+            if (!seen) continue;
+            meters_[row].cpu_time.read(now, seen->cpu_time.count);
+            store_[of(resource_id::cpu).used][row] = meters_[row].cpu_time.per_second() * 1e-6;  // ns per s = 10^-6 millicores
+            store_[of(resource_id::memory).used][row] = static_cast<double>(seen->memory.count);
+        }
+    }
+
+    /// Fills jobs/held.* (summed over nodes; `unlimited` if so on any) and nodes/free.*. O(jobs + holdings).
+    void show_holdings() noexcept {
+        auto const ids = store_[columns_.id];
+        for (auto const& r : columns_.resources)
+            for (auto& amount : store_[r.held]) amount = 0;
+        std::size_t row = 0;
+        for (auto const& h : ledger_.all()) {
+            while (row < ids.size() && ids[row] < h.what.job.value) ++row;
+            if (row == ids.size() || ids[row] != h.what.job.value) continue;
+            auto& shown = store_[of(h.what.resource).held][row];
+            shown = h.what.amount == unlimited || shown == unlimited ? unlimited : shown + h.what.amount;
+        }
+        for (std::size_t r = 0; r < columns_.resources.size(); ++r)
+            for (std::uint32_t node = 0; node < store_.rows(table_id::nodes); ++node) {
+                auto const id = static_cast<resource_id>(r);
+                store_[of(id).free][node] = capacity(node, id) - ledger_.sum(node, id);
+            }
+    }
+
+    [[nodiscard]] job_outlook outlook_of(checked_grant const& g) const noexcept {
+        job_outlook outlook{.started = {store_[columns_.started][g.job_row]}};
+        if (resources_[static_cast<std::size_t>(g.what.resource)].cut != divisibility::whole) return outlook;
+        outlook.restart_cost = store_[columns_.restart_cost][g.job_row];
+        outlook.remaining_seconds = store_[columns_.remaining][g.job_row] / meters_[g.job_row].steps.per_second();
+        outlook.speedup_held = speedup_at(g.job_row, g.held);
+        outlook.speedup_granted = speedup_at(g.job_row, g.what.amount);
+        return outlook;
+    }
+
+    /// Linear where the host knows no better; the last known value beyond the end of what it knows.
+    [[nodiscard]] double speedup_at(std::size_t row, std::int64_t devices) const noexcept {
+        if (!speedup_) return static_cast<double>(devices);
+        auto const k = static_cast<std::size_t>(devices);
+        return store_[*speedup_][row * speedup_->width + (k < speedup_->width ? k : speedup_->width - 1)];
+    }
+
+    /// Groups that give back come first, so that no node ever promises more than it has, not even between two operations.
+    void put_into_force(nanoseconds now, tick_mode mode) noexcept {
+        changes_.clear(), failed_.clear(), texts_.clear();
+        for (bool const growing : {false, true})
+            for (std::size_t first = 0, last = 0; first < accepted_.size(); first = last) {
+                last = end_of_group(accepted_, first);
+                auto const group = std::span(accepted_).subspan(first, last - first);
+                std::int64_t growth = 0;
+                for (auto const& g : group) growth += g.growth() > 0 ? 1 : 0;
+                if ((growth > 0) == growing) put_group_into_force(group, now, mode);
+            }
+    }
+
+    void put_group_into_force(std::span<checked_grant const> group, nanoseconds now, tick_mode mode) noexcept {
+        std::size_t const first_change = changes_.size(), first_text = texts_.size();
+        plan_.clear();
+        result<void> ok;
+        for (auto const& g : group) {
+            std::size_t const before = plan_.size();
+            ok = backend_.plan(in_effect(g), plan_);
+            if (!ok) return fail(group, {.at = before, .cause = ok.failure()}, first_change, first_text);
+            changes_.push_back({g, texts_.size(), plan_.size() - before});
+            for (std::size_t i = before; i < plan_.size(); ++i) texts_.push_back(backend_.describe(plan_[i]));
+        }
+        if (mode == tick_mode::plan_only) return;
+        for (std::size_t i = 0; i < plan_.size(); ++i) {
+            ok = backend_.apply(plan_[i]);
+            bool const applied = static_cast<bool>(ok);
+            if (applied) ok = backend_.verify(plan_[i]);
+            if (ok) continue;
+            return fail(group, {.at = i, .cause = ok.failure(), .rolled_back = undo(i + (applied ? 1 : 0))}, first_change, first_text);
+        }
+        for (auto const& g : group) ledger_.set(g.what, now);
+    }
+
+    /// "No limit" never means more than the job itself accepts.
+    [[nodiscard]] setting in_effect(checked_grant const& g) const noexcept {
+        setting s = g.what;
+        if (s.amount == unlimited) s.amount = store_[of(s.resource).maximum][g.job_row];
+        return s;
+    }
+
+    [[nodiscard]] bool undo(std::size_t count) noexcept {
+        bool all = true;
+        while (count > 0) all &= static_cast<bool>(backend_.undo(plan_[--count]));
+        return all;
+    }
+
+    void fail(std::span<checked_grant const> group, plan_failure const& why, std::size_t first_change, std::size_t first_text) noexcept {
+        changes_.resize(first_change);
+        texts_.resize(first_text);
+        for (auto const& g : group) failed_.push_back({g, why});
+    }
+};
+
+}  // namespace ration

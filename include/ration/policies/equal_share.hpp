@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+/// equal_share: 1/n of the machine for each of n jobs, whatever their progress.
+#pragma once
+
+#include <cstdint>
+
+#include <ration/job.hpp>
+#include <ration/policy.hpp>
+
+namespace ration::policies {
+
+/// Every running job holds capacity/n of the CPU of node 0, within what it accepts. What a job cannot use is lost to the others:
+/// the limit is hard, on purpose, since this is a baseline. O(jobs); no state.
+struct equal_share {
+    using policy_concept = policy_tag;
+    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                           in<std::int64_t, "nodes/capacity.cpu">>;
+    static constexpr std::string_view reasons[] = {"", "one n-th of the machine for each of n jobs"};
+    static constexpr meta about{
+        .id = "ration.equal-share", .version = "1.0.0", .summary = "1/n of the CPU for each job", .reasons = reasons};
+
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        auto const state = t.get<"jobs/state">();
+        std::int64_t n = 0;
+        for (auto const s : state) n += static_cast<job_state>(s) == job_state::running;
+        if (n == 0 || t.nodes() == 0) return status::ok;
+        std::int64_t const share = t.get<"nodes/capacity.cpu">()[0] / n;
+        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (static_cast<job_state>(state[row]) != job_state::running) continue;
+            std::int64_t const amount = share < least[row] ? least[row] : share > most[row] ? most[row] : share;
+            if (!out.set(row, 0, resource_id::cpu, amount, 1)) return status::capacity;
+        }
+        return status::ok;
+    }
+};
+
+static_assert(Policy<equal_share>);
+
+}  // namespace ration::policies

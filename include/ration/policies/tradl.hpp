@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+/// TRADL: a job that has reached its Acceptable tier gives up part of the machine to those that have not.
+/// Source: W. Zheng et al., "Target-based Resource Allocation for Deep Learning Applications in a Multi-tenancy System",
+/// IEEE HPEC 2019. docs/tradl.md says what the paper leaves open and how it is read here.
+#pragma once
+
+#include <cstdint>
+
+#include <ration/job.hpp>
+#include <ration/job_memory.hpp>
+#include <ration/policy.hpp>
+
+namespace ration::policies {
+
+/// Which tiers count. AO: at Acceptable a job is limited and then runs to its own end. FT: at Objective it is also released.
+/// NA: neither, the control.
+enum class tradl_scenario : std::uint8_t { AO, FT, NA };
+
+struct tradl_parameters {
+    double alpha = 0.9;       ///< the machine counts as full from this use on, as a fraction of its CPU; below: free competition
+    double dead_band = 0.02;  ///< a job is above its fair share 1/n only beyond 1/n + dead_band
+    tradl_scenario scenario = tradl_scenario::FT;
+};
+
+/// The rule. With n running jobs, and a machine in use to at least alpha, a job that reached Acceptable is limited to 1/(2n) of
+/// the machine if it used more than its fair share 1/n when it got there, and to 1/(n+1) otherwise; all others have no limit.
+///
+/// Made stable in three places where the bare rule oscillates: the use that chooses the branch is the one measured on entering
+/// Acceptable, since the limit itself pushes the use below 1/n (n may change, and then the branch is chosen again from that same
+/// use); 1/n carries a dead band; and a limit that leaves the machine idle, because the others cannot use what was given up, is
+/// lifted and tried again only when a job comes, goes or reaches a tier, or after a wait that doubles.
+/// O(jobs); state: one entry per job.
+class tradl {
+public:
+    using policy_concept = policy_tag;
+    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
+                           in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                           in<std::int64_t, "nodes/capacity.cpu">>;
+
+    enum reason : std::uint16_t { unexplained, machine_not_full, below_acceptable, above_fair_share, at_fair_share, objective };
+    static constexpr std::string_view reasons[] = {"",
+                                                   "free competition: the machine is not full",
+                                                   "below Acceptable: no limit",
+                                                   "Acceptable reached, above its fair share: 1/(2n)",
+                                                   "Acceptable reached: 1/(n+1)",
+                                                   "Objective reached: released"};
+    static constexpr meta about{
+        .id = "ration.tradl", .version = "1.0.0", .summary = "limits jobs that reached Acceptable", .reasons = reasons};
+
+    tradl() = default;
+    explicit tradl(tradl_parameters const& p) noexcept : parameters_(p) {}
+
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        latched_use_.reserve(most.jobs);
+        return status::ok;
+    }
+
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (t.nodes() == 0) return status::ok;
+        capacity_ = t.get<"nodes/capacity.cpu">()[0];
+        latched_use_.follow(t.get<"jobs/id">());
+        count_jobs(t);
+        bool const free = free_competition(t);
+        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (!is_running(t, row)) continue;
+            decision d = decide_one(t, row, free);
+            if (d.amount != unlimited && d.amount != 0) d.amount = d.amount < least[row] ? least[row] : d.amount > most[row] ? most[row] : d.amount;
+            if (!out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
+        }
+        return status::ok;
+    }
+
+private:
+    struct decision {
+        std::int64_t amount;
+        reason why;
+    };
+
+    tradl_parameters parameters_;
+    job_memory<double> latched_use_;  // the fraction of the machine used on entering Acceptable; 0 = not there yet
+    std::int64_t capacity_ = 0;
+    std::int64_t running_ = 0, accepted_ = 0;
+    bool limiting_ = false;
+    nanoseconds try_again_{0}, wait_ = first_wait;
+
+    static constexpr nanoseconds first_wait = seconds(5), longest_wait = seconds(160);
+    static constexpr double slack = 0.05;  // below alpha by this much before limits are lifted again
+
+    [[nodiscard]] bool is_running(tick<inputs> const& t, std::size_t row) const noexcept {
+        return static_cast<job_state>(t.get<"jobs/state">()[row]) == job_state::running;
+    }
+    [[nodiscard]] bool is_finished(tick<inputs> const& t, std::size_t row) const noexcept {
+        return parameters_.scenario == tradl_scenario::FT && t.get<"jobs/tier">()[row] >= two_tier_target::objective_tier;
+    }
+    [[nodiscard]] bool is_accepted(tick<inputs> const& t, std::size_t row) const noexcept {
+        return parameters_.scenario != tradl_scenario::NA && t.get<"jobs/tier">()[row] >= two_tier_target::acceptable_tier;
+    }
+    [[nodiscard]] double use_of(tick<inputs> const& t, std::size_t row) const noexcept {
+        return t.get<"jobs/used.cpu">()[row] / static_cast<double>(capacity_);
+    }
+
+    /// n counts the jobs that go on. Any change of n or of the number of accepted jobs is a new situation.
+    void count_jobs(tick<inputs> const& t) noexcept {
+        std::int64_t running = 0, accepted = 0;
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (!is_running(t, row) || is_finished(t, row)) continue;
+            ++running;
+            if (!is_accepted(t, row)) continue;
+            ++accepted;
+            if (latched_use_[row] == 0) latched_use_[row] = use_of(t, row);
+        }
+        if (running != running_ || accepted != accepted_) try_again_ = t.now(), wait_ = first_wait;
+        running_ = running;
+        accepted_ = accepted;
+    }
+
+    /// The alpha test, before everything else.
+    [[nodiscard]] bool free_competition(tick<inputs> const& t) noexcept {
+        double used = 0;
+        for (std::size_t row = 0; row < t.jobs(); ++row)
+            if (is_running(t, row)) used += use_of(t, row);
+        if (accepted_ == 0) {
+            limiting_ = false;
+        } else if (limiting_ && used < parameters_.alpha - slack && t.now() >= try_again_ + settling) {
+            limiting_ = false;  // the others do not use what was given up
+            try_again_ = t.now() + wait_;
+            wait_ = wait_ < longest_wait ? nanoseconds{wait_.count * 2} : longest_wait;
+        } else if (!limiting_ && used >= parameters_.alpha && t.now() >= try_again_) {
+            limiting_ = true;
+            try_again_ = t.now();
+        }
+        return !limiting_;
+    }
+    static constexpr nanoseconds settling = seconds(3);  // the measured use follows a new limit with a delay
+
+    [[nodiscard]] decision decide_one(tick<inputs> const& t, std::size_t row, bool free) const noexcept {
+        if (is_finished(t, row)) return {0, objective};
+        if (free) return {unlimited, machine_not_full};
+        if (!is_accepted(t, row)) return {unlimited, below_acceptable};
+        double const fair = 1.0 / static_cast<double>(running_);
+        if (latched_use_[row] > fair + parameters_.dead_band) return {capacity_ / (2 * running_), above_fair_share};
+        return {capacity_ / (running_ + 1), at_fair_share};
+    }
+};
+
+static_assert(Policy<tradl>);
+
+}  // namespace ration::policies

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The columns that every host offers, declared in one call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ration/resource.hpp>
+#include <ration/snapshot.hpp>
+
+namespace ration {
+
+/// The columns kept for each resource; index = `resource_id`.
+struct resource_columns {
+    column<double> used;
+    column<std::int64_t> held, minimum, maximum, capacity, free;
+};
+
+/// Handles of the standard columns of one store.
+struct standard_columns {
+    column<std::uint64_t> id, step;
+    column<std::uint32_t> tenant, state, tier, tiers;
+    column<std::int64_t> submitted, started;
+    column<double> weight, loss, best_loss, remaining, restart_cost;
+    std::vector<resource_columns> resources;
+
+    /// Errors: `conflict` when the store already has one of the names with another type.
+    [[nodiscard]] static result<standard_columns> declare(snapshot_store& store, std::span<resource_info const> resources) noexcept {
+        standard_columns c;
+        error first;
+        bool ok = true;
+        auto const add = [&]<class T>(column<T>& handle, std::string_view name) {
+            auto declared = store.declare<T>(name);
+            if (declared) handle = *declared;
+            if (!declared && std::exchange(ok, false)) first = declared.failure();
+        };
+        add(c.id, "jobs/id"), add(c.tenant, "jobs/tenant"), add(c.weight, "jobs/weight");
+        add(c.submitted, "jobs/submitted"), add(c.started, "jobs/started"), add(c.state, "jobs/state");
+        add(c.step, "jobs/step"), add(c.loss, "jobs/loss"), add(c.best_loss, "jobs/loss.best");
+        add(c.tier, "jobs/tier"), add(c.tiers, "jobs/tiers");
+        add(c.remaining, "jobs/remaining"), add(c.restart_cost, "jobs/restart_cost");
+        for (auto const& r : resources) {
+            auto& of = c.resources.emplace_back();
+            add(of.used, named("jobs/used.", r)), add(of.held, named("jobs/held.", r));
+            add(of.minimum, named("jobs/min.", r)), add(of.maximum, named("jobs/max.", r));
+            add(of.capacity, named("nodes/capacity.", r)), add(of.free, named("nodes/free.", r));
+        }
+        if (!ok) return first;
+        return c;
+    }
+
+private:
+    [[nodiscard]] static text<47> named(std::string_view family, resource_info const& r) noexcept {
+        return text<47>(family).append(r.name);
+    }
+};
+
+}  // namespace ration
