@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSL-1.0
+/// jobs.toml as data. Everything is checked here, with line and column; what only the policy or the machine can judge keeps its
+/// place in the file, so that the judge can name it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <ration/job.hpp>
+#include <ration/target.hpp>
+#include <ration/units.hpp>
+
+#include "problem.hpp"
+
+namespace ration::program {
+
+/// One key of a policy's table, not yet judged: the policy knows its own parameters.
+struct parameter {
+    std::string name;
+    std::variant<bool, std::int64_t, double, std::string> value;
+    position name_at, value_at;
+};
+
+/// The table of one policy: `tradl = { alpha = 0.9 }`.
+struct policy_parameters {
+    std::string policy;  ///< its name, or the file name of its .so without "lib" and ".so"
+    position at;
+    std::vector<parameter> parameters;  ///< in the order of the file
+};
+
+/// What the job has to reach. At least one of the two tiers is given, and they are in order.
+struct target_config {
+    std::string metric;
+    direction way = direction::down;
+    std::optional<double> acceptable{}, objective{};
+    std::uint32_t mean_of = 1;  ///< the metric counts as its mean over this many values, and only once there are so many
+};
+
+struct job_config {
+    std::string name;                  ///< unique; [A-Za-z0-9._-], at most 48, no leading '.' or '-'
+    std::vector<std::string> command;  ///< at least the program; no zero bytes
+    std::string directory;             ///< empty: where ration was started
+    std::vector<std::pair<std::string, std::string>> environment;
+    nanoseconds at;                    ///< start, counted from the start of the run
+    target_config target;
+    bounds cpu;                        ///< millicores
+    std::optional<bytes> memory;       ///< limit
+    std::string log;                   ///< regular expression for the job's output; empty: the job reports by itself
+    std::string tenant;                ///< empty: the one tenant of everybody who names none
+    double weight = 1;
+    position where, log_at;            ///< of the job; of the value of `log`
+};
+
+struct run_config {
+    std::string file;                    ///< as given
+    std::string source;                  ///< the file's text
+    std::string policy;                  ///< a name or the path of a .so; empty only if `config_rules::policy_given`
+    position policy_at;
+    std::vector<policy_parameters> parameters;
+    std::optional<std::uint32_t> cpus;   ///< cores that the jobs share; not given: all there are
+    nanoseconds tick = milliseconds(500);
+    std::vector<job_config> jobs;        ///< 1 to `max_jobs`, in the order of the file
+
+    /// The table of this policy (a name or the path of a .so), or nullptr.
+    [[nodiscard]] policy_parameters const* parameters_of(std::string_view policy) const noexcept;
+};
+
+inline constexpr std::size_t max_jobs = 512;
+inline constexpr std::size_t max_config_bytes = 1u << 20;
+
+struct config_rules {
+    std::vector<std::string> policies;  ///< names that are known; empty: any name passes
+    bool policy_given = false;          ///< the command line names a policy, so that the file need not
+};
+
+/// The outcome of reading: `config` is complete if and only if `problems` is empty. All problems, in the order of the file.
+struct parsed_config {
+    run_config config;
+    std::vector<problem> problems;
+};
+
+/// `file` is a name for messages.
+[[nodiscard]] parsed_config parse_config(std::string text, std::string file, config_rules const& rules = {});
+
+/// Reads the file first: not there, not readable, no regular file, over `max_config_bytes` are problems too.
+[[nodiscard]] parsed_config load_config(std::string const& file, config_rules const& rules = {});
+
+/// The name under which the parameters of a policy stand in the file: "tradl" for "tradl" and for "plugins/libtradl.so".
+[[nodiscard]] std::string_view policy_stem(std::string_view policy) noexcept;
+
+}  // namespace ration::program

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What happens in a run, as data. The event log, `--json` and the plain lines are three ways to write it down.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <ration/grant.hpp>
+#include <ration/plan.hpp>
+#include <ration/snapshot.hpp>
+#include <ration/units.hpp>
+
+namespace ration::program {
+
+/// The version of the event log. Fields are only ever added within one version.
+inline constexpr int log_schema = 1;
+
+/// How a job is doing, as people see it.
+enum class condition : std::uint8_t {
+    waiting,    ///< its start time has not come
+    running,
+    stalled,    ///< alive, but neither steps nor CPU time
+    silent,     ///< uses CPU and has stopped reporting
+    finished,   ///< exit code 0
+    failed,     ///< another exit code, a signal, could not be started
+    diverged,   ///< its metric is no number any more; ended by ration
+    stopped,    ///< ended by ration on the user's wish
+};
+[[nodiscard]] std::string_view name_of(condition c) noexcept;
+[[nodiscard]] constexpr bool is_over(condition c) noexcept { return c >= condition::finished; }
+
+/// Which resource is in which backend's hands.
+struct control {
+    std::string resource;  ///< "cpu"
+    std::string backend;   ///< "cgroup v1", "process"
+    std::string approximate;  ///< what is not exact about it; empty: nothing
+};
+
+struct machine_facts {
+    std::uint32_t cpus = 0;        ///< that ration may use
+    std::string cpu_model;
+    bytes memory;
+    std::string kernel;            ///< "Linux 6.1.0"
+};
+
+/// The first line of a run. A log may hold several runs, one after another.
+struct run_started {
+    std::string policy, policy_version;
+    std::uint64_t seed = 0;
+    std::int64_t unix_time = 0;    ///< seconds
+    std::uint32_t cpus = 0;        ///< shared by the jobs
+    nanoseconds tick;
+    std::string file, source;      ///< jobs.toml: name and text
+    machine_facts machine;
+    std::vector<control> controls;
+};
+
+struct job_started {
+    std::string_view job;
+    job_id id;
+    std::uint32_t epoch = 0;
+    int pid = 0;
+    std::span<std::string const> command;
+};
+
+/// One report of a job. `value` may be NaN or infinite: that is what the job said.
+struct job_progress {
+    std::string_view job;
+    std::uint32_t epoch = 0;
+    std::uint64_t step = 0;
+    std::string_view metric;
+    double value = 0;
+    std::uint64_t count = 1;       ///< `value` is the mean of so many
+    std::optional<double> smoothed;
+};
+
+struct tier_reached {
+    std::string_view job;
+    std::uint32_t tier = 0;        ///< 1 = Acceptable, 2 = Objective
+    std::uint64_t step = 0;
+    double value = 0;              ///< smoothed
+    nanoseconds after;             ///< since the job's start time as the file gives it
+};
+
+struct condition_changed {
+    std::string_view job;
+    condition now = condition::running;
+    std::string_view why;
+};
+
+/// One tick: all that the policy saw and all that it answered.
+struct decision {
+    std::uint64_t number = 0, seed = 0;
+    nanoseconds budget, took;
+    std::span<column_info const> schema;
+    snapshot const* data = nullptr;   ///< never null when written
+    int status = 0;
+    std::span<grant const> grants;
+};
+
+struct change_applied {
+    std::string_view job;
+    operation_text operation;
+    nanoseconds took;
+    std::string_view reason;       ///< the policy's, in words
+};
+
+struct change_deferred {
+    std::string_view job, resource;
+    std::int64_t amount = 0;       ///< wanted; `unlimited` is written as "unlimited"
+    std::string_view why;
+};
+
+struct grant_rejected {
+    grant row;
+    std::string_view rule, detail;
+};
+
+struct warning {
+    std::string_view subject, message;
+};
+
+struct job_ended {
+    std::string_view job;
+    std::uint32_t epoch = 0;
+    condition how = condition::finished;
+    std::optional<int> exit_code, signal;
+    std::uint64_t step = 0;
+    std::string_view why;          ///< a sentence for people; may be empty
+};
+
+/// What became of one job. Times are on the clock of the run.
+struct job_summary {
+    std::string name;
+    nanoseconds arrived;           ///< its `at`
+    std::optional<nanoseconds> started, acceptable_at, objective_at, ended_at;
+    bool has_acceptable = true, has_objective = true;   ///< whether the target has the tier
+    condition how = condition::waiting;
+    std::string why;
+};
+
+struct run_summary {
+    std::string policy;
+    std::vector<job_summary> jobs;             ///< in the order of the file
+    nanoseconds makespan;                      ///< from the start of the run to the end of its last job
+    double mean_cpu = 0;                       ///< cores used by all jobs together, mean over the makespan
+    std::vector<std::string> approximate;      ///< sentences: what this machine could only do roughly
+    bool interrupted = false;
+    std::uint64_t lost_events = 0;
+};
+
+struct run_ended {
+    run_summary summary;
+};
+
+using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision, change_applied,
+                                change_deferred, grant_rejected, warning, job_ended, run_ended>;
+
+/// Views inside the body need to live only until the event is written.
+struct event {
+    nanoseconds at;                ///< on the clock of the run: 0 is its start
+    event_body body;
+};
+
+/// One line of JSON without the newline; the schema is in docs/event-log.md. Numbers that are not finite are written as the
+/// strings "nan", "inf", "-inf"; bytes that are not UTF-8 as U+FFFD.
+[[nodiscard]] std::string to_json(event const& e);
+
+}  // namespace ration::program

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What is wrong in a file that a person wrote, and where.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ration::program {
+
+/// A place in a text file, counted from 1; line 0 means the file as a whole.
+struct position {
+    std::uint32_t line = 0, column = 0;
+    friend auto operator<=>(position, position) noexcept = default;
+};
+
+/// One sentence: what is wrong and what to do.
+struct problem {
+    position at;
+    std::string sentence;
+};
+
+/// "jobs.toml:12:9: sentence", without a newline; the place is left out when it is the file as a whole.
+[[nodiscard]] std::string to_text(problem const& p, std::string_view file);
+
+/// The candidate that `word` is most likely a slip of, or empty. Allows one slip in short words, up to three in long ones;
+/// two neighbouring characters swapped are one slip. O(candidates x length^2).
+[[nodiscard]] std::string_view nearest(std::string_view word, std::vector<std::string_view> const& candidates);
+
+/// "; did you mean 'tradl'?" when there is a nearest candidate, otherwise "; known here: a, b, c".
+[[nodiscard]] std::string suggestion(std::string_view word, std::vector<std::string_view> const& candidates);
+
+/// `text` in single quotes, with what could harm a terminal (control characters) replaced by '?' and cut after 60 characters.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+}  // namespace ration::program

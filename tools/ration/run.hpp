@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What the command line asks for, and who does it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config.hpp"
+
+namespace ration::program {
+
+/// Exit codes of the program: part of its interface, documented in docs/run.md.
+enum class exit_code : int {
+    ok = 0,
+    job_failed = 1,     ///< at least one job failed or diverged
+    bad_input = 2,      ///< command line or jobs.toml
+    no_backend = 3,     ///< this machine cannot do what was asked
+    interrupted = 4,    ///< by the user; the jobs were stopped
+    internal = 5,       ///< a bug in ration
+};
+
+enum class backend_choice : std::uint8_t { automatic, cgroup, process };
+
+struct run_options {
+    std::string file;
+    std::vector<std::string> policies;   ///< in the order in which they run; one, or several for a comparison
+    bool compare = false;
+    bool dry_run = false, explain = false, json = false, adopt = false, quiet = false;
+    std::string log;                     ///< path; empty: no event log
+    backend_choice backend = backend_choice::automatic;
+    std::optional<std::uint32_t> cpus;   ///< over the file's
+};
+
+struct doctor_options {
+    bool json = false;
+};
+
+struct policies_options {
+    bool json = false;
+};
+
+struct clean_options {
+    bool dry_run = false;
+};
+
+/// `config` has no problems left but those that only the policy or the machine can see.
+[[nodiscard]] exit_code run(run_options const& options, run_config const& config);
+[[nodiscard]] exit_code doctor(doctor_options const& options);
+[[nodiscard]] exit_code policies(policies_options const& options);
+[[nodiscard]] exit_code clean(clean_options const& options);
+
+/// The names of the policies that are built in.
+[[nodiscard]] std::vector<std::string> policy_names();
+
+}  // namespace ration::program
