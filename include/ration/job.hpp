@@ -38,6 +38,12 @@ struct bounds {
     friend constexpr bool operator==(bounds const&, bounds const&) noexcept = default;
 };
 
+/// The amount, brought to the nearest one that the job accepts.
+[[nodiscard]] constexpr std::int64_t within(std::int64_t amount, bounds const& accepted) noexcept {
+    if (amount < accepted.minimum) return accepted.minimum;
+    return amount > accepted.maximum ? accepted.maximum : amount;
+}
+
 /// How far a job has come.
 struct progress {
     std::uint64_t step = 0;

@@ -28,8 +28,7 @@ struct equal_share {
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (static_cast<job_state>(state[row]) != job_state::running) continue;
-            std::int64_t const amount = share < least[row] ? least[row] : share > most[row] ? most[row] : share;
-            if (!out.set(row, 0, resource_id::cpu, amount, 1)) return status::capacity;
+            if (!out.set(row, 0, resource_id::cpu, within(share, {least[row], most[row]}), 1)) return status::capacity;
         }
         return status::ok;
     }

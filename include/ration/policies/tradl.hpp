@@ -15,11 +15,19 @@ namespace ration::policies {
 /// Which tiers count. AO: at Acceptable a job is limited and then runs to its own end. FT: at Objective it is also released.
 /// NA: neither, the control.
 enum class tradl_scenario : std::uint8_t { AO, FT, NA };
+inline constexpr std::string_view tradl_scenario_names[] = {"AO", "FT", "NA"};
 
 struct tradl_parameters {
     double alpha = 0.9;       ///< the machine counts as full from this use on, as a fraction of its CPU; below: free competition
     double dead_band = 0.02;  ///< a job is above its fair share 1/n only beyond 1/n + dead_band
     tradl_scenario scenario = tradl_scenario::FT;
+
+    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    [[nodiscard]] constexpr std::string_view problem() const noexcept {
+        if (!(alpha > 0 && alpha <= 1)) return "alpha is a fraction of the machine: write a number above 0 and at most 1";
+        if (!(dead_band >= 0 && dead_band < 1)) return "dead_band is a fraction of the machine: write a number from 0 to below 1";
+        return {};
+    }
 };
 
 /// The rule. With n running jobs, and a machine in use to at least alpha, a job that reached Acceptable is limited to 1/(2n) of
@@ -65,7 +73,7 @@ public:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!is_running(t, row)) continue;
             decision d = decide_one(t, row, free);
-            if (d.amount != unlimited && d.amount != 0) d.amount = d.amount < least[row] ? least[row] : d.amount > most[row] ? most[row] : d.amount;
+            if (d.amount != unlimited && d.amount != 0) d.amount = within(d.amount, {least[row], most[row]});
             if (!out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
         }
         return status::ok;
