@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One datagram of protocol P1 (docs/progress-protocol.md), read strictly: what is not proved to be a message is refused.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+#include <system_error>
+
+#include <ration/progress/update.hpp>
+#include <ration/result.hpp>
+
+namespace ration::progress {
+
+inline constexpr std::size_t max_datagram = 1024;  ///< bytes
+inline constexpr std::size_t max_word = 64;        ///< characters of a job's name, a token, a metric, a reason
+
+/// Who speaks (claimed, to be proved by the receiver) and what is said. The texts point into the datagram.
+struct message {
+    std::string_view job{};
+    std::string_view token{};
+    epoch run{};
+    std::uint32_t rank = 0;
+    std::uint64_t sequence = 0;  ///< per sender, from 1
+    report said{};
+};
+
+/// Printable ASCII without space and '=': what a value may consist of.
+[[nodiscard]] constexpr bool is_word(std::string_view text) noexcept {
+    for (char const c : text) {
+        if (c <= ' ' || c > '~' || c == '=') {
+            return false;
+        }
+    }
+    return !text.empty();
+}
+
+namespace detail {
+
+inline constexpr std::uint64_t max_count = std::uint64_t{1} << 32;  ///< of losses in one message
+
+template <class T>
+[[nodiscard]] bool read_number(std::string_view text, T& out) noexcept {
+    auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return code == std::errc{} && end == text.data() + text.size();
+}
+
+[[nodiscard]] inline bool read_count(std::string_view text, std::uint64_t& out) noexcept {
+    return read_number(text, out) && out <= max_count;
+}
+
+/// "nan" and "inf" are refused by their letters and not by isfinite, which -ffast-math switches off.
+[[nodiscard]] inline bool read_real(std::string_view text, double& out) noexcept {
+    std::size_t const first = text.starts_with('-') ? 1 : 0;
+    return first < text.size() && text[first] <= '9' && read_number(text, out);
+}
+
+[[nodiscard]] inline bool read_word(std::string_view text, std::string_view& out) noexcept {
+    out = text;
+    return text.size() <= max_word;
+}
+
+[[nodiscard]] inline bool read_phase(std::string_view text, phase& out) noexcept {
+    constexpr std::array<std::string_view, 7> names{"init", "load", "compile", "train", "eval", "save", "idle"};
+    std::size_t at = 0;
+    while (at < names.size() && names[at] != text) {
+        ++at;
+    }
+    out = static_cast<phase>(at);
+    return text.size() <= max_word;
+}
+
+[[nodiscard]] inline bool read_flag(std::string_view text, bool& out) noexcept {
+    out = text == "1";
+    return out || text == "0";
+}
+
+struct field {
+    std::string_view key;
+    bool (*read)(std::string_view, message&) noexcept;
+};
+
+inline constexpr std::array<field, 19> fields{{
+    {"e", [](std::string_view v, message& m) noexcept { return read_number(v, m.run.value); }},
+    {"k", [](std::string_view v, message& m) noexcept { return read_word(v, m.token); }},
+    {"j", [](std::string_view v, message& m) noexcept { return read_word(v, m.job); }},
+    {"r", [](std::string_view v, message& m) noexcept { return read_number(v, m.rank); }},
+    {"q", [](std::string_view v, message& m) noexcept { return read_number(v, m.sequence) && m.sequence != 0; }},
+    {"s", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.step); }},
+    {"c", [](std::string_view v, message& m) noexcept { return read_count(v, m.said.loss_count); }},
+    {"l", [](std::string_view v, message& m) noexcept { return read_real(v, m.said.loss_mean); }},
+    {"nf", [](std::string_view v, message& m) noexcept { return read_count(v, m.said.non_finite); }},
+    {"x", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.total_steps); }},
+    {"d", [](std::string_view v, message& m) noexcept {
+         return read_real(v, m.said.step_seconds) && m.said.step_seconds >= 0;
+     }},
+    {"m", [](std::string_view v, message& m) noexcept { return read_word(v, m.said.metric); }},
+    {"v", [](std::string_view v, message& m) noexcept { return read_real(v, m.said.value); }},
+    {"ph", [](std::string_view v, message& m) noexcept { return read_phase(v, m.said.now); }},
+    {"ok", [](std::string_view v, message& m) noexcept { return read_flag(v, m.said.durable); }},
+    {"rc", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.exit_code); }},
+    {"why", [](std::string_view v, message& m) noexcept { return read_word(v, m.said.why); }},
+    {"w", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.world); }},
+    {"t", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.threads); }},
+}};
+
+/// The index of a key, or the number of keys.
+[[nodiscard]] constexpr std::size_t index_of(std::string_view key) noexcept {
+    std::size_t at = 0;
+    while (at < fields.size() && fields[at].key != key) {
+        ++at;
+    }
+    return at;
+}
+
+[[nodiscard]] constexpr std::uint32_t bits(std::initializer_list<std::string_view> keys) noexcept {
+    std::uint32_t all = 0;
+    for (auto const key : keys) {
+        all |= std::uint32_t{1} << index_of(key);
+    }
+    return all;
+}
+
+/// A type, the keys without which it is no message, and the others that it reads. Any further key is passed over.
+struct type_rule {
+    std::string_view word;
+    std::uint32_t needs;
+    std::uint32_t reads;
+};
+
+inline constexpr std::uint32_t always = bits({"e", "k", "j", "r", "q"});
+
+/// In the order of `message_type`; the last one is for types that are not known here.
+inline constexpr std::array<type_rule, 9> types{{{"hello", bits({"w"}), bits({"t"})},
+                                                 {"step", bits({"s", "c"}), bits({"l", "nf", "x", "d"})},
+                                                 {"eval", bits({"s", "m"}), bits({"v", "nf"})},
+                                                 {"ckpt", bits({"s", "ok"}), 0},
+                                                 {"phase", bits({"ph"}), 0},
+                                                 {"hb", 0, 0},
+                                                 {"ack", 0, 0},
+                                                 {"bye", bits({"rc"}), bits({"why"})},
+                                                 {"", 0, 0}}};
+
+[[nodiscard]] constexpr type_rule const& rule_of(message_type type) noexcept { return types[static_cast<std::size_t>(type)]; }
+
+[[nodiscard]] constexpr message_type type_of(std::string_view word) noexcept {
+    std::size_t at = 0;
+    while (at + 1 < types.size() && types[at].word != word) {
+        ++at;
+    }
+    return static_cast<message_type>(at);
+}
+
+[[nodiscard]] constexpr bool is_key(std::string_view key) noexcept {
+    auto const lower = [](char c) { return c >= 'a' && c <= 'z'; };
+    if (key.empty() || key.size() > 16 || !lower(key.front())) {
+        return false;
+    }
+    for (char const c : key) {
+        if (!lower(c) && !(c >= '0' && c <= '9') && c != '_') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// The text up to the next space, which is taken away with it.
+[[nodiscard]] constexpr std::string_view take_word(std::string_view& rest) noexcept {
+    auto const word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(word.size() < rest.size() ? word.size() + 1 : word.size());
+    return word;
+}
+
+/// The subject comes from outside and may end on a terminal: only printable characters are kept.
+[[nodiscard]] inline error bad_message(std::string_view what, char const* remedy) noexcept {
+    error out{errc::invalid_value, "read a progress message", {}, 0, remedy};
+    for (char const c : what.substr(0, max_word)) {
+        out.subject.append(c >= ' ' && c <= '~' ? std::string_view(&c, 1) : "?");
+    }
+    return out;
+}
+
+/// Reads every KEY=VALUE; the bits of the keys seen.
+[[nodiscard]] inline result<std::uint32_t> read_pairs(std::string_view pairs, message& out) noexcept {
+    auto const& rule = rule_of(out.said.type);
+    auto const known = always | rule.needs | rule.reads;
+    std::uint32_t seen = 0;
+    while (!pairs.empty()) {
+        auto const pair = take_word(pairs);
+        auto const key = pair.substr(0, pair.find('='));
+        auto const value = pair.substr(key.size() < pair.size() ? key.size() + 1 : key.size());
+        if (!is_key(key) || !is_word(value)) {
+            return bad_message(pair, "a pair is KEY=VALUE in printable ASCII, pairs are parted by one space");
+        }
+        auto const at = index_of(key);
+        if (at == fields.size() || (known >> at & 1U) == 0) {
+            continue;
+        }
+        if ((seen >> at & 1U) != 0 || !fields[at].read(value, out)) {
+            return bad_message(pair, "the key came twice, or its value is not one that the key can have");
+        }
+        seen |= std::uint32_t{1} << at;
+    }
+    return seen;
+}
+
+/// What the keys must say together.
+[[nodiscard]] inline result<void> check_keys(std::uint32_t seen, report const& said) noexcept {
+    auto const has = [seen](std::string_view key) { return (seen & bits({key})) != 0; };
+    auto const needs = always | rule_of(said.type).needs;
+    if ((seen & needs) != needs) {
+        return bad_message(rule_of(said.type).word, "a key is missing: every message carries e, k, j, r and q, and its type's own");
+    }
+    if (said.type == message_type::step && has("l") != (said.loss_count != 0)) {
+        return bad_message("l", "a step carries the mean l if, and only if, it averages any losses (c)");
+    }
+    if (said.type == message_type::eval && has("v") == (said.non_finite != 0)) {
+        return bad_message("v", "an eval carries either its value v or nf=1");
+    }
+    return {};
+}
+
+}  // namespace detail
+
+/// Reads one datagram. Keys that its type does not have are passed over; a type not known here gives `message_type::unknown`.
+/// Errors: `invalid_value`, with the part that is wrong. No allocation; the result points into `datagram`. O(bytes).
+[[nodiscard]] inline result<message> parse_message(std::string_view datagram) noexcept {
+    if (datagram.size() > max_datagram) {
+        return detail::bad_message("too long", "a message has at most 1024 bytes");
+    }
+    if (datagram.ends_with('\n')) {
+        datagram.remove_suffix(1);
+    }
+    if (!datagram.starts_with("P1 ") || datagram.ends_with(' ')) {
+        return detail::bad_message(datagram, "a message is: P1 TYPE KEY=VALUE ..., with single spaces");
+    }
+    datagram.remove_prefix(3);
+    auto const word = detail::take_word(datagram);
+    if (!detail::is_key(word)) {
+        return detail::bad_message(word, "a type is a word of lower-case letters");
+    }
+    message out;
+    out.said.type = detail::type_of(word);
+    auto const seen = detail::read_pairs(datagram, out);
+    if (!seen) {
+        return seen.failure();
+    }
+    auto const whole = detail::check_keys(*seen, out.said);
+    return whole ? result<message>(out) : result<message>(whole.failure());
+}
+
+}  // namespace ration::progress
