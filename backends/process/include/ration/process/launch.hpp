@@ -174,7 +174,7 @@ struct streams {
 }
 
 /// What the child said when it could not become the program.
-[[nodiscard]] inline error exec_error(launch_spec const& spec, std::string const& program, spawn_failure said) noexcept {
+[[nodiscard]] inline error exec_error(launch_spec const& spec, std::string const& program, spawn_word said) noexcept {
     if (said.stage == spawn_stage::directory) {
         return system_error("enter the working directory", spec.working_directory, said.system, "check its permissions");
     }
@@ -228,6 +228,11 @@ struct streams {
     if (spec.clone_directory >= 0 && !started->in_group && !spec.place) {
         return error{.code = errc::not_supported, .operation = "start in the group", .subject = std::string_view(*program),
                      .remedy = "the kernel cannot start a process inside a group here, and nothing was given to move it"};
+    }
+    if (auto const ready = started->await_gate(); !ready) {
+        return ready.failure();
+    } else if (ready->stage != detail::spawn_stage::gate) {
+        return detail::exec_error(spec, *program, *ready);
     }
     if (spec.place) {
         if (auto const placed = spec.place(started->pid()); !placed) {

@@ -27,11 +27,12 @@ struct spawn_plan {
     int directory = -1, input = -1, output = -1; ///< output -1: keep the caller's
 };
 
-enum class spawn_stage : std::uint8_t { session, streams, directory, exec };
+enum class spawn_stage : std::uint8_t { session, streams, directory, gate, exec };
 
-struct spawn_failure {
+/// What the child says on its way: how far it got, and the errno that stopped it there. 0 at the gate: it waits; 0 at exec: it ran.
+struct spawn_word {
     spawn_stage stage = spawn_stage::session;
-    int system = 0;   ///< errno; 0: exec succeeded
+    int system = 0;
 };
 
 [[nodiscard]] inline std::vector<char*> pointers(std::vector<std::string> const& words) noexcept {
@@ -44,9 +45,13 @@ struct spawn_failure {
     return out;
 }
 
+inline void say(int channel, spawn_stage stage, int system) noexcept {
+    spawn_word const word{.stage = stage, .system = system};
+    static_cast<void>(::send(channel, &word, sizeof word, MSG_NOSIGNAL));
+}
+
 [[noreturn]] inline void give_up(int channel, spawn_stage stage) noexcept {
-    spawn_failure const said{.stage = stage, .system = errno};
-    static_cast<void>(::send(channel, &said, sizeof said, MSG_NOSIGNAL));
+    say(channel, stage, errno);
     ::_exit(127);
 }
 
@@ -75,6 +80,7 @@ inline void default_signals() noexcept {
     if (::fchdir(plan.directory) != 0) {
         give_up(channel, spawn_stage::directory);
     }
+    say(channel, spawn_stage::gate, 0);
     char go = 0;
     ssize_t n = 0;
     do {
@@ -142,32 +148,36 @@ public:
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     [[nodiscard]] descriptor take_pidfd() noexcept { return std::move(pidfd_); }
 
-    /// Opens the gate and waits for exec: `system` is 0 when it succeeded.
-    [[nodiscard]] result<spawn_failure> release() noexcept {
+    /// Waits until the child is at the gate: it leads its session, and its streams and directory are set.
+    [[nodiscard]] result<spawn_word> await_gate() const noexcept { return next_word(); }
+
+    /// Opens the gate and waits for exec.
+    [[nodiscard]] result<spawn_word> release() noexcept {
         char const go = 1;
         if (::send(channel_.get(), &go, 1, MSG_NOSIGNAL) != 1) {
             return system_error("start", "process", errno, "it was ended before it began");
         }
+        auto const word = next_word();
+        released_ = word && word->stage == spawn_stage::exec && word->system == 0;
+        return word;
+    }
+
+private:
+    /// The channel's end means that exec closed it, or a death, of which the pidfd will tell.
+    [[nodiscard]] result<spawn_word> next_word() const noexcept {
         nanoseconds const deadline = now() + seconds(10);
-        for (;;) {
-            pollfd wanted{.fd = channel_.get(), .events = POLLIN, .revents = 0};
+        for (int ready = -1; ready <= 0;) {
             auto const left = (deadline - now()).count / 1'000'000;
-            int const ready = left <= 0 ? 0 : ::poll(&wanted, 1, static_cast<int>(left));
+            pollfd wanted{.fd = channel_.get(), .events = POLLIN, .revents = 0};
+            ready = left > 0 ? ::poll(&wanted, 1, static_cast<int>(left)) : 0;
             if (ready == 0) {
                 return error{.code = errc::timed_out, .operation = "start", .subject = "process",
-                             .remedy = "it did not get to run: is its cgroup frozen, or the program on a disk that does not answer?"};
-            }
-            if (ready > 0) {
-                break;
+                             .remedy = "it did not get to run: is its cgroup frozen, or its program on a disk that does not answer?"};
             }
         }
-        spawn_failure said;
-        ssize_t const n = ::recv(channel_.get(), &said, sizeof said, 0);
-        if (n == 0) {
-            said.system = 0;   // closed by exec, or by a death that the pidfd will report
-            released_ = true;
-        }
-        return said;
+        spawn_word word{.stage = spawn_stage::exec, .system = 0};
+        ssize_t const n = ::recv(channel_.get(), &word, sizeof word, 0);
+        return n < 0 ? result<spawn_word>(system_error("start", "process", errno, "")) : word;
     }
 };
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A backend in memory for tests of what stands above backends: usage by script, failures by script, every call counted.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <ration/backend.hpp>
+#include <ration/plan.hpp>
+#include <ration/resource.hpp>
+#include <ration/result.hpp>
+
+namespace ration::fake {
+
+/// The calls that can be made to fail.
+enum class call : std::uint8_t { observe, plan, apply, verify, undo };
+
+/// One amount of one resource of one job, from `old_value` to `new_value`.
+struct operation {
+    job_id job{};
+    resource_id resource{};
+    std::int64_t old_value = unlimited, new_value = unlimited;
+    friend bool operator==(operation const&, operation const&) noexcept = default;
+};
+
+/// Jobs are rows of numbers. Nothing runs, no clock: a test states what a job has used and reads back what it was given.
+class backend {
+public:
+    using backend_concept = backend_tag;
+    using operation = fake::operation;
+
+    /// One thing that was done, in order.
+    struct record {
+        call what;
+        operation op;
+        friend bool operator==(record const&, record const&) noexcept = default;
+    };
+
+private:
+    struct row {
+        job_id job;
+        observation used{};
+        std::vector<std::pair<resource_id, std::int64_t>> amounts;   ///< absent: unlimited
+    };
+    struct scripted {
+        call what;
+        std::uint32_t countdown;
+        error failure;
+    };
+
+    std::vector<resource_id> resources_{resource_id::cpu};
+    std::vector<row> jobs_;
+    std::vector<scripted> script_;
+    std::vector<record> history_;
+
+public:
+    backend() noexcept = default;
+    explicit backend(std::vector<resource_id> resources) noexcept : resources_(std::move(resources)) {}
+
+    // --- the test's side -------------------------------------------------------------------------------------------------------
+
+    void add(job_id job) noexcept { jobs_.push_back({.job = job, .used = {.processes = 1}, .amounts = {}}); }
+    /// As if the job's group had vanished: from now on every call about it is `errc::not_found`.
+    void remove(job_id job) noexcept {
+        std::erase_if(jobs_, [job](row const& r) { return r.job == job; });
+    }
+    /// What `observe` answers from now on. Precondition: the job was added.
+    void set_usage(job_id job, observation used) noexcept { find(job)->used = used; }
+    /// Another program's doing: changes the amount without a record. Precondition: the job was added.
+    void tamper(job_id job, resource_id resource, std::int64_t amount) noexcept { amount_of(*find(job), resource) = amount; }
+    /// The n-th call of this kind from now on fails, 1 being the next. It changes nothing. Several may be pending.
+    void fail(call what, std::uint32_t nth, error failure) noexcept { script_.push_back({what, nth, failure}); }
+
+    /// The amount in force; empty for a job that is not there.
+    [[nodiscard]] std::optional<std::int64_t> amount(job_id job, resource_id resource) noexcept {
+        row* const found = find(job);
+        return found != nullptr ? std::optional(amount_of(*found, resource)) : std::nullopt;
+    }
+    /// Every apply, verify and undo so far, the failed ones included.
+    [[nodiscard]] std::span<record const> history() const noexcept { return history_; }
+    void clear_history() noexcept { history_.clear(); }
+
+    // --- Backend ---------------------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] std::span<resource_id const> resources() const noexcept { return resources_; }
+
+    [[nodiscard]] result<observation> observe(job_id job) noexcept {
+        if (auto const scripted = due(call::observe)) {
+            return *scripted;
+        }
+        row const* const found = find(job);
+        return found != nullptr ? result<observation>(found->used) : unknown("observe", job);
+    }
+
+    [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
+        if (auto const scripted = due(call::plan)) {
+            return *scripted;
+        }
+        row* const found = find(wanted.job);
+        if (found == nullptr) {
+            return unknown("plan", wanted.job);
+        }
+        if (std::ranges::find(resources_, wanted.resource) == resources_.end()) {
+            return failed(errc::not_supported, "plan", wanted.job);
+        }
+        if (std::int64_t const present = amount_of(*found, wanted.resource); present != wanted.amount) {
+            out.push_back({.job = wanted.job, .resource = wanted.resource, .old_value = present, .new_value = wanted.amount});
+        }
+        return {};
+    }
+
+    [[nodiscard]] result<void> apply(operation const& op) noexcept { return put(call::apply, op, op.new_value); }
+    [[nodiscard]] result<void> undo(operation const& op) noexcept { return put(call::undo, op, op.old_value); }
+
+    [[nodiscard]] result<void> verify(operation const& op) noexcept {
+        history_.push_back({call::verify, op});
+        if (auto const scripted = due(call::verify)) {
+            return *scripted;
+        }
+        row* const found = find(op.job);
+        if (found == nullptr) {
+            return unknown("verify", op.job);
+        }
+        return amount_of(*found, op.resource) == op.new_value ? result<void>{} : failed(errc::unverified, "verify", op.job);
+    }
+
+    [[nodiscard]] operation_text describe(operation const& op) const noexcept {
+        auto const number = [](std::int64_t value) {
+            std::array<char, 24> buffer{};
+            std::snprintf(buffer.data(), buffer.size(), "%lld", static_cast<long long>(value));
+            return value == unlimited ? text<64>("unlimited") : text<64>(buffer.data());
+        };
+        return {.job = op.job, .resource = op.resource, .when = timing::live, .subject = "fake amount",
+                .old_value = number(op.old_value), .new_value = number(op.new_value)};
+    }
+
+private:
+    [[nodiscard]] row* find(job_id job) noexcept {
+        auto const at = std::ranges::find(jobs_, job, &row::job);
+        return at != jobs_.end() ? &*at : nullptr;
+    }
+
+    [[nodiscard]] static std::int64_t& amount_of(row& job, resource_id resource) noexcept {
+        auto const at = std::ranges::find(job.amounts, resource, &std::pair<resource_id, std::int64_t>::first);
+        return at != job.amounts.end() ? at->second : job.amounts.emplace_back(resource, unlimited).second;
+    }
+
+    [[nodiscard]] result<void> put(call what, operation const& op, std::int64_t value) noexcept {
+        history_.push_back({what, op});
+        if (auto const scripted = due(what)) {
+            return *scripted;
+        }
+        row* const found = find(op.job);
+        if (found == nullptr) {
+            return unknown(what == call::apply ? "apply" : "undo", op.job);
+        }
+        amount_of(*found, op.resource) = value;
+        return {};
+    }
+
+    /// The scripted failure whose turn it is; counts the call on all others of its kind.
+    [[nodiscard]] std::optional<error> due(call what) noexcept {
+        std::optional<error> out;
+        for (scripted& s : script_) {
+            if (s.what == what && --s.countdown == 0) {
+                out = s.failure;
+            }
+        }
+        std::erase_if(script_, [](scripted const& s) { return s.countdown == 0; });
+        return out;
+    }
+
+    [[nodiscard]] static error failed(errc code, char const* operation, job_id job) noexcept {
+        std::array<char, 32> buffer{};
+        std::snprintf(buffer.data(), buffer.size(), "job %llu", static_cast<unsigned long long>(job.value));
+        return {.code = code, .operation = operation, .subject = buffer.data(), .remedy = "a fake: see the test"};
+    }
+    [[nodiscard]] static error unknown(char const* operation, job_id job) noexcept {
+        return failed(errc::not_found, operation, job);
+    }
+};
+
+static_assert(Backend<backend>);
+
+}  // namespace ration::fake

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The backend that needs no privilege: whole cores by CPU affinity, fractions by stopping and continuing a job's processes.
+/// Sources: signal(7), sched_setaffinity(2), clock_getcpuclockid(3).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ration/backend.hpp>
+#include <ration/plan.hpp>
+#include <ration/process/budget.hpp>
+#include <ration/process/cpus.hpp>
+#include <ration/process/operation.hpp>
+#include <ration/process/tree.hpp>
+#include <ration/resource.hpp>
+#include <ration/result.hpp>
+
+namespace ration::process {
+
+/// Limits jobs whose first process it was given. One thread only; the host calls `run_due` from its loop:
+///     poll(..., until next_wakeup()); b.run_due(now());
+/// Amounts of `cpu`: 0 stops the job, `unlimited` lets it run, whole cores bind it to as many CPUs (the least claimed ones),
+/// anything else is a budget per 100 ms that is kept by SIGSTOP and SIGCONT. Never leaves a job stopped: the destructor and
+/// `remove` continue it.
+class backend {
+public:
+    using backend_concept = backend_tag;
+
+    using operation = process::operation;
+
+private:
+    struct entry {
+        job_id job;
+        tree processes;
+        cpu_set cpus;
+        std::int64_t amount = unlimited;
+        bool frozen = false;    ///< by the host
+        bool stopped = false;   ///< by us: what the processes were last told
+        budget meter;
+        nanoseconds due = never, stopped_since{}, throttled{};
+    };
+
+    static constexpr nanoseconds never{std::numeric_limits<std::int64_t>::max()};
+
+    cpu_set cpus_;
+    std::vector<entry> jobs_;
+    process_table table_;
+    nanoseconds rescan_{};   ///< when the next look at all processes is due
+
+    backend() noexcept = default;
+
+public:
+    /// Runs jobs within `cpus`, by default within those that this process may use itself. Makes this process the one to which the
+    /// jobs' orphans come. Errors: `errc::not_found` without /proc, `errc::empty_set` when none of the CPUs may be used.
+    [[nodiscard]] static result<backend> open() noexcept { return open(cpu_set::of_thread(0)); }
+    [[nodiscard]] static result<backend> open(cpu_set const& cpus) noexcept {
+        backend out;
+        out.cpus_ = cpus & cpu_set::of_thread(0);
+        if (out.cpus_.empty()) {
+            return error{.code = errc::empty_set, .operation = "choose CPUs", .subject = cpus.list().view(),
+                         .remedy = "name CPUs that this process may use: taskset -pc $$"};
+        }
+        if (auto const adopted = become_subreaper(); !adopted) {
+            return adopted.failure();
+        }
+        if (auto const scanned = out.table_.scan(); !scanned) {
+            return scanned.failure();
+        }
+        return out;
+    }
+
+    backend(backend&&) noexcept = default;
+    backend& operator=(backend&&) = delete;
+    ~backend() noexcept {
+        for (entry& job : jobs_) {
+            resume(job, now());
+        }
+    }
+
+    [[nodiscard]] std::span<resource_id const> resources() const noexcept {
+        static constexpr std::array limited{resource_id::cpu};
+        return limited;
+    }
+    /// What jobs share: 1000 per CPU of the set.
+    [[nodiscard]] millicores capacity() const noexcept { return {std::int64_t{1000} * cpus_.size()}; }
+    [[nodiscard]] cpu_set const& cpus() const noexcept { return cpus_; }
+
+    /// What a user must know when this backend is used in place of the kernel's own limits.
+    [[nodiscard]] static std::span<std::string_view const> approximations() noexcept {
+        static constexpr std::array<std::string_view, 5> sentences{
+            "a fraction of the CPU is kept by stopping the job's processes (SIGSTOP) once their CPU time of each 100 ms is used up: "
+            "right on average over a second, coarse below it",
+            "whole cores are kept by CPU affinity, which overrides what a job's own threads asked for and which a job can undo",
+            "a stopped job answers nothing: its timeouts run on, and some of its system calls end early (EINTR) when it continues",
+            "processes are found by descent, session and environment up to 0.2 s late; one that hides from all three is not limited",
+            "memory is the sum of resident pages, shared ones counted once per process, and it is measured only, not limited",
+        };
+        return sentences;
+    }
+
+    // --- jobs ------------------------------------------------------------------------------------------------------------------
+
+    /// Takes charge of a job, unlimited at first. Best called from `launch_spec::place`: then all of it is bound from the start.
+    [[nodiscard]] result<void> add(job_id job, tree_root root) noexcept {
+        if (find(job) != nullptr) {
+            return error{.code = errc::already_exists, .operation = "add a job", .subject = detail::job_text(job)};
+        }
+        auto followed = tree::of(std::move(root));
+        if (!followed) {
+            return followed.failure();
+        }
+        jobs_.push_back(entry{.job = job, .processes = std::move(*followed), .cpus = cpus_, .meter = {}});
+        if (auto const bound = bind(jobs_.back()); !bound) {
+            jobs_.pop_back();
+            return bound;
+        }
+        return {};
+    }
+
+    /// Lets go of a job: what is left of it runs on, unlimited.
+    [[nodiscard]] result<void> remove(job_id job) noexcept {
+        entry* const found = find(job);
+        if (found == nullptr) {
+            return unknown("remove a job", job);
+        }
+        resume(*found, now());
+        if (found != &jobs_.back()) {
+            *found = std::move(jobs_.back());
+        }
+        jobs_.pop_back();
+        return {};
+    }
+
+    /// Stops every process of the job until `thaw`, whatever its limit.
+    [[nodiscard]] result<void> freeze(job_id job) noexcept { return set_frozen(job, true); }
+    [[nodiscard]] result<void> thaw(job_id job) noexcept { return set_frozen(job, false); }
+
+    /// Sends a signal to every process of the job. A stopped process hears it when it runs next; SIGKILL at once.
+    [[nodiscard]] result<void> signal(job_id job, int number) noexcept {
+        entry* const found = find(job);
+        if (found == nullptr) {
+            return unknown("signal a job", job);
+        }
+        rescan(now());
+        found->processes.signal(number);
+        return {};
+    }
+
+    /// Asks the job to end (SIGTERM) and lifts its freeze and its limit, so that it can.
+    [[nodiscard]] result<void> ask_to_end(job_id job) noexcept {
+        if (auto const sent = signal(job, SIGTERM); !sent) {
+            return sent;
+        }
+        entry& found = *find(job);
+        found.frozen = false;
+        set_amount(found, unlimited);
+        return {};
+    }
+
+    /// Kills every process of the job and returns when none is left. See `terminate` for the error.
+    [[nodiscard]] result<void> kill(job_id job) noexcept {
+        entry* const found = find(job);
+        return found != nullptr ? terminate(found->processes, nanoseconds{}) : unknown("kill a job", job);
+    }
+
+    /// Living processes of the job now; 0 also when the job is not known.
+    [[nodiscard]] std::size_t alive(job_id job) noexcept {
+        entry* const found = find(job);
+        if (found == nullptr) {
+            return 0;
+        }
+        rescan(now());
+        return found->processes.alive();
+    }
+
+    // --- time ------------------------------------------------------------------------------------------------------------------
+
+    /// When `run_due` is needed next, on the clock of `process::now`; the far future when nothing is limited.
+    [[nodiscard]] nanoseconds next_wakeup() const noexcept {
+        nanoseconds soonest = never;
+        for (entry const& job : jobs_) {
+            soonest = std::min(soonest, job.due);
+        }
+        return soonest;
+    }
+
+    /// Stops and continues whoever is due. A late call costs precision within the period and nothing else.
+    void run_due(nanoseconds time) noexcept {
+        bool const any = std::ranges::any_of(jobs_, [time](entry const& job) { return job.due <= time; });
+        if (any && time >= rescan_) {
+            rescan(time);
+        }
+        for (entry& job : jobs_) {
+            if (job.due <= time) {
+                step(job, time);
+            }
+        }
+    }
+
+    // --- Backend ---------------------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] result<observation> observe(job_id job) noexcept {
+        entry* const found = find(job);
+        if (found == nullptr) {
+            return unknown("observe a job", job);
+        }
+        nanoseconds const time = now();
+        if (time >= rescan_) {
+            rescan(time);
+        }
+        observation out;
+        out.cpu_time = found->processes.cpu_time();
+        out.throttled = found->throttled + (found->stopped && !found->frozen ? time - found->stopped_since : nanoseconds{});
+        for (tree::member const& m : found->processes.members()) {
+            out.memory.count += m.info.zombie() ? 0 : resident_bytes(m.info.pid);
+            out.processes += m.info.zombie() ? 0 : 1;
+        }
+        return out;
+    }
+
+    [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
+        if (wanted.resource != resource_id::cpu) {
+            return error{.code = errc::not_supported, .operation = "limit a job", .subject = detail::job_text(wanted.job),
+                         .remedy = "without cgroups only cpu can be limited; see ration doctor"};
+        }
+        if (wanted.amount < 0 || (wanted.amount > max_amount && wanted.amount != unlimited)) {
+            return error{.code = errc::invalid_value, .operation = "limit a job", .subject = detail::job_text(wanted.job),
+                         .remedy = "an amount is 0, a number of millicores, or unlimited"};
+        }
+        entry const* const job = find(wanted.job);
+        if (job == nullptr) {
+            return unknown("limit a job", wanted.job);
+        }
+        cpu_set const cpus = choose(*job, wanted.amount, out);
+        if (cpus != job->cpus) {
+            out.push_back({.job = job->job, .what = attribute::cpus, .old_cpus = job->cpus, .new_cpus = cpus});
+        }
+        if (wanted.amount != job->amount) {
+            out.push_back({.job = job->job, .what = attribute::limit, .old_amount = job->amount, .new_amount = wanted.amount});
+        }
+        return {};
+    }
+
+    [[nodiscard]] result<void> apply(operation const& op) noexcept { return put(op.job, op.what, op.new_cpus, op.new_amount); }
+    [[nodiscard]] result<void> undo(operation const& op) noexcept { return put(op.job, op.what, op.old_cpus, op.old_amount); }
+
+    /// Reads back: every thread's CPUs; of a job that shall stand still, every process's state, for at most 50 ms.
+    [[nodiscard]] result<void> verify(operation const& op) noexcept {
+        entry* const job = find(op.job);
+        if (job == nullptr) {
+            return unknown("verify", op.job);
+        }
+        auto const differs = [&](char const* remedy) {
+            return error{.code = errc::unverified, .operation = "verify", .subject = detail::job_text(op.job), .remedy = remedy};
+        };
+        if (op.what == attribute::cpus) {
+            bool const bound = std::ranges::all_of(job->processes.members(), [&](tree::member const& m) {
+                return m.info.zombie() || detail::bound_to(m.info.pid, op.new_cpus);
+            });
+            return bound ? result<void>{} : differs("the job, or something else, changes its CPU affinity as well");
+        }
+        if (job->amount != op.new_amount) {
+            return differs("another limit was set in between");
+        }
+        return op.new_amount != 0 || stands_still(*job) ? result<void>{} : differs("a process waits inside the kernel; it stops later");
+    }
+
+    [[nodiscard]] operation_text describe(operation const& op) const noexcept { return detail::describe(op); }
+
+private:
+    [[nodiscard]] entry* find(job_id job) noexcept {
+        auto const at = std::ranges::find(jobs_, job, &entry::job);
+        return at != jobs_.end() ? &*at : nullptr;
+    }
+
+    [[nodiscard]] static error unknown(char const* operation, job_id job) noexcept {
+        return {.code = errc::not_found, .operation = operation, .subject = detail::job_text(job), .remedy = "add the job first"};
+    }
+
+    /// A limit that is kept by stopping and continuing.
+    [[nodiscard]] bool budgeted(std::int64_t amount) const noexcept {
+        return amount > 0 && amount < capacity().count && amount % 1000 != 0;
+    }
+
+    /// The CPUs for an amount; a job that has its amount already stays where it is.
+    [[nodiscard]] cpu_set choose(entry const& job, std::int64_t amount, std::span<operation const> planned) const noexcept {
+        if (amount <= 0 || amount >= capacity().count || amount % 1000 != 0) {
+            return cpus_;
+        }
+        auto const count = static_cast<unsigned>(amount / 1000);
+        if (job.amount == amount && job.cpus.size() == count) {
+            return job.cpus;
+        }
+        detail::cpu_claims claims{};
+        for (entry const& other : jobs_) {
+            cpu_set const* cpus = &other.cpus;
+            for (operation const& op : planned) {
+                cpus = op.job == other.job && op.what == attribute::cpus ? &op.new_cpus : cpus;
+            }
+            if (other.job != job.job && *cpus != cpus_) {
+                cpus->for_each([&claims](unsigned cpu) { ++claims[cpu]; });
+            }
+        }
+        return detail::least_claimed(cpus_, count, claims, job.cpus);
+    }
+
+    [[nodiscard]] result<void> put(job_id job, attribute what, cpu_set const& cpus, std::int64_t amount) noexcept {
+        entry* const found = find(job);
+        if (found == nullptr) {
+            return unknown("limit a job", job);
+        }
+        rescan(now());
+        if (found->processes.alive() == 0) {
+            return error{.code = errc::gone, .operation = "limit a job", .subject = detail::job_text(job), .system = ESRCH,
+                         .remedy = "all its processes have ended; remove it"};
+        }
+        if (what == attribute::cpus) {
+            found->cpus = cpus;
+            return bind(*found);
+        }
+        set_amount(*found, amount);
+        return {};
+    }
+
+    [[nodiscard]] static result<void> bind(entry& job) noexcept {
+        for (tree::member const& m : job.processes.members()) {
+            int const problem = m.info.zombie() ? 0 : detail::bind_process(m.info.pid, job.cpus);
+            if (problem != 0) {
+                error failed = system_error("set CPU affinity", detail::job_text(job.job), problem,
+                                            problem == EPERM ? "the job runs as another user" : "the machine's CPUs have changed");
+                failed.code = problem == EINVAL ? errc::empty_set : failed.code;
+                return failed;
+            }
+        }
+        return {};
+    }
+
+    void set_amount(entry& job, std::int64_t amount) noexcept {
+        nanoseconds const time = now();
+        account(job, time);
+        if (budgeted(amount) && budgeted(job.amount)) {
+            job.meter.change(millicores{amount});
+        } else if (budgeted(amount)) {
+            job.meter = budget(millicores{amount}, time, job.processes.cpu_time());
+        }
+        job.amount = amount;
+        step(job, time);
+    }
+
+    [[nodiscard]] result<void> set_frozen(job_id job, bool frozen) noexcept {
+        entry* const found = find(job);
+        if (found == nullptr) {
+            return unknown(frozen ? "freeze a job" : "thaw a job", job);
+        }
+        rescan(now());
+        account(*found, now());
+        found->frozen = frozen;
+        step(*found, now());
+        if (frozen && !stands_still(*found)) {
+            return error{.code = errc::busy, .operation = "freeze a job", .subject = detail::job_text(job), .system = EBUSY,
+                         .remedy = "a process waits inside the kernel; it stops as soon as it returns"};
+        }
+        return {};
+    }
+
+    /// Decides whether the job runs, tells its processes, and sets the next look.
+    void step(entry& job, nanoseconds time) noexcept {
+        bool run = !job.frozen && job.amount != 0;
+        job.due = run ? never : time + scan_interval;
+        if (budgeted(job.amount)) {
+            budget::verdict const verdict = job.meter.step(time, job.processes.cpu_time());
+            run = run && verdict.run;
+            job.due = verdict.next;
+        }
+        if (run && job.stopped) {
+            resume(job, time);
+        } else if (!run && !job.stopped) {
+            job.stopped = true;
+            job.stopped_since = time;
+            job.processes.signal(SIGSTOP);
+        }
+    }
+
+    static void account(entry& job, nanoseconds time) noexcept {
+        if (job.stopped) {
+            job.throttled = job.throttled + (job.frozen ? nanoseconds{} : time - job.stopped_since);
+            job.stopped_since = time;
+        }
+    }
+
+    static void resume(entry& job, nanoseconds time) noexcept {
+        if (job.stopped) {
+            account(job, time);
+            job.stopped = false;
+            job.processes.signal(SIGCONT);
+        }
+    }
+
+    /// Looks at all processes once, for all jobs. Costs milliseconds on a crowded machine, so looks are spaced by what they cost.
+    void rescan(nanoseconds time) noexcept {
+        if (!table_.scan()) {
+            return;   // /proc was there when we began; what is known stays known
+        }
+        for (entry& job : jobs_) {
+            job.processes.refresh(table_);
+            job.processes.reap_orphans();
+            if (job.stopped && std::ranges::any_of(job.processes.members(), moving)) {
+                job.processes.signal(SIGSTOP);   // joined since, or continued by somebody else
+            }
+        }
+        rescan_ = time + std::max(scan_interval, nanoseconds{(now() - time).count * 50});
+    }
+
+    [[nodiscard]] static bool moving(tree::member const& m) noexcept {
+        return !m.info.zombie() && m.info.state != 'T' && m.info.state != 't';
+    }
+
+    [[nodiscard]] bool stands_still(entry const& job) noexcept {
+        for (nanoseconds const last = now() + milliseconds(50);; ::usleep(500)) {
+            rescan(now());
+            if (std::ranges::none_of(job.processes.members(), moving)) {
+                return true;
+            }
+            if (now() > last) {
+                return false;
+            }
+        }
+    }
+
+    [[nodiscard]] static std::int64_t resident_bytes(pid_t pid) noexcept {
+        std::array<char, 40> path{};
+        std::snprintf(path.data(), path.size(), "/proc/%d/statm", static_cast<int>(pid));
+        std::array<char, 128> buffer;
+        std::string_view line = detail::read_some(AT_FDCWD, path.data(), buffer);
+        std::int64_t pages = 0;
+        return detail::skip(line, 1) && detail::take(line, pages) ? pages * ::sysconf(_SC_PAGESIZE) : 0;
+    }
+
+    static constexpr nanoseconds scan_interval = milliseconds(200);
+};
+
+static_assert(Backend<backend>);
+
+}  // namespace ration::process

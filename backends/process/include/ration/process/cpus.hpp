@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Sets of CPUs, and binding every thread of a process to one. Source: sched_setaffinity(2).
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <ration/process/descriptor.hpp>
+#include <ration/process/proc.hpp>
+#include <ration/result.hpp>
+#include <ration/text.hpp>
+
+namespace ration::process {
+
+/// A set of logical CPUs, wide enough for every Linux that can be built (8192).
+class cpu_set {
+    std::array<std::uint64_t, 128> words_{};
+
+public:
+    static constexpr unsigned capacity = 8192;
+
+    [[nodiscard]] bool contains(unsigned cpu) const noexcept {
+        return cpu < capacity && ((words_[cpu / 64] >> (cpu % 64)) & 1U) != 0;
+    }
+    void insert(unsigned cpu) noexcept {
+        if (cpu < capacity) {
+            words_[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
+        }
+    }
+    void erase(unsigned cpu) noexcept {
+        if (cpu < capacity) {
+            words_[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
+        }
+    }
+    [[nodiscard]] unsigned size() const noexcept {
+        unsigned n = 0;
+        for (std::uint64_t const word : words_) {
+            n += static_cast<unsigned>(std::popcount(word));
+        }
+        return n;
+    }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    friend bool operator==(cpu_set const&, cpu_set const&) noexcept = default;
+
+    [[nodiscard]] friend cpu_set operator&(cpu_set a, cpu_set const& b) noexcept {
+        for (std::size_t i = 0; i < a.words_.size(); ++i) {
+            a.words_[i] &= b.words_[i];
+        }
+        return a;
+    }
+
+    /// Calls `visit(cpu)` in ascending order.
+    template <class Visit>
+    void for_each(Visit&& visit) const noexcept {
+        for (unsigned i = 0; i < words_.size(); ++i) {
+            for (std::uint64_t word = words_[i]; word != 0; word &= word - 1) {
+                visit(i * 64 + static_cast<unsigned>(std::countr_zero(word)));
+            }
+        }
+    }
+
+    /// The kernel's own notation: "0-2,5".
+    [[nodiscard]] text<64> list() const noexcept {
+        text<64> out;
+        for (unsigned cpu = 0; cpu < capacity; ++cpu) {
+            if (!contains(cpu)) {
+                continue;
+            }
+            unsigned last = cpu;
+            while (contains(last + 1)) {
+                ++last;
+            }
+            std::array<char, 24> range{};
+            std::snprintf(range.data(), range.size(), last == cpu ? "%s%u" : "%s%u-%u", out.empty() ? "" : ",", cpu, last);
+            out.append(range.data());
+            cpu = last;
+        }
+        return out;
+    }
+
+    /// The set that a thread may run on now; 0 is the caller. Empty when there is no such thread.
+    [[nodiscard]] static cpu_set of_thread(pid_t thread) noexcept {
+        cpu_set out;
+        long const filled = ::syscall(SYS_sched_getaffinity, thread, sizeof out.words_, out.words_.data());
+        return filled > 0 ? out : cpu_set{};
+    }
+
+    /// Binds one thread. False with errno set.
+    [[nodiscard]] bool bind_thread(pid_t thread) const noexcept {
+        return ::syscall(SYS_sched_setaffinity, thread, sizeof words_, words_.data()) == 0;
+    }
+};
+
+namespace detail {
+
+template <class Visit>
+[[nodiscard]] bool for_each_thread(pid_t pid, Visit&& visit) noexcept {
+    std::array<char, 40> path{};
+    std::snprintf(path.data(), path.size(), "/proc/%d/task", static_cast<int>(pid));
+    descriptor const directory(::open(path.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return directory && for_each_number(directory.get(), visit);
+}
+
+/// True when every thread of the process is bound to exactly this set, or the process has gone.
+[[nodiscard]] inline bool bound_to(pid_t pid, cpu_set const& wanted) noexcept {
+    bool same = true;
+    static_cast<void>(for_each_thread(pid, [&](pid_t thread) {
+        cpu_set const has = cpu_set::of_thread(thread);
+        same = same && (has.empty() || has == wanted);
+    }));
+    return same;
+}
+
+/// Binds every thread of a process. New threads inherit the set of the thread that makes them, so one pass may miss one that was
+/// made by a thread not yet bound; passes go on until one finds nothing to do. Returns 0 or the errno that stopped it.
+[[nodiscard]] inline int bind_process(pid_t pid, cpu_set const& wanted) noexcept {
+    int problem = 0;
+    for (int pass = 0; pass < 8; ++pass) {
+        bool changed = false;
+        static_cast<void>(for_each_thread(pid, [&](pid_t thread) {
+            cpu_set const has = cpu_set::of_thread(thread);
+            if (has.empty() || has == wanted) {
+                return;
+            }
+            changed = true;
+            if (!wanted.bind_thread(thread) && errno != ESRCH) {
+                problem = errno;
+            }
+        }));
+        if (!changed || problem != 0) {
+            break;
+        }
+    }
+    return problem;
+}
+
+}  // namespace detail
+
+}  // namespace ration::process

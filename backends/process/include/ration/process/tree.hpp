@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSL-1.0
+/// All processes of a job where no cgroup holds them together: found by descent, by session, and by a mark in their environment.
+/// Sources: proc(5), credentials(7), prctl(2) PR_SET_CHILD_SUBREAPER.
+#pragma once
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <ration/process/child.hpp>
+#include <ration/process/proc.hpp>
+#include <ration/result.hpp>
+#include <ration/units.hpp>
+
+namespace ration::process {
+
+/// From now on, orphans among our descendants become our children, not init's: they can be found by descent, and waited for.
+/// Belongs to the whole program; it lasts until exit.
+[[nodiscard]] inline result<void> become_subreaper() noexcept {
+    if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0) {
+        return system_error("adopt orphans", "controller", errno, "Linux 3.4 or later is needed");
+    }
+    return {};
+}
+
+namespace detail {
+
+enum class marked : std::uint8_t { yes, no, unknown };
+
+/// Is this KEY=VALUE in the environment with which the process was started? `unknown`: nothing could be read now, as in mid-exec.
+[[nodiscard]] inline marked has_mark(pid_t pid, std::string_view mark) noexcept {
+    std::array<char, 40> path{};
+    std::snprintf(path.data(), path.size(), "/proc/%d/environ", static_cast<int>(pid));
+    descriptor const file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+    if (!file) {
+        return errno == EACCES || errno == EPERM ? marked::no : marked::unknown;
+    }
+    std::array<char, 4096> buffer;
+    std::size_t at = 0;   // in the present entry
+    bool same = true, any = false;
+    for (ssize_t n = 0; (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;) {
+        any = true;
+        for (char const c : std::string_view(buffer.data(), static_cast<std::size_t>(n))) {
+            if (c != '\0') {
+                same = same && at < mark.size() && mark[at] == c;
+                ++at;
+                continue;
+            }
+            if (same && at == mark.size()) {
+                return marked::yes;
+            }
+            at = 0;
+            same = true;
+        }
+    }
+    return any ? marked::no : marked::unknown;
+}
+
+/// To this process and no later one of its number.
+inline void signal_exactly(process_info const& process, int number) noexcept {
+    descriptor const pidfd = open_pidfd(process.pid);
+    if (pidfd && same_process(process.pid, process.start_time)) {
+        static_cast<void>(send_signal(pidfd.get(), number));
+    }
+}
+
+}  // namespace detail
+
+/// Where a job's processes begin.
+struct tree_root {
+    pid_t pid = 0;
+    std::uint64_t start_time = 0;   ///< 0: whatever has the number now
+    /// KEY=VALUE that only this launch has in its environment (its token). Finds processes that left the session and lost their
+    /// parent; without it those are lost. Empty: none.
+    std::string mark = {};
+};
+
+/// The processes of one job. Refreshed from a table that all jobs share; O(processes on the machine) without allocation once warm.
+class tree {
+public:
+    struct member {
+        process_info info;
+        nanoseconds cpu{};   ///< of its own threads, as last read
+    };
+
+private:
+    tree_root root_;
+    pid_t session_ = 0;   ///< that we made for the job, or 0
+    std::vector<member> members_, next_;
+    std::vector<char> mine_;
+    std::vector<std::pair<pid_t, std::uint64_t>> refused_, still_refused_;   ///< read, and without the mark; ordered by pid
+    nanoseconds departed_{}, cpu_{};
+
+public:
+    [[nodiscard]] static result<tree> of(tree_root root) noexcept {
+        auto const row = read_process(root.pid);
+        if (!row || (root.start_time != 0 && row->start_time != root.start_time)) {
+            return error{.code = errc::gone, .operation = "follow a job", .subject = "process", .system = ESRCH,
+                         .remedy = "its first process has ended; start the job again"};
+        }
+        tree out;
+        out.root_ = std::move(root);
+        out.root_.start_time = row->start_time;
+        out.session_ = row->session == row->pid ? row->pid : 0;
+        out.members_.push_back({.info = *row});
+        return out;
+    }
+
+    [[nodiscard]] tree_root const& root() const noexcept { return root_; }
+    /// As of the last refresh, zombies included; ordered by pid.
+    [[nodiscard]] std::span<member const> members() const noexcept { return members_; }
+    [[nodiscard]] std::size_t alive() const noexcept {
+        return static_cast<std::size_t>(std::ranges::count_if(members_, [](member const& m) { return !m.info.zombie(); }));
+    }
+
+    /// Finds out who belongs to the job now.
+    void refresh(process_table const& table) noexcept {
+        mark_known(table);
+        mark_session(table);
+        mark_descendants(table);
+        if (mark_by_environment(table)) {
+            mark_descendants(table);
+        }
+        adopt_marked(table);
+    }
+
+    /// CPU time of all processes the job ever had. Members' clocks are exact; children that ended between two refreshes are known
+    /// to 10 ms from their parents' accounts. Never runs backwards.
+    [[nodiscard]] nanoseconds cpu_time() noexcept {
+        nanoseconds sum = departed_;
+        for (member& m : members_) {
+            m.cpu = cpu_clock(m.info.pid).value_or(m.cpu);
+            sum = sum + m.cpu + detail::from_ticks(m.info.children_ticks);
+        }
+        cpu_ = std::max(cpu_, sum);
+        return cpu_;
+    }
+
+    /// To every process: at once to all that share the job's group, one by one to the rest.
+    void signal(int number) const noexcept {
+        bool const grouped = session_ != 0 && std::ranges::any_of(members_, [&](member const& m) {
+            auto const row = m.info.group == session_ ? read_process(m.info.pid) : std::nullopt;
+            return row && row->start_time == m.info.start_time && row->group == session_;   // so the number is still the job's
+        });
+        if (grouped) {
+            ::kill(-session_, number);
+        }
+        for (member const& m : members_) {
+            if (!m.info.zombie() && !(grouped && m.info.group == session_)) {
+                detail::signal_exactly(m.info, number);
+            }
+        }
+    }
+
+    /// Takes away the zombies that came to us as orphans. The first process is its launcher's to wait for.
+    void reap_orphans() const noexcept {
+        for (member const& m : members_) {
+            if (m.info.zombie() && m.info.parent == ::getpid() && m.info.pid != root_.pid) {
+                siginfo_t ignored{};
+                ::waitid(P_PID, static_cast<id_t>(m.info.pid), &ignored, WEXITED | WNOHANG);
+            }
+        }
+    }
+
+private:
+    tree() noexcept = default;
+
+    [[nodiscard]] member const* find(pid_t pid) const noexcept {
+        auto const at = std::ranges::lower_bound(members_, pid, {}, [](member const& m) { return m.info.pid; });
+        return at != members_.end() && at->info.pid == pid ? &*at : nullptr;
+    }
+
+    void mark_known(process_table const& table) noexcept {
+        mine_.assign(table.rows().size(), 0);
+        for (member const& m : members_) {
+            process_info const* const row = table.find(m.info.pid);
+            if (row != nullptr && row->start_time == m.info.start_time) {
+                mine_[static_cast<std::size_t>(row - table.rows().data())] = 1;
+            }
+        }
+    }
+
+    /// We ourselves are never part of a job, whatever our ancestry; nor is anything older than the job.
+    [[nodiscard]] bool candidate(process_info const& row) const noexcept {
+        return row.start_time >= root_.start_time && row.pid != ::getpid() && row.pid != 1;
+    }
+
+    /// A session keeps its number while it has a member, so one known member in it vouches for all others.
+    void mark_session(process_table const& table) noexcept {
+        auto const& rows = table.rows();
+        bool held = false;
+        for (std::size_t i = 0; i < rows.size() && session_ != 0; ++i) {
+            held = held || (mine_[i] != 0 && rows[i].session == session_);
+        }
+        for (std::size_t i = 0; i < rows.size() && held; ++i) {
+            mine_[i] = static_cast<char>(mine_[i] != 0 || (rows[i].session == session_ && candidate(rows[i])));
+        }
+    }
+
+    void mark_descendants(process_table const& table) noexcept {
+        auto const& rows = table.rows();
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                if (mine_[i] != 0 || !candidate(rows[i])) {
+                    continue;
+                }
+                process_info const* const parent = table.find(rows[i].parent);
+                if (parent != nullptr && mine_[static_cast<std::size_t>(parent - rows.data())] != 0) {
+                    mine_[i] = 1;
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    /// Reads the environment of processes not seen before. Those without the mark are remembered, so that each is read once.
+    [[nodiscard]] bool mark_by_environment(process_table const& table) noexcept {
+        still_refused_.clear();
+        bool found = false;
+        auto const& rows = table.rows();
+        for (std::size_t i = 0; i < rows.size() && !root_.mark.empty(); ++i) {
+            if (mine_[i] != 0 || !candidate(rows[i])) {
+                continue;
+            }
+            std::pair const key{rows[i].pid, rows[i].start_time};
+            auto const mark = std::ranges::binary_search(refused_, key) ? detail::marked::no
+                                                                        : detail::has_mark(rows[i].pid, root_.mark);
+            if (mark == detail::marked::yes) {
+                mine_[i] = 1;
+                found = true;
+            } else if (mark == detail::marked::no) {
+                still_refused_.push_back(key);
+            }
+        }
+        refused_.swap(still_refused_);
+        return found;
+    }
+
+    void adopt_marked(process_table const& table) noexcept {
+        static_cast<void>(cpu_time());   // the last look at those about to be dropped
+        next_.clear();
+        for (std::size_t i = 0; i < table.rows().size(); ++i) {
+            if (mine_[i] != 0) {
+                process_info const& row = table.rows()[i];
+                member const* const known = find(row.pid);
+                next_.push_back({.info = row, .cpu = known != nullptr ? known->cpu : nanoseconds{}});
+            }
+        }
+        for (member const& m : members_) {
+            if (!remembered(m, table)) {
+                departed_ = departed_ + m.cpu + detail::from_ticks(m.info.children_ticks);
+            }
+        }
+        members_.swap(next_);
+    }
+
+    /// Is this member's CPU time in somebody's account: its own, or that of an ancestor in the job, who waited for it?
+    [[nodiscard]] bool remembered(member const& m, process_table const& table) const noexcept {
+        for (member const* at = &m; at != nullptr; at = find(at->info.parent)) {
+            process_info const* const row = table.find(at->info.pid);
+            if (row != nullptr && row->start_time == at->info.start_time) {
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+/// Ends a job: SIGTERM, then SIGKILL to whatever is left after `grace`, again and again until nothing is. Blocks.
+/// `errc::timed_out`: something could not be killed within two seconds more (it waits inside the kernel); it is still a member.
+[[nodiscard]] inline result<void> terminate(tree& job, nanoseconds grace) noexcept {
+    process_table table;
+    nanoseconds const begin = now(), last = begin + grace + seconds(2);
+    bool asked = false;
+    for (useconds_t pause = 500;; pause = std::min<useconds_t>(pause * 2, 20'000)) {
+        if (auto const scanned = table.scan(); !scanned) {
+            return scanned;
+        }
+        job.refresh(table);
+        job.reap_orphans();
+        if (job.alive() == 0) {
+            return {};
+        }
+        nanoseconds const time = now();
+        if (time > last) {
+            return error{.code = errc::timed_out, .operation = "end a job", .subject = "process", .system = EBUSY,
+                         .remedy = "a process waits inside the kernel and cannot be killed yet; what it holds stays taken"};
+        }
+        if (time >= begin + grace) {
+            job.signal(SIGKILL);
+        } else if (!asked) {
+            asked = true;
+            job.signal(SIGTERM);
+            job.signal(SIGCONT);   // a stopped process acts on nothing but SIGKILL
+        }
+        ::usleep(pause);
+    }
+}
+
+}  // namespace ration::process
