@@ -65,7 +65,9 @@ public:
 
     // --- the test's side -------------------------------------------------------------------------------------------------------
 
-    void add(job_id job) noexcept { jobs_.push_back({.job = job, .used = {.processes = 1}, .amounts = {}}); }
+    void add(job_id job) noexcept {
+        jobs_.push_back({.job = job, .used = {.cpu_time = {}, .memory = {}, .throttled = {}, .processes = 1}, .amounts = {}});
+    }
     /// As if the job's group had vanished: from now on every call about it is `errc::not_found`.
     void remove(job_id job) noexcept {
         std::erase_if(jobs_, [job](row const& r) { return r.job == job; });
