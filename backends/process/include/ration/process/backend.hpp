@@ -16,8 +16,9 @@
 
 #include <ration/backend.hpp>
 #include <ration/plan.hpp>
-#include <ration/process/budget.hpp>
 #include <ration/process/cpus.hpp>
+#include <ration/process/guard.hpp>
+#include <ration/process/job.hpp>
 #include <ration/process/operation.hpp>
 #include <ration/process/tree.hpp>
 #include <ration/resource.hpp>
@@ -37,40 +38,34 @@ public:
     using operation = process::operation;
 
 private:
-    struct entry {
-        job_id job;
-        tree processes;
-        cpu_set cpus;
-        std::int64_t amount = unlimited;
-        bool frozen = false;    ///< by the host
-        bool stopped = false;   ///< by us: what the processes were last told
-        budget meter;
-        nanoseconds due = never, stopped_since{}, throttled{};
-    };
+    using entry = detail::controlled_job;
 
-    static constexpr nanoseconds never{std::numeric_limits<std::int64_t>::max()};
-
+    guard guard_;
     cpu_set cpus_;
     std::vector<entry> jobs_;
     process_table table_;
-    nanoseconds rescan_{};   ///< when the next look at all processes is due
+    nanoseconds scanned_{}, rescan_{};   ///< the last look at all processes, and when the next is due
 
-    backend() noexcept = default;
+    explicit backend(guard keeper, cpu_set const& cpus) noexcept : guard_(std::move(keeper)), cpus_(cpus) {}
 
 public:
     /// Runs jobs within `cpus`, by default within those that this process may use itself. Makes this process the one to which the
     /// jobs' orphans come. Errors: `errc::not_found` without /proc, `errc::empty_set` when none of the CPUs may be used.
     [[nodiscard]] static result<backend> open() noexcept { return open(cpu_set::of_thread(0)); }
     [[nodiscard]] static result<backend> open(cpu_set const& cpus) noexcept {
-        backend out;
-        out.cpus_ = cpus & cpu_set::of_thread(0);
-        if (out.cpus_.empty()) {
+        cpu_set const usable = cpus & cpu_set::of_thread(0);
+        if (usable.empty()) {
             return error{.code = errc::empty_set, .operation = "choose CPUs", .subject = cpus.list().view(),
                          .remedy = "name CPUs that this process may use: taskset -pc $$"};
         }
         if (auto const adopted = become_subreaper(); !adopted) {
             return adopted.failure();
         }
+        auto keeper = guard::start();
+        if (!keeper) {
+            return keeper.failure();
+        }
+        backend out(std::move(*keeper), usable);
         if (auto const scanned = out.table_.scan(); !scanned) {
             return scanned.failure();
         }
@@ -81,7 +76,7 @@ public:
     backend& operator=(backend&&) = delete;
     ~backend() noexcept {
         for (entry& job : jobs_) {
-            resume(job, now());
+            job.resume(now());
         }
     }
 
@@ -117,11 +112,14 @@ public:
         if (!followed) {
             return followed.failure();
         }
-        jobs_.push_back(entry{.job = job, .processes = std::move(*followed), .cpus = cpus_, .meter = {}});
-        if (auto const bound = bind(jobs_.back()); !bound) {
-            jobs_.pop_back();
+        // An adopted job may be bound, or stopped, by the controller that it had before.
+        cpu_set const has = cpu_set::of_thread(followed->root().pid), common = has & cpus_;
+        entry added(job, std::move(*followed), has, capacity().count);
+        if (auto const bound = added.bind(has, common.empty() ? cpus_ : common); !bound) {
             return bound;
         }
+        added.processes().signal(SIGCONT);
+        jobs_.push_back(std::move(added));
         return {};
     }
 
@@ -131,7 +129,10 @@ public:
         if (found == nullptr) {
             return unknown("remove a job", job);
         }
-        resume(*found, now());
+        found->resume(now());
+        if (pid_t const session = found->processes().session(); session != 0) {
+            guard_.forget_group(session);
+        }
         if (found != &jobs_.back()) {
             *found = std::move(jobs_.back());
         }
@@ -150,7 +151,7 @@ public:
             return unknown("signal a job", job);
         }
         rescan(now());
-        found->processes.signal(number);
+        found->processes().signal(number);
         return {};
     }
 
@@ -160,15 +161,15 @@ public:
             return sent;
         }
         entry& found = *find(job);
-        found.frozen = false;
-        set_amount(found, unlimited);
+        found.set_frozen(false, now(), guard_);
+        found.set_amount(unlimited, now(), guard_);
         return {};
     }
 
     /// Kills every process of the job and returns when none is left. See `terminate` for the error.
     [[nodiscard]] result<void> kill(job_id job) noexcept {
         entry* const found = find(job);
-        return found != nullptr ? terminate(found->processes, nanoseconds{}) : unknown("kill a job", job);
+        return found != nullptr ? terminate(found->processes(), nanoseconds{}) : unknown("kill a job", job);
     }
 
     /// Living processes of the job now; 0 also when the job is not known.
@@ -178,29 +179,29 @@ public:
             return 0;
         }
         rescan(now());
-        return found->processes.alive();
+        return found->processes().alive();
     }
 
     // --- time ------------------------------------------------------------------------------------------------------------------
 
     /// When `run_due` is needed next, on the clock of `process::now`; the far future when nothing is limited.
     [[nodiscard]] nanoseconds next_wakeup() const noexcept {
-        nanoseconds soonest = never;
+        nanoseconds soonest = detail::never;
         for (entry const& job : jobs_) {
-            soonest = std::min(soonest, job.due);
+            soonest = std::min(soonest, job.due());
         }
         return soonest;
     }
 
     /// Stops and continues whoever is due. A late call costs precision within the period and nothing else.
     void run_due(nanoseconds time) noexcept {
-        bool const any = std::ranges::any_of(jobs_, [time](entry const& job) { return job.due <= time; });
+        bool const any = std::ranges::any_of(jobs_, [time](entry const& job) { return job.due() <= time; });
         if (any && time >= rescan_) {
             rescan(time);
         }
         for (entry& job : jobs_) {
-            if (job.due <= time) {
-                step(job, time);
+            if (job.due() <= time) {
+                job.step(time, guard_);
             }
         }
     }
@@ -217,9 +218,9 @@ public:
             rescan(time);
         }
         observation out;
-        out.cpu_time = found->processes.cpu_time();
-        out.throttled = found->throttled + (found->stopped && !found->frozen ? time - found->stopped_since : nanoseconds{});
-        for (tree::member const& m : found->processes.members()) {
+        out.cpu_time = found->processes().cpu_time();
+        out.throttled = found->throttled(time);
+        for (tree::member const& m : found->processes().members()) {
             out.memory.count += m.info.zombie() ? 0 : resident_bytes(m.info.pid);
             out.processes += m.info.zombie() ? 0 : 1;
         }
@@ -240,11 +241,11 @@ public:
             return unknown("limit a job", wanted.job);
         }
         cpu_set const cpus = choose(*job, wanted.amount, out);
-        if (cpus != job->cpus) {
-            out.push_back({.job = job->job, .what = attribute::cpus, .old_cpus = job->cpus, .new_cpus = cpus});
+        if (cpus != job->cpus()) {
+            out.push_back({.job = wanted.job, .what = attribute::cpus, .old_cpus = job->cpus(), .new_cpus = cpus});
         }
-        if (wanted.amount != job->amount) {
-            out.push_back({.job = job->job, .what = attribute::limit, .old_amount = job->amount, .new_amount = wanted.amount});
+        if (wanted.amount != job->amount()) {
+            out.push_back({.job = wanted.job, .what = attribute::limit, .old_amount = job->amount(), .new_amount = wanted.amount});
         }
         return {};
     }
@@ -262,12 +263,12 @@ public:
             return error{.code = errc::unverified, .operation = "verify", .subject = detail::job_text(op.job), .remedy = remedy};
         };
         if (op.what == attribute::cpus) {
-            bool const bound = std::ranges::all_of(job->processes.members(), [&](tree::member const& m) {
-                return m.info.zombie() || detail::bound_to(m.info.pid, op.new_cpus);
+            bool const inside = std::ranges::all_of(job->processes().members(), [&](tree::member const& m) {
+                return m.info.zombie() || detail::within(m.info.pid, op.new_cpus);
             });
-            return bound ? result<void>{} : differs("the job, or something else, changes its CPU affinity as well");
+            return inside ? result<void>{} : differs("the job, or something else, changes its CPU affinity as well");
         }
-        if (job->amount != op.new_amount) {
+        if (job->amount() != op.new_amount) {
             return differs("another limit was set in between");
         }
         return op.new_amount != 0 || stands_still(*job) ? result<void>{} : differs("a process waits inside the kernel; it stops later");
@@ -277,17 +278,12 @@ public:
 
 private:
     [[nodiscard]] entry* find(job_id job) noexcept {
-        auto const at = std::ranges::find(jobs_, job, &entry::job);
+        auto const at = std::ranges::find(jobs_, job, &entry::id);
         return at != jobs_.end() ? &*at : nullptr;
     }
 
     [[nodiscard]] static error unknown(char const* operation, job_id job) noexcept {
         return {.code = errc::not_found, .operation = operation, .subject = detail::job_text(job), .remedy = "add the job first"};
-    }
-
-    /// A limit that is kept by stopping and continuing.
-    [[nodiscard]] bool budgeted(std::int64_t amount) const noexcept {
-        return amount > 0 && amount < capacity().count && amount % 1000 != 0;
     }
 
     /// The CPUs for an amount; a job that has its amount already stays where it is.
@@ -296,20 +292,20 @@ private:
             return cpus_;
         }
         auto const count = static_cast<unsigned>(amount / 1000);
-        if (job.amount == amount && job.cpus.size() == count) {
-            return job.cpus;
+        if (job.amount() == amount && job.cpus().size() == count) {
+            return job.cpus();
         }
         detail::cpu_claims claims{};
         for (entry const& other : jobs_) {
-            cpu_set const* cpus = &other.cpus;
+            cpu_set const* cpus = &other.cpus();
             for (operation const& op : planned) {
-                cpus = op.job == other.job && op.what == attribute::cpus ? &op.new_cpus : cpus;
+                cpus = op.job == other.id() && op.what == attribute::cpus ? &op.new_cpus : cpus;
             }
-            if (other.job != job.job && *cpus != cpus_) {
+            if (other.id() != job.id() && *cpus != cpus_) {
                 cpus->for_each([&claims](unsigned cpu) { ++claims[cpu]; });
             }
         }
-        return detail::least_claimed(cpus_, count, claims, job.cpus);
+        return detail::least_claimed(cpus_, count, claims, job.cpus());
     }
 
     [[nodiscard]] result<void> put(job_id job, attribute what, cpu_set const& cpus, std::int64_t amount) noexcept {
@@ -317,42 +313,29 @@ private:
         if (found == nullptr) {
             return unknown("limit a job", job);
         }
-        rescan(now());
-        if (found->processes.alive() == 0) {
+        if (nanoseconds const time = now(); time >= scanned_ + milliseconds(10)) {
+            rescan(time);   // once for all operations of a plan
+        }
+        if (found->processes().alive() == 0) {
             return error{.code = errc::gone, .operation = "limit a job", .subject = detail::job_text(job), .system = ESRCH,
                          .remedy = "all its processes have ended; remove it"};
         }
         if (what == attribute::cpus) {
-            found->cpus = cpus;
-            return bind(*found);
+            return rebind(*found, cpus);
         }
-        set_amount(*found, amount);
+        found->set_amount(amount, now(), guard_);
         return {};
     }
 
-    [[nodiscard]] static result<void> bind(entry& job) noexcept {
-        for (tree::member const& m : job.processes.members()) {
-            int const problem = m.info.zombie() ? 0 : detail::bind_process(m.info.pid, job.cpus);
-            if (problem != 0) {
-                error failed = system_error("set CPU affinity", detail::job_text(job.job), problem,
-                                            problem == EPERM ? "the job runs as another user" : "the machine's CPUs have changed");
-                failed.code = problem == EINVAL ? errc::empty_set : failed.code;
-                return failed;
-            }
+    /// Twice, with a look between: a process born during the first pass may have a parent that was not bound yet.
+    [[nodiscard]] result<void> rebind(entry& job, cpu_set const& cpus) noexcept {
+        cpu_set const before = job.cpus();
+        auto const first = job.bind(before, cpus);
+        if (!first) {
+            return first;
         }
-        return {};
-    }
-
-    void set_amount(entry& job, std::int64_t amount) noexcept {
-        nanoseconds const time = now();
-        account(job, time);
-        if (budgeted(amount) && budgeted(job.amount)) {
-            job.meter.change(millicores{amount});
-        } else if (budgeted(amount)) {
-            job.meter = budget(millicores{amount}, time, job.processes.cpu_time());
-        }
-        job.amount = amount;
-        step(job, time);
+        rescan(now());
+        return job.bind(before, cpus);
     }
 
     [[nodiscard]] result<void> set_frozen(job_id job, bool frozen) noexcept {
@@ -361,47 +344,12 @@ private:
             return unknown(frozen ? "freeze a job" : "thaw a job", job);
         }
         rescan(now());
-        account(*found, now());
-        found->frozen = frozen;
-        step(*found, now());
+        found->set_frozen(frozen, now(), guard_);
         if (frozen && !stands_still(*found)) {
             return error{.code = errc::busy, .operation = "freeze a job", .subject = detail::job_text(job), .system = EBUSY,
                          .remedy = "a process waits inside the kernel; it stops as soon as it returns"};
         }
         return {};
-    }
-
-    /// Decides whether the job runs, tells its processes, and sets the next look.
-    void step(entry& job, nanoseconds time) noexcept {
-        bool run = !job.frozen && job.amount != 0;
-        job.due = run ? never : time + scan_interval;
-        if (budgeted(job.amount)) {
-            budget::verdict const verdict = job.meter.step(time, job.processes.cpu_time());
-            run = run && verdict.run;
-            job.due = verdict.next;
-        }
-        if (run && job.stopped) {
-            resume(job, time);
-        } else if (!run && !job.stopped) {
-            job.stopped = true;
-            job.stopped_since = time;
-            job.processes.signal(SIGSTOP);
-        }
-    }
-
-    static void account(entry& job, nanoseconds time) noexcept {
-        if (job.stopped) {
-            job.throttled = job.throttled + (job.frozen ? nanoseconds{} : time - job.stopped_since);
-            job.stopped_since = time;
-        }
-    }
-
-    static void resume(entry& job, nanoseconds time) noexcept {
-        if (job.stopped) {
-            account(job, time);
-            job.stopped = false;
-            job.processes.signal(SIGCONT);
-        }
     }
 
     /// Looks at all processes once, for all jobs. Costs milliseconds on a crowded machine, so looks are spaced by what they cost.
@@ -410,23 +358,16 @@ private:
             return;   // /proc was there when we began; what is known stays known
         }
         for (entry& job : jobs_) {
-            job.processes.refresh(table_);
-            job.processes.reap_orphans();
-            if (job.stopped && std::ranges::any_of(job.processes.members(), moving)) {
-                job.processes.signal(SIGSTOP);   // joined since, or continued by somebody else
-            }
+            job.refresh(table_, guard_);
         }
-        rescan_ = time + std::max(scan_interval, nanoseconds{(now() - time).count * 50});
-    }
-
-    [[nodiscard]] static bool moving(tree::member const& m) noexcept {
-        return !m.info.zombie() && m.info.state != 'T' && m.info.state != 't';
+        scanned_ = time;
+        rescan_ = time + std::max(detail::scan_interval, nanoseconds{(now() - time).count * 50});
     }
 
     [[nodiscard]] bool stands_still(entry const& job) noexcept {
         for (nanoseconds const last = now() + milliseconds(50);; ::usleep(500)) {
             rescan(now());
-            if (std::ranges::none_of(job.processes.members(), moving)) {
+            if (std::ranges::none_of(job.processes().members(), detail::moving)) {
                 return true;
             }
             if (now() > last) {
@@ -443,8 +384,6 @@ private:
         std::int64_t pages = 0;
         return detail::skip(line, 1) && detail::take(line, pages) ? pages * ::sysconf(_SC_PAGESIZE) : 0;
     }
-
-    static constexpr nanoseconds scan_interval = milliseconds(200);
 };
 
 static_assert(Backend<backend>);

@@ -109,35 +109,41 @@ template <class Visit>
     return directory && for_each_number(directory.get(), visit);
 }
 
-/// True when every thread of the process is bound to exactly this set, or the process has gone.
-[[nodiscard]] inline bool bound_to(pid_t pid, cpu_set const& wanted) noexcept {
-    bool same = true;
+/// True when no thread of the process may run outside the set, or the process has gone.
+[[nodiscard]] inline bool within(pid_t pid, cpu_set const& wanted) noexcept {
+    bool inside = true;
     static_cast<void>(for_each_thread(pid, [&](pid_t thread) {
         cpu_set const has = cpu_set::of_thread(thread);
-        same = same && (has.empty() || has == wanted);
+        inside = inside && (has & wanted) == has;
     }));
-    return same;
+    return inside;
 }
 
-/// Binds every thread of a process. New threads inherit the set of the thread that makes them, so one pass may miss one that was
-/// made by a thread not yet bound; passes go on until one finds nothing to do. Returns 0 or the errno that stopped it.
-[[nodiscard]] inline int bind_process(pid_t pid, cpu_set const& wanted) noexcept {
+/// What a thread shall have that has `has`, when its job goes from `before` to `wanted`: a thread that narrowed itself keeps that.
+[[nodiscard]] inline cpu_set rebound(cpu_set const& has, cpu_set const& before, cpu_set const& wanted) noexcept {
+    cpu_set const common = has & wanted;
+    return has == before || common.empty() ? wanted : common;
+}
+
+/// Takes every thread of a process from one set to another. New threads inherit the set of the thread that makes them, so one pass
+/// may miss one that was made by a thread not yet bound; passes go on until one finds nothing to do. Returns 0 or the errno that
+/// stopped it.
+[[nodiscard]] inline int bind_process(pid_t pid, cpu_set const& before, cpu_set const& wanted) noexcept {
     int problem = 0;
-    for (int pass = 0; pass < 8; ++pass) {
-        bool changed = false;
+    bool changed = true;
+    for (int pass = 0; pass < 8 && changed && problem == 0; ++pass) {
+        changed = false;
         static_cast<void>(for_each_thread(pid, [&](pid_t thread) {
             cpu_set const has = cpu_set::of_thread(thread);
-            if (has.empty() || has == wanted) {
+            cpu_set const next = rebound(has, before, wanted);
+            if (has.empty() || has == next) {
                 return;
             }
             changed = true;
-            if (!wanted.bind_thread(thread) && errno != ESRCH) {
+            if (!next.bind_thread(thread) && errno != ESRCH) {
                 problem = errno;
             }
         }));
-        if (!changed || problem != 0) {
-            break;
-        }
     }
     return problem;
 }

@@ -89,6 +89,7 @@ public:
     struct member {
         process_info info;
         nanoseconds cpu{};   ///< of its own threads, as last read
+        bool fresh = false;  ///< first seen in the last refresh
     };
 
 private:
@@ -143,6 +144,9 @@ public:
         cpu_ = std::max(cpu_, sum);
         return cpu_;
     }
+
+    /// The session, and process group, that was made for the job; 0 when it was started by somebody else in theirs.
+    [[nodiscard]] pid_t session() const noexcept { return session_; }
 
     /// To every process: at once to all that share the job's group, one by one to the rest.
     void signal(int number) const noexcept {
@@ -252,7 +256,7 @@ private:
             if (mine_[i] != 0) {
                 process_info const& row = table.rows()[i];
                 member const* const known = find(row.pid);
-                next_.push_back({.info = row, .cpu = known != nullptr ? known->cpu : nanoseconds{}});
+                next_.push_back({.info = row, .cpu = known != nullptr ? known->cpu : nanoseconds{}, .fresh = known == nullptr});
             }
         }
         for (member const& m : members_) {
