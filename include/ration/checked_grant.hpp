@@ -31,64 +31,118 @@ struct checked_grant {
     return last;
 }
 
-/// Drops whole groups until no node promises more than it has.
-class capacity_fit {
-    std::vector<std::int64_t> promised_;  // node-major, with every row that is still in
-    std::vector<bool> dropped_;
+/// What each node promises of each resource while groups of grants are taken in one after another. No sum overflows: a claim is
+/// refused as soon as one of its rows goes beyond the capacity.
+class promises {
+    std::vector<std::int64_t> sums_;  // node-major
     std::size_t resources_ = 0;
 
 public:
-    void prepare(std::size_t nodes, std::size_t resources, std::size_t rows) {
-        promised_.assign(nodes * resources, 0);
-        dropped_.assign(rows, false);
+    void prepare(std::size_t nodes, std::size_t resources) {
+        sums_.assign(nodes * resources, 0);
         resources_ = resources;
     }
 
-    /// Of groups that compete for the last units the earlier one stays. `capacity(node, resource)` is asked for whole nodes;
-    /// `dropped(row)` is called for each row that goes. `rows` must be sorted by group, and stays so.
-    /// O(rows) for each round; a round follows only when a dropped group had given something back that another one took.
+    /// Begins with what is held.
+    void start(ledger const& held) noexcept {
+        for (std::size_t i = 0; i < sums_.size(); ++i)
+            sums_[i] = held.sum(static_cast<std::uint32_t>(i / resources_), static_cast<resource_id>(i % resources_));
+    }
+
+    /// What the group gives back is free from now on.
+    void yield(std::span<checked_grant const> group) noexcept {
+        for (auto const& g : group)
+            if (g.growth() < 0) at(g) += g.growth();
+    }
+
+    /// The group takes what it takes if every node has it; otherwise false, and nothing has changed.
+    template <class Capacity>
+    [[nodiscard]] bool claim(std::span<checked_grant const> group, Capacity const& capacity) noexcept {
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            if (group[i].growth() <= 0) continue;
+            at(group[i]) += group[i].growth();
+            if (at(group[i]) <= capacity(group[i].what.node, group[i].what.resource)) continue;
+            for (auto const& g : group.first(i + 1))
+                if (g.growth() > 0) at(g) -= g.growth();
+            return false;
+        }
+        return true;
+    }
+
+    /// The group gives back and takes, if what it takes fits then; otherwise false, and nothing has changed.
+    template <class Capacity>
+    [[nodiscard]] bool exchange(std::span<checked_grant const> group, Capacity const& capacity) noexcept {
+        yield(group);
+        if (claim(group, capacity)) return true;
+        for (auto const& g : group)
+            if (g.growth() < 0) at(g) -= g.growth();
+        return false;
+    }
+    /// Undoes `exchange`.
+    void revert(std::span<checked_grant const> group) noexcept {
+        for (auto const& g : group) at(g) -= g.growth();
+    }
+
+private:
+    [[nodiscard]] std::int64_t& at(checked_grant const& g) noexcept {
+        return sums_[g.what.node * resources_ + static_cast<std::size_t>(g.what.resource)];
+    }
+};
+
+/// Drops whole groups until no node promises more than it has.
+class capacity_fit {
+    enum class fate : std::uint8_t { in, out, out_for_good };
+    promises promises_;
+    std::vector<fate> fates_;  // by row
+
+public:
+    void prepare(std::size_t nodes, std::size_t resources, std::size_t rows) {
+        promises_.prepare(nodes, resources);
+        fates_.assign(rows, fate::in);
+    }
+
+    /// Of groups that compete for the last units the earlier one stays, and one that asks for too much costs the others nothing.
+    /// `capacity(node, resource)` is asked for whole nodes; `dropped(row)` is called for each row that goes. `rows` must be
+    /// sorted by group, and stays so.
+    /// O(rows) for each round; a round follows only when a group was dropped that would have given something back.
     template <class Capacity, class Dropped>
     void fit(ledger const& held, std::vector<checked_grant>& rows, Capacity capacity, Dropped dropped) noexcept {
-        for (std::size_t i = 0; i < promised_.size(); ++i)
-            promised_[i] = held.sum(static_cast<std::uint32_t>(i / resources_), static_cast<resource_id>(i % resources_));
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            dropped_[i] = false;
-            promised_at(rows[i]) += rows[i].growth();
-        }
-        while (drop_what_is_over(rows, capacity)) {}
+        for (std::size_t i = 0; i < rows.size(); ++i) fates_[i] = fate::in;
+        while (!one_round(held, rows, capacity)) {}
         std::size_t kept = 0;
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (dropped_[i])
-                dropped(rows[i]);
-            else
+            if (fates_[i] == fate::in)
                 rows[kept++] = rows[i];
+            else
+                dropped(rows[i]);
         }
         rows.resize(kept);
     }
 
 private:
-    [[nodiscard]] std::int64_t& promised_at(checked_grant const& g) noexcept {
-        return promised_[g.what.node * resources_ + static_cast<std::size_t>(g.what.resource)];
+    /// All groups give back, then each claims in its turn; false when one is dropped on whose giving back others have relied.
+    template <class Capacity>
+    [[nodiscard]] bool one_round(ledger const& held, std::span<checked_grant const> rows, Capacity const& capacity) noexcept {
+        promises_.start(held);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (fates_[i] == fate::out_for_good) continue;
+            fates_[i] = fate::in;
+            promises_.yield(rows.subspan(i, 1));
+        }
+        for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
+            last = end_of_group(rows, first);
+            auto const group = rows.subspan(first, last - first);
+            if (fates_[first] == fate::out_for_good || promises_.claim(group, capacity)) continue;
+            bool const others_relied = gives_back(group);
+            for (std::size_t i = first; i < last; ++i) fates_[i] = others_relied ? fate::out_for_good : fate::out;
+            if (others_relied) return false;
+        }
+        return true;
     }
 
-    /// One round from the last group to the first; true when a group went.
-    template <class Capacity>
-    [[nodiscard]] bool drop_what_is_over(std::span<checked_grant const> rows, Capacity capacity) noexcept {
+    [[nodiscard]] static bool gives_back(std::span<checked_grant const> group) noexcept {
         bool any = false;
-        for (std::size_t last = rows.size(); last > 0;) {
-            std::size_t first = last - 1;
-            while (first > 0 && rows[first - 1].group == rows[last - 1].group) --first;
-            bool over = false;
-            for (std::size_t i = first; i < last; ++i)
-                over |= !dropped_[i] && rows[i].growth() > 0 &&
-                        promised_at(rows[i]) > capacity(rows[i].what.node, rows[i].what.resource);
-            for (std::size_t i = first; over && i < last; ++i) {
-                dropped_[i] = true;
-                promised_at(rows[i]) -= rows[i].growth();
-            }
-            any |= over;
-            last = first;
-        }
+        for (auto const& g : group) any |= g.growth() < 0;
         return any;
     }
 };

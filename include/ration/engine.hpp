@@ -67,6 +67,7 @@ class engine {
     ledger ledger_;
     checker checker_;
     settler settler_;
+    promises promises_;
     struct job_meters {
         rate_meter cpu_time, steps;
     };
@@ -99,6 +100,7 @@ public:
         ledger_.reset(most.nodes, resources_.size(), grants);
         checker_.prepare(store_, columns_, resources_, most.nodes, grants);
         settler_.prepare(most.nodes, resources_.size(), grants);
+        promises_.prepare(most.nodes, resources_.size());
         meters_.reserve(most.jobs);
         if (auto known = store_.find<double>("jobs/speedup")) speedup_ = *known;
         space_.resize(grants);
@@ -204,39 +206,64 @@ private:
         return store_[*speedup_][row * speedup_->width + (k < speedup_->width ? k : speedup_->width - 1)];
     }
 
-    /// Groups that give back come first, so that no node ever promises more than it has, not even between two operations.
+    [[nodiscard]] static bool takes(checked_grant const& g) noexcept { return g.growth() > 0; }
+
+    /// Groups that only give back come first. A group that takes finds its room in what is in force by then, so that no node ever
+    /// promises more than it has: not between two operations, and not when a group that was to give back has failed.
     void put_into_force(nanoseconds now, tick_mode mode) noexcept {
         changes_.clear(), failed_.clear(), texts_.clear();
-        for (bool const growing : {false, true})
+        promises_.start(ledger_);
+        for (bool const taking : {false, true})
             for (std::size_t first = 0, last = 0; first < accepted_.size(); first = last) {
                 last = end_of_group(accepted_, first);
-                auto const group = std::span(accepted_).subspan(first, last - first);
-                std::int64_t growth = 0;
-                for (auto const& g : group) growth += g.growth() > 0 ? 1 : 0;
-                if ((growth > 0) == growing) put_group_into_force(group, now, mode);
+                auto const group = std::span<checked_grant const>(accepted_).subspan(first, last - first);
+                bool any_takes = false;
+                for (auto const& g : group) any_takes |= takes(g);
+                if (any_takes == taking) put_group_into_force(group, now, mode);
             }
     }
 
     void put_group_into_force(std::span<checked_grant const> group, nanoseconds now, tick_mode mode) noexcept {
-        std::size_t const first_change = changes_.size(), first_text = texts_.size();
-        plan_.clear();
-        result<void> ok;
-        for (auto const& g : group) {
-            std::size_t const before = plan_.size();
-            ok = backend_.plan(in_effect(g), plan_);
-            if (!ok) return fail(group, {.at = before, .cause = ok.failure()}, first_change, first_text);
-            changes_.push_back({g, texts_.size(), plan_.size() - before});
-            for (std::size_t i = before; i < plan_.size(); ++i) texts_.push_back(backend_.describe(plan_[i]));
+        auto const has = [&](std::uint32_t node, resource_id r) { return capacity(node, r); };
+        if (!promises_.exchange(group, has)) {
+            for (auto const& g : group) deferred_.push_back({g, deferral::no_room});
+            return;
         }
-        if (mode == tick_mode::plan_only) return;
+        std::size_t const first_change = changes_.size(), first_text = texts_.size();
+        std::optional<plan_failure> failure = plan_group(group);
+        if (!failure && mode == tick_mode::apply) failure = apply_plan();
+        if (failure) {
+            promises_.revert(group);
+            changes_.resize(first_change);
+            texts_.resize(first_text);
+            for (auto const& g : group) failed_.push_back({g, *failure});
+        } else if (mode == tick_mode::apply) {
+            for (auto const& g : group) ledger_.set(g.what, now);
+        }
+    }
+
+    /// The group's operations, those that give back first.
+    [[nodiscard]] std::optional<plan_failure> plan_group(std::span<checked_grant const> group) noexcept {
+        plan_.clear();
+        for (bool const taking : {false, true})
+            for (auto const& g : group) {
+                if (takes(g) != taking) continue;
+                std::size_t const before = plan_.size();
+                if (auto const ok = backend_.plan(in_effect(g), plan_); !ok) return plan_failure{.at = before, .cause = ok.failure()};
+                changes_.push_back({g, texts_.size(), plan_.size() - before});
+                for (std::size_t i = before; i < plan_.size(); ++i) texts_.push_back(backend_.describe(plan_[i]));
+            }
+        return std::nullopt;
+    }
+
+    [[nodiscard]] std::optional<plan_failure> apply_plan() noexcept {
         for (std::size_t i = 0; i < plan_.size(); ++i) {
-            ok = backend_.apply(plan_[i]);
+            auto ok = backend_.apply(plan_[i]);
             bool const applied = static_cast<bool>(ok);
             if (applied) ok = backend_.verify(plan_[i]);
-            if (ok) continue;
-            return fail(group, {.at = i, .cause = ok.failure(), .rolled_back = undo(i + (applied ? 1 : 0))}, first_change, first_text);
+            if (!ok) return plan_failure{.at = i, .cause = ok.failure(), .rolled_back = undo(i + (applied ? 1 : 0))};
         }
-        for (auto const& g : group) ledger_.set(g.what, now);
+        return std::nullopt;
     }
 
     /// "No limit" never means more than the job itself accepts.
@@ -250,12 +277,6 @@ private:
         bool all = true;
         while (count > 0) all &= static_cast<bool>(backend_.undo(plan_[--count]));
         return all;
-    }
-
-    void fail(std::span<checked_grant const> group, plan_failure const& why, std::size_t first_change, std::size_t first_text) noexcept {
-        changes_.resize(first_change);
-        texts_.resize(first_text);
-        for (auto const& g : group) failed_.push_back({g, why});
     }
 };
 
