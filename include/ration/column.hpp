@@ -25,6 +25,9 @@ struct fixed_string {
 enum class table_id : std::uint32_t { jobs = 0, nodes = 1, resources = 2, held = 3 };
 inline constexpr std::size_t table_count = 4;
 
+/// Characters in the name of a column, table included.
+inline constexpr std::size_t longest_column_name = 47;
+
 enum class column_type : std::uint32_t { u32 = 1, i64 = 2, u64 = 3, f32 = 4, f64 = 5 };
 
 template <class T>
@@ -108,6 +111,7 @@ struct declared_column {
 
     static_assert(table_index_of(Name.view()) < table_count,
                   "ration: a column is named table/column, where table is jobs, nodes, resources or held");
+    static_assert(Name.view().size() <= longest_column_name, "ration: the name of a column has at most 47 characters");
     static_assert(find_in_catalogue(Name.view()) == nullptr || find_in_catalogue(Name.view())->type == type_of<T>,
                   "ration: this standard column has another type: see ration::catalogue in ration/column.hpp");
     static_assert(find_in_catalogue(Name.view()) == nullptr || find_in_catalogue(Name.view())->shape == Shape,

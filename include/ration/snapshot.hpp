@@ -31,7 +31,7 @@ struct snapshot {
 
 /// One column that a host offers. `width` is 1 for a scalar.
 struct column_info {
-    text<47> name;
+    text<longest_column_name> name;
     table_id table = table_id::jobs;
     column_type type = column_type::f64;
     std::uint32_t width = 1;
@@ -74,7 +74,8 @@ public:
     [[nodiscard]] std::size_t rows(table_id t) const noexcept { return at(t).rows; }
 
     /// Adds a column, zero for the rows there are; a second time it returns the first one.
-    /// Errors: `invalid_value` (name without a table, width 0), `conflict` (declared with another type or width), `limit`.
+    /// Errors: `invalid_value` (name without a table or above `longest_column_name`, width 0), `conflict` (declared with
+    /// another type or width), `no_capacity`.
     template <ColumnValue T>
     [[nodiscard]] result<column<T>> declare(std::string_view name, std::uint32_t width = 1) noexcept {
         auto const slot = declare(name, type_of<T>, width);
@@ -106,16 +107,16 @@ public:
     /// New rows are zero. Errors: `no_capacity` when there is no memory; then nothing has changed.
     [[nodiscard]] result<void> resize(table_id t, std::size_t rows) noexcept {
         auto& table = at(t);
-        for (auto& c : table.columns)
-            if (!c.data.reserve(rows * c.row_bytes, table.rows * c.row_bytes))
-                return error{.code = errc::no_capacity, .operation = "grow snapshot table"};
+        bool room = true;
+        for (auto& c : table.columns) room = room && c.data.reserve(rows * c.row_bytes, table.rows * c.row_bytes);
+        refresh_slots(table);  // some buffers have moved, even when a later one found no memory
+        if (!room) return error{.code = errc::no_capacity, .operation = "grow snapshot table"};
         for (auto& c : table.columns)
             if (rows > table.rows)
                 std::memset(c.data.data() + table.rows * c.row_bytes, 0, (rows - table.rows) * c.row_bytes);
             else if (rows < table.rows)
                 std::memset(c.data.data() + rows * c.row_bytes, 0, (table.rows - rows) * c.row_bytes);
         table.rows = rows;
-        refresh_slots(table);
         return {};
     }
 
@@ -149,7 +150,7 @@ private:
     [[nodiscard]] result<column_info> declare(std::string_view name, column_type type, std::uint32_t width) noexcept {
         auto const refuse = [&](errc code) { return error{.code = code, .operation = "declare column", .subject = name}; };
         std::size_t const index = table_index_of(name);
-        if (index == table_count || width == 0 || name.size() > 47) return refuse(errc::invalid_value);
+        if (index == table_count || width == 0 || name.size() > longest_column_name) return refuse(errc::invalid_value);
         if (auto const* known = find_column(schema_, name)) {
             if (known->type != type || known->width != width) return refuse(errc::conflict);
             return *known;

@@ -28,7 +28,8 @@ struct standard_columns {
     column<double> weight, loss, best_loss, remaining, restart_cost;
     std::vector<resource_columns> resources;
 
-    /// Errors: `conflict` when the store already has one of the names with another type.
+    /// Errors: `conflict` when the store already has one of the names with another type; `invalid_value` when a
+    /// resource has a name too long for a column.
     [[nodiscard]] static result<standard_columns> declare(snapshot_store& store, std::span<resource_info const> resources) noexcept {
         standard_columns c;
         error first;
@@ -54,8 +55,8 @@ struct standard_columns {
     }
 
 private:
-    [[nodiscard]] static text<47> named(std::string_view family, resource_info const& r) noexcept {
-        return text<47>(family).append(r.name);
+    [[nodiscard]] static text<2 * longest_column_name> named(std::string_view family, resource_info const& r) noexcept {
+        return text<2 * longest_column_name>(family).append(r.name);
     }
 };
 
