@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Progress from what an unmodified script prints: bytes of its standard output or error in, updates out.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <ration/progress/log_pattern.hpp>
+#include <ration/progress/update.hpp>
+
+namespace ration::progress {
+
+struct log_counts {
+    std::uint64_t lines = 0;       ///< complete, not empty
+    std::uint64_t matched = 0;     ///< of these
+    std::uint64_t repeated = 0;    ///< matched, but a redrawing of the line before: the same step and the same loss
+    std::uint64_t unreadable = 0;  ///< matched, but a group holds no number
+    std::uint64_t overlong = 0;    ///< not looked at, for a cut line may end within a number
+};
+
+/// What a terminal would show as lines, from bytes in pieces of any size: escape sequences taken out; a line ends with '\n', with
+/// '\r' or with a backspace, by which progress bars draw over themselves.
+class line_reader {
+public:
+    static constexpr std::size_t max_line = 4096;  ///< bytes
+
+    /// True when the byte ended a line, which then is in `line()` until the next call.
+    [[nodiscard]] bool put(char byte) noexcept {
+        if (ended_) {
+            line_.clear();
+            overlong_ = ended_ = false;
+        }
+        if (byte == '\n' || byte == '\r' || byte == '\b') {
+            state_ = state::plain;  // an escape sequence never spans lines: a broken one must not swallow the log
+            return ended_ = true;
+        }
+        if (skips(byte)) {
+            return false;
+        }
+        if (line_.size() < max_line) {
+            line_ += byte;
+        } else {
+            overlong_ = true;
+        }
+        return false;
+    }
+
+    [[nodiscard]] std::string_view line() const noexcept { return line_; }
+    [[nodiscard]] bool overlong() const noexcept { return overlong_; }
+
+private:
+    enum class state : std::uint8_t { plain, escape, control, string, string_escape };
+
+    /// Follows ECMA-48: ESC [ ... letter; ESC ] ... until BEL or ESC \; ESC and one character.
+    [[nodiscard]] bool skips(char byte) noexcept {
+        switch (state_) {
+            case state::plain:
+                state_ = byte == '\x1b' ? state::escape : state::plain;
+                return static_cast<unsigned char>(byte) < ' ' && byte != '\t';
+            case state::escape:
+                state_ = byte == '[' ? state::control
+                         : byte == ']' || byte == 'P' || byte == 'X' || byte == '^' || byte == '_' ? state::string
+                         : byte >= ' ' && byte <= '/'                                              ? state::escape
+                                                                                                   : state::plain;
+                return true;
+            case state::control:
+                state_ = byte >= '@' && byte <= '~' ? state::plain : state::control;
+                return true;
+            case state::string:
+                state_ = byte == '\a' ? state::plain : byte == '\x1b' ? state::string_escape : state::string;
+                return true;
+            case state::string_escape:
+                state_ = byte == '\\' ? state::plain : state::string;
+                return true;
+        }
+        return false;
+    }
+
+    std::string line_;
+    state state_ = state::plain;
+    bool ended_ = false;
+    bool overlong_ = false;
+};
+
+/// One per stream. The groups of the pattern: `loss`; `step` (left out: matches are counted); `total`; and any other name is a
+/// metric, reported as an evaluation. NaN and infinities, however spelt, count as non-finite.
+class log_adapter {
+public:
+    /// Errors: `invalid_value`, naming the pattern and what is missing.
+    [[nodiscard]] static result<log_adapter> make(std::string_view pattern, job_id job, epoch run) noexcept {
+        auto made = detail::log_pattern::make(pattern);
+        if (!made) {
+            return made.failure();
+        }
+        return log_adapter(std::move(*made), job, run);
+    }
+
+    /// `sink(update const&)`: its texts live until it returns. O(bytes).
+    template <std::invocable<update const&> Sink>
+    void feed(std::string_view bytes, Sink&& sink) noexcept {
+        for (char const byte : bytes) {
+            if (reader_.put(byte)) {
+                take_line(sink);
+            }
+        }
+    }
+
+    /// The stream has ended: what stands without an end of line is a line too.
+    template <std::invocable<update const&> Sink>
+    void finish(Sink&& sink) noexcept {
+        feed("\n", sink);
+    }
+
+    [[nodiscard]] log_counts const& counts() const noexcept { return counts_; }
+
+private:
+    enum class number : std::uint8_t { finite, non_finite, unreadable };
+
+    log_adapter(detail::log_pattern&& pattern, job_id job, epoch run) noexcept
+        : pattern_(std::move(pattern)),
+          job_(job),
+          run_(run),
+          counts_steps_(std::ranges::find(pattern_.groups(), "step", &detail::named_group::name) == pattern_.groups().end()) {}
+
+    [[nodiscard]] static number read_value(std::string_view text, double& out) noexcept {
+        if (text.starts_with('+')) {
+            text.remove_prefix(1);
+        }
+        auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+        if (end != text.data() + text.size() || code == std::errc::invalid_argument) {
+            return number::unreadable;
+        }
+        auto const digits = text.substr(text.starts_with('-') ? 1 : 0);
+        bool const words = digits.front() > '9';  // nan, inf, Infinity
+        if (code == std::errc::result_out_of_range) {  // beyond a double, or so near to 0 that it is 0
+            out = 0;
+            return text.find("e-") != text.npos || text.find("E-") != text.npos ? number::finite : number::non_finite;
+        }
+        return words ? number::non_finite : number::finite;
+    }
+
+    template <class Sink>
+    void take_line(Sink& sink) noexcept {
+        if (reader_.line().empty()) {
+            return;
+        }
+        ++counts_.lines;
+        if (reader_.overlong()) {
+            ++counts_.overlong;
+            return;
+        }
+        detail::log_pattern::match found;
+        try {
+            if (!pattern_.search(reader_.line(), found)) {
+                return;
+            }
+        } catch (std::exception const&) {
+            ++counts_.unreadable;
+            return;
+        }
+        ++counts_.matched;
+        take_match(found, sink);
+    }
+
+    [[nodiscard]] static std::string_view text_of(detail::log_pattern::match const& found, std::size_t index) noexcept {
+        auto const& part = found[index];
+        return part.matched ? std::string_view(part.first, static_cast<std::size_t>(part.length())) : std::string_view();
+    }
+
+    [[nodiscard]] static bool is_counter(std::string_view group) noexcept { return group == "step" || group == "total"; }
+
+    /// `step` and `total`, where the line has them. False when one is no number.
+    [[nodiscard]] bool read_counters(detail::log_pattern::match const& found, report& out) noexcept {
+        for (auto const& group : pattern_.groups()) {
+            auto const text = text_of(found, group.index);
+            if (is_counter(group.name) && !text.empty() &&
+                !detail::read_number(text, group.name == "step" ? out.step : out.total_steps)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    template <class Sink>
+    void take_match(detail::log_pattern::match const& found, Sink& sink) noexcept {
+        report base;
+        base.step = step_;
+        if (!read_counters(found, base)) {
+            ++counts_.unreadable;
+            return;
+        }
+        bool const back = base.step < step_;
+        step_ = base.step;
+        for (auto const& group : pattern_.groups()) {
+            auto const text = text_of(found, group.index);
+            if (is_counter(group.name) || text.empty()) {
+                continue;
+            }
+            if (group.name == "loss") {
+                take_loss(text, base, back, sink);
+            } else {
+                take_metric(group.name, text, base, sink);
+            }
+        }
+    }
+
+    template <class Sink>
+    void take_loss(std::string_view text, report said, bool back, Sink& sink) noexcept {
+        said.type = message_type::step;
+        auto const kind = read_value(text, said.loss_mean);
+        if (kind == number::unreadable) {
+            ++counts_.unreadable;
+            return;
+        }
+        if (counts_steps_) {
+            said.step = ++step_;
+        } else if (said.step == last_step_ && text == last_loss_) {
+            ++counts_.repeated;
+            return;
+        }
+        said.loss_count = kind == number::finite ? 1 : 0;
+        said.non_finite = 1 - said.loss_count;
+        said.loss_mean = kind == number::finite ? said.loss_mean : 0;
+        last_step_ = said.step;
+        last_loss_ = text;
+        update const out{job_, run_, 0, 0, back, said};
+        sink(out);
+    }
+
+    template <class Sink>
+    void take_metric(std::string_view name, std::string_view text, report said, Sink& sink) noexcept {
+        said.type = message_type::eval;
+        said.metric = name;
+        auto const kind = read_value(text, said.value);
+        if (kind == number::unreadable) {
+            ++counts_.unreadable;
+            return;
+        }
+        said.non_finite = kind == number::finite ? 0 : 1;
+        said.value = kind == number::finite ? said.value : 0;
+        update const out{job_, run_, 0, 0, false, said};
+        sink(out);
+    }
+
+    detail::log_pattern pattern_;
+    line_reader reader_;
+    log_counts counts_;
+    job_id job_;
+    epoch run_;
+    bool counts_steps_;            ///< the pattern has no group for the step
+    std::uint64_t step_ = 0;       ///< the last one read or counted
+    std::uint64_t last_step_ = 0;  ///< of the last loss handed on
+    std::string last_loss_;
+};
+
+}  // namespace ration::progress

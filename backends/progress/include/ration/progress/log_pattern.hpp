@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A regular expression with named groups, over std::regex, which has none; a search costs O(line) whatever the line says.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ration/progress/message.hpp>
+#include <ration/result.hpp>
+
+namespace ration::progress::detail {
+
+struct named_group {
+    std::string name;
+    std::size_t index = 0;
+};
+
+struct translation {
+    std::string pattern;              ///< with plain groups where the named ones were
+    std::vector<named_group> groups;  ///< in the order of their opening brackets
+};
+
+/// From the '[' to its ']': brackets in there open no group.
+[[nodiscard]] inline std::size_t class_length(std::string_view pattern) noexcept {
+    std::size_t at = 1;
+    while (at < pattern.size() && pattern[at] != ']') {
+        if (pattern.substr(at, 2) == "[:") {
+            at = std::min(pattern.find(":]", at), pattern.size() - 2) + 2;
+        } else {
+            at += pattern[at] == '\\' ? 2 : 1;
+        }
+    }
+    return std::min(at + 1, pattern.size());
+}
+
+/// The length of "(?<" or of "(?P<", which Python writes, when the pattern starts with it; a look-behind is neither.
+[[nodiscard]] inline std::size_t opening_length(std::string_view pattern) noexcept {
+    std::size_t const length = pattern.starts_with("(?<") ? 3 : pattern.starts_with("(?P<") ? 4 : 0;
+    auto const next = length == 3 && pattern.size() > 3 ? pattern[3] : ' ';
+    return next == '=' || next == '!' ? 0 : length;
+}
+
+[[nodiscard]] inline bool is_group_name(std::string_view name) noexcept {
+    auto const letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    return !name.empty() && name.size() <= max_word && letter(name.front()) &&
+           std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+[[nodiscard]] inline error bad_pattern(std::string_view pattern, char const* remedy) noexcept {
+    auto out = bad_message(pattern, remedy);
+    out.operation = "read a log pattern";
+    return out;
+}
+
+/// Takes the names out of a pattern and notes which group each belongs to.
+[[nodiscard]] inline result<translation> translate(std::string_view const pattern) noexcept {
+    translation out;
+    std::size_t opened = 0;
+    for (std::size_t at = 0; at < pattern.size();) {
+        auto const rest = pattern.substr(at);
+        std::size_t length = 1;
+        if (rest.front() == '\\') {
+            length = 2;
+        } else if (rest.front() == '[') {
+            length = class_length(rest);
+        } else if (auto const prefix = opening_length(rest); prefix != 0) {
+            auto const name = rest.substr(prefix, rest.find('>') - prefix);
+            if (!is_group_name(name) || rest.find('>') == rest.npos) {
+                return bad_pattern(pattern, "a group's name is a word of letters, digits and '_', as in (?<loss>...)");
+            }
+            if (std::ranges::find(out.groups, name, &named_group::name) != out.groups.end()) {
+                return bad_pattern(pattern, "two groups have one name");
+            }
+            out.groups.push_back({std::string(name), ++opened});
+            out.pattern += '(';
+            at += prefix + name.size() + 1;
+            continue;
+        } else if (rest.front() == '(' && !rest.starts_with("(?")) {
+            ++opened;
+        }
+        out.pattern += rest.substr(0, length);
+        at += length;
+    }
+    return out;
+}
+
+/// A translated pattern, ready to search lines with.
+class log_pattern {
+public:
+    using match = std::match_results<char const*>;
+
+    /// Errors: `invalid_value`, naming the pattern and what is missing.
+    [[nodiscard]] static result<log_pattern> make(std::string_view pattern) noexcept {
+        if (pattern.size() > 1024) {
+            return bad_pattern(pattern, "a pattern has at most 1024 characters");
+        }
+        auto translated = translate(pattern);
+        if (!translated) {
+            return translated.failure();
+        }
+        if (std::ranges::none_of(translated->groups, [](auto const& g) { return g.name != "step" && g.name != "total"; })) {
+            return bad_pattern(pattern, "it needs a group (?<loss>...), or one with the name of another metric");
+        }
+        try {
+            std::regex const alone(translated->pattern, flavour);  // so that a ')' too many cannot close the bracket below
+            return log_pattern(std::move(*translated));
+        } catch (std::exception const&) {
+            return bad_pattern(pattern, "it is not an ECMAScript regular expression without back-references or look-behind");
+        }
+    }
+
+    [[nodiscard]] std::vector<named_group> const& groups() const noexcept { return groups_; }
+
+    /// Throws what std::regex throws when memory is out.
+    [[nodiscard]] bool search(std::string_view line, match& out) const {
+        return std::regex_search(line.data(), line.data() + line.size(), out, expression_, std::regex_constants::match_continuous);
+    }
+
+private:
+#ifdef __GLIBCXX__
+    // The executor without backtracking: a line cannot make it take exponential time or overflow the stack.
+    static constexpr auto flavour = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
+#else
+    static constexpr auto flavour = std::regex_constants::ECMAScript;
+#endif
+
+    // "Anything, as little as possible" in front makes the search one pass; trying each start in turn would be quadratic.
+    explicit log_pattern(translation&& from)
+        : expression_("[^]*?(?:" + from.pattern + ")", flavour), groups_(std::move(from.groups)) {}
+
+    std::regex expression_;
+    std::vector<named_group> groups_;
+};
+
+}  // namespace ration::progress::detail

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSL-1.0
+"""How a Python training script tells ration where it is: protocol P1, sender's side. Python 3.8 or later, nothing else.
+
+    import ration_progress
+
+    with ration_progress.open() as progress:
+        progress.hello(world=1, threads=1)
+        progress.phase("train")
+        for step in range(1, steps + 1):
+            progress.step(step, float(loss), total=steps)
+
+Outside ration (RATION_PROGRESS not set) every call does nothing, so the calls can stay in. No call blocks or raises, whatever it
+is given; any thread and any signal handler may call. A process should open one handle; a forked child's copy is silent. What
+cannot be delivered now is kept and goes out with a later call: no loss goes uncounted while the process lives.
+"""
+import collections
+import errno
+import math
+import os
+import re
+import socket
+import threading
+import time
+
+__all__ = ["open", "Progress"]
+
+_INTERVAL = 0.2  # seconds between messages about steps
+_OUTBOX = 8  # messages other than steps kept while the receiver is busy or away
+_GONE = (errno.ECONNREFUSED, errno.ENOTCONN, errno.ENOENT, errno.ECONNRESET, errno.EPIPE)
+
+
+def open():  # pylint: disable=redefined-builtin
+    """The handle of this process; one that does nothing where ration has set no environment."""
+    return Progress(os.environ)
+
+
+def _word(text):
+    """At most 64 characters that P1 allows in a value, '_' for each other one."""
+    return re.sub(r"[^!-<>-~]", "_", str(text)[:64]) or "_"
+
+
+def _count(value, bound=2**64):
+    number = int(value)
+    if not 0 <= number < bound:
+        raise ValueError(value)
+    return number
+
+
+def _guarded(method):
+    """Runs the message through `method`, in the process that opened the handle only; swallows every error."""
+
+    def call(self, *arguments, **named):
+        try:
+            if self._owner == os.getpid():
+                method(self, *arguments, **named)
+        except Exception:  # pylint: disable=broad-except
+            pass
+
+    call.__doc__ = method.__doc__
+    call.__name__ = method.__name__
+    return call
+
+
+class Progress:
+    """See the module's own text. All methods return None."""
+
+    def __init__(self, environment):
+        self._owner = 0
+        self._calls = collections.deque()  # what was called and is not yet worked off
+        self._turn = threading.Lock()  # only ever tried, never waited for
+        self._outbox = collections.deque(maxlen=_OUTBOX)
+        self._socket = None
+        self._sequence = 0
+        self._sent_at = self._step_at = None
+        self._retry_at = 0.0
+        self._said_bye = False
+        self._clear()
+        try:
+            where = environment["RATION_PROGRESS"]
+            self._path = where[5:]
+            if not where.startswith("unix:/") or len(os.fsencode(self._path)) > 107:
+                return
+            rank = environment.get("RANK", "0")
+            self._rank = int(rank) if re.fullmatch("[0-9]{1,9}", rank) else 0
+            self._envelope = "e=%d k=%s j=%s r=%d" % (
+                _count(environment["RATION_EPOCH"], 2**32),
+                _word(environment["RATION_TOKEN"]),
+                _word(environment["RATION_JOB"]),
+                self._rank,
+            )
+            self._owner = os.getpid()
+        except Exception:  # pylint: disable=broad-except
+            pass
+
+    @_guarded
+    def hello(self, world=1, threads=0):
+        """The job runs: `world` processes in all, `threads` in this one (0: not known)."""
+        self._post("hello", " w=%d t=%d v=py1" % (_count(world, 2**32), _count(threads, 2**32)))
+
+    @_guarded
+    def step(self, step, loss, total=None):
+        """One training step is done; `step` counts over the whole job. What is no finite loss is counted, never averaged.
+
+        Sends at most five messages a second and the first one at once; ranks other than 0 send none.
+        """
+        if self._rank == 0:
+            self._run(self._take_step, _count(step), float(loss), _count(total or 0))
+
+    @_guarded
+    def eval(self, step, metric, value):
+        """A value of a metric measured on held-out data."""
+        value = float(value)
+        said = "v=" + repr(value) if math.isfinite(value) else "nf=1"
+        self._post("eval", " s=%d m=%s %s" % (_count(step), _word(metric), said))
+
+    @_guarded
+    def phase(self, phase):
+        """What the job does from now on: init, load, compile, train, eval, save or idle."""
+        self._post("phase", " ph=" + _word(phase))
+
+    @_guarded
+    def checkpoint(self, step, ok=True):
+        """A checkpoint is durable, or has failed."""
+        self._post("ckpt", " s=%d ok=%d" % (_count(step), bool(ok)))
+
+    @_guarded
+    def heartbeat(self):
+        """Alive, though no step is done."""
+        self._run(self._beat)
+
+    @_guarded
+    def bye(self, exit_code=0, why=None):
+        """The job ends; `why` is done, stop, diverged or error, chosen by the exit code when left out."""
+        exit_code = int(exit_code)
+        if not -(2**31) <= exit_code < 2**31:
+            exit_code = 1
+        self._said_bye = True
+        self._post("bye", " rc=%d why=%s" % (exit_code, _word(why or ("error" if exit_code else "done"))))
+
+    @_guarded
+    def close(self):
+        """A last try for what is kept, then nothing more is sent."""
+        self._run(self._close)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        if not self._said_bye:
+            code = getattr(value, "code", 1) if isinstance(value, SystemExit) else int(kind is not None)
+            self.bye(code if isinstance(code, int) else int(code is not None))
+        self.close()
+        return False
+
+    # Whoever has the turn works off what all have asked for, so that nobody waits: not a second thread, not a signal handler
+    # that interrupts the very thread that has it.
+    def _run(self, method, *arguments):
+        self._calls.append((method, arguments))
+        while self._calls and self._turn.acquire(blocking=False):
+            try:
+                while self._calls:
+                    method, arguments = self._calls.popleft()
+                    method(*arguments)
+            finally:
+                self._turn.release()
+
+    def _clear(self):
+        self._finite = self._non_finite = self._intervals = 0
+        self._mean = self._busy = 0.0
+
+    def _take_step(self, step, loss, total):
+        now = time.monotonic()
+        if self._step_at is not None:
+            self._busy += now - self._step_at
+            self._intervals += 1
+        self._step_at, self._step, self._total = now, step, total
+        if math.isfinite(loss):
+            self._finite += 1  # divided first: the mean of finite numbers is finite, their sum need not be
+            self._mean += loss / self._finite - self._mean / self._finite
+        else:
+            self._non_finite += 1
+        if now >= self._retry_at:
+            self._drain()
+            if self._sent_at is None or now - self._sent_at >= _INTERVAL:
+                self._flush()
+
+    def _post(self, kind, body):
+        self._run(self._post_now, kind, body)
+
+    def _post_now(self, kind, body):
+        self._drain()
+        self._flush()
+        self._outbox.append((kind, body))
+        self._drain()
+        if kind == "phase":
+            self._step_at = None
+
+    def _beat(self):
+        self._drain()
+        self._flush()
+        self._send("hb", "")
+
+    def _close(self):
+        self._drain()
+        self._flush()
+        self._owner = 0
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _drain(self):
+        while self._outbox and self._send(*self._outbox[0]):
+            self._outbox.popleft()
+
+    def _flush(self):
+        """Sends what the steps since the last message add up to; keeps all of it when that fails."""
+        if self._finite + self._non_finite == 0:
+            return
+        body = " s=%d c=%d nf=%d" % (self._step, self._finite, self._non_finite)
+        if self._finite:
+            body += " l=" + repr(self._mean)
+        if self._total:
+            body += " x=%d" % self._total
+        if self._intervals:
+            body += " d=" + repr(self._busy / self._intervals)
+        if self._send("step", body):
+            self._sent_at = time.monotonic()
+            self._clear()
+
+    def _send(self, kind, body):
+        """True when the kernel took the message. A receiver that went away and came back is found by one more try."""
+        if not self._owner:
+            return False
+        self._sequence += 1
+        data = ("P1 %s %s q=%d%s" % (kind, self._envelope, self._sequence, body)).encode("ascii")
+        if self._deliver(data):
+            return True
+        self._sequence -= 1
+        return False
+
+    def _deliver(self, data):
+        for _ in range(2):
+            try:
+                if self._socket is None:
+                    self._socket = self._connect()
+                self._socket.send(data)
+                return True
+            except OSError as failure:
+                if failure.errno not in _GONE:
+                    return False
+                if self._socket is None:
+                    break
+                self._socket.close()
+                self._socket = None
+        self._retry_at = time.monotonic() + _INTERVAL  # nobody there: do not ask again at every step
+        return False
+
+    def _connect(self):
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            connection.setblocking(False)
+            connection.connect(self._path)
+        except OSError:
+            connection.close()
+            raise
+        return connection
