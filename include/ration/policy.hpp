@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <ration/column.hpp>
@@ -53,6 +54,11 @@ struct undeclared_column {
     static_assert(Inputs::index_of(Column.view()) < Inputs::count,
                   "ration: the policy reads a column that it did not declare: add ration::in<type, \"table/column\"> to its inputs");
 };
+
+template <class T>
+inline constexpr bool is_columns = false;
+template <class... Columns>
+inline constexpr bool is_columns<columns<Columns...>> = true;
 
 template <class Inputs, std::size_t Index>
 struct column_at;
@@ -150,15 +156,15 @@ struct policy_tag {};
 
 template <class P>
 concept has_policy_tag = requires { requires std::derived_from<typename P::policy_concept, policy_tag>; };
-/// `P::about`: a constant `meta`.
+/// `P::about`: a static constant `meta`.
 template <class P>
-concept has_about = requires { { P::about } -> std::convertible_to<meta const&>; };
+concept has_about = requires {
+    { &P::about } -> std::same_as<meta const*>;
+    typename std::bool_constant<P::about.id.empty()>;
+};
 /// `P::inputs`: `columns<in<...>, ...>`.
 template <class P>
-concept has_inputs = requires {
-    typename P::inputs;
-    { P::inputs::count } -> std::convertible_to<std::size_t>;
-};
+concept has_inputs = detail::is_columns<typename P::inputs>;
 /// `p.decide(tick, grants)`: returns `status`, noexcept.
 template <class P>
 concept has_noexcept_decide = requires(P& p, tick<typename P::inputs> const& t, grants& out) {

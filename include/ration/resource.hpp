@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 namespace ration {
 
@@ -25,12 +26,13 @@ struct resource_tag {};
 
 template <class R>
 concept has_resource_tag = requires { requires std::derived_from<typename R::resource_concept, resource_tag>; };
+// Used as a template argument, a member proves that it is static and constant.
 template <class R>
-concept has_name = requires { { R::name } -> std::convertible_to<std::string_view>; };
+concept has_name = requires { typename std::bool_constant<std::string_view(R::name).empty()>; };
 template <class R>
-concept has_unit = requires { { R::unit } -> std::convertible_to<std::string_view>; };
+concept has_unit = requires { typename std::bool_constant<std::string_view(R::unit).empty()>; };
 template <class R>
-concept has_divisibility = requires { { R::cut } -> std::convertible_to<divisibility>; };
+concept has_divisibility = requires { typename std::bool_constant<(R::cut == divisibility::whole)>; };
 
 /// A quantity that jobs hold.
 /// Valid expressions: `R::name`, `R::unit` (text), `R::cut` (divisibility); all static and constant.
