@@ -63,6 +63,7 @@ class two_tier_target {
 public:
     using target_concept = target_tag;
     static constexpr std::uint32_t acceptable_tier = 1, objective_tier = 2;
+    static constexpr std::uint32_t most_mean_of = 1'000'000;  // a tracker keeps this many reports at most: 16 MB
 
     struct description {
         std::string_view metric = "loss";
@@ -71,8 +72,8 @@ public:
         std::uint32_t mean_of = 1;  ///< the metric counts as its mean over the last `mean_of` reported values
     };
 
-    /// Errors: `invalid_value` for no tier at all, a threshold that is not finite, `mean_of` 0, an Objective that is easier than
-    /// the Acceptable.
+    /// Errors: `invalid_value` for no tier at all, a threshold that is not finite, `mean_of` 0 or above `most_mean_of`, an Objective
+    /// that is easier than the Acceptable.
     [[nodiscard]] static result<two_tier_target> make(description const& d) noexcept {
         auto const refuse = [&](char const* remedy) {
             return error{.code = errc::invalid_value, .operation = "make target", .subject = d.metric, .remedy = remedy};
@@ -80,7 +81,7 @@ public:
         if (!d.acceptable && !d.objective) return refuse("give acceptable, objective or both");
         if ((d.acceptable && !is_finite(*d.acceptable)) || (d.objective && !is_finite(*d.objective)))
             return refuse("give thresholds that are finite numbers");
-        if (d.mean_of == 0) return refuse("give mean_of of at least 1");
+        if (d.mean_of == 0 || d.mean_of > most_mean_of) return refuse("give mean_of from 1 to 1000000");
         if (d.acceptable && d.objective && !reaches(d.way, *d.objective, *d.acceptable))
             return refuse("make the objective at least as hard as the acceptable value");
         two_tier_target t;
@@ -109,7 +110,7 @@ static_assert(Target<two_tier_target>);
 
 /// Follows one job's metric: the smoothed value, the best one so far and the tiers reached, which are never lost again.
 /// A tier is reached only on a full window of `mean_of` finite values; values that are not finite are counted and otherwise
-/// ignored. `see` is O(1) amortised and does not allocate.
+/// ignored. `see` is O(reports in the window), of which there are at most `mean_of`, and does not allocate.
 class target_tracker {
     struct report {
         double mean = 0;
@@ -140,15 +141,17 @@ public:
         return sum / static_cast<double>(values_);
     }
 
-    /// Takes in the mean of `count` values of the metric. Returns the tier, which only ever rises.
+    /// Takes in the mean of `count` values of the metric; more than `mean_of` values weigh as much as `mean_of`. Returns the tier,
+    /// which only ever rises.
     std::uint32_t see(double mean, std::uint64_t count = 1) noexcept {
         if (!is_finite(mean) || count == 0) {
             not_finite_ += count;
             return tier_;
         }
-        push({mean, count});
+        push({mean, count < target_.mean_of() ? count : target_.mean_of()});
         if (values_ < target_.mean_of()) return tier_;
         double const value = *smoothed();
+        if (!is_finite(value)) return tier_;  // finite values whose sum is not
         if (!best_ || reaches(target_.way(), value, *best_)) best_ = value;
         std::uint32_t const now = target_.reached(value);
         if (now > tier_) tier_ = now;
