@@ -63,6 +63,7 @@ class engine {
     standard_columns const& columns_;
     std::span<resource_info const> resources_;
     engine_options options_;
+    limits most_;
 
     ledger ledger_;
     checker checker_;
@@ -92,8 +93,13 @@ public:
     engine(engine const&) = delete;
     engine& operator=(engine const&) = delete;
 
-    /// Binds both policies and reserves all that a tick will need. Forgets what jobs hold.
+    /// Binds both policies and reserves all that a tick will need. Forgets what jobs hold. Errors: those of `decider::bind`;
+    /// `invalid_value` when the columns were declared for other resources, or for fewer than cpu and memory.
     [[nodiscard]] result<void> bind(limits const& most) noexcept {
+        if (columns_.resources.size() != resources_.size() || resources_.size() <= static_cast<std::size_t>(resource_id::memory))
+            return error{.code = errc::invalid_value, .operation = "bind engine", .subject = "resources",
+                         .remedy = "declare standard_columns with the same resources: ration::standard_resources"};
+        most_ = most;
         for (decider* const d : {&policy_, &fallback_})
             if (auto bound = d->bind(store_.schema(), most); !bound) return bound;
         std::size_t const grants = most.jobs * most.nodes * resources_.size();
@@ -120,6 +126,8 @@ public:
 
     /// One turn of the loop.
     tick_report tick(nanoseconds now, tick_mode mode = tick_mode::apply) noexcept {
+        RATION_ASSERT(store_.rows(table_id::jobs) <= most_.jobs && store_.rows(table_id::nodes) <= most_.nodes,
+                      "engine: more rows than bind() was told: call it again with higher limits");
         observe(now);
         show_holdings();
         tick_report report{.number = ticks_++, .now = now};
@@ -266,10 +274,11 @@ private:
         return std::nullopt;
     }
 
-    /// "No limit" never means more than the job itself accepts.
+    /// "No limit" never means more than the job itself accepts, where that is less than the node has.
     [[nodiscard]] setting in_effect(checked_grant const& g) const noexcept {
         setting s = g.what;
-        if (s.amount == unlimited) s.amount = store_[of(s.resource).maximum][g.job_row];
+        std::int64_t const most = store_[of(s.resource).maximum][g.job_row];
+        if (s.amount == unlimited && most < capacity(s.node, s.resource)) s.amount = most;
         return s;
     }
 
