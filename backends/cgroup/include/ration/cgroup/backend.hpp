@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The cgroup backend: one group for the run, below it one for each job, in whatever hierarchies this machine has.
+#pragma once
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ration/backend.hpp>
+#include <ration/cgroup/cap.hpp>
+#include <ration/cgroup/operation.hpp>
+#include <ration/text.hpp>
+
+namespace ration::cgroup {
+
+struct options {
+    std::string_view name = "run";   ///< part of the run's group name; see `check_name`
+    cpu_cap cpus{};                  ///< what the whole run may use
+};
+
+/// Turns grants of `cpu` (as quota; 0 freezes) and `memory` into kernel limits. Move-only. The destructor kills what is left in the
+/// run's groups and removes them. One thread at a time; the `io` must outlive it.
+class backend {
+    struct member {
+        job_id id;
+        group where;
+    };
+    /// In one place for good: groups point to the tree and to the run's group. Destroyed from the last to the first.
+    struct state {
+        tree hierarchies;
+        evacuation room;
+        std::unique_ptr<group> run;
+        std::vector<member> jobs;   // ascending by id
+        std::vector<resource_id> resources;
+        millicores capacity{};
+        std::string scratch;
+    };
+    std::unique_ptr<state> state_;
+
+    explicit backend(std::unique_ptr<state> ready) noexcept : state_(std::move(ready)) {}
+
+public:
+    using backend_concept = backend_tag;
+    using operation = cgroup::operation;
+
+    /// Finds the hierarchies, makes the run's group and caps it. On an error nothing is left behind.
+    /// Errors: not_supported or denied (nobody can limit cpu here: see the remedy), conflict (v2: other processes in our group),
+    /// invalid_value (the name), out_of_range (the cap).
+    [[nodiscard]] static result<backend> open(io& machine, options const& wanted = {}) noexcept {
+        if (auto const sound = check_name(wanted.name); !sound) {
+            return sound.failure();
+        }
+        auto const who = self_as_owner(machine);
+        auto found = who ? tree::discover(machine) : result<tree>(who.failure());
+        if (!found) {
+            return found.failure();
+        }
+        auto ready = std::make_unique<state>();
+        ready->hierarchies = std::move(found).value();
+        if (auto const roomy = ready->room.prepare(ready->hierarchies); !roomy) {
+            return roomy.failure();
+        }
+        if (!ready->hierarchies.has(controller::cpu)) {
+            return ready->hierarchies.owner(controller::cpu).why;
+        }
+        auto run = group::create(ready->hierarchies, nullptr, group_name_of({std::string(wanted.name), *who}));
+        if (!run) {
+            return run.failure();
+        }
+        ready->run = std::make_unique<group>(std::move(run).value());
+        backend opened(std::move(ready));
+        auto const capped = opened.set_cap(wanted.cpus);
+        if (!capped) {
+            return capped.failure();
+        }
+        opened.list_resources();
+        return opened;
+    }
+
+    [[nodiscard]] std::span<resource_id const> resources() const noexcept { return state_->resources; }
+    /// What all jobs can use together.
+    [[nodiscard]] millicores capacity() const noexcept { return state_->capacity; }
+    [[nodiscard]] tree const& hierarchies() const noexcept { return state_->hierarchies; }
+    [[nodiscard]] group const& run() const noexcept { return *state_->run; }
+
+    /// Changes what the whole run may use, live.
+    [[nodiscard]] result<void> set_cap(cpu_cap const& wanted) noexcept {
+        std::vector<group const*> jobs;
+        for (member const& each : state_->jobs) {
+            jobs.push_back(&each.where);
+        }
+        auto const done = cgroup::set_cap(*state_->run, jobs, wanted);
+        auto const capacity = done ? capacity_of(*state_->run) : result<millicores>(done.failure());
+        if (!capacity) {
+            return capacity.failure();
+        }
+        state_->capacity = *capacity;
+        return {};
+    }
+
+    /// Makes the job's group. Errors: already_exists (the id or the name), invalid_value (the name), gone (the run's group).
+    [[nodiscard]] result<void> add(job_id id, std::string_view name) noexcept {
+        auto const at = std::ranges::lower_bound(state_->jobs, id, {}, &member::id);
+        if (at != state_->jobs.end() && at->id == id) {
+            return make_error(errc::already_exists, "add job", name);
+        }
+        auto made = group::create(state_->hierarchies, state_->run.get(), name);
+        if (!made) {
+            return made.failure();
+        }
+        state_->jobs.insert(at, member{id, std::move(made).value()});
+        return {};
+    }
+
+    /// Kills what is left of the job and removes its group; from then on the id is unknown. On an error the job stays known, and
+    /// `remove` may be called again.
+    [[nodiscard]] result<void> remove(job_id id) noexcept {
+        auto const where = find(id);
+        if (!where) {
+            return where.failure();
+        }
+        auto const killed = (*where)->kill();
+        auto const removed = killed ? (*where)->remove() : killed;
+        if (removed) {
+            std::erase_if(state_->jobs, [id](member const& each) { return each.id == id; });
+        }
+        return removed;
+    }
+
+    [[nodiscard]] result<void> freeze(job_id id) noexcept { return with(id, [](group const& where) noexcept { return where.freeze(); }); }
+    [[nodiscard]] result<void> thaw(job_id id) noexcept { return with(id, [](group const& where) noexcept { return where.thaw(); }); }
+    [[nodiscard]] result<void> kill(job_id id) noexcept { return with(id, [](group const& where) noexcept { return where.kill(); }); }
+
+    /// Asks the job to end: SIGTERM to every process of it, thawed so that it hears.
+    [[nodiscard]] result<void> ask_to_end(job_id id) noexcept {
+        return with(id, [](group const& where) noexcept {
+            auto const thawed = where.frozen().value_or(false) ? where.thaw() : result<void>();
+            for (directory const& place : where.places()) {
+                std::size_t reached = 0;
+                if (where.machine().signal_members(place.handle(), SIGTERM, reached) == 0) {
+                    break;   // every hierarchy has the same members
+                }
+            }
+            return thawed;
+        });
+    }
+
+    /// Puts a process into the job's group in every hierarchy. Error: busy when the group is frozen, where it could not even start.
+    [[nodiscard]] result<void> place(job_id id, int pid) noexcept {
+        return with(id, [pid](group const& where) noexcept {
+            auto const open = unfrozen(where);
+            return open ? where.place(pid) : open;
+        });
+    }
+
+    /// For clone3 with CLONE_INTO_CGROUP; -1 where there is no v2 group: then start the process held back, and `place` it. `place` it
+    /// in any case. Error: busy when the group is frozen: the new process would hang before its first instruction.
+    [[nodiscard]] result<int> clone_directory(job_id id) noexcept {
+        auto const where = find(id);
+        auto const open = where ? unfrozen(**where) : result<void>(where.failure());
+        return open ? result<int>((*where)->clone_directory()) : result<int>(open.failure());
+    }
+
+    [[nodiscard]] result<std::vector<int>> members(job_id id) noexcept {
+        auto const where = find(id);
+        return where ? (*where)->members() : result<std::vector<int>>(where.failure());
+    }
+
+    /// Sets a weight, a set of cpus or a number of processes, for which no grant exists.
+    template <class Limit>
+    [[nodiscard]] result<void> set(job_id id, Limit const& limit) noexcept {
+        return with(id, [&](group const& where) noexcept { return cgroup::set(where, limit); });
+    }
+
+    [[nodiscard]] result<observation> observe(job_id id) noexcept {
+        auto const where = find(id);
+        return where ? cgroup::observe(**where, state_->scratch) : result<observation>(where.failure());
+    }
+
+    /// Errors: not_found (the job), not_supported (the resource), no_capacity (more cpu than the whole run has), out_of_range.
+    [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
+        auto const where = find(wanted.job);
+        if (!where) {
+            return where.failure();
+        }
+        if (wanted.amount < 0) {
+            return make_error(errc::out_of_range, "plan", (*where)->name(), 0, "an amount is 0 or more");
+        }
+        switch (wanted.resource) {
+            case resource_id::cpu:
+                if (wanted.amount != unlimited && wanted.amount > state_->capacity.count) {
+                    return make_error(errc::no_capacity, "plan cpu for", (*where)->name(), 0, "give no job more than the run may use");
+                }
+                return plan_cpu(**where, wanted.job, wanted.amount, out, state_->scratch);
+            case resource_id::memory: return plan_memory(**where, wanted.job, wanted.amount, out, state_->scratch);
+            default: return make_error(errc::not_supported, "plan", (*where)->name(), 0, "this backend limits cpu and memory");
+        }
+    }
+
+    [[nodiscard]] result<void> apply(operation const& op) noexcept { return change(op, op.new_value); }
+    [[nodiscard]] result<void> undo(operation const& op) noexcept { return change(op, op.old_value); }
+
+    /// Error: unverified when the file shows another value than the operation's new one.
+    [[nodiscard]] result<void> verify(operation const& op) noexcept {
+        auto const where = place_of(op);
+        auto const now = where ? detail::shown(**where, op, state_->scratch) : result<std::string_view>(where.failure());
+        if (!now) {
+            return now.failure();
+        }
+        if (!same_value(*now, op.new_value)) {
+            return make_error(errc::unverified, "verify", (*where)->path() + "/" + op.file, 0, "another program writes this file too: stop that one");
+        }
+        return {};
+    }
+
+    [[nodiscard]] operation_text describe(operation const& op) noexcept {
+        auto const where = place_of(op);
+        std::string const path = where ? (*where)->path() + "/" + op.file : std::string(op.file);
+        return {.job = op.job, .resource = op.resource, .when = op.when, .subject = tail_of<160>(path), .old_value = op.old_value, .new_value = op.new_value};
+    }
+
+private:
+    void list_resources() noexcept {
+        state_->resources.push_back(resource_id::cpu);
+        if (state_->hierarchies.has(controller::memory)) {
+            state_->resources.push_back(resource_id::memory);
+        }
+    }
+
+    [[nodiscard]] result<group*> find(job_id id) noexcept {
+        auto const at = std::ranges::lower_bound(state_->jobs, id, {}, &member::id);
+        if (at == state_->jobs.end() || at->id != id) {
+            return make_error(errc::not_found, "find the group of", "job " + std::to_string(id.value), 0, "add the job first");
+        }
+        return &at->where;
+    }
+
+    template <class Action>
+    [[nodiscard]] result<void> with(job_id id, Action action) noexcept {
+        auto const where = find(id);
+        return where ? action(**where) : result<void>(where.failure());
+    }
+
+    [[nodiscard]] static result<void> unfrozen(group const& where) noexcept {
+        auto const frozen = where.frozen();
+        if (!frozen) {
+            return frozen.failure();
+        }
+        return *frozen ? make_error(errc::busy, "start a process in the frozen group", where.name(), 0, "give the job some cpu first")
+                       : result<void>();
+    }
+
+    [[nodiscard]] result<directory const*> place_of(operation const& op) noexcept {
+        auto const where = find(op.job);
+        return where ? detail::find_place(**where, op.place) : result<directory const*>(where.failure());
+    }
+
+    [[nodiscard]] result<void> change(operation const& op, std::string_view value) noexcept {
+        auto const where = place_of(op);
+        return where ? detail::put(**where, op, value) : result<void>(where.failure());
+    }
+};
+
+static_assert(Backend<backend>);
+
+}  // namespace ration::cgroup

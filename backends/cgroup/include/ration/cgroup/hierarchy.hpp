@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Which hierarchy owns each controller here, and the directory of our own group in it. A machine may be v1, v2 or both at once
+/// (hybrid), per controller; what /proc says is checked against the file system and by creating a group.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ration/cgroup/controller.hpp>
+#include <ration/cgroup/directory.hpp>
+#include <ration/cgroup/proc_text.hpp>
+
+namespace ration::cgroup {
+
+/// One hierarchy that this backend uses, held open at our own group.
+struct branch {
+    version kind = version::none;
+    directory own;
+    std::string path;               ///< of our own group, as /proc/<pid>/cgroup names it
+    controller_set controllers;     ///< those used here
+};
+
+inline constexpr std::size_t no_branch = static_cast<std::size_t>(-1);
+
+/// Who has a controller; with `version::none`, why nobody does and what would help.
+struct ownership {
+    version kind = version::none;
+    std::size_t branch = no_branch;
+    error why{};
+};
+
+/// The place of our own group in one hierarchy, from text alone.
+[[nodiscard]] inline result<std::pair<std::string, std::string>> locate(version kind, std::string_view name,
+                                                                        std::vector<mount> const& mounts,
+                                                                        membership const& line) noexcept {
+    if (line.deleted) {
+        return make_error(errc::gone, "find the own group", line.path, 0, "the group of this process was removed: start it from another one");
+    }
+    error why = make_error(errc::not_supported, "find the mount of", name, 0,
+                           kind == version::v1 ? "the controller is bound to a v1 hierarchy that is not mounted: mount -t cgroup -o <controller> none <dir>"
+                                               : "mount -t cgroup2 none /sys/fs/cgroup");
+    std::pair<std::string, std::string> found;
+    for (mount const& candidate : mounts) {
+        if (candidate.kind != kind || (kind == version::v1 && !detail::has(candidate.controllers, name))) {
+            continue;
+        }
+        auto mapped = directory_of(candidate, line.path);
+        if (!mapped) {
+            why = mapped.failure();
+        } else if (found.first.empty() || !candidate.read_only) {
+            found = {std::move(mapped).value(), line.path};
+            if (!candidate.read_only) {
+                break;
+            }
+        }
+    }
+    if (found.first.empty()) {
+        return why;
+    }
+    return found;
+}
+
+/// The hierarchies of this machine as seen from our own group. Move-only; the `io` must outlive it.
+class tree {
+    std::vector<branch> branches_;
+    std::array<ownership, controller_count> owners_{};
+
+public:
+    /// Reads /proc, opens every hierarchy that has a controller for us and creates and removes a group in each. A controller that
+    /// cannot be used is no error: its `owner` says why. Errors: /proc cannot be read.
+    [[nodiscard]] static result<tree> discover(io& machine) noexcept {
+        std::string mountinfo, memberships;
+        if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo)) {
+            return system_error("read", "/proc/self/mountinfo", failed);
+        }
+        if (int const failed = machine.read_system("/proc/self/cgroup", memberships)) {
+            return system_error("read", "/proc/self/cgroup", failed);
+        }
+        tree found;
+        auto const mounts = parse_mounts(mountinfo);
+        auto const lines = parse_memberships(memberships);
+        found.find_v2(machine, mounts, lines);
+        for (controller const which : all_controllers) {
+            found.find_v1(machine, which, mounts, lines);
+        }
+        return found;
+    }
+
+    [[nodiscard]] ownership const& owner(controller which) const noexcept { return owners_[static_cast<std::size_t>(which)]; }
+    [[nodiscard]] bool has(controller which) const noexcept { return owner(which).kind != version::none; }
+    [[nodiscard]] std::vector<branch> const& branches() const noexcept { return branches_; }
+    [[nodiscard]] branch const* branch_of(controller which) const noexcept {
+        return has(which) ? &branches_[owner(which).branch] : nullptr;
+    }
+
+    /// From now on the controller counts as absent, for this reason.
+    void give_up(controller which, error why) noexcept {
+        if (has(which)) {
+            branches_[owner(which).branch].controllers.erase(which);
+        }
+        owners_[static_cast<std::size_t>(which)] = {.kind = version::none, .branch = no_branch, .why = why};
+    }
+
+private:
+    void own(controller which, std::size_t index) noexcept {
+        branches_[index].controllers.insert(which);
+        owners_[static_cast<std::size_t>(which)] = {.kind = branches_[index].kind, .branch = index, .why = {}};
+    }
+
+    void find_v2(io& machine, std::vector<mount> const& mounts, std::vector<membership> const& lines) noexcept {
+        auto const line = std::ranges::find(lines, 0U, &membership::hierarchy);
+        if (line == lines.end()) {
+            give_up_all(make_error(errc::not_supported, "find", "the v2 hierarchy", 0, "boot a kernel with cgroup v2 (5.0 or later)"));
+            return;
+        }
+        auto const place = locate(version::v2, "cgroup2", mounts, *line);
+        auto const index = place ? attach(machine, version::v2, *place) : result<std::size_t>(place.failure());
+        if (!index) {
+            give_up_all(index.failure());
+            return;
+        }
+        std::string scratch;
+        auto const offered = branches_[*index].own.read("cgroup.controllers", scratch);
+        auto const names = detail::split(offered ? *offered : std::string_view{}, ' ');
+        for (controller const which : all_controllers) {
+            if (!is_enabled_by_parent(which) || detail::has(names, name_of(which))) {
+                own(which, *index);
+            } else {
+                give_up(which, make_error(errc::not_supported, "use controller", name_of(which), 0,
+                                          "the group above does not hand it down: write +<controller> to cgroup.subtree_control there"));
+            }
+        }
+    }
+
+    void find_v1(io& machine, controller which, std::vector<mount> const& mounts, std::vector<membership> const& lines) noexcept {
+        auto const line = std::ranges::find_if(
+            lines, [&](membership const& entry) { return entry.hierarchy != 0 && detail::has(entry.controllers, name_of(which)); });
+        // v2 freezes and kills better than v1, without a controller: where it can be used, the v1 freezer is left alone.
+        if (line == lines.end() || which == controller::core || (which == controller::freezer && has(controller::core))) {
+            return;
+        }
+        auto const place = locate(version::v1, name_of(which), mounts, *line);
+        auto const index = place ? attach(machine, version::v1, *place) : result<std::size_t>(place.failure());
+        if (index) {
+            give_up(which, {});
+            own(which, *index);
+        } else {
+            give_up(which, index.failure());
+        }
+    }
+
+    void give_up_all(error const& why) noexcept {
+        for (controller const which : all_controllers) {
+            give_up(which, why);
+        }
+    }
+
+    /// The branch at this directory, opened and tried if it is a new one.
+    [[nodiscard]] result<std::size_t> attach(io& machine, version kind, std::pair<std::string, std::string> const& place) noexcept {
+        auto const known = std::ranges::find_if(branches_, [&](branch const& b) { return b.own.path() == place.first; });
+        if (known != branches_.end()) {
+            return static_cast<std::size_t>(known - branches_.begin());
+        }
+        auto opened = directory::open(machine, place.first);
+        if (!opened) {
+            return opened.failure();
+        }
+        if (opened->kind() != kind) {
+            return make_error(errc::namespace_mismatch, "open the hierarchy", place.first, 0,
+                              "something else is mounted over it: unmount that, or mount the hierarchy in another place");
+        }
+        if (auto const usable = try_out(*opened); !usable) {
+            return usable.failure();
+        }
+        branches_.push_back({kind, std::move(opened).value(), place.second, {}});
+        return branches_.size() - 1;
+    }
+
+    /// Permission is not read off user ids or modes: a group is created and removed.
+    [[nodiscard]] static result<void> try_out(directory const& own) noexcept {
+        std::string scratch;
+        if (own.kind() == version::v2) {
+            auto const type = own.read("cgroup.type", scratch);   // the root of the hierarchy has no such file
+            if (type && *type != "domain") {
+                return make_error(errc::conflict, "use the own group, which is threaded", own.path(), 0,
+                                  "start from a group of type `domain`: systemd-run --user --scope -p Delegate=yes ...");
+            }
+        }
+        std::string const name = "ration-probe-" + std::to_string(own.machine().self());
+        auto const made = own.make(name);
+        if (!made && made.failure().code != errc::already_exists) {
+            return made;
+        }
+        return own.remove(name);
+    }
+};
+
+}  // namespace ration::cgroup

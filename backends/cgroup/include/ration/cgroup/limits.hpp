@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Limits as values that can always be written: each is checked against the kernel's bounds when it is made, so that no group is ever
+/// handed a text which the kernel refuses, clamps or rounds. Source: kernel/sched/core.c, mm/page_counter.c, kernel/cgroup/pids.c.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+
+#include <ration/cgroup/errors.hpp>
+#include <ration/cgroup/names.hpp>
+#include <ration/resource.hpp>
+#include <ration/result.hpp>
+#include <ration/units.hpp>
+
+namespace ration::cgroup {
+
+/// A share of CPU time: at most `quota` in every `period`, plus what was saved up to `burst`. All in microseconds.
+class cpu_quota {
+    std::int64_t quota_ = none;
+    std::int64_t period_ = usual_period;
+    std::int64_t burst_ = 0;
+
+    constexpr cpu_quota(std::int64_t quota, std::int64_t period, std::int64_t burst) noexcept
+        : quota_(quota), period_(period), burst_(burst) {}
+
+public:
+    static constexpr std::int64_t none = -1;                  ///< no limit
+    static constexpr std::int64_t usual_period = 100'000;
+    static constexpr std::int64_t least = 1000;               ///< of quota and period
+    static constexpr std::int64_t longest_period = 1'000'000;
+    static constexpr std::int64_t largest = (std::int64_t{1} << 44) - 1;
+
+    constexpr cpu_quota() noexcept = default;
+
+    /// Error: out_of_range.
+    [[nodiscard]] static result<cpu_quota> of(std::int64_t quota, std::int64_t period, std::int64_t burst = 0) noexcept {
+        bool const sound = period >= least && period <= longest_period &&
+                           (quota == none ? burst == 0 : quota >= least && quota <= largest && burst >= 0 && burst <= quota);
+        if (!sound) {
+            return make_error(errc::out_of_range, "make a cpu quota", std::to_string(quota) + " of " + std::to_string(period), 0,
+                              "quota 1000 us or more, period 1000 to 1000000 us, burst 0 to the quota");
+        }
+        return cpu_quota(quota, period, burst);
+    }
+
+    /// `amount` of the `cpu` resource, in periods of `period`. What is below the least quota becomes the least quota: the kernel has no
+    /// smaller one. Errors: out_of_range (0 or less, or more than the kernel counts).
+    [[nodiscard]] static result<cpu_quota> of(millicores amount, std::int64_t period = usual_period) noexcept {
+        if (amount.count == unlimited) {
+            return of(none, period);
+        }
+        if (amount.count <= 0 || amount.count > largest / 1000) {
+            return make_error(errc::out_of_range, "make a cpu quota", std::to_string(amount.count) + " millicores", 0,
+                              "ask for 1 millicore or more");
+        }
+        return of(std::clamp(amount.count * period / 1000, least, largest), period);
+    }
+
+    [[nodiscard]] constexpr std::int64_t quota() const noexcept { return quota_; }
+    [[nodiscard]] constexpr std::int64_t period() const noexcept { return period_; }
+    [[nodiscard]] constexpr std::int64_t burst() const noexcept { return burst_; }
+    [[nodiscard]] constexpr bool is_unlimited() const noexcept { return quota_ == none; }
+
+    /// For cpu.cfs_quota_us.
+    [[nodiscard]] std::string v1_text() const noexcept { return std::to_string(quota_); }
+    /// For cpu.max.
+    [[nodiscard]] std::string v2_text() const noexcept {
+        return (is_unlimited() ? "max" : std::to_string(quota_)) + " " + std::to_string(period_);
+    }
+    friend constexpr bool operator==(cpu_quota const&, cpu_quota const&) noexcept = default;
+};
+
+/// A share relative to the siblings, in the units of v2: 1 to 10000, 100 if nothing is said.
+class weight {
+    std::int64_t value_ = 100;
+    constexpr explicit weight(std::int64_t value) noexcept : value_(value) {}
+
+public:
+    constexpr weight() noexcept = default;
+    [[nodiscard]] static result<weight> of(std::int64_t value) noexcept {
+        if (value < 1 || value > 10'000) {
+            return make_error(errc::out_of_range, "make a weight", std::to_string(value), 0, "a weight is 1 to 10000; 100 is usual");
+        }
+        return weight(value);
+    }
+    [[nodiscard]] constexpr std::int64_t value() const noexcept { return value_; }
+    /// The shares of v1 in the same ratio: the kernel's own line, 100 to 1024, so that weights of 2:1 stay 2:1 on every machine.
+    [[nodiscard]] constexpr std::int64_t shares() const noexcept {
+        return std::clamp<std::int64_t>((value_ * 1024 + 50) / 100, 2, 262'144);
+    }
+    [[nodiscard]] std::string v1_text() const noexcept { return std::to_string(shares()); }
+    [[nodiscard]] std::string v2_text() const noexcept { return std::to_string(value_); }
+    friend constexpr bool operator==(weight const&, weight const&) noexcept = default;
+};
+
+/// Bytes of memory, in whole pages.
+class memory_limit {
+    std::int64_t bytes_ = unlimited;
+    constexpr explicit memory_limit(std::int64_t bytes) noexcept : bytes_(bytes) {}
+
+public:
+    [[nodiscard]] static std::int64_t page() noexcept { return ::sysconf(_SC_PAGESIZE); }
+
+    constexpr memory_limit() noexcept = default;
+    /// Rounds down to a page, as the kernel does. Error: out_of_range below one page: the kernel would take 0 and kill the job.
+    [[nodiscard]] static result<memory_limit> of(bytes amount) noexcept {
+        if (amount.count == unlimited) {
+            return memory_limit();
+        }
+        if (amount.count < page() || amount.count > max_amount) {
+            return make_error(errc::out_of_range, "make a memory limit", std::to_string(amount.count) + " bytes", 0,
+                              "give at least one page of memory; to stop a job, freeze or kill it");
+        }
+        return memory_limit(amount.count / page() * page());
+    }
+    [[nodiscard]] constexpr std::int64_t count() const noexcept { return bytes_; }
+    [[nodiscard]] constexpr bool is_unlimited() const noexcept { return bytes_ == unlimited; }
+    [[nodiscard]] std::string v1_text() const noexcept { return is_unlimited() ? "-1" : std::to_string(bytes_); }
+    [[nodiscard]] std::string v2_text() const noexcept { return is_unlimited() ? "max" : std::to_string(bytes_); }
+    friend constexpr bool operator==(memory_limit const&, memory_limit const&) noexcept = default;
+};
+
+/// How many processes and threads.
+class pids_limit {
+    std::int64_t count_ = unlimited;
+    constexpr explicit pids_limit(std::int64_t count) noexcept : count_(count) {}
+
+public:
+    static constexpr std::int64_t largest = 4'194'304;
+
+    constexpr pids_limit() noexcept = default;
+    [[nodiscard]] static result<pids_limit> of(std::int64_t count) noexcept {
+        if (count == unlimited) {
+            return pids_limit();
+        }
+        if (count < 1 || count > largest) {
+            return make_error(errc::out_of_range, "make a limit on processes", std::to_string(count), 0, "ask for 1 to 4194304 of them");
+        }
+        return pids_limit(count);
+    }
+    [[nodiscard]] std::string text() const noexcept { return count_ == unlimited ? "max" : std::to_string(count_); }
+    friend constexpr bool operator==(pids_limit const&, pids_limit const&) noexcept = default;
+};
+
+}  // namespace ration::cgroup

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Changing the memory limit of a running group without killing what runs in it.
+/// Source: kernel document cgroup-v2 (memory.max, memory.high, memory.reclaim).
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include <ration/cgroup/limits.hpp>
+#include <ration/cgroup/values.hpp>
+
+namespace ration::cgroup {
+
+namespace detail {
+
+inline constexpr char const* memory_remedy = "the job uses more than that: ask it to give memory back, or leave it the limit it has";
+
+[[nodiscard]] inline result<std::int64_t> number_in(directory const& where, char const* file) noexcept {
+    std::string text;
+    auto const shown = where.read(file, text);
+    if (!shown) {
+        return shown.failure();
+    }
+    auto const number = amount_of(*shown);
+    return number ? result<std::int64_t>(*number) : result<std::int64_t>(make_error(errc::io, "read", where.path() + "/" + file));
+}
+
+/// File pages and slab that the kernel can drop. Shared memory counts as file and cannot: the lists tell them apart.
+[[nodiscard]] inline result<std::int64_t> reclaimable(directory const& where) noexcept {
+    std::string text;
+    if (auto const shown = where.read("memory.stat", text); !shown) {
+        return shown.failure();
+    }
+    return keyed_number(text, "active_file").value_or(0) + keyed_number(text, "inactive_file").value_or(0) +
+           keyed_number(text, "slab_reclaimable").value_or(0);
+}
+
+/// Puts memory.high back in its destructor: left below what a job needs, it slows the job down for ever.
+class high_guard {
+    directory const& where_;
+    std::string old_;
+
+public:
+    high_guard(directory const& where, std::string_view old) noexcept : where_(where), old_(old) {}
+    high_guard(high_guard const&) = delete;
+    high_guard& operator=(high_guard const&) = delete;
+    ~high_guard() { static_cast<void>(where_.write("memory.high", old_)); }
+};
+
+/// Waits until the group uses no more than `target`.
+[[nodiscard]] inline result<void> await_usage(directory const& where, std::int64_t target, nanoseconds at_most) noexcept {
+    nanoseconds const deadline = where.machine().now() + at_most;
+    for (;;) {
+        auto const used = number_in(where, "memory.current");
+        if (!used) {
+            return used.failure();
+        }
+        if (*used <= target) {
+            return {};
+        }
+        if (where.machine().now() >= deadline) {
+            return make_error(errc::timed_out, "reclaim memory from", where.path(), 0, memory_remedy);
+        }
+        where.machine().sleep(milliseconds(2));
+    }
+}
+
+/// v2 lets a limit below the usage through and kills. So: refuse what cannot be reclaimed, make the kernel reclaim the rest, and set
+/// the limit only when the usage is below it.
+[[nodiscard]] inline result<void> shrink_memory_v2(directory const& where, memory_limit target, nanoseconds at_most) noexcept {
+    auto const used = number_in(where, "memory.current");
+    auto const spare = reclaimable(where);
+    if (!used || !spare) {
+        return used ? spare.failure() : used.failure();
+    }
+    if (*used - *spare > target.count()) {
+        return make_error(errc::conflict, "shrink memory of", where.path(), 0, memory_remedy);
+    }
+    std::string high;
+    auto const old_high = where.read("memory.high", high);
+    if (!old_high) {
+        return old_high.failure();
+    }
+    high_guard const restore(where, *old_high);
+    if (auto const written = where.write("memory.high", target.v2_text()); !written) {
+        return written;
+    }
+    if (*used > target.count()) {
+        // EAGAIN means that not all of it could be reclaimed at once; kernels before 5.19 have no such file. The wait decides.
+        static_cast<void>(where.write("memory.reclaim", std::to_string(*used - target.count())));
+    }
+    if (auto const below = await_usage(where, target.count(), at_most); !below) {
+        return below;
+    }
+    return write_verified(where, "memory.max", target.v2_text());
+}
+
+}  // namespace detail
+
+/// The file of the limit.
+[[nodiscard]] inline char const* memory_file(directory const& where) noexcept {
+    return where.kind() == version::v2 ? "memory.max" : "memory.limit_in_bytes";
+}
+
+/// Sets the limit. v1 refuses one below what cannot be reclaimed and keeps the old; v2 would kill, so this refuses for it.
+/// May block for `at_most` on v2, and as long as the kernel reclaims inside the write. Errors: conflict, timed_out, gone.
+[[nodiscard]] inline result<void> set_memory(directory const& where, memory_limit target,
+                                             nanoseconds at_most = milliseconds(100)) noexcept {
+    if (where.kind() == version::v1) {
+        auto const written = write_verified(where, memory_file(where), target.v1_text());
+        if (!written && written.failure().system == EBUSY) {
+            error why = written.failure();
+            why.remedy = detail::memory_remedy;
+            return why;
+        }
+        return written;
+    }
+    auto const old = detail::number_in(where, "memory.max");
+    if (!old) {
+        return old.failure();
+    }
+    return target.count() < *old ? detail::shrink_memory_v2(where, target, at_most) : write_verified(where, "memory.max", target.v2_text());
+}
+
+}  // namespace ration::cgroup
