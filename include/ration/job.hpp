@@ -45,7 +45,7 @@ struct bounds {
 }
 
 /// How far a job has come.
-struct progress {
+struct job_progress {
     std::uint64_t step = 0;
     double value = 0;  ///< the target's metric, smoothed as the target says
 };
@@ -65,7 +65,7 @@ concept has_bounds = requires(J const& j, resource_id r) {
 };
 template <class J>
 concept has_progress = requires(J const& j) {
-    { j.progress() } noexcept -> std::same_as<progress>;
+    { j.progress() } noexcept -> std::same_as<job_progress>;
 };
 
 /// The type of `j.target()`.
