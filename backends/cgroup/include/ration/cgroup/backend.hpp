@@ -22,8 +22,8 @@ struct options {
     cpu_cap cpus{};                  ///< what the whole run may use
 };
 
-/// Turns grants of `cpu` (as quota; 0 freezes) and `memory` into kernel limits. Move-only. The destructor kills what is left in the
-/// run's groups and removes them. One thread at a time; the `io` must outlive it.
+/// Turns grants of `cpu` (as quota; 0 freezes) and `memory` into kernel limits. Move-only. The destructor kills what is left in
+/// the run's groups and removes them. One thread at a time; the `io` must outlive it.
 class backend {
     struct member {
         job_id id;
@@ -131,25 +131,27 @@ public:
         return removed;
     }
 
-    [[nodiscard]] result<void> freeze(job_id id) noexcept { return with(id, [](group const& where) noexcept { return where.freeze(); }); }
-    [[nodiscard]] result<void> thaw(job_id id) noexcept { return with(id, [](group const& where) noexcept { return where.thaw(); }); }
-    [[nodiscard]] result<void> kill(job_id id) noexcept { return with(id, [](group const& where) noexcept { return where.kill(); }); }
+    [[nodiscard]] result<void> freeze(job_id id) noexcept {
+        return with(id, [](group const& where) noexcept { return where.freeze(); });
+    }
+    [[nodiscard]] result<void> thaw(job_id id) noexcept {
+        return with(id, [](group const& where) noexcept { return where.thaw(); });
+    }
+    [[nodiscard]] result<void> kill(job_id id) noexcept {
+        return with(id, [](group const& where) noexcept { return where.kill(); });
+    }
 
-    /// Asks the job to end: SIGTERM to every process of it, thawed so that it hears.
+    /// Asks the job to end: SIGTERM to every process of it and below it, thawed so that it hears.
     [[nodiscard]] result<void> ask_to_end(job_id id) noexcept {
         return with(id, [](group const& where) noexcept {
-            auto const thawed = where.frozen().value_or(false) ? where.thaw() : result<void>();
-            for (directory const& place : where.places()) {
-                std::size_t reached = 0;
-                if (where.machine().signal_members(place.handle(), SIGTERM, reached) == 0) {
-                    break;   // every hierarchy has the same members
-                }
-            }
-            return thawed;
+            directory const* const freezer = where.place_of(controller::freezer);
+            auto const thawed = freezer != nullptr ? detail::thaw_tree(*freezer) : result<void>();
+            auto const asked = detail::signal_tree(where.places().front(), SIGTERM);   // every hierarchy has the same members
+            return asked ? thawed : asked;
         });
     }
 
-    /// Puts a process into the job's group in every hierarchy. Error: busy when the group is frozen, where it could not even start.
+    /// Puts a process into the job's group in every hierarchy. Error: busy when the group is frozen: it could not even start.
     [[nodiscard]] result<void> place(job_id id, int pid) noexcept {
         return with(id, [pid](group const& where) noexcept {
             auto const open = unfrozen(where);
@@ -157,8 +159,8 @@ public:
         });
     }
 
-    /// For clone3 with CLONE_INTO_CGROUP; -1 where there is no v2 group: then start the process held back, and `place` it. `place` it
-    /// in any case. Error: busy when the group is frozen: the new process would hang before its first instruction.
+    /// For clone3 with CLONE_INTO_CGROUP; -1 where there is no v2 group: then start the process held back, and `place` it.
+    /// `place` it in any case. Error: busy when the group is frozen: the new process would hang before its first instruction.
     [[nodiscard]] result<int> clone_directory(job_id id) noexcept {
         auto const where = find(id);
         auto const open = where ? unfrozen(**where) : result<void>(where.failure());
@@ -193,7 +195,8 @@ public:
         switch (wanted.resource) {
             case resource_id::cpu:
                 if (wanted.amount != unlimited && wanted.amount > state_->capacity.count) {
-                    return make_error(errc::no_capacity, "plan cpu for", (*where)->name(), 0, "give no job more than the run may use");
+                    return make_error(errc::no_capacity, "plan cpu for", (*where)->name(), 0,
+                                      "give no job more than the run may use");
                 }
                 return plan_cpu(**where, wanted.job, wanted.amount, out, state_->scratch);
             case resource_id::memory: return plan_memory(**where, wanted.job, wanted.amount, out, state_->scratch);
@@ -212,7 +215,8 @@ public:
             return now.failure();
         }
         if (!same_value(*now, op.new_value)) {
-            return make_error(errc::unverified, "verify", (*where)->path() + "/" + op.file, 0, "another program writes this file too: stop that one");
+            return make_error(errc::unverified, "verify", (*where)->path() + "/" + op.file, 0,
+                              "another program writes this file too: stop that one");
         }
         return {};
     }
@@ -220,7 +224,12 @@ public:
     [[nodiscard]] operation_text describe(operation const& op) noexcept {
         auto const where = place_of(op);
         std::string const path = where ? (*where)->path() + "/" + op.file : std::string(op.file);
-        return {.job = op.job, .resource = op.resource, .when = op.when, .subject = tail_of<160>(path), .old_value = op.old_value, .new_value = op.new_value};
+        return {.job = op.job,
+                .resource = op.resource,
+                .when = op.when,
+                .subject = tail_of<160>(path),
+                .old_value = op.old_value,
+                .new_value = op.new_value};
     }
 
 private:
@@ -250,8 +259,9 @@ private:
         if (!frozen) {
             return frozen.failure();
         }
-        return *frozen ? make_error(errc::busy, "start a process in the frozen group", where.name(), 0, "give the job some cpu first")
-                       : result<void>();
+        return *frozen
+                   ? make_error(errc::busy, "start a process in the frozen group", where.name(), 0, "give the job some cpu first")
+                   : result<void>();
     }
 
     [[nodiscard]] result<directory const*> place_of(operation const& op) noexcept {

@@ -10,7 +10,7 @@
 
 namespace ration::cgroup {
 
-/// Nothing: all that we have. A set: those cpus. An amount: that much; whole cores become a set of that many where cpus can be set.
+/// Nothing: all that we have. A set: those cpus. An amount: that much; whole cores become a set of that many, where possible.
 using cpu_cap = std::variant<std::monostate, cpu_set, millicores>;
 
 namespace detail {
@@ -37,12 +37,14 @@ namespace detail {
         return wanted;
     }
     auto const ours = usable_cpus(run);
-    return ours ? result<cpu_cap>(cpu_cap(ours->lowest(static_cast<std::size_t>(amount->count / 1000)))) : result<cpu_cap>(ours.failure());
+    return ours ? result<cpu_cap>(cpu_cap(ours->lowest(static_cast<std::size_t>(amount->count / 1000))))
+                : result<cpu_cap>(ours.failure());
 }
 
-/// A v1 child never has a cpu that its parent lacks. So the run first gets old and new cpus together, then the jobs move, then the
-/// run lets go of the old ones. On v2 the jobs' own sets are empty and follow by themselves.
-[[nodiscard]] inline result<void> cap_cpus(group const& run, std::vector<group const*> const& jobs, cpu_set const& wanted) noexcept {
+/// A v1 child never has a cpu that its parent lacks. So the run first gets old and new cpus together, then the jobs move, then
+/// the run lets go of the old ones. On v2 the jobs' own sets are empty and follow by themselves.
+[[nodiscard]] inline result<void> cap_cpus(group const& run, std::vector<group const*> const& jobs,
+                                           cpu_set const& wanted) noexcept {
     auto const place = find_place(run, controller::cpuset);
     if (!place) {
         return place.failure();
@@ -65,7 +67,8 @@ namespace detail {
 }
 
 /// On v1 no child may have more than its parent: jobs above the new cap shrink to it first.
-[[nodiscard]] inline result<void> cap_quota(group const& run, std::vector<group const*> const& jobs, cpu_quota const& wanted) noexcept {
+[[nodiscard]] inline result<void> cap_quota(group const& run, std::vector<group const*> const& jobs,
+                                            cpu_quota const& wanted) noexcept {
     auto const place = find_place(run, controller::cpu);
     if (!place) {
         return place.failure();
@@ -92,9 +95,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Limits the run's group, in the order that the kernel asks for: a wider cap goes to the run first, a narrower one to the jobs first.
-/// Errors: out_of_range, conflict (cpus that are not ours), empty_set, not_supported.
-[[nodiscard]] inline result<void> set_cap(group const& run, std::vector<group const*> const& jobs, cpu_cap const& wanted) noexcept {
+/// Limits the run's group, in the order that the kernel asks for: a wider cap goes to the run first, a narrower one to the jobs
+/// first. Errors: out_of_range, conflict (cpus that are not ours), empty_set, not_supported.
+[[nodiscard]] inline result<void> set_cap(group const& run, std::vector<group const*> const& jobs,
+                                          cpu_cap const& wanted) noexcept {
     auto const chosen = detail::as_set_where_possible(run, wanted);
     if (!chosen) {
         return chosen.failure();

@@ -13,11 +13,11 @@ namespace ration::cgroup {
 
 /// One thing that can be controlled. With `version::none`, `why` holds the reason and the remedy.
 struct capability {
-    std::string_view what;      ///< for people: "cpu quota"
+    std::string_view what;   ///< for people: "cpu quota"
     controller by{};
     version kind = version::none;
-    std::string directory;      ///< our own group in that hierarchy
-    std::string_view file;      ///< what a job's group gets written
+    std::string directory;   ///< our own group in that hierarchy
+    std::string_view file;   ///< what a job's group gets written
     error why{};
     [[nodiscard]] bool available() const noexcept { return kind != version::none; }
 };
@@ -44,7 +44,8 @@ inline constexpr ability abilities[] = {
 
 [[nodiscard]] inline capability examine_one(group const& trial, ability const& each) noexcept {
     tree const& where = trial.hierarchy();
-    capability row{.what = each.what, .by = each.by, .kind = version::none, .directory = {}, .file = {}, .why = where.owner(each.by).why};
+    capability row{
+        .what = each.what, .by = each.by, .kind = version::none, .directory = {}, .file = {}, .why = where.owner(each.by).why};
     directory const* const place = trial.place_of(each.by);
     if (place == nullptr) {
         return row;
@@ -87,7 +88,12 @@ inline constexpr ability abilities[] = {
     }
     if (where.branches().empty()) {
         for (auto const& each : detail::abilities) {
-            rows.push_back({.what = each.what, .by = each.by, .kind = version::none, .directory = {}, .file = {}, .why = where.owner(each.by).why});
+            rows.push_back({.what = each.what,
+                            .by = each.by,
+                            .kind = version::none,
+                            .directory = {},
+                            .file = {},
+                            .why = where.owner(each.by).why});
         }
         return rows;
     }

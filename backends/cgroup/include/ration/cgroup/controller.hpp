@@ -8,8 +8,8 @@
 
 namespace ration::cgroup {
 
-/// `core` is what v2 does without any controller: kill a whole group, start a process inside it. Freezing (`freezer`) and CPU accounting
-/// (`cpuacct`) are controllers on v1 and part of the core on v2.
+/// `core` is what v2 does without any controller: kill a whole group, start a process inside it. Freezing (`freezer`) and
+/// CPU accounting (`cpuacct`) are controllers on v1 and part of the core on v2.
 enum class controller : std::uint8_t { cpu, cpuset, memory, pids, cpuacct, freezer, core };
 inline constexpr std::size_t controller_count = 7;
 inline constexpr controller all_controllers[] = {controller::cpu,     controller::cpuset,  controller::memory, controller::pids,

@@ -134,8 +134,8 @@ private:
             auto const pattern = item.substr(colon + 1);
             auto const slash = pattern.find('/');
             sound = sound && dash != std::string_view::npos && slash != std::string_view::npos &&
-                    detail::parse_whole(pattern.substr(0, slash), used) && detail::parse_whole(pattern.substr(slash + 1), group) &&
-                    used <= group && group > 0;
+                    detail::parse_whole(pattern.substr(0, slash), used) &&
+                    detail::parse_whole(pattern.substr(slash + 1), group) && used <= group && group > 0;
         }
         if (!sound) {
             return make_error(errc::invalid_value, "read a list of cpus", item, 0, "write numbers and ranges, ascending: 0-3,8");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Handing v2 controllers down, and getting our own process out of the way first: a v2 group that hands controllers to its children may
-/// hold no process itself. Source: kernel document cgroup-v2, "No Internal Process Constraint".
+/// Handing v2 controllers down, and getting our own process out of the way first: a v2 group that hands controllers to its
+/// children may hold no process itself. Source: kernel document cgroup-v2, "No Internal Process Constraint".
 #pragma once
 
 #include <string>
@@ -88,8 +88,8 @@ public:
     evacuation& operator=(evacuation const&) = delete;
     ~evacuation() { leave(); }
 
-    /// Prepares the v2 branch of `where`, if there is one and it has controllers that parents hand down. Controllers that cannot be
-    /// handed down are given up in `where`, with the reason. `where` must stay in its place as long as this lives.
+    /// Prepares the v2 branch of `where`, if there is one and it has controllers that parents hand down. Controllers that cannot
+    /// be handed down are given up in `where`, with the reason. `where` must stay in its place as long as this lives.
     [[nodiscard]] result<void> prepare(tree& where) noexcept {
         controller_set wanted;
         for (controller const which : all_controllers) {
@@ -153,8 +153,9 @@ private:
         auto const pids = parse_pids(text);
         int const self = own_->machine().self();
         if (std::ranges::any_of(pids, [self](int pid) { return pid != self; })) {
-            return make_error(errc::conflict, "hand controllers down from", own_->path(), 0,
-                              "other processes are in this group: start alone in one, systemd-run --user --scope -p Delegate=yes ...");
+            return make_error(
+                errc::conflict, "hand controllers down from", own_->path(), 0,
+                "other processes are in this group: start alone in one, systemd-run --user --scope -p Delegate=yes ...");
         }
         if (pids.empty()) {
             return {};

@@ -13,7 +13,8 @@ namespace ration::cgroup {
 
 namespace detail {
 
-inline constexpr char const* late_remedy = "a process in the group does not react, perhaps it waits for a disk: look for state D in ps";
+inline constexpr char const* late_remedy =
+    "a process in the group does not react, perhaps it waits for a disk: look for state D in ps";
 
 [[nodiscard]] inline char const* freeze_file(directory const& where) noexcept {
     return where.kind() == version::v2 ? "cgroup.freeze" : "freezer.state";
@@ -35,7 +36,8 @@ inline constexpr char const* late_remedy = "a process in the group does not reac
             return {};
         }
         if (!state) {
-            return make_error(errc::not_supported, "freeze", where.path(), 0, "this kernel cannot freeze v2 groups: use 5.2 or later");
+            return make_error(errc::not_supported, "freeze", where.path(), 0,
+                              "this kernel cannot freeze v2 groups: use 5.2 or later");
         }
         nanoseconds const left = deadline - machine.now();
         if (left.count <= 0) {
@@ -97,7 +99,8 @@ inline constexpr char const* late_remedy = "a process in the group does not reac
     nanoseconds const deadline = where.machine().now() + at_most;
     auto frozen = where.write(detail::freeze_file(where), detail::freeze_text(where, true));
     if (frozen) {
-        frozen = where.kind() == version::v2 ? detail::await_frozen_v2(where, deadline) : detail::await_frozen_v1(where, deadline);
+        frozen =
+            where.kind() == version::v2 ? detail::await_frozen_v2(where, deadline) : detail::await_frozen_v1(where, deadline);
     }
     if (!frozen) {
         static_cast<void>(thaw(where));   // the first error is the one to tell

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// One group of ours: a directory of the same name in every hierarchy that has a controller for us. A run has one, and below it each
-/// job has one.
+/// One group of ours: a directory of the same name in every hierarchy that has a controller for us. A run has one, and below it
+/// each job has one.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace ration::cgroup {
 
-/// Move-only. The destructor kills what is left in the group and removes it, waiting at most `patience`. The tree and the parent must
-/// outlive it and stay in their places.
+/// Move-only. The destructor kills what is left in the group and removes it, waiting at most `patience`. The tree and the parent
+/// must outlive it and stay in their places.
 class group {
     tree const* tree_ = nullptr;
     group const* parent_ = nullptr;
@@ -28,7 +28,8 @@ public:
     static constexpr nanoseconds patience = milliseconds(2000);
 
     group(group&& other) noexcept
-        : tree_(std::exchange(other.tree_, nullptr)), parent_(other.parent_), name_(std::move(other.name_)), places_(std::move(other.places_)) {}
+        : tree_(std::exchange(other.tree_, nullptr)), parent_(other.parent_), name_(std::move(other.name_)),
+          places_(std::move(other.places_)) {}
     group& operator=(group&& other) noexcept {
         if (this != &other) {
             discard();
@@ -41,9 +42,9 @@ public:
     }
     ~group() { discard(); }
 
-    /// Creates the group in every branch, below our own group or below `parent`. With v2 the parent hands its controllers down first;
-    /// a v1 cpuset gets its parent's cpus and memory nodes, without which it can hold no process. All or nothing.
-    /// Errors: invalid_value (the name), already_exists, denied, limit.
+    /// Creates the group in every branch, below our own group or below `parent`. With v2 the parent hands its controllers down
+    /// first; a v1 cpuset gets its parent's cpus and memory nodes, without which it can hold no process. All or nothing. Errors:
+    /// invalid_value (the name), already_exists, denied, limit.
     [[nodiscard]] static result<group> create(tree const& where, group const* parent, std::string_view name) noexcept {
         if (auto const sound = check_name(name, 255); !sound) {   // a run's name carries its owner and may be longer than a job's
             return sound.failure();
@@ -67,8 +68,8 @@ public:
     }
     [[nodiscard]] std::vector<directory> const& places() const noexcept { return places_; }
 
-    /// For clone3 with CLONE_INTO_CGROUP: the v2 directory's descriptor, or -1. The child still has to be placed in the v1 hierarchies
-    /// with `place`, before it runs anything of its own.
+    /// For clone3 with CLONE_INTO_CGROUP: the v2 directory's descriptor, or -1. The child still has to be placed in the v1
+    /// hierarchies with `place`, before it runs anything of its own.
     [[nodiscard]] int clone_directory() const noexcept {
         directory const* const v2 = place_of(controller::core);
         return v2 != nullptr ? v2->machine().native(v2->handle()) : -1;
@@ -228,18 +229,18 @@ inline result<std::vector<std::size_t>> group::missing_places(int pid) const noe
     std::string const file = "/proc/" + std::to_string(pid) + "/cgroup";
     std::string text;
     if (int const failed = machine().read_system(file.c_str(), text)) {
-        return make_error(failed == ENOENT || failed == ESRCH ? errc::not_found : code_of(failed), "read", file, failed, "the process has ended");
+        return make_error(failed == ENOENT || failed == ESRCH ? errc::not_found : code_of(failed), "read", file, failed,
+                          "the process has ended");
     }
     auto const lines = parse_memberships(text);
     std::vector<std::size_t> missing;
     for (std::size_t i = 0; i < places_.size(); ++i) {
         branch const& hierarchy = tree_->branches()[i];
         bool const inside = std::ranges::any_of(lines, [&](membership const& line) {
-            bool const same = hierarchy.kind == version::v2
-                                  ? line.hierarchy == 0
-                                  : std::ranges::any_of(all_controllers, [&](controller which) {
-                                        return hierarchy.controllers.contains(which) && detail::has(line.controllers, name_of(which));
-                                    });
+            bool const same =
+                hierarchy.kind == version::v2 ? line.hierarchy == 0 : std::ranges::any_of(all_controllers, [&](controller which) {
+                    return hierarchy.controllers.contains(which) && detail::has(line.controllers, name_of(which));
+                });
             return same && !line.deleted && line.path == path_in(i);
         });
         if (!inside) {

@@ -19,8 +19,8 @@ namespace ration::cgroup {
 struct branch {
     version kind = version::none;
     directory own;
-    std::string path;               ///< of our own group, as /proc/<pid>/cgroup names it
-    controller_set controllers;     ///< those used here
+    std::string path;             ///< of our own group, as /proc/<pid>/cgroup names it
+    controller_set controllers;   ///< those used here
 };
 
 inline constexpr std::size_t no_branch = static_cast<std::size_t>(-1);
@@ -33,15 +33,17 @@ struct ownership {
 };
 
 /// The place of our own group in one hierarchy, from text alone.
-[[nodiscard]] inline result<std::pair<std::string, std::string>> locate(version kind, std::string_view name,
-                                                                        std::vector<mount> const& mounts,
-                                                                        membership const& line) noexcept {
+[[nodiscard]] inline result<std::pair<std::string, std::string>>
+locate(version kind, std::string_view name, std::vector<mount> const& mounts, membership const& line) noexcept {
     if (line.deleted) {
-        return make_error(errc::gone, "find the own group", line.path, 0, "the group of this process was removed: start it from another one");
+        return make_error(errc::gone, "find the own group", line.path, 0,
+                          "the group of this process was removed: start it from another one");
     }
-    error why = make_error(errc::not_supported, "find the mount of", name, 0,
-                           kind == version::v1 ? "the controller is bound to a v1 hierarchy that is not mounted: mount -t cgroup -o <controller> none <dir>"
-                                               : "mount -t cgroup2 none /sys/fs/cgroup");
+    error why = make_error(
+        errc::not_supported, "find the mount of", name, 0,
+        kind == version::v1
+            ? "the controller is bound to a v1 hierarchy that is not mounted: mount -t cgroup -o <controller> none <dir>"
+            : "mount -t cgroup2 none /sys/fs/cgroup");
     std::pair<std::string, std::string> found;
     for (mount const& candidate : mounts) {
         if (candidate.kind != kind || (kind == version::v1 && !detail::has(candidate.controllers, name))) {
@@ -113,7 +115,8 @@ private:
     void find_v2(io& machine, std::vector<mount> const& mounts, std::vector<membership> const& lines) noexcept {
         auto const line = std::ranges::find(lines, 0U, &membership::hierarchy);
         if (line == lines.end()) {
-            give_up_all(make_error(errc::not_supported, "find", "the v2 hierarchy", 0, "boot a kernel with cgroup v2 (5.0 or later)"));
+            give_up_all(
+                make_error(errc::not_supported, "find", "the v2 hierarchy", 0, "boot a kernel with cgroup v2 (5.0 or later)"));
             return;
         }
         auto const place = locate(version::v2, "cgroup2", mounts, *line);
@@ -129,15 +132,17 @@ private:
             if (!is_enabled_by_parent(which) || detail::has(names, name_of(which))) {
                 own(which, *index);
             } else {
-                give_up(which, make_error(errc::not_supported, "use controller", name_of(which), 0,
-                                          "the group above does not hand it down: write +<controller> to cgroup.subtree_control there"));
+                give_up(which,
+                        make_error(errc::not_supported, "use controller", name_of(which), 0,
+                                   "the group above does not hand it down: write +<controller> to cgroup.subtree_control there"));
             }
         }
     }
 
     void find_v1(io& machine, controller which, std::vector<mount> const& mounts, std::vector<membership> const& lines) noexcept {
-        auto const line = std::ranges::find_if(
-            lines, [&](membership const& entry) { return entry.hierarchy != 0 && detail::has(entry.controllers, name_of(which)); });
+        auto const line = std::ranges::find_if(lines, [&](membership const& entry) {
+            return entry.hierarchy != 0 && detail::has(entry.controllers, name_of(which));
+        });
         // v2 freezes and kills better than v1, without a controller: where it can be used, the v1 freezer is left alone.
         if (line == lines.end() || which == controller::core || (which == controller::freezer && has(controller::core))) {
             return;
@@ -159,7 +164,8 @@ private:
     }
 
     /// The branch at this directory, opened and tried if it is a new one.
-    [[nodiscard]] result<std::size_t> attach(io& machine, version kind, std::pair<std::string, std::string> const& place) noexcept {
+    [[nodiscard]] result<std::size_t> attach(io& machine, version kind,
+                                             std::pair<std::string, std::string> const& place) noexcept {
         auto const known = std::ranges::find_if(branches_, [&](branch const& b) { return b.own.path() == place.first; });
         if (known != branches_.end()) {
             return static_cast<std::size_t>(known - branches_.begin());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The one seam between this backend and the machine. Every file and process call goes through `io`, so that the same code runs on
-/// the kernel (kernel_io.hpp), on a model of it (model.hpp), under a recorder (recorder.hpp) and under injected faults
+/// The one seam between this backend and the machine. Every file and process call goes through `io`, so that the same code runs
+/// on the kernel (kernel_io.hpp), on a model of it (model.hpp), under a recorder (recorder.hpp) and under injected faults
 /// (fault_injector.hpp).
 #pragma once
 
@@ -28,8 +28,8 @@ struct identity {
     friend constexpr bool operator==(identity const&, identity const&) noexcept = default;
 };
 
-/// The calls. Each returns 0 or an errno value, as the kernel gives it. Directories are held by number: a directory that was removed
-/// stays removed (ENOENT, ENODEV), even when another of the same name appears.
+/// The calls. Each returns 0 or an errno value, as the kernel gives it. Directories are held by number: a directory that was
+/// removed stays removed (ENOENT, ENODEV), even when another of the same name appears.
 class io {
 public:
     io() noexcept = default;
@@ -58,7 +58,8 @@ public:
     /// Sends a signal to every process that is in the group while it is sent, and to no other. Groups below are left out.
     [[nodiscard]] virtual int signal_members(int directory, int number, std::size_t& reached) noexcept = 0;
     /// Returns 0 as soon as the file's text is not `known`, ETIMEDOUT after `at_most`. For files that notify (cgroup.events).
-    [[nodiscard]] virtual int wait_change(int directory, char const* file, std::string_view known, nanoseconds at_most) noexcept = 0;
+    [[nodiscard]] virtual int wait_change(int directory, char const* file, std::string_view known,
+                                          nanoseconds at_most) noexcept = 0;
 
     /// A file of /proc, by absolute path.
     [[nodiscard]] virtual int read_system(char const* path, std::string& into) noexcept = 0;

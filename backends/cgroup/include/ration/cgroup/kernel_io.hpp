@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// `io` on the running kernel. Names are resolved below a held directory and nowhere else (openat2 with RESOLVE_BENEATH), no link is
-/// followed, and the file system of what was opened is checked.
+/// `io` on the running kernel. Names are resolved below a held directory and nowhere else (openat2 with RESOLVE_BENEATH), no link
+/// is followed, and the file system of what was opened is checked.
 #pragma once
 
 #include <algorithm>
@@ -72,8 +72,8 @@ public:
     void close(int directory) noexcept override { ::close(directory); }
 
     int identify(int directory, identity& who) noexcept override {
-        struct stat status {};
-        struct statfs system {};
+        struct stat status{};
+        struct statfs system{};
         if (::fstat(directory, &status) != 0 || ::fstatfs(directory, &system) != 0) {
             return errno;
         }
@@ -177,7 +177,7 @@ private:
         if (int const failed = open_raw(parent, name, flags, opened)) {
             return failed;
         }
-        struct statfs system {};
+        struct statfs system{};
         if (::fstatfs(opened.get(), &system) != 0) {
             return errno;
         }

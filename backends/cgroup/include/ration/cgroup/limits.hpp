@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Limits as values that can always be written: each is checked against the kernel's bounds when it is made, so that no group is ever
-/// handed a text which the kernel refuses, clamps or rounds. Source: kernel/sched/core.c, mm/page_counter.c, kernel/cgroup/pids.c.
+/// Limits as values that can always be written: each is checked against the kernel's bounds when it is made, so that no group is
+/// ever handed a text which the kernel refuses, clamps or rounds. Source: kernel/sched/core.c, mm/page_counter.c,
+/// kernel/cgroup/pids.c.
 #pragma once
 
 #include <algorithm>
@@ -28,9 +29,9 @@ class cpu_quota {
         : quota_(quota), period_(period), burst_(burst) {}
 
 public:
-    static constexpr std::int64_t none = -1;                  ///< no limit
+    static constexpr std::int64_t none = -1;   ///< no limit
     static constexpr std::int64_t usual_period = 100'000;
-    static constexpr std::int64_t least = 1000;               ///< of quota and period
+    static constexpr std::int64_t least = 1000;   ///< of quota and period
     static constexpr std::int64_t longest_period = 1'000'000;
     static constexpr std::int64_t largest = (std::int64_t{1} << 44) - 1;
 
@@ -47,8 +48,8 @@ public:
         return cpu_quota(quota, period, burst);
     }
 
-    /// `amount` of the `cpu` resource, in periods of `period`. What is below the least quota becomes the least quota: the kernel has no
-    /// smaller one. Errors: out_of_range (0 or less, or more than the kernel counts).
+    /// `amount` of the `cpu` resource, in periods of `period`. What is below the least quota becomes the least quota: the kernel
+    /// has no smaller one. Errors: out_of_range (0 or less, or more than the kernel counts).
     [[nodiscard]] static result<cpu_quota> of(millicores amount, std::int64_t period = usual_period) noexcept {
         if (amount.count == unlimited) {
             return of(none, period);
@@ -83,7 +84,8 @@ public:
     constexpr weight() noexcept = default;
     [[nodiscard]] static result<weight> of(std::int64_t value) noexcept {
         if (value < 1 || value > 10'000) {
-            return make_error(errc::out_of_range, "make a weight", std::to_string(value), 0, "a weight is 1 to 10000; 100 is usual");
+            return make_error(errc::out_of_range, "make a weight", std::to_string(value), 0,
+                              "a weight is 1 to 10000; 100 is usual");
         }
         return weight(value);
     }
@@ -138,7 +140,8 @@ public:
             return pids_limit();
         }
         if (count < 1 || count > largest) {
-            return make_error(errc::out_of_range, "make a limit on processes", std::to_string(count), 0, "ask for 1 to 4194304 of them");
+            return make_error(errc::out_of_range, "make a limit on processes", std::to_string(count), 0,
+                              "ask for 1 to 4194304 of them");
         }
         return pids_limit(count);
     }

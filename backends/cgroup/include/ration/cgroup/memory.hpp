@@ -13,7 +13,8 @@ namespace ration::cgroup {
 
 namespace detail {
 
-inline constexpr char const* memory_remedy = "the job uses more than that: ask it to give memory back, or leave it the limit it has";
+inline constexpr char const* memory_remedy =
+    "the job uses more than that: ask it to give memory back, or leave it the limit it has";
 
 [[nodiscard]] inline result<std::int64_t> number_in(directory const& where, char const* file) noexcept {
     std::string text;
@@ -65,8 +66,8 @@ public:
     }
 }
 
-/// v2 lets a limit below the usage through and kills. So: refuse what cannot be reclaimed, make the kernel reclaim the rest, and set
-/// the limit only when the usage is below it.
+/// v2 lets a limit below the usage through and kills. So: refuse what cannot be reclaimed, make the kernel reclaim the rest, and
+/// set the limit only when the usage is below it.
 [[nodiscard]] inline result<void> shrink_memory_v2(directory const& where, memory_limit target, nanoseconds at_most) noexcept {
     auto const used = number_in(where, "memory.current");
     auto const spare = reclaimable(where);
@@ -119,7 +120,8 @@ public:
     if (!old) {
         return old.failure();
     }
-    return target.count() < *old ? detail::shrink_memory_v2(where, target, at_most) : write_verified(where, "memory.max", target.v2_text());
+    return target.count() < *old ? detail::shrink_memory_v2(where, target, at_most)
+                                 : write_verified(where, "memory.max", target.v2_text());
 }
 
 }  // namespace ration::cgroup

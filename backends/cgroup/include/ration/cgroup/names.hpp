@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Names of groups. A job's name becomes a directory in cgroupfs, so it must be one that can only ever mean that directory; a run's
-/// group says who owns it, so that the next start can tell a dead run from a live one without any file of its own.
+/// Names of groups. A job's name becomes a directory in cgroupfs, so it must be one that can only ever mean that directory; a
+/// run's group says who owns it, so that the next start can tell a dead run from a live one without any file of its own.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,13 @@ namespace detail {
 
 /// What interface files begin with. A group of such a name could be taken for a file, now or on a later kernel.
 inline constexpr std::string_view interface_prefixes[] = {
-    "cgroup.", "cpu.",    "cpuset.", "cpuacct.", "memory.", "pids.",    "io.",       "blkio.",      "freezer.", "hugetlb.",
-    "rdma.",   "misc.",   "dmem.",   "devices.", "debug.",  "net_cls.", "net_prio.", "perf_event.", "irq."};
+    "cgroup.", "cpu.",  "cpuset.", "cpuacct.", "memory.", "pids.",    "io.",       "blkio.",      "freezer.", "hugetlb.",
+    "rdma.",   "misc.", "dmem.",   "devices.", "debug.",  "net_cls.", "net_prio.", "perf_event.", "irq."};
 inline constexpr std::string_view interface_files[] = {"tasks", "notify_on_release", "release_agent"};
 
 [[nodiscard]] constexpr bool ordinary(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '+' ||
-           c == '@';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
+           c == '+' || c == '@';
 }
 
 [[nodiscard]] constexpr bool is_interface_name(std::string_view name) noexcept {
@@ -46,14 +46,15 @@ template <class Number>
 
 }  // namespace detail
 
-/// Whether `name` may name a group: letters, digits, `-_.+@`, at most `longest` of them, the first one no dot, and nothing that an
-/// interface file is called or begins with.
+/// Whether `name` may name a group: letters, digits, `-_.+@`, at most `longest` of them, the first one no dot, and nothing that
+/// an interface file is called or begins with.
 [[nodiscard]] inline result<void> check_name(std::string_view name, std::size_t longest = longest_name) noexcept {
-    bool const sound = !name.empty() && name.size() <= longest && name.front() != '.' && std::ranges::all_of(name, detail::ordinary) &&
-                       !detail::is_interface_name(name);
+    bool const sound = !name.empty() && name.size() <= longest && name.front() != '.' &&
+                       std::ranges::all_of(name, detail::ordinary) && !detail::is_interface_name(name);
     if (!sound) {
-        return make_error(errc::invalid_value, "name a group", name, 0,
-                          "use 1 to 100 letters, digits and -_.+@, no dot at the front, no name of a cgroup file such as cpu.max");
+        return make_error(
+            errc::invalid_value, "name a group", name, 0,
+            "use 1 to 100 letters, digits and -_.+@, no dot at the front, no name of a cgroup file such as cpu.max");
     }
     return {};
 }
@@ -100,8 +101,8 @@ struct run_name {
 
 /// Two fields of /proc/<pid>/stat.
 struct process_stat {
-    char state = '?';           ///< R, S, D, T, Z ...
-    std::uint64_t started = 0;  ///< clock ticks after boot
+    char state = '?';            ///< R, S, D, T, Z ...
+    std::uint64_t started = 0;   ///< clock ticks after boot
 };
 
 /// Fields 3 and 22, counted after the last ')', because the command's name in field 2 may hold anything.

@@ -81,8 +81,8 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
 
 }  // namespace detail
 
-/// Operations that put `amount` of cpu into force: 0 freezes; anything else sets the quota first and thaws then, so that the job never
-/// runs with the old one. Where nobody can freeze, 0 is the least quota that there is.
+/// Operations that put `amount` of cpu into force: 0 freezes; anything else sets the quota first and thaws then, so that the job
+/// never runs with the old one. Where nobody can freeze, 0 is the least quota that there is.
 [[nodiscard]] inline result<void> plan_cpu(group const& where, job_id job, std::int64_t amount, plan<operation>& out,
                                            std::string& scratch) noexcept {
     directory const* const freezer = where.place_of(controller::freezer);
@@ -105,7 +105,8 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
         return wanted.failure();
     }
     auto const planned = detail::plan_text(**quota, limit, *wanted, out, scratch);
-    return planned && freezer != nullptr ? detail::plan_text(*freezer, op, detail::freeze_text(*freezer, false), out, scratch) : planned;
+    return planned && freezer != nullptr ? detail::plan_text(*freezer, op, detail::freeze_text(*freezer, false), out, scratch)
+                                         : planned;
 }
 
 [[nodiscard]] inline result<void> plan_memory(group const& where, job_id job, std::int64_t amount, plan<operation>& out,
@@ -138,7 +139,8 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
         if (failed(read)) {
             return read.failure();
         }
-        seen.cpu_time.count = v2 ? keyed_number(scratch, "usage_usec").value_or(0) * 1000 : amount_of(read.value_or("")).value_or(0);
+        seen.cpu_time.count =
+            v2 ? keyed_number(scratch, "usage_usec").value_or(0) * 1000 : amount_of(read.value_or("")).value_or(0);
     }
     if (directory const* const quota = where.place_of(controller::cpu)) {
         auto const read = quota->read("cpu.stat", scratch);
@@ -146,7 +148,8 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
             return read.failure();
         }
         bool const v2 = quota->kind() == version::v2;
-        seen.throttled.count = v2 ? keyed_number(scratch, "throttled_usec").value_or(0) * 1000 : keyed_number(scratch, "throttled_time").value_or(0);
+        seen.throttled.count =
+            v2 ? keyed_number(scratch, "throttled_usec").value_or(0) * 1000 : keyed_number(scratch, "throttled_time").value_or(0);
     }
     if (directory const* const memory = where.place_of(controller::memory)) {
         auto const read = memory->read(memory->kind() == version::v2 ? "memory.current" : "memory.usage_in_bytes", scratch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What dead runs left behind. A run's group carries its owner in its name (names.hpp), so nothing but cgroupfs and /proc is needed
-/// to find the groups of a run that was killed with SIGKILL, and none of a run that lives is ever taken for one.
+/// What dead runs left behind. A run's group carries its owner in its name (names.hpp), so nothing but cgroupfs and /proc is
+/// needed to find the groups of a run that was killed with SIGKILL, and none of a run that lives is ever taken for one.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct orphan {
 
 namespace detail {
 
-/// Whether the process that owns a run still lives. One that waits to be reaped is dead; one whose number belongs to a later process
-/// as well. Owners of another pid namespace cannot be judged from here and count as alive.
+/// Whether the process that owns a run still lives. One that waits to be reaped is dead; one whose number belongs to a later
+/// process as well. Owners of another pid namespace cannot be judged from here and count as alive.
 [[nodiscard]] inline result<bool> lives(io& machine, owner const& who, std::uint64_t our_namespace) noexcept {
     if (who.pid_namespace != our_namespace) {
         return true;
@@ -36,7 +36,8 @@ namespace detail {
     return found && found->started == who.started && found->state != 'Z' && found->state != 'X';
 }
 
-[[nodiscard]] inline result<void> add_orphans_of(branch const& hierarchy, std::uint64_t our_namespace, std::vector<orphan>& all) noexcept {
+[[nodiscard]] inline result<void> add_orphans_of(branch const& hierarchy, std::uint64_t our_namespace,
+                                                 std::vector<orphan>& all) noexcept {
     auto const names = hierarchy.own.list();
     if (!names) {
         return names.failure();
@@ -89,11 +90,13 @@ namespace detail {
 }
 
 /// Kills what lives in a dead run's groups and removes them. Errors: timed_out, busy. Then it may be called again.
-[[nodiscard]] inline result<void> clean(tree const& where, orphan const& left, nanoseconds at_most = milliseconds(2000)) noexcept {
+[[nodiscard]] inline result<void> clean(tree const& where, orphan const& left,
+                                        nanoseconds at_most = milliseconds(2000)) noexcept {
     for (bool const freezers_first : {true, false}) {   // racing forks can only be held where the group can be frozen
         for (branch const& hierarchy : where.branches()) {
-            auto const top = hierarchy.controllers.contains(controller::freezer) == freezers_first ? hierarchy.own.child(left.group)
-                                                                                                 : result<directory>(error{});
+            auto const top = hierarchy.controllers.contains(controller::freezer) == freezers_first
+                                 ? hierarchy.own.child(left.group)
+                                 : result<directory>(error{});
             if (!top) {
                 continue;
             }

@@ -18,7 +18,7 @@ namespace ration::cgroup {
 
 /// One mounted hierarchy.
 struct mount {
-    std::string root;                       ///< the directory of the hierarchy that is visible at `point`
+    std::string root;   ///< the directory of the hierarchy that is visible at `point`
     std::string point;
     version kind = version::none;
     bool read_only = false;
@@ -27,10 +27,10 @@ struct mount {
 
 /// One line of /proc/<pid>/cgroup: the group that the process sits in, in one hierarchy.
 struct membership {
-    unsigned hierarchy = 0;                 ///< 0 is v2
+    unsigned hierarchy = 0;   ///< 0 is v2
     std::vector<std::string> controllers;
     std::string path;
-    bool deleted = false;                   ///< the group was removed under the process
+    bool deleted = false;   ///< the group was removed under the process
 };
 
 namespace detail {

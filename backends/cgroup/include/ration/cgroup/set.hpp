@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// `set(group, limit)`: one function for each kind of limit, the same on v1 and v2. Each writes, reads back, and tells who has the
-/// controller if nobody does.
+/// `set(group, limit)`: one function for each kind of limit, the same on v1 and v2. Each writes, reads back, and tells who has
+/// the controller if nobody does.
 #pragma once
 
 #include <string>
@@ -62,7 +62,8 @@ namespace detail {
     if (!lowered) {
         return lowered;
     }
-    auto const written = where.kind() == version::v2 ? write_verified(where, "cpu.max", limit.v2_text()) : detail::set_quota_v1(where, limit);
+    auto const written =
+        where.kind() == version::v2 ? write_verified(where, "cpu.max", limit.v2_text()) : detail::set_quota_v1(where, limit);
     return written && limit.burst() > 0 ? detail::set_burst(where, limit.burst()) : written;
 }
 

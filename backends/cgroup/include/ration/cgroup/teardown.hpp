@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Ending and removing groups with everything below them. Each call works on one directory and its subtree, so that a job's group and
-/// what a dead run left behind go the same way.
+/// Ending and removing groups with everything below them. Each call works on one directory and its subtree, so that a job's group
+/// and what a dead run left behind go the same way.
 #pragma once
 
 #include <algorithm>
@@ -75,8 +75,8 @@ template <class Visit>
     return visit_tree(top, each);
 }
 
-/// One attempt to end everything. v2 does it in one step. On v1 a frozen process keeps its SIGKILL until it is thawed, and an unfrozen
-/// one may fork away from it: so freeze, kill, thaw. A group that does not freeze is killed all the same.
+/// One attempt to end everything. v2 does it in one step. On v1 a frozen process keeps its SIGKILL until it is thawed, and an
+/// unfrozen one may fork away from it: so freeze, kill, thaw. A group that does not freeze is killed all the same.
 [[nodiscard]] inline result<void> kill_once(directory const& top) noexcept {
     if (top.kind() == version::v2) {
         auto const killed = top.write("cgroup.kill", "1");
@@ -152,8 +152,8 @@ template <class Visit>
     }
 }
 
-/// Removes the group `name` below `parent`, with all groups below it, as long as it still is the group `inode`. One that is not there,
-/// or is another of the same name, counts as removed. EBUSY right after the last process died passes: it is tried again.
+/// Removes the group `name` below `parent`, with all groups below it, as long as it still is the group `inode`. One that is not
+/// there, or is another of the same name, counts as removed. EBUSY right after the last process died passes: it is tried again.
 [[nodiscard]] inline result<void> remove_tree(directory const& parent, std::string const& name, std::uint64_t inode,
                                               nanoseconds at_most) noexcept {
     nanoseconds const deadline = parent.machine().now() + at_most;
@@ -161,7 +161,8 @@ template <class Visit>
     for (;;) {
         auto const top = parent.child(name);
         if (!top) {
-            return top.failure().system == ENOENT || top.failure().system == ENODEV ? result<void>() : result<void>(top.failure());
+            return top.failure().system == ENOENT || top.failure().system == ENODEV ? result<void>()
+                                                                                    : result<void>(top.failure());
         }
         if (inode != 0 && top->inode() != inode) {
             return {};

@@ -47,8 +47,8 @@ namespace ration::cgroup {
 }
 
 /// Writes a checked value and reads it back.
-/// Errors: conflict, when the kernel refuses a value that is right in itself, so that a group above or below must stand against it;
-/// unverified, when it took the value and shows another one; gone; denied.
+/// Errors: conflict, when the kernel refuses a value that is right in itself, so that a group above or below must stand against
+/// it; unverified, when it took the value and shows another one; gone; denied.
 [[nodiscard]] inline result<void> write_verified(directory const& where, char const* file, std::string_view text) noexcept {
     if (auto const written = where.write(file, text); !written) {
         error why = written.failure();
