@@ -18,27 +18,28 @@ namespace ration::program {
 /// SIGPIPE and SIGXFSZ must be ignored by the program.
 class bounded_writer {
     process::descriptor file_;
-    std::string pending_;          // unwritten; begins in mid-line if partial_
-    std::size_t capacity_;
-    bool partial_ = false;         // the last byte in the file is not a newline
+    std::string pending_;          // begins with the rest of a line if torn_ is not 0
+    std::size_t capacity_ = 0;
     bool regular_ = false;
+    std::size_t torn_ = 0;         // bytes in the file after its last newline
     std::uint64_t lost_ = 0;
-    std::uint64_t waiting_ = 0;    // lines in pending_
-    std::int64_t size_ = 0;        // bytes written up to the last complete line
-    std::int64_t written_ = 0;
+    std::uint64_t waiting_ = 0;    // lines that end in pending_
     std::optional<nanoseconds> retry_at_;
 
 public:
     static constexpr std::size_t default_capacity = 4u << 20;
     static constexpr nanoseconds retry_after = milliseconds(1000);
 
-    bounded_writer() noexcept : capacity_(0) {}
+    bounded_writer() noexcept = default;
     explicit bounded_writer(process::descriptor file, std::size_t capacity = default_capacity);
     bounded_writer(bounded_writer&&) noexcept = default;
     bounded_writer& operator=(bounded_writer&&) noexcept = default;
 
     /// False for a default-constructed one: it takes everything and writes nothing.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(file_); }
+
+    /// Whether `add` would take a line of this length.
+    [[nodiscard]] bool has_room_for(std::size_t length) const noexcept { return pending_.size() + length + 1 <= capacity_; }
 
     /// Takes in one line without its newline; false when it was dropped.
     bool add(std::string_view line);
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] result<void> flush(nanoseconds now) noexcept;
 
     /// The last try, without regard to `retry_after`; then removes a half-written last line from a regular file and closes.
-    /// Returns the error if lines remain unwritten; they are counted as lost.
+    /// Returns the error of that try; lines that remain are counted as lost, also those that a slow reader did not take.
     [[nodiscard]] result<void> close() noexcept;
 
     /// Lines dropped so far.
@@ -58,6 +59,7 @@ public:
 
 private:
     [[nodiscard]] result<void> drain() noexcept;
+    void forget(std::size_t written) noexcept;
 };
 
 /// Opens for writing, empties, never blocks on a pipe without a reader. Errors: as of open(2), with a remedy.

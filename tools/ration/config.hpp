@@ -53,7 +53,8 @@ struct job_config {
     std::string log;                   ///< regular expression for the job's output; empty: the job reports by itself
     std::string tenant;                ///< empty: the one tenant of everybody who names none
     double weight = 1;
-    position where, log_at;            ///< of the job; of the value of `log`
+    position where;                    ///< of the job; then of the values of its keys
+    position name_at, command_at, directory_at, log_at;
 };
 
 struct run_config {
@@ -89,6 +90,13 @@ struct parsed_config {
 
 /// Reads the file first: not there, not readable, no regular file, over `max_config_bytes` are problems too.
 [[nodiscard]] parsed_config load_config(std::string const& file, config_rules const& rules = {});
+
+/// What the file asks for and this machine does not have now: directories and programs that are not there, in the order of the
+/// file. A program is looked for as execvp(3) does, in the job's own PATH if it sets one.
+[[nodiscard]] std::vector<problem> missing_files(run_config const& config);
+
+/// Whether a policy is meant as a file: it has a slash or ends in ".so".
+[[nodiscard]] bool is_plugin_path(std::string_view policy) noexcept;
 
 /// The name under which the parameters of a policy stand in the file: "tradl" for "tradl" and for "plugins/libtradl.so".
 [[nodiscard]] std::string_view policy_stem(std::string_view policy) noexcept;

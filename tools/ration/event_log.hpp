@@ -14,7 +14,7 @@ namespace ration::program {
 class event_log {
     std::string name_;
     bounded_writer out_;
-    std::uint64_t lost_reported_ = 0;   // in the file, by a "lost" line
+    std::uint64_t lost_noted_ = 0;   // by "lost" lines
     bool warned_ = false;
 
 public:
@@ -33,7 +33,7 @@ public:
     /// The same for a line that `to_json` already made, so that two logs share the work.
     void write_line(std::string_view json, nanoseconds at);
 
-    /// To be called once per tick. Returns the warning to show to the user: at the first failure only, otherwise empty.
+    /// To be called once per tick. Returns the warning to show to the user: at the first trouble only, otherwise empty.
     [[nodiscard]] std::string flush(nanoseconds now);
 
     /// Writes the rest. Returns the sentence for the end of the run: empty if nothing is missing.
@@ -41,6 +41,9 @@ public:
 
     /// Events that did not reach the file.
     [[nodiscard]] std::uint64_t lost() const noexcept { return out_.lost(); }
+
+private:
+    void note_gap(nanoseconds at);
 };
 
 }  // namespace ration::program

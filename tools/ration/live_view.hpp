@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ration/process/descriptor.hpp>
 #include <ration/units.hpp>
 
 #include "view.hpp"
@@ -15,16 +16,19 @@
 namespace ration::program {
 
 /// One per process and only on a terminal. Never waits for the terminal: a screen that is held (Ctrl-S) misses frames.
+/// The cursor comes back when the object ends, at exit(3), on a crash and while the program is stopped by Ctrl-Z; nothing can give
+/// it back after SIGKILL.
 class live_view {
-    int terminal_;
+    process::descriptor terminal_;
     view_style style_;
     std::optional<nanoseconds> drawn_at_;
-    std::vector<std::uint32_t> widths_;   // of the lines on the screen, in columns
-    std::string frame_;
+    std::vector<std::string> lines_;      // on the screen now
+    std::string pending_;                 // the rest of a frame that the terminal did not take yet
 
 public:
     static constexpr nanoseconds least_interval = milliseconds(100);
 
+    /// `terminal`: a descriptor of the terminal; stays the caller's.
     explicit live_view(int terminal, view_style style = style_of_environment());
     live_view(live_view const&) = delete;
     live_view& operator=(live_view const&) = delete;
@@ -39,8 +43,9 @@ public:
     void print_above(std::string_view line);
 
 private:
-    [[nodiscard]] std::string erase(std::uint32_t columns) const;
-    [[nodiscard]] bool put(std::string_view text) const noexcept;
+    [[nodiscard]] std::string erase(std::uint32_t columns);
+    void put(std::string_view text);
+    void drain() noexcept;
 };
 
 }  // namespace ration::program

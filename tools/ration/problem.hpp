@@ -32,7 +32,10 @@ struct problem {
 /// "; did you mean 'tradl'?" when there is a nearest candidate, otherwise "; known here: a, b, c".
 [[nodiscard]] std::string suggestion(std::string_view word, std::vector<std::string_view> const& candidates);
 
-/// `text` in single quotes, with what could harm a terminal (control characters) replaced by '?' and cut after 60 characters.
+/// `text` with all that could harm a terminal (control characters) replaced by '?'.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// `printable` text in single quotes, cut after 60 bytes.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 }  // namespace ration::program

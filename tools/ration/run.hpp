@@ -25,9 +25,14 @@ enum class backend_choice : std::uint8_t { automatic, cgroup, process };
 
 struct run_options {
     std::string file;
-    std::vector<std::string> policies;   ///< in the order in which they run; one, or several for a comparison
+    std::vector<std::string> policies;   ///< names or paths of a .so, in the order in which they run; several for a comparison
+    std::string policy;                  ///< of --policy; empty: the file's
     bool compare = false;
-    bool dry_run = false, explain = false, json = false, adopt = false, quiet = false;
+    bool dry_run = false;                ///< print the plan of the first tick with every job running, start nothing
+    bool explain = false;                ///< say for each job why it holds what it holds
+    bool json = false;                   ///< events on standard output instead of a view
+    bool adopt = false;                  ///< take over the jobs that a ration which is gone left running
+    bool quiet = false;                  ///< no view, no plain lines; warnings and the table at the end remain
     std::string log;                     ///< path; empty: no event log
     backend_choice backend = backend_choice::automatic;
     std::optional<std::uint32_t> cpus;   ///< over the file's

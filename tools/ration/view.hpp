@@ -49,7 +49,8 @@ struct view_style {
 /// From the environment: LC_ALL, LC_CTYPE, LANG (the first that is set decides) and NO_COLOR, TERM=dumb.
 [[nodiscard]] view_style style_of_environment() noexcept;
 
-/// Lines, each ended by '\n', none wider than `width` columns and none but SGR escape sequences. At most `height` lines; jobs
+/// Text for a screen: a head line, titles, a line for each job with a bar towards its tiers, the notice. Columns that do not fit
+/// go in this order: tier, value, share. Lines, each ended by '\n', none wider than `width` columns and none but SGR escape sequences. At most `height` lines; jobs
 /// that do not fit are counted in words, those that are over first.
 [[nodiscard]] std::string render(view_model const& model, std::uint32_t width, std::uint32_t height, view_style style);
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "version_text.hpp"
+
+namespace ration::program {
+
+namespace {
+
+constexpr auto help_of_ration = R"(Examples:
+  ration run jobs.toml                          share this machine among the jobs of a file
+  ration run jobs.toml --compare none           the same jobs without and with the policy, and a table
+  ration run jobs.toml --dry-run                what would be changed, without starting anything
+  ration doctor                                 what this machine lets ration control, and how to get more
+
+Exit codes: 0 all went well; 1 a job failed; 2 wrong command line or jobs file; 3 this machine cannot do it;
+4 interrupted, the jobs were stopped; 5 an error in ration.)";
+
+constexpr auto help_of_run = R"(Examples:
+  ration run jobs.toml
+  ration run jobs.toml --compare none,equal_share --log run.jsonl
+  ration run jobs.toml --policy ./libmine.so --cpus 2
+  ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
+
+Ctrl-C stops all jobs and ends the run; a second one kills them.)";
+
+/// CLI11's view of the program, and the options it fills.
+class parser {
+    CLI::App app_{"Shares a machine among training jobs, on purpose."};
+    run_options run_;
+    doctor_options doctor_;
+    policies_options policies_;
+    clean_options clean_;
+    std::vector<std::string> const& known_policies_;
+
+public:
+    explicit parser(std::vector<std::string> const& policies) : known_policies_(policies) {
+        app_.name("ration");
+        app_.footer(help_of_ration);
+        app_.set_version_flag("--version", "ration " + version_text());
+        app_.require_subcommand(1);
+        app_.set_help_flag("-h,--help", "Print this and exit");
+        add_run(*app_.add_subcommand("run", "Run the jobs of a file under a policy"));
+        auto& doctor = *app_.add_subcommand("doctor", "Say what ration can control on this machine, and why not the rest");
+        doctor.add_flag("--json", doctor_.json, "As JSON");
+        auto& policies_command = *app_.add_subcommand("policies", "List the policies and their parameters");
+        policies_command.add_flag("--json", policies_.json, "As JSON");
+        auto& clean = *app_.add_subcommand("clean", "End and remove what a ration that is gone left behind");
+        clean.add_flag("--dry-run", clean_.dry_run, "Only list it");
+    }
+
+    [[nodiscard]] command parse(std::vector<std::string> words) {
+        std::ranges::reverse(words);  // CLI11 takes words from the back
+        try {
+            app_.parse(std::move(words));
+        } catch (CLI::Success const& request) {
+            return answer{said(request), exit_code::ok};
+        } catch (CLI::ParseError const& e) {
+            return answer{"ration: " + sentence(e) + '\n', exit_code::bad_input};
+        }
+        auto const chosen = app_.get_subcommands().front()->get_name();
+        if (chosen == "doctor") return doctor_;
+        if (chosen == "policies") return policies_;
+        if (chosen == "clean") return clean_;
+        run_.compare = !run_.policies.empty();
+        return run_;
+    }
+
+private:
+    void add_run(CLI::App& run) {
+        static std::map<std::string, backend_choice> const backends{
+            {"auto", backend_choice::automatic}, {"cgroup", backend_choice::cgroup}, {"process", backend_choice::process}};
+        constexpr int most_cpus = 4096;
+        run.footer(help_of_run);
+        run.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+        run.add_option("FILE", run_.file, "The jobs file; docs/run.md says what stands in it")->required();
+        auto* const policy = run.add_option("--policy", run_.policy, "A policy's name or the path of its .so, instead of the file's");
+        auto* const compare = run.add_option("--compare", run_.policies,
+                                             "Run the jobs once under each of these policies, one after another, then under the "
+                                             "file's, and print a table");
+        compare->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->type_name("A,B");
+        for (auto* const option : {policy, compare})
+            option->check([this](std::string const& name) { return problem_with_policy(name); });
+        auto* const dry_run = run.add_flag("--dry-run", run_.dry_run, "Print what would be changed, start nothing");
+        run.add_flag("--explain", run_.explain, "Say for each job why it holds what it holds");
+        run.add_flag("--json", run_.json, "Events as JSON lines on standard output; docs/event-log.md has the schema");
+        run.add_option("--log", run_.log, "Write the same events into this file; what was in it is lost");
+        run.add_option("--backend", run_.backend, "auto, cgroup or process")
+            ->transform(CLI::CheckedTransformer(backends).description(""))
+            ->type_name("NAME");
+        run.add_option("--cpus", run_.cpus, "How many cores the jobs share, instead of the file's number")
+            ->check(CLI::Range(1, most_cpus))
+            ->type_name("N");
+        auto* const adopt = run.add_flag("--adopt", run_.adopt, "Take over jobs of this file that a ration which is gone left running");
+        run.add_flag("--quiet", run_.quiet, "No view and no lines on what happens; warnings and the table at the end remain");
+        compare->excludes(dry_run)->excludes(adopt);
+    }
+
+    /// Empty, or what is wrong with the name: the form in which CLI11 takes it.
+    [[nodiscard]] std::string problem_with_policy(std::string const& name) const {
+        if (!name.empty() && (is_plugin_path(name) || std::ranges::find(known_policies_, name) != known_policies_.end())) return {};
+        return "there is no policy " + program::quoted(name) + suggestion(name, {known_policies_.begin(), known_policies_.end()});
+    }
+
+    [[nodiscard]] std::string said(CLI::Success const& request) const {
+        if (request.get_name() == "CallForHelp") return app_.help();
+        return std::string(request.what()) + '\n';  // the version
+    }
+
+    /// The command that the words got to.
+    [[nodiscard]] CLI::App const& reached() const {
+        auto const commands = app_.get_subcommands();
+        return commands.empty() ? app_ : *commands.front();
+    }
+
+    [[nodiscard]] std::string sentence(CLI::ParseError const& e) const {
+        auto const& where = reached();
+        if (auto const rest = app_.remaining(true); !rest.empty()) return sentence_on_unknown(where, rest.front());
+        std::string const help = &where == &app_ ? "ration --help" : "ration " + where.get_name() + " --help";
+        if (&where == &app_) return fmt::format("say what to do: {}; '{}' tells more", fmt::join(command_names(), ", "), help);
+        return fmt::format("{}; '{}' tells more", e.what(), help);
+    }
+
+    [[nodiscard]] std::string sentence_on_unknown(CLI::App const& where, std::string const& word) const {
+        if (!word.starts_with('-')) {
+            auto const names = command_names();
+            if (&where == &app_) return "there is no command " + program::quoted(word) + suggestion(word, {names.begin(), names.end()});
+            return fmt::format("{} is one word too many for '{}'; 'ration {} --help' tells more", program::quoted(word), where.get_name(),
+                               where.get_name());
+        }
+        std::vector<std::string> names;
+        for (auto const* option : where.get_options())
+            for (auto const& name : option->get_lnames()) names.push_back("--" + name);
+        return "there is no option " + program::quoted(word) + suggestion(word.substr(0, word.find('=')), {names.begin(), names.end()});
+    }
+
+    [[nodiscard]] std::vector<std::string> command_names() const {
+        std::vector<std::string> names;
+        for (auto const* command : app_.get_subcommands({})) names.push_back(command->get_name());
+        return names;
+    }
+};
+
+}  // namespace
+
+command parse_command_line(std::vector<std::string> words, std::vector<std::string> const& policies) {
+    return parser(policies).parse(std::move(words));
+}
+
+void choose_policies(run_options& options, run_config const& config) {
+    auto const& one = options.policy.empty() ? config.policy : options.policy;
+    if (!one.empty() && std::ranges::find(options.policies, one) == options.policies.end()) options.policies.push_back(one);
+}
+
+}  // namespace ration::program

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "cli.hpp"
+#include "run.hpp"
+
+namespace {
+
+using namespace ration::program;
+
+[[nodiscard]] exit_code perform(answer const& said) {
+    std::fputs(said.text.c_str(), said.code == exit_code::ok ? stdout : stderr);
+    return said.code;
+}
+
+[[nodiscard]] exit_code perform(run_options options) {
+    auto const known = policy_names();
+    auto const read = load_config(options.file, {.policies = known, .policy_given = !options.policy.empty() || options.compare});
+    for (auto const& p : read.problems) std::fprintf(stderr, "%s\n", to_text(p, options.file).c_str());
+    if (!read.problems.empty()) return exit_code::bad_input;
+    choose_policies(options, read.config);
+    return run(options, read.config);
+}
+
+[[nodiscard]] exit_code perform(doctor_options const& options) { return doctor(options); }
+[[nodiscard]] exit_code perform(policies_options const& options) { return policies(options); }
+[[nodiscard]] exit_code perform(clean_options const& options) { return clean(options); }
+
+}  // namespace
+
+int main(int count, char** words) {
+    // A reader that goes away and a file that reaches its size limit are errors of a write, not the end of the program.
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
+    try {
+        auto const asked = parse_command_line({words + (count > 0 ? 1 : 0), words + count}, policy_names());
+        return static_cast<int>(std::visit([](auto const& what) { return perform(what); }, asked));
+    } catch (std::exception const& e) {
+        std::fprintf(stderr, "ration: internal error: %s; please report it\n", e.what());
+        return static_cast<int>(exit_code::internal);
+    }
+}

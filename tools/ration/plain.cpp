@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <fmt/format.h>
+
+#include "job_text.hpp"
+#include "problem.hpp"
+#include "quantity.hpp"
+#include "view.hpp"
+
+namespace ration::program {
+
+namespace {
+
+/// " (text)", or nothing.
+[[nodiscard]] std::string aside(std::string_view text) { return text.empty() ? "" : fmt::format(" ({})", text); }
+
+[[nodiscard]] std::string with_reason(std::string_view said, std::string_view why) {
+    return why.empty() ? std::string(said) : fmt::format("{}: {}", said, why);
+}
+
+[[nodiscard]] std::string sentence(run_started const& e) {
+    std::string controls;
+    for (auto const& c : e.controls)
+        controls += fmt::format("{}{} by {}{}", controls.empty() ? ": " : ", ", c.resource, c.backend,
+                                c.approximate.empty() ? "" : ", approximate");
+    return fmt::format("policy {} shares {} core{}{}", e.policy, e.cpus, e.cpus == 1 ? "" : "s", controls);
+}
+
+[[nodiscard]] std::string sentence(job_started const& e) {
+    return fmt::format("{} started as process {}{}", e.job, e.pid, e.epoch > 1 ? fmt::format(", epoch {}", e.epoch) : "");
+}
+
+[[nodiscard]] std::string sentence(tier_reached const& e) {
+    return fmt::format("{} reached {} after {}, with {:.4g} at step {}", e.job, tier_name(e.tier), duration_text(e.after), e.value, e.step);
+}
+
+[[nodiscard]] std::string sentence(condition_changed const& e) {
+    return fmt::format("{} is {}", e.job, with_reason(name_of(e.now), e.why));
+}
+
+[[nodiscard]] std::string sentence(change_applied const& e) {
+    return fmt::format("{}: {} from {} to {}{}", e.job, e.operation.subject.view(), e.operation.old_value.view(),
+                       e.operation.new_value.view(), aside(e.reason));
+}
+
+[[nodiscard]] std::string sentence(warning const& e) { return "warning: " + with_reason(e.subject, e.message); }
+
+[[nodiscard]] std::string sentence(job_ended const& e) {
+    return fmt::format("{} {} at step {}", e.job, with_reason(name_of(e.how), e.why), e.step);
+}
+
+[[nodiscard]] std::string sentence(run_ended const& e) {
+    return fmt::format("{} after {}, {:.2f} cores used on average", e.summary.interrupted ? "interrupted" : "all jobs are over",
+                       duration_text(e.summary.makespan), e.summary.mean_cpu);
+}
+
+/// Too many of them to be told.
+template <class Body>
+[[nodiscard]] std::string sentence(Body const&) {
+    return {};
+}
+
+}  // namespace
+
+std::string_view tier_name(std::uint32_t tier) noexcept { return tier == 0 ? "" : tier == 1 ? "Acceptable" : "Objective"; }
+
+std::string value_text(job_view const& job) {
+    return job.value ? fmt::format("{} {:.4g}", job.metric, *job.value) : job.metric + " -";
+}
+
+std::string held_text(job_view const& job) {
+    if (!job.held) return "-";
+    if (job.held->count == unlimited) return "no limit";
+    return fmt::format("{:.2f}", static_cast<double>(job.held->count) / 1000);
+}
+
+std::string state_text(job_view const& job) {
+    if (job.now == condition::waiting && job.starts_in) return "starts in " + duration_text(*job.starts_in);
+    return with_reason(name_of(job.now), job.detail);
+}
+
+std::string plain_line(event const& e) {
+    std::string const said = std::visit([](auto const& body) { return sentence(body); }, e.body);
+    return said.empty() ? said : fmt::format("[{:>7}] {}", duration_text(e.at), printable(said));
+}
+
+std::string status_line(view_model const& model) {
+    std::string out = fmt::format("[{:>7}] {:.2f} of {} cores used", duration_text(model.elapsed), model.used, model.cpus);
+    for (auto const& job : model.jobs) {
+        if (job.now == condition::waiting || is_over(job.now)) continue;
+        out += fmt::format("; {} {}, holds {}, uses {:.2f}", job.name, value_text(job), held_text(job), job.used);
+        if (job.now != condition::running) out += ", " + state_text(job);
+    }
+    return printable(out);
+}
+
+}  // namespace ration::program
