@@ -172,6 +172,16 @@ public:
         return found != nullptr ? terminate(found->processes(), nanoseconds{}) : unknown("kill a job", job);
     }
 
+    /// Whether a process is one of the job's, as of now.
+    [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept {
+        entry* const found = find(job);
+        if (found == nullptr) {
+            return false;
+        }
+        rescan(now());
+        return std::ranges::any_of(found->processes().members(), [pid](tree::member const& m) { return m.info.pid == pid; });
+    }
+
     /// Living processes of the job now; 0 also when the job is not known.
     [[nodiscard]] std::size_t alive(job_id job) noexcept {
         entry* const found = find(job);
@@ -352,7 +362,7 @@ private:
         return {};
     }
 
-    /// Looks at all processes once, for all jobs. Costs milliseconds on a crowded machine, so looks are spaced by what they cost.
+    /// Looks at all processes once, for all jobs. Costs milliseconds on a crowded machine, so it never takes more than 1 % of the time.
     void rescan(nanoseconds time) noexcept {
         if (!table_.scan()) {
             return;   // /proc was there when we began; what is known stays known
@@ -361,7 +371,7 @@ private:
             job.refresh(table_, guard_);
         }
         scanned_ = time;
-        rescan_ = time + std::max(detail::scan_interval, nanoseconds{(now() - time).count * 50});
+        rescan_ = time + std::max(detail::scan_interval, nanoseconds{(now() - time).count * 100});
     }
 
     [[nodiscard]] bool stands_still(entry const& job) noexcept {

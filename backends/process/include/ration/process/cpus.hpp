@@ -67,6 +67,18 @@ public:
         }
     }
 
+    /// The `count` lowest of them, or all when there are fewer.
+    [[nodiscard]] cpu_set lowest(unsigned count) const noexcept {
+        cpu_set some;
+        for_each([&, left = count](unsigned cpu) mutable {
+            if (left > 0) {
+                some.insert(cpu);
+                --left;
+            }
+        });
+        return some;
+    }
+
     /// The kernel's own notation: "0-2,5".
     [[nodiscard]] text<64> list() const noexcept {
         text<64> out;

@@ -198,6 +198,7 @@ private:
     pid_t pid = clone_here(pidfd, clone_directory);
     if (pid < 0 && worth_a_fork(errno)) {
         inside = false;
+        pidfd = -1;   // the kernel may have written a number before it failed, and closed that again
         pid = ::fork();
     }
     if (pid == 0) {
