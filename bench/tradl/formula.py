@@ -2,8 +2,8 @@
 """Prints what TRADL's rule can give at most, from its formula alone, as a Markdown table.
 
 n equal jobs, each able to use the whole machine, share it evenly until k of them reach Acceptable. Each of the k is then limited
-to 1/(n+1) (it was at its fair share) or 1/(2n) (it was above); the other n-k divide what is left. The reduction is that of the time
-which the n-k still need, if nothing else changes. "Released" is what the end of those k jobs gives: the bound for scenario FT.
+to 1/(n+1) (it was at its fair share) or 1/(2n) (it was above); the other n-k divide what is left. The reduction is that of the
+time which the n-k still need, if nothing else changes. "Released" is what the end of those k jobs gives, as in scenario FT.
 """
 
 
