@@ -27,15 +27,7 @@ protected:
 /// A static policy behind the interface. Final, so a direct use costs no virtual call.
 template <class P>
 class bound_policy final : public decider {
-    static_assert(has_policy_tag<P>,
-                  "ration: not a Policy: add `using policy_concept = ration::policy_tag;` to the class");
-    static_assert(!has_policy_tag<P> || has_about<P>,
-                  "ration: not a Policy: add `static constexpr ration::meta about{.id = \"...\", .version = \"...\"};`");
-    static_assert(!has_policy_tag<P> || has_inputs<P>,
-                  "ration: not a Policy: add `using inputs = ration::columns<ration::in<type, \"table/column\">...>;`");
-    static_assert(!has_inputs<P> || has_noexcept_decide<P>,
-                  "ration: not a Policy: decide must be `ration::status decide(ration::tick<inputs> const&, ration::grants&) "
-                  "noexcept`");
+    static_assert(sizeof(require_policy<P>) > 0);
 
     P policy_;
     binding<typename P::inputs> bound_;

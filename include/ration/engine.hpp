@@ -11,6 +11,7 @@
 #include <ration/backend.hpp>
 #include <ration/check.hpp>
 #include <ration/decider.hpp>
+#include <ration/holdings.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/meter.hpp>
 #include <ration/settle.hpp>
@@ -129,7 +130,7 @@ public:
         RATION_ASSERT(store_.rows(table_id::jobs) <= most_.jobs && store_.rows(table_id::nodes) <= most_.nodes,
                       "engine: more rows than bind() was told: call it again with higher limits");
         observe(now);
-        show_holdings();
+        show_holdings(ledger_, store_, columns_);
         tick_report report{.number = ticks_++, .now = now};
         grants answer(space_);
         report.policy_status = ask(policy_, report.number, now, answer);
@@ -143,7 +144,7 @@ public:
             options_.settle, ledger_, now, accepted_, deferred_, [&](checked_grant const& g) { return outlook_of(g); },
             [&](std::uint32_t node, resource_id r) { return capacity(node, r); });
         put_into_force(now, mode);
-        show_holdings();
+        show_holdings(ledger_, store_, columns_);
         report.grants = answer.rows();
         report.rejected = rejected_, report.deferred = deferred_, report.changes = changes_, report.operations = texts_;
         report.failed = failed_;
@@ -176,25 +177,6 @@ private:
             store_[of(resource_id::cpu).used][row] = meters_[row].cpu_time.per_second() * 1e-6;  // ns per s = 10^-6 millicores
             store_[of(resource_id::memory).used][row] = static_cast<double>(seen->memory.count);
         }
-    }
-
-    /// Fills jobs/held.* (summed over nodes; `unlimited` if so on any) and nodes/free.*. O(jobs + holdings).
-    void show_holdings() noexcept {
-        auto const ids = store_[columns_.id];
-        for (auto const& r : columns_.resources)
-            for (auto& amount : store_[r.held]) amount = 0;
-        std::size_t row = 0;
-        for (auto const& h : ledger_.all()) {
-            while (row < ids.size() && ids[row] < h.what.job.value) ++row;
-            if (row == ids.size() || ids[row] != h.what.job.value) continue;
-            auto& shown = store_[of(h.what.resource).held][row];
-            shown = h.what.amount == unlimited || shown == unlimited ? unlimited : shown + h.what.amount;
-        }
-        for (std::size_t r = 0; r < columns_.resources.size(); ++r)
-            for (std::uint32_t node = 0; node < store_.rows(table_id::nodes); ++node) {
-                auto const id = static_cast<resource_id>(r);
-                store_[of(id).free][node] = capacity(node, id) - ledger_.sum(node, id);
-            }
     }
 
     [[nodiscard]] job_outlook outlook_of(checked_grant const& g) const noexcept {

@@ -185,4 +185,20 @@ concept has_prepare = requires(P& p, limits const& most) {
 template <class P>
 concept Policy = has_policy_tag<P> && has_about<P> && has_inputs<P> && has_noexcept_decide<P>;
 
+/// Instantiated by what takes a policy: a class that is not one fails with a sentence that says what to add.
+template <class P>
+struct require_policy {
+    static_assert(has_policy_tag<P>,
+                  "ration: not a Policy: add `using policy_concept = ration::policy_tag;` to the class");
+    static_assert(!has_policy_tag<P> || has_about<P>,
+                  "ration: not a Policy: add `static constexpr ration::meta about{.id = \"...\", .version = \"...\"};`");
+    static_assert(!has_policy_tag<P> || has_inputs<P>,
+                  "ration: not a Policy: add `using inputs = ration::columns<ration::in<type, \"table/column\">...>;`");
+    static_assert(!has_inputs<P> || has_noexcept_decide<P>,
+                  "ration: not a Policy: decide must be `ration::status decide(ration::tick<inputs> const&, ration::grants&) "
+                  "noexcept`");
+    static_assert(has_prepare<P> || !requires(P& p, limits const& most) { p.prepare(most); },
+                  "ration: prepare would never be called: it must be `ration::status prepare(ration::limits const&) noexcept`");
+};
+
 }  // namespace ration

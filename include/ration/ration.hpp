@@ -3,6 +3,7 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+#include <ration/allocate.hpp>
 #include <ration/assert.hpp>
 #include <ration/backend.hpp>
 #include <ration/check.hpp>
@@ -11,6 +12,7 @@
 #include <ration/decider.hpp>
 #include <ration/engine.hpp>
 #include <ration/grant.hpp>
+#include <ration/holdings.hpp>
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/ledger.hpp>
@@ -22,6 +24,7 @@
 #include <ration/settle.hpp>
 #include <ration/snapshot.hpp>
 #include <ration/standard_columns.hpp>
+#include <ration/supply.hpp>
 #include <ration/target.hpp>
 #include <ration/text.hpp>
 #include <ration/units.hpp>

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One call for a scheduler that has its own jobs and its own way of acting: ask a policy, prove the answer, get the grants.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <ration/check.hpp>
+#include <ration/holdings.hpp>
+#include <ration/supply.hpp>
+
+namespace ration {
+
+/// What one node has of each standard resource.
+struct capacities {
+    std::int64_t cpu = 0, memory = 0, gpu = 0, gpu_sm = 0, cache = 0, batch = 0;
+};
+
+/// What else a policy may want to know.
+struct circumstances {
+    nanoseconds now{};                  ///< on the scheduler's one clock
+    std::span<setting const> held{};    ///< what is in force: the `what` of grants that were carried out. Of jobs not listed: free
+    std::uint64_t number = 0;           ///< of this call
+    std::uint64_t seed = 0;
+};
+
+/// A policy's answer, proved.
+struct allocation {
+    std::vector<checked_grant> granted;  ///< by job; what no grant names stays as it is
+    std::vector<grant> asked;            ///< all that the policy answered
+    std::vector<rejection> rejected;     ///< `row` is a place in `asked`
+};
+
+namespace detail {
+
+/// The tables of one call.
+struct allocation_tables {
+    snapshot_store store;
+    standard_columns columns;
+    ledger held;
+
+    template <class J>
+    [[nodiscard]] result<void> make(std::span<J const> jobs, std::span<capacities const> nodes, circumstances const& now) noexcept {
+        auto declared = standard_columns::declare(store, standard_resources);
+        if (!declared) return declared.failure();
+        columns = *declared;
+        if (auto sized = store.resize(table_id::nodes, nodes.size()); !sized) return sized;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            capacities const& c = nodes[i];
+            std::int64_t const amounts[] = {c.cpu, c.memory, c.gpu, c.gpu_sm, c.cache, c.batch};
+            for (std::size_t r = 0; r < columns.resources.size(); ++r) store[columns.resources[r].capacity][i] = amounts[r];
+        }
+        if (auto filled = fill(store, columns, jobs); !filled) return filled;
+        return hold(now.held);
+    }
+
+private:
+    [[nodiscard]] result<void> hold(std::span<setting const> all) noexcept {
+        held.reset(store.rows(table_id::nodes), columns.resources.size(), all.size());
+        for (auto const& s : all) {
+            bool const sane = s.amount >= 0 && (s.amount <= max_amount || s.amount == unlimited);
+            if (!sane || s.node >= store.rows(table_id::nodes) || static_cast<std::size_t>(s.resource) >= columns.resources.size())
+                return error{.code = errc::invalid_value, .operation = "take in what is held", .subject = "a setting",
+                             .remedy = "pass settings of this scheduler's nodes and standard resources, amounts from 0 to 2^53"};
+            if (is_listed(s.job)) held.set(s, {});
+        }
+        show_holdings(held, store, columns);
+        return {};
+    }
+
+    [[nodiscard]] bool is_listed(job_id job) const noexcept {
+        auto const ids = store[columns.id];
+        std::size_t low = 0, high = ids.size();
+        while (low < high) {
+            std::size_t const middle = low + (high - low) / 2;
+            if (ids[middle] < job.value)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return low < ids.size() && ids[low] == job.value;
+    }
+};
+
+}  // namespace detail
+
+/// Asks `policy` once to share `nodes` among `jobs` (a contiguous range of any Job type, in any order) and proves its answer.
+/// Nothing is carried out, nothing remembered but what the policy itself remembers from call to call.
+/// Errors: those of `fill`; `invalid_value` for a setting in `held` that cannot be; `no_capacity` or `internal` when the policy
+/// gave no answer, with its id. O(jobs) besides the policy; allocates.
+template <class P, class Jobs>
+[[nodiscard]] result<allocation> allocate(P& policy, Jobs const& jobs, std::span<capacities const> nodes,
+                                          circumstances const& now = {}) noexcept {
+    std::span const rows(jobs);
+    using J = typename decltype(rows)::value_type;
+    static_assert(sizeof(pairing<P, J>) > 0);
+    if constexpr (can_pair<P, J>) {
+        detail::allocation_tables tables;
+        if (auto made = tables.make(std::span<J const>(rows), nodes, now); !made) return made.failure();
+        auto const bound = bind_columns<typename P::inputs>(tables.store.schema());
+        if (!bound) return bound.failure();
+        auto const refuse = [](errc code) { return error{.code = code, .operation = "ask policy", .subject = P::about.id}; };
+        if constexpr (has_prepare<P>)
+            if (policy.prepare({.jobs = rows.size(), .nodes = nodes.size()}) != status::ok) return refuse(errc::no_capacity);
+
+        allocation out;
+        out.asked.resize(rows.size() * nodes.size() * std::size(standard_resources));
+        grants answer(out.asked);
+        tick_data const data{.number = now.number, .seed = now.seed, .now = now.now, .budget = seconds(1), .data = tables.store.view()};
+        if (policy.decide(tick<typename P::inputs>(data, *bound), answer) != status::ok || answer.overflowed())
+            return refuse(errc::internal);
+        checker proof;
+        proof.prepare(tables.store, tables.columns, standard_resources, nodes.size(), out.asked.size());
+        proof.check(tables.held, answer.rows(), out.granted, out.rejected);
+        out.asked.resize(answer.rows().size());
+        return out;
+    } else {
+        return error{};
+    }
+}
+
+}  // namespace ration

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Jobs of a scheduler's own: what they can supply to a policy, checked by the compiler, and how it gets into a snapshot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <ration/detail/sort.hpp>
+#include <ration/job.hpp>
+#include <ration/policy.hpp>
+#include <ration/standard_columns.hpp>
+
+namespace ration {
+
+/// Declares in a job's `supplies` that the scalar column `Name` is `Member` of the job: a data member, or a const member function
+/// without arguments. `struct my_job { double cores_used; using supplies = ration::columns<ration::from<double, "jobs/used.cpu",
+/// &my_job::cores_used>>; ... };`
+template <ColumnValue T, fixed_string Name, auto Member>
+struct from : detail::declared_column<T, Name, column_shape::scalar> {
+    static_assert(Name.view().starts_with("jobs/"), "ration: a job supplies columns of the jobs table: name it jobs/...");
+
+    template <class J>
+    [[nodiscard]] static constexpr T of(J const& job) noexcept {
+        if constexpr (requires { (job.*Member)(); })
+            return static_cast<T>((job.*Member)());
+        else
+            return static_cast<T>(job.*Member);
+    }
+};
+
+namespace detail {
+
+/// What every Job and the host know without being told; a name that ends in '.' stands for one column per standard resource.
+inline constexpr std::string_view implied_columns[] = {"jobs/id",   "jobs/state", "jobs/step",  "jobs/loss",       "jobs/tier",  "jobs/tiers",
+                                                       "jobs/min.", "jobs/max.",  "jobs/held.", "nodes/capacity.", "nodes/free."};
+
+[[nodiscard]] constexpr bool is_implied(std::string_view name) noexcept {
+    for (auto const known : implied_columns) {
+        if (name == known) return true;
+        if (known.back() != '.' || !name.starts_with(known)) continue;
+        for (auto const& r : standard_resources)
+            if (name.substr(known.size()) == r.name) return true;
+    }
+    return false;
+}
+
+template <class J>
+[[nodiscard]] constexpr bool is_supplied(column_description const& wanted) noexcept {
+    if constexpr (requires { J::supplies::descriptions; })
+        for (auto const& own : J::supplies::descriptions)
+            if (own.name == wanted.name) return own.type == wanted.type && own.shape == wanted.shape;
+    return is_implied(wanted.name);
+}
+
+template <class J, class Inputs>
+[[nodiscard]] constexpr bool supplies_all() noexcept {
+    for (auto const& wanted : Inputs::descriptions)
+        if (!is_supplied<J>(wanted)) return false;
+    return true;
+}
+
+/// The error of a column that jobs of type J do not supply: the compiler's message shows both names.
+template <class J, fixed_string Column, class Declaration>
+struct unsupplied_column {
+    static_assert(is_supplied<J>(Declaration::description),
+                  "ration: the policy reads a column that these jobs do not supply: add ration::from<type, \"table/column\", "
+                  "&job::member> to `using supplies = ration::columns<...>` of the job, or choose a policy that does without");
+};
+
+template <class J, class Inputs>
+struct each_supplied;
+template <class J, class... Columns>
+struct each_supplied<J, columns<Columns...>> {
+    static_assert(((sizeof(unsupplied_column<J, Columns::name, Columns>) > 0) && ...));
+};
+
+}  // namespace detail
+
+/// True when jobs of type J, listed in memory without a backend, can supply every column that P reads.
+template <class P, class J>
+concept can_pair = Policy<P> && Job<J> && detail::supplies_all<J, typename P::inputs>();
+
+/// Instantiated by what takes jobs: a class that is not a Job fails with a sentence that says what to add.
+template <class J>
+struct require_job {
+    static_assert(has_job_tag<J>, "ration: not a Job: add `using job_concept = ration::job_tag;` to the class");
+    static_assert(!has_job_tag<J> || has_id<J>, "ration: not a Job: add `ration::job_id id() const noexcept`");
+    static_assert(!has_job_tag<J> || has_bounds<J>,
+                  "ration: not a Job: add `ration::bounds bounds_of(ration::resource_id) const noexcept`");
+    static_assert(!has_job_tag<J> || has_progress<J>, "ration: not a Job: add `ration::job_progress progress() const noexcept`");
+    static_assert(!has_job_tag<J> || has_target<J>, "ration: not a Job: add `target() const`, which returns a ration::Target");
+};
+
+/// Instantiated where a policy meets the jobs that it is to serve: a column that they cannot supply fails with a sentence that
+/// names it and says what to add.
+template <class P, class J>
+struct pairing {
+    static_assert(sizeof(require_policy<P>) > 0 && sizeof(require_job<J>) > 0);
+    static_assert(sizeof(detail::each_supplied<J, typename P::inputs>) > 0);
+};
+
+namespace detail {
+
+template <Job J>
+void write_row(snapshot_store& store, standard_columns const& columns, std::size_t row, J const& job) noexcept {
+    auto const now = job.progress();
+    auto const& target = job.target();
+    store[columns.id][row] = job.id().value;
+    store[columns.state][row] = static_cast<std::uint32_t>(job_state::running);
+    store[columns.step][row] = now.step;
+    store[columns.loss][row] = is_finite(now.value) ? now.value : 0;
+    store[columns.tier][row] = target.reached(now.value);
+    store[columns.tiers][row] = target.tiers();
+    for (std::size_t r = 0; r < columns.resources.size(); ++r) {
+        auto const accepted = job.bounds_of(static_cast<resource_id>(r));
+        store[columns.resources[r].minimum][row] = accepted.minimum;
+        store[columns.resources[r].maximum][row] = accepted.maximum;
+    }
+}
+
+template <class Declaration, class J>
+[[nodiscard]] result<void> write_column(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order) noexcept {
+    auto const column = store.declare<typename Declaration::value_type>(Declaration::name.view());
+    if (!column) return column.failure();
+    for (std::size_t row = 0; row < order.size(); ++row) store[*column][row] = Declaration::of(jobs[order[row]]);
+    return {};
+}
+
+template <class J, class... Declarations>
+[[nodiscard]] result<void> write_supplies(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order,
+                                          columns<Declarations...> const*) noexcept {
+    result<void> all;
+    static_cast<void>(((all = write_column<Declarations>(store, jobs, order), static_cast<bool>(all)) && ...));
+    return all;
+}
+
+}  // namespace detail
+
+/// Makes the jobs table out of a scheduler's own jobs, in whatever order they come: the standard columns from what every Job
+/// has, then those of `J::supplies`. All count as running unless `jobs/state` is among those. A job without a value of its
+/// metric yet says NaN; it then reaches no tier.
+/// Errors: `already_exists` (two jobs of one id), `no_capacity`, those of `snapshot_store::declare`. O(jobs log jobs).
+template <Job J>
+[[nodiscard]] result<void> fill(snapshot_store& store, standard_columns const& columns, std::span<J const> jobs) noexcept {
+    if (auto const sized = store.resize(table_id::jobs, jobs.size()); !sized) return sized;
+    std::vector<std::size_t> order(jobs.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    detail::sort(std::span(order), [&](std::size_t a, std::size_t b) { return jobs[a].id() < jobs[b].id(); });
+    for (std::size_t row = 0; row < order.size(); ++row) {
+        if (row > 0 && jobs[order[row - 1]].id() == jobs[order[row]].id())
+            return error{.code = errc::already_exists, .operation = "fill jobs table", .subject = "jobs/id",
+                         .remedy = "give every job an id of its own"};
+        detail::write_row(store, columns, row, jobs[order[row]]);
+    }
+    if constexpr (requires { typename J::supplies; })
+        return detail::write_supplies(store, jobs, order, static_cast<typename J::supplies const*>(nullptr));
+    else
+        return {};
+}
+
+}  // namespace ration
