@@ -68,10 +68,14 @@ static inline double ration_progress_now_(void) {
 #endif
 }
 
-/* By the bits, because -ffast-math makes isfinite() always true. */
+/* By the bits, and each byte read as volatile: under -ffast-math a compiler takes for granted that no value is NaN or infinite. */
 static inline int ration_progress_finite_(double value) {
+    unsigned char const volatile *const from = (unsigned char const volatile *)&value;
+    unsigned char bytes[sizeof value];
     uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    size_t at;
+    for (at = 0; at < sizeof value; ++at) bytes[at] = from[at];
+    memcpy(&bits, bytes, sizeof bits);
     return ((bits >> 52) & 0x7ff) != 0x7ff;
 }
 
@@ -84,19 +88,24 @@ static inline void ration_progress_word_(char *out, char const *in) {
     out[n] = '\0';
 }
 
-/* A number that reads back the same; '.' whatever the program's locale puts there, even if that is several bytes. */
-static inline void ration_progress_number_(char out[40], double value) {
-    char *to = out;
-    char const *from = out;
-    snprintf(out, 40, "%.17g", value);
+/* Makes one '.' of what the program's locale puts there, even if that is several bytes. */
+static inline void ration_progress_plain_(char *number) {
+    char *to = number;
+    char const *from = number;
     for (; *from != '\0'; ++from) {
         int const plain = (*from >= '0' && *from <= '9') || *from == '-' || *from == '+' || *from == 'e';
         if (plain)
             *to++ = *from;
-        else if (to == out || to[-1] != '.')
+        else if (to == number || to[-1] != '.')
             *to++ = '.';
     }
     *to = '\0';
+}
+
+/* A finite number so that it reads back the same. */
+static inline void ration_progress_number_(char out[40], double value) {
+    snprintf(out, 40, "%.17g", value);
+    ration_progress_plain_(out);
 }
 
 /* Digits only, at most `most`; 1 when it is one. */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSL-1.0
+// Senders that mean harm: another user, descriptors sent along, a flood.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <fcntl.h>
+#include <iterator>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+
+#include <ration/progress/client.h>
+
+#include "support.hpp"
+
+using namespace progress_test;
+
+namespace {
+
+auto open_descriptors() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+}
+
+ration::nanoseconds monotonic() {
+    return {std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()};
+}
+
+bool send_with_descriptor(raw_sender const& sender, std::string text, int descriptor) {
+    iovec part{text.data(), text.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    auto* const first = CMSG_FIRSTHDR(&header);
+    first->cmsg_level = SOL_SOCKET;
+    first->cmsg_type = SCM_RIGHTS;
+    first->cmsg_len = CMSG_LEN(sizeof descriptor);
+    std::memcpy(CMSG_DATA(first), &descriptor, sizeof descriptor);
+    return ::sendmsg(sender.fd(), &header, MSG_DONTWAIT) == static_cast<ssize_t>(text.size());
+}
+
+}  // namespace
+
+TEST_CASE("another user's messages are refused, even over a socket opened before", "[receiver]") {
+    if (::geteuid() != 0) {
+        WARN("not run: only root can take another user's identity");
+        return;
+    }
+    listener ear;
+    raw_sender const sender(ear.path);
+    pid_t const child = ::fork();
+    if (child == 0) {
+        bool const sent = ::setresgid(65534, 65534, 65534) == 0 && ::setresuid(65534, 65534, 65534) == 0 && sender(said("hb", 1));
+        ::_exit(sent ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(status == 0);
+    ear.drain();
+    CHECK(ear->counts().wrong_uid == 1);
+    CHECK(ear->counts().accepted == 0);
+    CHECK(adds_up(ear->counts()));
+}
+
+TEST_CASE("another user cannot even reach the socket", "[receiver]") {
+    if (::geteuid() != 0) {
+        WARN("not run: only root can take another user's identity");
+        return;
+    }
+    listener ear;
+    pid_t const child = ::fork();
+    if (child == 0) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        ear.path.copy(address.sun_path, sizeof address.sun_path - 1);
+        int const socket = ::socket(AF_UNIX, SOCK_DGRAM, 0);
+        bool const changed = ::setresuid(65534, 65534, 65534) == 0;
+        bool const denied = ::connect(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 && errno == EACCES;
+        ::_exit(changed && denied ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+}
+
+TEST_CASE("descriptors that come along are never taken in", "[receiver]") {
+    listener ear;
+    raw_sender const sender(ear.path);
+    auto const before = open_descriptors();
+    for (int at = 1; at <= 8; ++at) {
+        REQUIRE(send_with_descriptor(sender, said("hb", at), STDERR_FILENO));
+    }
+    ear.drain();
+    CHECK(ear->counts().accepted == 8);
+    CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("one call hands on 256 messages at most", "[receiver]") {
+    listener ear;
+    std::atomic<bool> stop{false};
+    raw_sender const sender(ear.path);
+    std::thread flood([&] {
+        while (!stop) {
+            sender("junk");
+        }
+    });
+    for (int round = 0; round < 50; ++round) {
+        auto const before = ear->counts().received;
+        REQUIRE(ear->drain({}, [](ration::job_id, pid_t) { return true; }, ear.told));
+        CHECK(ear->counts().received - before <= 256);
+    }
+    stop = true;
+    flood.join();
+    CHECK(ear->counts().malformed == ear->counts().received);
+}
+
+TEST_CASE("a storm of wrong tokens costs the honest job no loss", "[receiver]") {
+    listener ear;
+    ear.set_environment();
+    constexpr std::uint64_t storm = 20'000;
+    std::atomic<bool> over{false};
+    std::atomic<bool> done{false};
+    std::uint64_t steps = 0;
+    raw_sender const sender(ear.path);
+    std::thread liar([&] {
+        for (std::uint64_t at = 0; at < storm; ++at) {
+            while (!sender("P1 hb e=1 k=ffffffffffffffff j=vae r=0 q=1", 0)) {
+            }
+        }
+        over = true;
+    });
+    std::thread honest([&] {
+        auto* const p = ration_progress_open();
+        while (!over || p->finite_ != 0) {
+            ration_progress_step(p, ++steps, 1.0, 0);
+            ration_progress_flush_(p);  // sooner than a fifth of a second: more messages into the storm
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        ration_progress_close(p);
+        done = true;
+    });
+    while (!done) {
+        ear.drain(monotonic());
+    }
+    liar.join();
+    honest.join();
+    ear.drain(monotonic());
+    CHECK(ear->counts().wrong_token == storm);
+    CHECK(ear->counts().losses == steps);
+    CHECK(ear->counts().lost == 0);
+    CHECK(ear->counts().rate_limited == 0);
+    CHECK(adds_up(ear->counts()));
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What holds for every message that the parser accepts, whatever the bytes.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <ration/progress/message.hpp>
+
+namespace progress_test {
+
+/// The first promise that the parser breaks for these bytes, or empty.
+inline std::string broken_promise(std::string_view bytes) {
+    auto const read = ration::progress::parse_message(bytes);
+    if (!read) {
+        return read.failure().subject.view().find('\x1b') == std::string_view::npos ? "" : "an error shows a control character";
+    }
+    auto const& said = read->said;
+    auto const inside = [&](std::string_view part) {
+        std::less_equal<char const*> const not_after;
+        return part.empty() || (not_after(bytes.data(), part.data()) && not_after(part.data() + part.size(), bytes.data() + bytes.size()));
+    };
+    for (auto const part : {read->job, read->token, said.metric, said.why}) {
+        if (!inside(part) || part.size() > ration::progress::max_word || (!part.empty() && !ration::progress::is_word(part))) {
+            return "a text is no word of the message";
+        }
+    }
+    if (bytes.size() > ration::progress::max_datagram || read->job.empty() || read->token.empty() || read->sequence == 0) {
+        return "the envelope is not whole";
+    }
+    if (!std::isfinite(said.loss_mean) || !std::isfinite(said.value) || !std::isfinite(said.step_seconds) || said.step_seconds < 0) {
+        return "a number is not finite";
+    }
+    constexpr auto most = std::uint64_t{1} << 32;
+    return said.loss_count > most || said.non_finite > most ? "a count is beyond its bound" : "";
+}
+
+}  // namespace progress_test

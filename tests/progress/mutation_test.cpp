@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// Mutations of good messages: whatever the parser accepts must be what the grammar promises, and lie within what came.
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "invariants.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+std::vector<std::string> const seeds{
+    "P1 hello e=1 k=0123456789abcdef j=vae r=0 q=1 w=8 t=2 v=c1\n",
+    "P1 step e=1 k=0123456789abcdef j=vae r=0 q=2 s=100 c=5 l=0.25 nf=0 x=1000 d=0.01",
+    "P1 step e=1 k=0123456789abcdef j=vae r=0 q=3 s=101 c=0 nf=1",
+    "P1 eval e=4294967295 k=0123456789abcdef j=vae r=0 q=4 s=100 m=accuracy v=-1e-3",
+    "P1 ckpt e=1 k=0123456789abcdef j=vae r=0 q=18446744073709551615 s=100 ok=1",
+    "P1 phase e=1 k=0123456789abcdef j=vae r=0 q=6 ph=train",
+    "P1 bye e=1 k=0123456789abcdef j=vae r=0 q=7 rc=0 why=done",
+    "P1 hb e=1 k=0123456789abcdef j=vae r=0 q=8 later=x",
+};
+
+std::vector<std::string> const pieces{"nan", "inf", "-", "=", " ", "\n", "1e999", "0x1p3", "18446744073709551616", "l=", " c=1", "P1 ", "\x1b"};
+
+using dice = std::mt19937_64;
+
+std::size_t below(dice& roll, std::size_t bound) { return static_cast<std::size_t>(roll() % bound); }
+
+void mutate(std::string& text, dice& roll) {
+    auto const at = below(roll, text.size() + 1);
+    switch (below(roll, 6)) {
+        case 0: text.insert(at, 1, static_cast<char>(roll() & 0xff)); break;
+        case 1: text.insert(at, pieces[below(roll, pieces.size())]); break;
+        case 2: text.erase(at, 1 + below(roll, 8)); break;
+        case 3: text = text.substr(0, at) + seeds[below(roll, seeds.size())].substr(std::min<std::size_t>(at, 40)); break;
+        case 4:
+            if (at < text.size()) {
+                text[at] = static_cast<char>("0123456789=. -eqslcnfx~"[below(roll, 23)]);
+            }
+            break;
+        default: text.insert(at, text.substr(at, below(roll, 64))); break;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("100000 mutated messages keep what the parser promises", "[message]") {
+    dice roll{20240607};
+    std::regex const grammar("P1 [a-z][a-z0-9_]{0,15}( [a-z][a-z0-9_]{0,15}=[!-<>-~]+)+\n?", std::regex::optimize);
+    int accepted = 0;
+    for (int round = 0; round < 100'000; ++round) {
+        auto text = seeds[below(roll, seeds.size())];
+        for (auto left = below(roll, 3); left + 1 != 0; --left) {
+            mutate(text, roll);
+        }
+        auto const fault = progress_test::broken_promise(text);
+        if (!fault.empty()) {
+            FAIL(fault << ": " << text);
+        }
+        bool const reads = static_cast<bool>(ration::progress::parse_message(text));
+        accepted += reads ? 1 : 0;
+        if (reads && round % 8 == 0 && !std::regex_match(text, grammar)) {
+            FAIL("accepted against the grammar: " << text);
+        }
+    }
+    CHECK(accepted > 10'000);
+    CHECK(accepted < 90'000);
+}
