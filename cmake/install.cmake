@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSL-1.0
+# Each module is exported on its own and found as a component; the package names what a component requires, in order.
+# `cmake --install DIR --component ration-development` installs the headers and these files, `ration-program` the program.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+# Headers only, the same for every machine: hence share/ and not lib/.
+set(ration_package_dir ${CMAKE_INSTALL_DATAROOTDIR}/cmake/ration)
+get_property(ration_modules GLOBAL PROPERTY RATION_MODULES)
+set(ration_requirements "")
+foreach(module IN LISTS ration_modules)
+  install(TARGETS ration_${module} EXPORT ration-${module}
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ration-development)
+  install(EXPORT ration-${module} NAMESPACE ration:: FILE ration-${module}-targets.cmake
+    DESTINATION ${ration_package_dir} COMPONENT ration-development)
+  get_property(requires GLOBAL PROPERTY RATION_MODULE_${module}_REQUIRES)
+  string(APPEND ration_requirements "set(_ration_${module}_requires ${requires})\n")
+endforeach()
+list(JOIN ration_modules " " ration_module_names)
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ration-config.cmake.in ${PROJECT_BINARY_DIR}/ration-config.cmake
+  INSTALL_DESTINATION ${ration_package_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ration-config-version.cmake
+  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/ration.pc.in ${PROJECT_BINARY_DIR}/ration.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ration-config.cmake ${PROJECT_BINARY_DIR}/ration-config-version.cmake
+  DESTINATION ${ration_package_dir} COMPONENT ration-development)
+install(FILES ${PROJECT_BINARY_DIR}/ration.pc DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pkgconfig COMPONENT ration-development)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ration-development)
+
+if(TARGET ration)
+  install(TARGETS ration RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ration-program)
+endif()
