@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 # Catch2 2.13 (Debian 12) and 3 (Ubuntu 24.04) both serve; tests include "support/catch.hpp" and never see the difference.
-find_package(Catch2 REQUIRED)
+find_package(Catch2 QUIET)
+if(NOT Catch2_FOUND)
+  message(FATAL_ERROR "The tests need Catch2. Run cmake/packages.sh build test, or configure with -DRATION_BUILD_TESTS=OFF.")
+endif()
 
 add_library(ration_test_main STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/support/catch_main.cpp)
 target_include_directories(ration_test_main PUBLIC ${PROJECT_SOURCE_DIR}/tests)
@@ -10,8 +13,17 @@ else()
   target_link_libraries(ration_test_main PUBLIC Catch2::Catch2)
 endif()
 
+# ration_label_target(LABEL target): builds with `cmake --build DIR --target tests_LABEL`.
+function(ration_label_target label target)
+  if(NOT TARGET tests_${label})
+    add_custom_target(tests_${label})
+  endif()
+  add_dependencies(tests_${label} ${target})
+endfunction()
+
 # ration_add_test(NAME SOURCES file... LIBRARIES target... [LABELS label...] [TIMEOUT seconds])
 # One Catch2 program and one ctest case of the same name. Exit code 77 means skipped, and the output says why.
+# Each such test has the label `program` besides its own. It runs alone, because many of them watch what the machine does.
 function(ration_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS")
   string(REPLACE "/" "." target ${name})
@@ -22,5 +34,10 @@ function(ration_add_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
-  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  list(APPEND arg_LABELS program)
+  set_tests_properties(${name} PROPERTIES
+    SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" RUN_SERIAL ON)
+  foreach(label IN LISTS arg_LABELS)
+    ration_label_target(${label} test.${target})
+  endforeach()
 endfunction()

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Compiles one source twice and holds the compiler's words against the sentence that ration promises.
+
+Failure alone proves nothing, since any unrelated mistake fails as well. So the source has to compile as it stands, it has to fail
+with RATION_MISUSE defined, and the sentence has to stand within the first lines of the output, where a reader looks.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+FIRST_LINES = 10
+
+
+def compile_source(compiler, directories, source, misuse):
+    command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-fsyntax-only"]
+    command += ["-I" + directory for directory in directories]
+    command += ["-DRATION_MISUSE"] if misuse else []
+    done = subprocess.run(command + [source], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          env={**os.environ, "LC_ALL": "C"})
+    return done.returncode, done.stdout
+
+
+def complaint(compiler, directories, source, sentence):
+    """Why the case fails, or None when it passes."""
+    status, output = compile_source(compiler, directories, source, misuse=False)
+    if status != 0:
+        return "the right program does not compile:\n" + output
+    status, output = compile_source(compiler, directories, source, misuse=True)
+    if status == 0:
+        return "the wrong program compiles: nothing stops the mistake (is RATION_MISUSE used in the source?)"
+    first = output.splitlines()[:FIRST_LINES]
+    if not any(re.search(sentence, line) for line in first):
+        return f"the first {FIRST_LINES} lines do not say /{sentence}/:\n{output}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--include", default="", help="directories, separated by semicolons")
+    parser.add_argument("--sentence", required=True, help="regular expression")
+    parser.add_argument("source")
+    given = parser.parse_args()
+    directories = [directory for directory in given.include.split(";") if directory]
+    problem = complaint(given.compiler, directories, given.source, given.sentence)
+    if problem is not None:
+        print(f"{given.source} with {given.compiler}: {problem}")
+        return 1
+    print("right compiles, wrong fails and says why")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The judge of the misuse tests, judged: it has to be red for each way in which a misuse test can be worthless."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+
+import check
+
+COMPILER = os.environ.get("RATION_TEST_COMPILER", "c++")
+SENTENCE = "ration: too small"
+GUARD = 'template <class T> void f(T) { static_assert(sizeof(T) > 4, "ration: too small"); }\n'
+
+
+class Judge(unittest.TestCase):
+    def complaint(self, text, sentence=SENTENCE):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "case.cpp"
+            source.write_text(text)
+            return check.complaint(COMPILER, [folder], str(source), sentence)
+
+    def test_a_good_case_passes(self):
+        text = GUARD + "#ifdef RATION_MISUSE\nvoid use() { f('c'); }\n#else\nvoid use() { f(1L); }\n#endif\n"
+        self.assertIsNone(self.complaint(text))
+
+    def test_a_right_program_that_fails_is_no_proof(self):
+        self.assertIn("right program does not compile", self.complaint(GUARD + "void use() { f('c'); }\n"))
+
+    def test_a_wrong_program_that_compiles_is_no_proof(self):
+        self.assertIn("wrong program compiles", self.complaint(GUARD + "void use() { f(1L); }\n"))
+
+    def test_an_unrelated_error_is_no_proof(self):
+        text = GUARD + "#ifdef RATION_MISUSE\n#include <no_such_header_at_all>\n#endif\nvoid use() { f(1L); }\n"
+        self.assertIn("do not say", self.complaint(text))
+
+    def test_a_sentence_that_is_buried_is_no_help(self):
+        noise = "".join(f"int x{i} = undeclared_{i};\n" for i in range(20))
+        text = GUARD + "#ifdef RATION_MISUSE\n" + noise + "void use() { f('c'); }\n#endif\n"
+        self.assertIn("do not say", self.complaint(text))
+
+
+if __name__ == "__main__":
+    unittest.main()
