@@ -3,6 +3,8 @@
 #pragma once
 
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include <ration/policy.hpp>
 
@@ -34,7 +36,9 @@ class bound_policy final : public decider {
 
 public:
     bound_policy() = default;
-    explicit bound_policy(P policy) noexcept : policy_(std::move(policy)) {}
+    explicit bound_policy(P policy) noexcept
+        requires std::is_move_constructible_v<P>
+        : policy_(std::move(policy)) {}
 
     [[nodiscard]] P& policy() noexcept { return policy_; }
     [[nodiscard]] meta const& about() const noexcept override { return P::about; }

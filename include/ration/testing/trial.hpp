@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A made-up host for trying policies: jobs come and go, reach tiers and use what they hold, the same on every run of one seed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include <ration/holdings.hpp>
+#include <ration/job.hpp>
+#include <ration/policy.hpp>
+#include <ration/standard_columns.hpp>
+
+namespace ration::testing {
+
+struct trial_options {
+    std::uint64_t seed = 1;
+    std::uint64_t ticks = 500;   ///< one second each
+    limits most{.jobs = 8, .nodes = 1};
+    /// Writes the columns that only this policy reads. Called once before the first tick, to declare them, and before every tick.
+    void (*fill)(snapshot_store& store, std::uint64_t tick) = nullptr;
+    /// How many allocations the program has made so far; without it nobody looks whether `decide` allocates.
+    std::size_t (*allocations)() = nullptr;
+};
+
+/// The tables of the made-up host, and who holds what.
+class trial {
+    trial_options options_;
+    std::uint64_t state_;
+    std::uint64_t last_id_ = 0;
+
+public:
+    static constexpr std::array<std::int64_t, std::size(standard_resources)> node_capacity{8000, 1 << 30, 8, 8000, 1 << 20, 4096};
+
+    snapshot_store store;
+    standard_columns columns;
+    ledger held;
+
+    explicit trial(trial_options const& options) noexcept : options_(options), state_(options.seed) {
+        auto declared = standard_columns::declare(store, standard_resources);
+        RATION_ASSERT(declared, "an empty store takes the standard columns");
+        columns = *declared;
+        // The largest size comes first, so that later ticks allocate nothing.
+        bool const sized = store.resize(table_id::jobs, options.most.jobs) && store.resize(table_id::nodes, options.most.nodes) &&
+                           store.resize(table_id::jobs, 0);
+        RATION_ASSERT(sized, "no memory for the tables of a trial");
+        for (std::size_t r = 0; r < columns.resources.size(); ++r)
+            for (auto& c : store[columns.resources[r].capacity]) c = node_capacity[r];
+        held.reset(options.most.nodes, columns.resources.size(), options.most.jobs * options.most.nodes * columns.resources.size());
+        if (options.fill != nullptr) options.fill(store, 0);
+    }
+
+    /// Lets one second pass.
+    void step(std::uint64_t tick) noexcept {
+        let_one_leave();
+        if (store.rows(table_id::jobs) < options_.most.jobs && below(4) == 0) let_one_arrive(tick);
+        for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) let_it_work(row, tick);
+        show_holdings(held, store, columns);
+        if (options_.fill != nullptr) options_.fill(store, tick);
+    }
+
+    [[nodiscard]] tick_data data(std::uint64_t tick) const noexcept {
+        return {.number = tick, .seed = options_.seed + tick, .now = seconds(static_cast<double>(tick)), .budget = seconds(1), .data = store.view()};
+    }
+
+private:
+    // Splitmix64: the whole state is one number.
+    [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept {
+        std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+        return (z ^ z >> 31) % bound;
+    }
+
+    void let_one_leave() noexcept {
+        for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) {
+            if (static_cast<job_state>(store[columns.state][row]) != job_state::done) continue;
+            store.erase_row(table_id::jobs, row);
+            return;
+        }
+    }
+
+    void let_one_arrive(std::uint64_t tick) noexcept {
+        std::size_t const row = store.rows(table_id::jobs);
+        RATION_ASSERT(store.resize(table_id::jobs, row + 1), "a trial never outgrows its tables");
+        store[columns.id][row] = last_id_ += 1 + below(3);
+        store[columns.weight][row] = 1;
+        store[columns.submitted][row] = seconds(static_cast<double>(tick)).count;
+        store[columns.started][row] = -1;
+        store[columns.tiers][row] = two_tier_target::objective_tier;
+        store[columns.loss][row] = store[columns.best_loss][row] = 100;
+        store[columns.restart_cost][row] = static_cast<double>(below(10));
+        for (std::size_t r = 0; r < columns.resources.size(); ++r) {
+            std::int64_t const fair = node_capacity[r] / static_cast<std::int64_t>(options_.most.jobs);
+            store[columns.resources[r].minimum][row] = below(2) == 0 ? 0 : fair / 4;
+            store[columns.resources[r].maximum][row] = below(2) == 0 ? unlimited : fair * static_cast<std::int64_t>(1 + below(4));
+        }
+    }
+
+    void let_it_work(std::size_t row, std::uint64_t tick) noexcept {
+        auto& state = store[columns.state][row];
+        if (static_cast<job_state>(state) == job_state::queued && below(3) == 0) {
+            state = static_cast<std::uint32_t>(job_state::running);
+            store[columns.started][row] = seconds(static_cast<double>(tick)).count;
+        }
+        if (static_cast<job_state>(state) != job_state::running) return;
+        store[columns.step][row] += 1 + below(100);
+        store[columns.loss][row] *= 0.99;
+        store[columns.best_loss][row] = store[columns.loss][row];
+        auto& tier = store[columns.tier][row];
+        if (tier < two_tier_target::objective_tier && below(25) == 0) ++tier;
+        if (below(60) == 0) {
+            state = static_cast<std::uint32_t>(job_state::done);
+            held.release({store[columns.id][row]});
+        }
+        for (std::size_t r = 0; r < columns.resources.size(); ++r)
+            store[columns.resources[r].used][row] = static_cast<double>(below(static_cast<std::uint64_t>(node_capacity[r]) / 2));
+    }
+};
+
+}  // namespace ration::testing
