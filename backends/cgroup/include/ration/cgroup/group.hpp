@@ -64,7 +64,8 @@ public:
 
     /// Where a controller's files are; nullptr if nobody has the controller.
     [[nodiscard]] directory const* place_of(controller which) const noexcept {
-        return tree_->has(which) ? &places_[tree_->owner(which).branch] : nullptr;
+        bool const there = tree_->has(which) && tree_->owner(which).branch < places_.size();   // not yet, while it is being made
+        return there ? &places_[tree_->owner(which).branch] : nullptr;
     }
     [[nodiscard]] std::vector<directory> const& places() const noexcept { return places_; }
 
