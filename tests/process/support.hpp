@@ -62,11 +62,10 @@ public:
 /// Asks again until it is true; false when that takes longer than ten seconds, which is a failure and not a measurement.
 template <class Question>
 [[nodiscard]] bool eventually(Question&& question) {
-    for (int i = 0; i < 5000; ++i) {
+    for (nanoseconds const last = process::now() + seconds(10); process::now() < last; ::usleep(2000)) {
         if (question()) {
             return true;
         }
-        ::usleep(2000);
     }
     return false;
 }

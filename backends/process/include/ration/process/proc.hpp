@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <ration/process/descriptor.hpp>
@@ -172,6 +173,12 @@ class process_table {
     std::vector<process_info> rows_;
 
 public:
+    process_table() noexcept = default;
+    /// A recorded table, in any order.
+    explicit process_table(std::vector<process_info> rows) noexcept : rows_(std::move(rows)) {
+        std::ranges::sort(rows_, {}, &process_info::pid);
+    }
+
     [[nodiscard]] result<void> scan() noexcept {
         rows_.clear();
         descriptor const directory(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

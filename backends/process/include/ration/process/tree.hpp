@@ -95,6 +95,7 @@ public:
 private:
     tree_root root_;
     pid_t session_ = 0;   ///< that we made for the job, or 0
+    bool session_held_ = true;
     std::vector<member> members_, next_;
     std::vector<char> mine_;
     std::vector<std::pair<pid_t, std::uint64_t>> refused_, still_refused_;   ///< read, and without the mark; ordered by pid
@@ -197,15 +198,19 @@ private:
         return row.start_time >= root_.start_time && row.pid != ::getpid() && row.pid != 1;
     }
 
-    /// A session keeps its number while it has a member, so one known member in it vouches for all others.
+    /// A session keeps its number while it has a member. So it is the job's from one look to the next, until a look finds it empty;
+    /// a leader that is not the root says that the number was given away in between.
     void mark_session(process_table const& table) noexcept {
-        auto const& rows = table.rows();
-        bool held = false;
-        for (std::size_t i = 0; i < rows.size() && session_ != 0; ++i) {
-            held = held || (mine_[i] != 0 && rows[i].session == session_);
-        }
-        for (std::size_t i = 0; i < rows.size() && held; ++i) {
-            mine_[i] = static_cast<char>(mine_[i] != 0 || (rows[i].session == session_ && candidate(rows[i])));
+        process_info const* const leader = table.find(session_);
+        bool const reused = leader != nullptr && (root_.pid != session_ || leader->start_time != root_.start_time);
+        bool const held = session_ != 0 && session_held_ && !reused;
+        session_held_ = false;
+        for (std::size_t i = 0; i < table.rows().size() && held; ++i) {
+            process_info const& row = table.rows()[i];
+            if (row.session == session_ && candidate(row)) {
+                mine_[i] = 1;
+                session_held_ = true;
+            }
         }
     }
 

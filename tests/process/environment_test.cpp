@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <cstdlib>
+
+#include <ration/process/environment.hpp>
+
+#include "support/catch.hpp"
+
+using ration::millicores;
+namespace process = ration::process;
+
+namespace {
+
+std::vector<std::string> made(process::environment_request const& request) {
+    auto const out = process::make_environment(request);
+    REQUIRE(out);
+    return std::move(out).value();
+}
+
+/// The value, which must be there once; "(none)" when it is not there.
+std::string value(std::vector<std::string> const& environment, std::string const& name) {
+    std::vector<std::string> found;
+    for (std::string const& entry : environment) {
+        if (entry.starts_with(name + '=')) {
+            found.push_back(entry.substr(name.size() + 1));
+        }
+    }
+    CHECK(found.size() <= 1);
+    return found.empty() ? "(none)" : found.front();
+}
+
+}  // namespace
+
+TEST_CASE("thread counts are whole cores, rounded down, and never none") {
+    CHECK(process::threads_for({0}) == 1);
+    CHECK(process::threads_for({999}) == 1);
+    CHECK(process::threads_for({1000}) == 1);
+    CHECK(process::threads_for({1999}) == 1);
+    CHECK(process::threads_for({2000}) == 2);
+    CHECK(process::threads_for({64'500}) == 64);
+    auto const environment = made({.cpu = {3900}});
+    for (std::string_view const name : process::thread_count_variables) {
+        CHECK(value(environment, std::string(name)) == "3");
+    }
+    CHECK(value(environment, "RATION_THREADS") == "3");
+    CHECK(value(environment, "RATION_CPUS") == "3.900");
+    CHECK(value(made({.cpu = {1005}}), "RATION_CPUS") == "1.005");
+}
+
+TEST_CASE("the user's word counts more than the defaults, the job's more than the shell's") {
+    auto const environment = made({.inherited = {"OMP_NUM_THREADS=7", "MKL_NUM_THREADS=7", "HOME=/home/a", "PYTHONUNBUFFERED="},
+                                   .declared = {"OMP_NUM_THREADS=5", "SEED=1", "HOME=/home/b"},
+                                   .cpu = {2000}});
+    CHECK(value(environment, "OMP_NUM_THREADS") == "5");
+    CHECK(value(environment, "MKL_NUM_THREADS") == "7");
+    CHECK(value(environment, "OPENBLAS_NUM_THREADS") == "2");
+    CHECK(value(environment, "HOME") == "/home/b");
+    CHECK(value(environment, "SEED") == "1");
+    CHECK(value(environment, "PYTHONUNBUFFERED").empty());
+    CHECK(value(made({}), "PYTHONUNBUFFERED") == "1");
+    CHECK(value(made({.declared = {"A=1", "A=2"}}), "A") == "2");
+    CHECK(value(made({.declared = {"A=x=y"}}), "A") == "x=y");
+    CHECK(value(made({.inherited = {"OMP_NUM_THREADS_MAX=9"}}), "OMP_NUM_THREADS") == "1");   // a longer name is another name
+}
+
+TEST_CASE("RATION_ names are ours, and those of an outer run do not leak in") {
+    auto const environment = made({.inherited = {"RATION_TOKEN=outer", "RATION_PROGRESS=unix:/outer", "RATION_X=1"},
+                                   .job = "vae",
+                                   .incarnation = {3},
+                                   .token = "0123456789abcdef",
+                                   .progress = "unix:/run/p.sock"});
+    CHECK(value(environment, "RATION_JOB") == "vae");
+    CHECK(value(environment, "RATION_EPOCH") == "3");
+    CHECK(value(environment, "RATION_TOKEN") == "0123456789abcdef");
+    CHECK(value(environment, "RATION_PROGRESS") == "unix:/run/p.sock");
+    CHECK(value(environment, "RATION_X") == "(none)");
+    CHECK(std::ranges::find(environment, process::mark_of("0123456789abcdef")) != environment.end());
+    CHECK(value(made({.inherited = {"RATION_PROGRESS=unix:/outer"}}), "RATION_PROGRESS") == "(none)");
+
+    auto const refused = process::make_environment({.declared = {"RATION_TOKEN=mine"}});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == ration::errc::invalid_value);
+    CHECK(refused.failure().subject == std::string_view("RATION_TOKEN"));
+}
+
+TEST_CASE("what is not NAME=VALUE is refused from a user and passed over in a shell") {
+    for (std::string const bad : {"", "NAME", "=value", "=", "A B"}) {
+        INFO(bad);
+        CHECK_FALSE(process::make_environment({.declared = {bad}}));
+    }
+    CHECK_FALSE(process::make_environment({.declared = {std::string("A=1\0B=2", 7)}}));
+    auto const environment = made({.inherited = {"", "NAME", "=odd", "GOOD=1"}});
+    CHECK(value(environment, "GOOD") == "1");
+    CHECK(std::ranges::all_of(environment, [](std::string const& e) { return e.find('=') != std::string::npos && e.front() != '='; }));
+}
+
+TEST_CASE("our own environment can be read") {
+    ::setenv("RATION_TEST_VALUE", "a=b", 1);
+    CHECK(std::ranges::count(process::current_environment(), "RATION_TEST_VALUE=a=b") == 1);
+    ::unsetenv("RATION_TEST_VALUE");
+}
