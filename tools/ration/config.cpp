@@ -111,7 +111,8 @@ private:
     void read_parameters(entry const& e) {
         auto const* const from = std::get_if<table>(&e.held.data);
         auto names = views(rules_.policies);
-        if (!config_.policy.empty()) names.push_back(policy_stem(config_.policy));
+        auto const own = policy_stem(config_.policy);
+        if (!own.empty() && std::ranges::find(names, own) == names.end()) names.push_back(own);
         bool const known = rules_.policies.empty() || std::ranges::find(names, e.key) != names.end();
         if (known && from == nullptr && std::ranges::find(names, e.key) != names.end())
             return keys_.wrong_kind(e.key, e.held, "the table of the policy's parameters");

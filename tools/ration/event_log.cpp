@@ -58,7 +58,7 @@ std::string event_log::close() {
     auto const written = out_.close();
     if (out_.lost() == 0) return {};
     return fmt::format("the event log {} lacks {} event{}: {}", quoted(name_), out_.lost(), out_.lost() == 1 ? "" : "s",
-                       written ? "for a time it could not be written fast enough" : std::strerror(written.failure().system));
+                       written ? "for a time it could not be written" : std::strerror(written.failure().system));
 }
 
 }  // namespace ration::program

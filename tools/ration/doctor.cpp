@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// `ration doctor`: which backend controls which resource here, why not where not, and what to do about it.
+#include <cstdio>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <ration/cgroup/capabilities.hpp>
+#include <ration/cgroup/kernel_io.hpp>
+#include <ration/process/backend.hpp>
+
+#include "error_text.hpp"
+#include "machine.hpp"
+#include "run.hpp"
+
+namespace ration::program {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// One row of the table.
+struct finding {
+    std::string what, by, where, why_not, remedy;
+    [[nodiscard]] bool available() const { return why_not.empty(); }
+};
+
+[[nodiscard]] finding found(cgroup::capability const& c) {
+    if (c.available())
+        return {std::string(c.what), fmt::format("cgroup {}", cgroup::name_of(c.kind)), fmt::format("{}/*/{}", c.directory, c.file), {}, {}};
+    error reason = c.why;
+    reason.remedy = "";
+    return {std::string(c.what), "", "", to_text(reason), c.why.remedy};
+}
+
+[[nodiscard]] std::vector<finding> examine() {
+    cgroup::kernel_io machine;
+    std::vector<finding> rows;
+    for (auto const& c : cgroup::examine(machine)) rows.push_back(found(c));
+    auto const processes = process::backend::open();
+    finding fallback{"cpu without cgroups", "process", "affinity, SIGSTOP and SIGCONT", {}, {}};
+    if (!processes) fallback.why_not = to_text(processes.failure());
+    rows.push_back(fallback);
+    return rows;
+}
+
+[[nodiscard]] bool cpu_by_cgroup(std::vector<finding> const& rows) { return rows.front().available(); }
+
+void print_text(machine_facts const& machine, std::vector<finding> const& rows) {
+    fmt::print("{}, {} cpus, {}, {:.1f} GiB\n\n", machine.kernel, machine.cpus, machine.cpu_model,
+               static_cast<double>(machine.memory.count) / (1 << 30));
+    for (auto const& row : rows) {
+        if (row.available())
+            fmt::print("  yes  {:<26} {:<10} {}\n", row.what, row.by, row.where);
+        else
+            fmt::print("  no   {:<26} {}\n{}", row.what, row.why_not,
+                       row.remedy.empty() ? std::string() : fmt::format("{:>33}what helps: {}\n", "", row.remedy));
+    }
+    if (cpu_by_cgroup(rows)) {
+        fmt::print("\nration run limits jobs with cgroups here.\n");
+        return;
+    }
+    fmt::print("\nration run uses the process backend here. What is approximate about it:\n");
+    for (auto const& sentence : process::backend::approximations()) fmt::print("  - {}\n", sentence);
+}
+
+void print_json(machine_facts const& machine, std::vector<finding> const& rows) {
+    json out{{"kernel", machine.kernel}, {"cpus", machine.cpus}, {"cpu_model", machine.cpu_model}, {"memory_bytes", machine.memory.count},
+             {"backend", cpu_by_cgroup(rows) ? "cgroup" : "process"}, {"resources", json::array()}};
+    for (auto const& row : rows) {
+        json one{{"what", row.what}, {"available", row.available()}};
+        if (row.available())
+            one["by"] = row.by, one["where"] = row.where;
+        else
+            one["why_not"] = row.why_not, one["remedy"] = row.remedy;
+        out["resources"].push_back(std::move(one));
+    }
+    std::puts(out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+}
+
+}  // namespace
+
+exit_code doctor(doctor_options const& options) {
+    auto const rows = examine();
+    options.json ? print_json(machine_here(), rows) : print_text(machine_here(), rows);
+    return exit_code::ok;
+}
+
+}  // namespace ration::program

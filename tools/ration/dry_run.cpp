@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "dry_run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <ration/cgroup/hierarchy.hpp>
+#include <ration/cgroup/kernel_io.hpp>
+#include <ration/cgroup/limits.hpp>
+#include <ration/engine.hpp>
+#include <ration/policies/none.hpp>
+#include <ration/process/cpus.hpp>
+
+#include "error_text.hpp"
+#include "job_board.hpp"
+#include "machine.hpp"
+#include "policy_registry.hpp"
+
+namespace ration::program {
+namespace {
+
+/// Plans as this machine's backend would, on groups that do not exist. Reads, never writes.
+class paper_backend {
+    cgroup::kernel_io machine_;
+    cgroup::version kind_ = cgroup::version::none;
+    std::string directory_;
+    std::span<job_config const> jobs_;
+
+public:
+    using backend_concept = backend_tag;
+    using operation = operation_text;
+
+    paper_backend(backend_choice choice, std::span<job_config const> jobs) : jobs_(jobs) {
+        auto const where = cgroup::tree::discover(machine_);
+        auto const* const branch = where ? where->branch_of(cgroup::controller::cpu) : nullptr;
+        if (choice == backend_choice::process || branch == nullptr) return;
+        kind_ = branch->kind;
+        directory_ = branch->own.path();
+    }
+
+    [[nodiscard]] std::string name() const {
+        return kind_ == cgroup::version::none ? "process" : fmt::format("cgroup {}", cgroup::name_of(kind_));
+    }
+
+    [[nodiscard]] std::span<resource_id const> resources() const noexcept {
+        static constexpr resource_id limited[] = {resource_id::cpu};
+        return limited;
+    }
+    [[nodiscard]] result<observation> observe(job_id) noexcept { return observation{}; }
+    [[nodiscard]] result<void> apply(operation const&) noexcept { return {}; }
+    [[nodiscard]] result<void> verify(operation const&) noexcept { return {}; }
+    [[nodiscard]] result<void> undo(operation const&) noexcept { return {}; }
+    [[nodiscard]] operation_text describe(operation const& op) noexcept { return op; }
+
+    [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
+        std::string const& job = jobs_[wanted.job.value - 1].name;
+        operation op{.job = wanted.job, .resource = wanted.resource, .when = timing::live, .subject = {}, .old_value = {}, .new_value = {}};
+        if (kind_ == cgroup::version::none) {
+            op.subject = std::string_view("CPU time of its processes");
+            op.old_value = "unlimited";
+            op.new_value = std::string_view(wanted.amount == unlimited ? "unlimited" : fmt::format("{} millicores", wanted.amount));
+        } else {
+            auto const limit = cgroup::cpu_quota::of(millicores{wanted.amount});
+            if (!limit) return limit.failure();
+            bool const v2 = kind_ == cgroup::version::v2;
+            op.subject = std::string_view(fmt::format("{}/ration-run/{}/{}", directory_, job, v2 ? "cpu.max" : "cpu.cfs_quota_us"));
+            op.old_value = v2 ? "max 100000" : "-1";
+            op.new_value = std::string_view(v2 ? limit->v2_text() : limit->v1_text());
+        }
+        out.push_back(op);
+        return {};
+    }
+};
+static_assert(Backend<paper_backend>);
+
+void print(run_options const& options, run_config const& config, meta const& about, tick_report const& report) {
+    for (auto const& change : report.changes) {
+        auto const& job = config.jobs[change.grant.what.job.value - 1];
+        auto const reason = about.reason(change.grant.reason);
+        for (auto const& op : report.operations.subspan(change.first_operation, change.operations)) {
+            if (options.json) {
+                nlohmann::ordered_json const line{{"event", "planned"}, {"job", job.name}, {"resource", "cpu"},
+                                                  {"subject", op.subject.view()}, {"old", op.old_value.view()},
+                                                  {"new", op.new_value.view()}, {"when", name_of(op.when)}, {"reason", reason}};
+                std::puts(line.dump().c_str());
+            } else {
+                fmt::print("  {:<12} {:<52} {:>12} -> {:<14} {}\n", job.name, op.subject.view(), op.old_value.view(), op.new_value.view(),
+                           name_of(op.when));
+            }
+        }
+        if (options.explain && !options.json) fmt::print("  {:<12} because {}\n", "", reason);
+    }
+}
+
+void print_jobs(run_config const& config) {
+    for (auto const& job : config.jobs) {
+        std::string command;
+        for (auto const& word : job.command) command += (command.empty() ? "" : " ") + word;
+        fmt::print("  at {:>6.1f} s  {:<12} {}\n", to_seconds(job.at), job.name, command);
+    }
+}
+
+[[nodiscard]] exit_code plan_policy(run_options const& options, run_config const& config, std::string const& policy_name) {
+    std::vector<problem> problems;
+    auto const policy = make_policy(config, policy_name, problems);
+    paper_backend backend(options.backend, config.jobs);
+    std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);
+    job_board board(config.jobs, millicores{std::int64_t{1000} * cpus}, machine_here().memory);
+    for (auto& job : board.jobs()) {
+        job.now = condition::running;
+        job.started_at = nanoseconds{};
+    }
+    board.refresh();
+    bound_policy<policies::none> fallback;
+    engine<paper_backend> planner(backend, *policy, fallback, board.store(), board.columns(), standard_resources, {});
+    if (auto bound = planner.bind({.jobs = config.jobs.size(), .nodes = 1}); !bound) {
+        std::fprintf(stderr, "ration: %s\n", to_text(bound.failure()).c_str());
+        return exit_code::no_backend;
+    }
+    if (!options.json) {
+        fmt::print("{} with {} on {} of {} cpus; nothing is started or changed\n\nwould start\n", policy_name, backend.name(), cpus, here);
+        print_jobs(config);
+        fmt::print("\nand, once all of them run, set\n");
+    }
+    print(options, config, policy->about(), planner.tick({}, tick_mode::plan_only));
+    return exit_code::ok;
+}
+
+}  // namespace
+
+exit_code dry_run(run_options const& options, run_config const& config) {
+    for (auto const& policy : options.policies)
+        if (auto const code = plan_policy(options, config, policy); code != exit_code::ok) return code;
+    return exit_code::ok;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One job of a run, from its place in the file to its end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ration/process/child.hpp>
+#include <ration/progress/health.hpp>
+#include <ration/progress/log_adapter.hpp>
+#include <ration/progress/update.hpp>
+#include <ration/settle.hpp>
+#include <ration/target.hpp>
+
+#include "config.hpp"
+#include "events.hpp"
+#include "output_tail.hpp"
+#include "view.hpp"
+
+namespace ration::program {
+
+/// What ration knows of one job. Times are on the clock of the run.
+struct live_job {
+    live_job(job_config const& from, std::size_t table_row);
+
+    job_config const* config;
+    job_id id;
+    std::size_t row;  ///< in the jobs table
+    epoch run{};
+    text<16> token;
+    std::optional<process::child> process;
+    target_tracker tracker;
+    progress::health health{nanoseconds{}};
+    std::optional<progress::log_adapter> adapter;
+    output_tail output;
+
+    condition now = condition::waiting;
+    std::string why;
+    std::uint64_t step = 0;
+    std::optional<double> first_value;
+    std::optional<nanoseconds> started_at, acceptable_at, objective_at, ended_at, kill_at;
+    bool asked_to_stop = false;
+    nanoseconds cpu_time{};  ///< of its present epoch, kept after its end
+    std::optional<deferral> waits;  ///< the last thing said about a grant of its that waits
+
+    [[nodiscard]] bool waiting() const noexcept { return now == condition::waiting; }
+    [[nodiscard]] bool alive() const noexcept { return process.has_value() && !is_over(now); }
+    [[nodiscard]] bool over() const noexcept { return is_over(now); }
+
+    /// Takes in one report. Returns true when a tier was reached by it.
+    bool take(progress::report const& said, nanoseconds at);
+
+    [[nodiscard]] job_summary summary() const;
+    [[nodiscard]] job_view view(nanoseconds at) const;
+};
+
+}  // namespace ration::program

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "node_backend.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ration/cgroup/kernel_io.hpp>
+#include <ration/process/environment.hpp>
+
+namespace ration::program {
+namespace {
+
+/// Passes an operation to the backend that made it.
+template <class Backend, class Variant, class Action>
+[[nodiscard]] result<void> on(Variant& backend, Action action) noexcept {
+    auto* const mine = std::get_if<std::unique_ptr<Backend>>(&backend);
+    RATION_ASSERT(mine != nullptr, "an operation came to another backend than its own");
+    return action(**mine);
+}
+
+[[nodiscard]] process::tree_root root_of(process::child const& child, std::string_view token) {
+    return {.pid = child.pid(), .start_time = child.start_time(), .mark = process::mark_of(token)};
+}
+
+[[nodiscard]] process::cpu_set first_cpus(std::optional<std::uint32_t> count) {
+    auto const all = process::cpu_set::of_thread(0);
+    return count ? all.lowest(*count) : all;
+}
+
+}  // namespace
+
+result<node_backend> node_backend::open(options const& wanted) {
+    node_backend node;
+    if (wanted.choice != backend_choice::process) {
+        node.io_ = std::make_unique<cgroup::kernel_io>();
+        cgroup::cpu_cap cap;
+        if (wanted.cpus) cap = millicores{std::int64_t{1000} * *wanted.cpus};
+        auto groups = cgroup::backend::open(*node.io_, {.name = "run", .cpus = cap});
+        if (groups) {
+            node.backend_ = std::make_unique<cgroup::backend>(std::move(groups).value());
+            return node;
+        }
+        if (wanted.choice == backend_choice::cgroup) return groups.failure();
+        node.why_not_cgroup_ = groups.failure();
+    }
+    auto processes = process::backend::open(first_cpus(wanted.cpus));
+    if (!processes) return processes.failure();
+    node.backend_ = std::make_unique<process::backend>(std::move(processes).value());
+    return node;
+}
+
+std::span<resource_id const> node_backend::resources() const noexcept {
+    return std::visit([](auto const& b) { return b->resources(); }, backend_);
+}
+
+result<observation> node_backend::observe(job_id job) noexcept {
+    return std::visit([&](auto& b) { return b->observe(job); }, backend_);
+}
+
+result<void> node_backend::plan(setting const& wanted, ration::plan<operation>& out) noexcept {
+    if (wanted.amount == 0 && ends(wanted.job)) {
+        out.push_back(stop_operation{wanted.job});
+        return {};
+    }
+    return std::visit(
+        [&]<class B>(std::unique_ptr<B>& b) -> result<void> {
+            ration::plan<typename B::operation> own;
+            auto const planned = b->plan(wanted, own);
+            for (auto& op : own) out.emplace_back(std::move(op));
+            return planned;
+        },
+        backend_);
+}
+
+result<void> node_backend::apply(operation const& op) noexcept {
+    if (auto const* const stop = std::get_if<stop_operation>(&op)) return ask_to_end(stop->job);
+    if (auto const* const own = std::get_if<cgroup::operation>(&op))
+        return on<cgroup::backend>(backend_, [&](auto& b) { return b.apply(*own); });
+    return on<process::backend>(backend_, [&](auto& b) { return b.apply(std::get<process::operation>(op)); });
+}
+
+result<void> node_backend::verify(operation const& op) noexcept {
+    if (std::holds_alternative<stop_operation>(op)) return {};  // the end of the process shows it
+    if (auto const* const own = std::get_if<cgroup::operation>(&op))
+        return on<cgroup::backend>(backend_, [&](auto& b) { return b.verify(*own); });
+    return on<process::backend>(backend_, [&](auto& b) { return b.verify(std::get<process::operation>(op)); });
+}
+
+result<void> node_backend::undo(operation const& op) noexcept {
+    if (std::holds_alternative<stop_operation>(op))
+        return error{.code = errc::not_supported, .operation = "take back the end of a job"};
+    if (auto const* const own = std::get_if<cgroup::operation>(&op))
+        return on<cgroup::backend>(backend_, [&](auto& b) { return b.undo(*own); });
+    return on<process::backend>(backend_, [&](auto& b) { return b.undo(std::get<process::operation>(op)); });
+}
+
+operation_text node_backend::describe(operation const& op) noexcept {
+    if (auto const* const stop = std::get_if<stop_operation>(&op))
+        return {.job = stop->job, .resource = resource_id::cpu, .when = timing::live, .subject = "processes", .old_value = "running",
+                .new_value = "SIGTERM"};
+    if (auto const* const own = std::get_if<cgroup::operation>(&op))
+        return std::get<std::unique_ptr<cgroup::backend>>(backend_)->describe(*own);
+    return std::get<std::unique_ptr<process::backend>>(backend_)->describe(std::get<process::operation>(op));
+}
+
+result<process::child> node_backend::launch(job_id job, std::string const& name, process::launch_spec spec, std::string_view token) {
+    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
+        if (auto added = (*groups)->add(job, name); !added) return added.failure();
+        auto const born_in = (*groups)->clone_directory(job);
+        auto const place = [&](pid_t pid) { return (*groups)->place(job, pid); };
+        spec.clone_directory = born_in.value_or(-1);
+        spec.place = place;
+        auto child = process::launch(spec);
+        if (!child) static_cast<void>((*groups)->remove(job));
+        return child;
+    }
+    auto& processes = *std::get<std::unique_ptr<process::backend>>(backend_);
+    auto const place = [&](pid_t pid) {
+        auto const row = process::read_process(pid);
+        return processes.add(job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(token)});
+    };
+    spec.place = place;
+    auto child = process::launch(spec);
+    if (!child) static_cast<void>(processes.remove(job));
+    return child;
+}
+
+result<void> node_backend::adopt(job_id job, std::string const& name, process::child const& running, std::string_view token) noexcept {
+    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
+        if (auto added = (*groups)->add(job, name); !added) return added;
+        return (*groups)->place(job, running.pid());
+    }
+    return std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root_of(running, token));
+}
+
+bool node_backend::ends(job_id job) const noexcept { return std::ranges::find(finished_, job) != finished_.end(); }
+
+result<void> node_backend::ask_to_end(job_id job) noexcept {
+    return std::visit([&](auto& b) { return b->ask_to_end(job); }, backend_);
+}
+
+result<void> node_backend::kill(job_id job) noexcept {
+    return std::visit([&](auto& b) { return b->kill(job); }, backend_);
+}
+
+result<void> node_backend::remove(job_id job) noexcept {
+    if (auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_)) static_cast<void>((*processes)->kill(job));
+    return std::visit([&](auto& b) { return b->remove(job); }, backend_);
+}
+
+bool node_backend::contains(job_id job, pid_t pid) noexcept {
+    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
+        auto const members = (*groups)->members(job);
+        return members && std::ranges::find(*members, pid) != members->end();
+    }
+    return std::get<std::unique_ptr<process::backend>>(backend_)->contains(job, pid);
+}
+
+nanoseconds node_backend::next_wakeup() const noexcept {
+    auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_);
+    return processes != nullptr ? (*processes)->next_wakeup() : nanoseconds{std::numeric_limits<std::int64_t>::max()};
+}
+
+void node_backend::run_due(nanoseconds now) noexcept {
+    if (auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_)) (*processes)->run_due(now);
+}
+
+millicores node_backend::capacity() const noexcept {
+    return std::visit([](auto const& b) { return b->capacity(); }, backend_);
+}
+
+std::string node_backend::name() const {
+    auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    if (groups == nullptr) return "process";
+    return fmt::format("cgroup {}", cgroup::name_of((*groups)->hierarchies().owner(cgroup::controller::cpu).kind));
+}
+
+std::vector<std::string> node_backend::approximations() const {
+    if (std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_)) return {};
+    auto const sentences = process::backend::approximations();
+    return {sentences.begin(), sentences.end()};
+}
+
+std::vector<control> node_backend::controls() const {
+    std::vector<control> all;
+    auto const sentences = approximations();
+    for (auto const r : resources())
+        all.push_back({std::string(standard_resources[static_cast<std::size_t>(r)].name), name(),
+                       sentences.empty() ? std::string() : sentences.front()});
+    return all;
+}
+
+}  // namespace ration::program

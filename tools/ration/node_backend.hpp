@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+/// This machine's backend: cgroups where they can be written, plain processes where not. One type, so that one engine serves both.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <ration/backend.hpp>
+#include <ration/cgroup/backend.hpp>
+#include <ration/process/backend.hpp>
+#include <ration/process/launch.hpp>
+
+#include "events.hpp"
+#include "run.hpp"
+
+namespace ration::program {
+
+/// Ends a job that has reached all it was meant to: what a release (amount 0) means for such a job. Cannot be taken back.
+struct stop_operation {
+    job_id job;
+};
+
+class node_backend {
+    std::unique_ptr<cgroup::io> io_;  // the kernel; has to outlive the backend that uses it
+    std::variant<std::unique_ptr<cgroup::backend>, std::unique_ptr<process::backend>> backend_;
+    std::vector<job_id> finished_;
+    std::optional<error> why_not_cgroup_;
+
+public:
+    using backend_concept = backend_tag;
+    using operation = std::variant<cgroup::operation, process::operation, stop_operation>;
+
+    struct options {
+        backend_choice choice = backend_choice::automatic;
+        std::optional<std::uint32_t> cpus;  ///< cores that the jobs may use together
+    };
+
+    /// Errors: those of the backend asked for; `automatic` takes plain processes when no cgroup can limit the CPU.
+    [[nodiscard]] static result<node_backend> open(options const& wanted);
+
+    // --- Backend
+    [[nodiscard]] std::span<resource_id const> resources() const noexcept;
+    [[nodiscard]] result<observation> observe(job_id job) noexcept;
+    [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept;
+    [[nodiscard]] result<void> apply(operation const& op) noexcept;
+    [[nodiscard]] result<void> verify(operation const& op) noexcept;
+    [[nodiscard]] result<void> undo(operation const& op) noexcept;
+    [[nodiscard]] operation_text describe(operation const& op) noexcept;
+
+    // --- Jobs
+    /// Starts the job in its place: limited and counted from its first instruction on.
+    [[nodiscard]] result<process::child> launch(job_id job, std::string const& name, process::launch_spec spec,
+                                                 std::string_view token);
+    /// Takes charge of a process that an earlier run started.
+    [[nodiscard]] result<void> adopt(job_id job, std::string const& name, process::child const& running,
+                                     std::string_view token) noexcept;
+    /// From now on a release of this job ends it.
+    void may_end(job_id job) { finished_.push_back(job); }
+    [[nodiscard]] bool ends(job_id job) const noexcept;
+    /// SIGTERM, in a state in which the job can hear it.
+    [[nodiscard]] result<void> ask_to_end(job_id job) noexcept;
+    [[nodiscard]] result<void> kill(job_id job) noexcept;
+    /// The job's main process has ended: ends what is left of it and removes its place.
+    [[nodiscard]] result<void> remove(job_id job) noexcept;
+    [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept;
+
+    // --- Time: for a backend that works by the clock
+    [[nodiscard]] nanoseconds next_wakeup() const noexcept;
+    void run_due(nanoseconds now) noexcept;
+
+    // --- What people want to know
+    /// Why `automatic` did not take cgroups; empty when it did.
+    [[nodiscard]] std::optional<error> const& why_not_cgroup() const noexcept { return why_not_cgroup_; }
+    [[nodiscard]] millicores capacity() const noexcept;
+    [[nodiscard]] std::string name() const;
+    [[nodiscard]] std::vector<std::string> approximations() const;
+    [[nodiscard]] std::vector<control> controls() const;
+};
+
+static_assert(Backend<node_backend>);
+
+}  // namespace ration::program

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "reporter.hpp"
+
+#include <cstdio>
+
+#include <unistd.h>
+
+namespace ration::program {
+
+result<reporter> reporter::open(run_options const& options) {
+    reporter r;
+    if (!options.log.empty()) {
+        auto opened = event_log::open(options.log);
+        if (!opened) return opened.failure();
+        r.log_ = std::move(opened).value();
+    }
+    r.explain_ = options.explain;
+    if (options.json) {
+        r.json_ = event_log::standard_output();
+    } else if (!options.quiet) {
+        if (::isatty(STDOUT_FILENO) == 1)
+            r.live_ = std::make_unique<live_view>(STDOUT_FILENO);
+        else
+            r.plain_ = true;
+    }
+    return r;
+}
+
+void reporter::tell(event const& e) {
+    if (log_ || json_) {
+        auto const line = to_json(e);
+        if (log_) log_.write_line(line, e.at);
+        if (json_) json_.write_line(line, e.at);
+    }
+    if (!plain_ && !live_) return;
+    if (std::holds_alternative<change_applied>(e.body) && live_ && !explain_) return;  // the bars show it
+    if (auto const line = plain_line(e); !line.empty()) say(line);
+}
+
+void reporter::say(std::string_view line) {
+    if (live_) {
+        live_->print_above(line);
+    } else if (plain_) {
+        std::fwrite(line.data(), 1, line.size(), stdout);
+        std::fputc('\n', stdout);
+        std::fflush(stdout);
+    }
+}
+
+void reporter::show(view_model const& model, nanoseconds now) {
+    if (live_) live_->draw(model, now);
+    if (!plain_ || (status_at_ && now - *status_at_ < status_interval)) return;
+    if (status_at_) say(status_line(model));
+    status_at_ = now;
+}
+
+void reporter::flush(nanoseconds now) {
+    for (auto* const log : {&log_, &json_}) {
+        if (!*log) continue;
+        if (auto const warning = log->flush(now); !warning.empty()) std::fprintf(stderr, "ration: %s\n", warning.c_str());
+    }
+}
+
+void reporter::end_of_run(view_model const& model, nanoseconds now) {
+    flush(now);
+    if (live_) {
+        live_->draw_now(model, now);
+        live_ = std::make_unique<live_view>(STDOUT_FILENO);
+    }
+    status_at_.reset();
+}
+
+void reporter::close() {
+    live_.reset();
+    for (auto* const log : {&log_, &json_}) {
+        if (!*log) continue;
+        if (auto const missing = log->close(); !missing.empty()) std::fprintf(stderr, "ration: %s\n", missing.c_str());
+    }
+}
+
+}  // namespace ration::program

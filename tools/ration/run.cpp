@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+// `ration run`: one policy, or several one after another on the same jobs.
+#include "run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/core.h>
+
+#include "compare.hpp"
+#include "dry_run.hpp"
+#include "error_text.hpp"
+#include "leftovers.hpp"
+#include "policy_registry.hpp"
+#include "supervisor.hpp"
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] exit_code fail(exit_code code, std::string const& sentence) {
+    std::fprintf(stderr, "ration: %s\n", sentence.c_str());
+    return code;
+}
+
+/// The folder for the jobs' output: below the working directory, or in the run's own folder where that cannot be written.
+[[nodiscard]] std::string output_folder(std::string const& policy, run_directory const& directory) {
+    std::error_code failure;
+    std::string const wanted = "ration-output/" + policy;
+    std::filesystem::create_directories(wanted, failure);
+    return !failure && ::access(wanted.c_str(), W_OK) == 0 ? std::filesystem::absolute(wanted).string() : directory.folder();
+}
+
+struct session {
+    run_options const& options;
+    run_config const& config;
+    reporter& out;
+    stop_signals& signals;
+    run_record const* adopted = nullptr;
+};
+
+/// One policy from start to end.
+[[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
+    std::vector<problem> problems;
+    auto const policy = make_policy(s.config, policy_name, problems);
+    RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
+    std::string const run = s.adopted != nullptr ? s.adopted->run : new_run_name();
+    auto directory = s.adopted != nullptr ? result<run_directory>(run_directory::take_over(run)) : run_directory::create(run);
+    if (!directory) return directory.failure();
+    auto node = node_backend::open({.choice = s.options.backend, .cpus = s.config.cpus});
+    if (!node) return node.failure();
+    auto receiver = progress::receiver::open(directory->socket());
+    if (!receiver) return receiver.failure();
+    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .out = s.out,
+                    .directory = *directory, .run = run, .output_folder = output_folder(policy_name, *directory), .signals = s.signals,
+                    .adopted = s.adopted},
+                   std::move(receiver).value());
+    return one.run();
+}
+
+[[nodiscard]] exit_code code_of(std::vector<run_summary> const& runs) {
+    bool failed = false;
+    for (auto const& run : runs) {
+        if (run.interrupted) return exit_code::interrupted;
+        for (auto const& job : run.jobs) failed |= job.how == condition::failed || job.how == condition::diverged;
+    }
+    return failed ? exit_code::job_failed : exit_code::ok;
+}
+
+[[nodiscard]] bool report_problems(run_config const& config, std::vector<problem> const& problems) {
+    for (auto const& p : problems) std::fprintf(stderr, "%s\n", to_text(p, config.file).c_str());
+    return !problems.empty();
+}
+
+/// Runs that were killed come first: their jobs still hold what this run would share out.
+[[nodiscard]] result<std::vector<leftover>> settle_leftovers(run_options const& options) {
+    auto left = find_leftovers();
+    std::erase_if(left, [](leftover const& l) {
+        if (!l.alive.empty()) return false;
+        static_cast<void>(remove_leftover(l, false));
+        return true;
+    });
+    if (left.empty() || options.adopt) return left;
+    std::string names;
+    for (auto const& l : left)
+        for (auto const& job : l.alive) names += (names.empty() ? "" : ", ") + job;
+    return error{.code = errc::busy, .operation = "find jobs of an earlier run that are still going", .subject = std::string_view(names),
+                 .remedy = "ration run --adopt takes them over, ration clean ends them"};
+}
+
+void print_result(reporter& out, run_options const& options, std::vector<run_summary> const& runs) {
+    out.close();
+    if (options.json) {
+        if (options.compare) std::puts(comparison_json(runs).c_str());
+    } else if (!options.quiet || options.compare) {
+        std::fputs(comparison_text(runs).c_str(), stdout);
+    }
+}
+
+}  // namespace
+
+exit_code run(run_options const& options, run_config const& config) {
+    std::vector<problem> problems;
+    for (auto const& policy : options.policies) static_cast<void>(make_policy(config, policy, problems));
+    if (report_problems(config, problems)) return exit_code::bad_input;
+    if (options.dry_run) return dry_run(options, config);
+    auto signals = stop_signals::open();
+    if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
+    auto left = settle_leftovers(options);
+    if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
+    auto out = reporter::open(options);
+    if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
+    session s{options, config, *out, *signals};
+    if (options.adopt && !left->empty()) s.adopted = &left->front().record;
+    std::vector<run_summary> runs;
+    for (auto const& policy : options.policies) {
+        auto one = run_policy(s, policy);
+        if (!one) return fail(exit_code::no_backend, to_text(one.failure()));
+        runs.push_back(std::move(one).value());
+        if (runs.back().interrupted) break;
+        s.adopted = nullptr;
+    }
+    print_result(*out, options, runs);
+    return code_of(runs);
+}
+
+}  // namespace ration::program

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSL-1.0
+// The loop, and what comes in. Jobs are started and ended in supervisor_jobs.cpp; ticks are in supervisor_tick.cpp.
+#include "supervisor.hpp"
+
+#include <algorithm>
+
+#include <poll.h>
+
+#include <fmt/core.h>
+
+namespace ration::program {
+namespace {
+
+/// The output of jobs without a protocol is read this often.
+constexpr nanoseconds output_interval = milliseconds(100);
+/// A live view should move.
+constexpr nanoseconds longest_wait = milliseconds(250);
+
+[[nodiscard]] bytes memory_of_machine() {
+    return {static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE)};
+}
+
+}  // namespace
+
+supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
+    : parts_(parts), began_(parts.adopted != nullptr ? nanoseconds{parts.adopted->began_ns} : process::now()),
+      receiver_(std::move(receiver)), board_(parts.config.jobs, parts.node.capacity(), memory_of_machine()),
+      engine_(parts.node, parts.policy, fallback_, board_.store(), board_.columns(), standard_resources, {}) {}
+
+nanoseconds supervisor::clock() const noexcept { return process::now() - began_; }
+
+result<run_summary> supervisor::run() {
+    if (auto bound = engine_.bind({.jobs = parts_.config.jobs.size(), .nodes = 1}); !bound) return bound.failure();
+    announce(clock());
+    if (parts_.adopted != nullptr)
+        for (auto const& job : parts_.adopted->jobs) adopt(job, clock());
+    while (!all_over()) {
+        start_due_jobs(clock());
+        wait(clock());
+        nanoseconds const now = clock();
+        parts_.node.run_due(process::now());
+        read_progress(now);
+        read_outputs(now);
+        reap(now);
+        heed_signals(now);
+        keep_deadlines(now);
+        if (news_ || now >= next_tick_) tick(now);
+        parts_.out.show(view(now), now);
+        parts_.out.flush(now);
+    }
+    nanoseconds const now = clock();
+    auto const total = summary(now);
+    tell(run_ended{total}, now);
+    parts_.out.end_of_run(view(now), now);
+    return total;
+}
+
+bool supervisor::all_over() const noexcept {
+    return std::ranges::all_of(board_.jobs(), [](live_job const& job) { return job.over(); });
+}
+
+void supervisor::wait(nanoseconds now) {
+    nanoseconds until = std::min(next_tick_, now + longest_wait);
+    std::vector<pollfd> fds{{receiver_.fd(), POLLIN, 0}, {parts_.signals.fd(), POLLIN, 0}};
+    for (auto const& job : board_.jobs()) {
+        if (job.alive()) fds.push_back({job.process->pidfd(), POLLIN, 0});
+        if (job.waiting()) until = std::min(until, job.config->at);
+        if (job.alive() && job.adapter) until = std::min(until, now + output_interval);
+    }
+    until = std::min(until, parts_.node.next_wakeup() - began_);
+    auto const left = std::max<std::int64_t>(0, (until - now).count);
+    timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+    ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
+}
+
+void supervisor::read_progress(nanoseconds now) {
+    auto const belongs = [this](job_id id, pid_t pid) { return parts_.node.contains(id, pid); };
+    auto const drained = receiver_.drain(now, belongs, [&](progress::update const& said) { hear(said, now); });
+    if (!drained) warn_once("progress", fmt::format("{}: {}", drained.failure().operation, name_of(drained.failure().code)), now);
+    auto const& counts = receiver_.counts();
+    if (counts.wrong_token + counts.wrong_uid + counts.wrong_process + counts.malformed > 0)
+        warn_once("progress",
+                  "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped", now);
+}
+
+void supervisor::read_outputs(nanoseconds now) {
+    for (auto& job : board_.jobs()) {
+        if (!job.adapter || job.waiting()) continue;
+        for (auto text = job.output.read(); !text.empty(); text = job.output.read())
+            job.adapter->feed(text, [&](progress::update const& said) { hear(said, now); });
+    }
+}
+
+void supervisor::hear(progress::update const& said, nanoseconds now) {
+    auto& job = board_.job(said.job);
+    if (job.over()) return;
+    job.health.hear(now, said);
+    bool const is_value = said.said.type == progress::message_type::step || said.said.type == progress::message_type::eval;
+    bool const new_tier = job.take(said.said, now);
+    if (is_value) {
+        bool const is_step = said.said.type == progress::message_type::step;
+        tell(job_progress{.job = job.config->name, .epoch = said.run.value, .step = job.step,
+                          .metric = is_step ? std::string_view("loss") : said.said.metric,
+                          .value = is_step ? said.said.loss_mean : said.said.value, .count = is_step ? said.said.loss_count : 1,
+                          .smoothed = job.tracker.smoothed()},
+             now);
+    }
+    if (said.said.non_finite > 0 || said.said.type == progress::message_type::bye) judge_health(now);
+    if (!new_tier) return;
+    news_ = true;
+    tell(tier_reached{.job = job.config->name, .tier = job.tracker.tier(), .step = job.step, .value = job.tracker.smoothed().value_or(0),
+                      .after = now - job.config->at},
+         now);
+    if (job.tracker.tier() >= two_tier_target::objective_tier) parts_.node.may_end(job.id);
+}
+
+void supervisor::reap(nanoseconds now) {
+    for (auto& job : board_.jobs())
+        if (job.alive())
+            if (auto const how = job.process->try_wait()) {
+                read_progress(now);  // its last words, before its place is gone
+                read_outputs(now);
+                end(job, *how, now);
+            }
+}
+
+void supervisor::heed_signals(nanoseconds now) {
+    int const received = parts_.signals.read();
+    if (received == 0) return;
+    bool const first = !interrupted_;
+    interrupted_ = true;
+    for (auto& job : board_.jobs()) {
+        if (job.waiting()) set_condition(job, condition::stopped, "interrupted before its start", now);
+        if (job.alive() && first) ask_to_stop(job, "interrupted", now);
+        if (job.alive() && received > 1) job.kill_at = now;
+    }
+    notice_ = "stopping the jobs; Ctrl-C again kills them";
+    if (first) parts_.out.say(notice_);
+}
+
+void supervisor::warn_once(std::string_view subject, std::string sentence, nanoseconds now) {
+    std::string key = fmt::format("{}: {}", subject, sentence);
+    if (std::ranges::find(said_, key) != said_.end()) return;
+    said_.push_back(std::move(key));
+    tell(warning{subject, sentence}, now);
+}
+
+view_model supervisor::view(nanoseconds now) const {
+    view_model model{.policy = parts_.policy_name, .backend = parts_.node.name(), .elapsed = now,
+                     .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000), .used = board_.used_cores(),
+                     .jobs = {}, .notice = notice_};
+    auto const held = board_.store()[board_.columns().resources[static_cast<std::size_t>(resource_id::cpu)].held];
+    for (auto const& job : board_.jobs()) {
+        auto& shown = model.jobs.emplace_back(job.view(now));
+        if (job.alive() && held[job.row] != 0) shown.held = millicores{held[job.row]};
+        if (job.alive()) shown.used = board_.used_cores(job);
+    }
+    return model;
+}
+
+run_summary supervisor::summary(nanoseconds now) const {
+    run_summary total{.policy = parts_.policy_name, .jobs = {}, .makespan = {}, .approximate = parts_.node.approximations(),
+                      .interrupted = interrupted_, .lost_events = parts_.out.lost()};
+    nanoseconds used{};
+    for (auto const& job : board_.jobs()) {
+        total.jobs.push_back(job.summary());
+        total.makespan = std::max(total.makespan, job.ended_at.value_or(now));
+        used = used + job.cpu_time;
+    }
+    total.mean_cpu = total.makespan.count > 0 ? to_seconds(used) / to_seconds(total.makespan) : 0;
+    return total;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One run of one policy: starts the jobs, listens to them, turns the engine's crank, and leaves nothing behind.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ration/engine.hpp>
+#include <ration/policies/none.hpp>
+#include <ration/progress/receiver.hpp>
+
+#include "job_board.hpp"
+#include "node_backend.hpp"
+#include "reporter.hpp"
+#include "run_directory.hpp"
+#include "stop_signals.hpp"
+
+namespace ration::program {
+
+/// What a run needs and does not own.
+struct run_parts {
+    run_config const& config;
+    std::string policy_name;
+    decider& policy;
+    node_backend& node;
+    reporter& out;
+    run_directory const& directory;
+    std::string run;              ///< its name
+    std::string output_folder;    ///< where the jobs' output goes
+    stop_signals& signals;
+    run_record const* adopted = nullptr;  ///< jobs of an earlier run to go on with
+};
+
+class supervisor {
+    run_parts parts_;
+    nanoseconds began_;           // CLOCK_MONOTONIC
+    progress::receiver receiver_;
+    job_board board_;
+    bound_policy<policies::none> fallback_;
+    engine<node_backend> engine_;
+    nanoseconds next_tick_{0};
+    bool news_ = true;            // something happened that the policy should know at once
+    bool interrupted_ = false;
+    std::string notice_;
+    std::vector<std::string> said_;  // warnings given once
+
+public:
+    supervisor(run_parts const& parts, progress::receiver receiver);
+    supervisor(supervisor const&) = delete;
+    supervisor& operator=(supervisor const&) = delete;
+
+    /// Until the last job has ended. Errors: the policy needs what this host does not offer.
+    [[nodiscard]] result<run_summary> run();
+
+private:
+    [[nodiscard]] nanoseconds clock() const noexcept;
+    void announce(nanoseconds now);
+
+    // --- jobs
+    void start_due_jobs(nanoseconds now);
+    void start(live_job& job, nanoseconds now);
+    void adopt(recorded_job const& recorded, nanoseconds now);
+    void end(live_job& job, process::exit_report const& how, nanoseconds now);
+    void ask_to_stop(live_job& job, std::string why, nanoseconds now);
+    void keep_deadlines(nanoseconds now);
+    void judge_health(nanoseconds now);
+    void set_condition(live_job& job, condition now, std::string why, nanoseconds at);
+    void record();
+
+    // --- what comes in
+    void wait(nanoseconds now);
+    void read_progress(nanoseconds now);
+    void read_outputs(nanoseconds now);
+    void hear(progress::update const& said, nanoseconds now);
+    void reap(nanoseconds now);
+    void heed_signals(nanoseconds now);
+
+    // --- what goes out
+    void tick(nanoseconds now);
+    void tell(tick_report const& report, nanoseconds took);
+    void tell(event_body body, nanoseconds at) { parts_.out.tell({at, std::move(body)}); }
+    void warn_once(std::string_view subject, std::string sentence, nanoseconds now);
+    [[nodiscard]] view_model view(nanoseconds now) const;
+    [[nodiscard]] run_summary summary(nanoseconds now) const;
+    [[nodiscard]] bool all_over() const noexcept;
+};
+
+}  // namespace ration::program

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+// One turn of the engine, told to everybody.
+#include "supervisor.hpp"
+
+#include <fstream>
+
+#include <sys/utsname.h>
+
+#include <fmt/core.h>
+
+#include "error_text.hpp"
+#include "machine.hpp"
+
+namespace ration::program {
+
+void supervisor::announce(nanoseconds now) {
+    run_started begin{.policy = parts_.policy_name, .policy_version = std::string(parts_.policy.about().version),
+                      .unix_time = std::time(nullptr), .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000),
+                      .tick = parts_.config.tick, .file = parts_.config.file, .source = parts_.config.source,
+                      .machine = machine_here(), .controls = parts_.node.controls()};
+    tell(std::move(begin), now);
+    for (auto const& sentence : parts_.node.approximations()) parts_.out.say("approximate: " + sentence);
+}
+
+void supervisor::tick(nanoseconds now) {
+    news_ = false;
+    next_tick_ = now + parts_.config.tick;
+    for (auto& job : board_.jobs()) {
+        if (!job.alive()) continue;
+        auto const seen = parts_.node.observe(job.id);
+        if (!seen) continue;
+        job.cpu_time = std::max(job.cpu_time, seen->cpu_time);
+        job.health.observe(now, *seen);
+    }
+    judge_health(now);
+    board_.refresh();
+    auto const report = engine_.tick(now);
+    tell(report, clock() - now);
+    for (auto const& change : report.changes) {
+        auto& job = board_.job(change.grant.what.job);
+        if (change.grant.what.amount != 0)
+            job.health.resume(now);
+        else if (parts_.node.ends(job.id))
+            ask_to_stop(job, "objective reached", now);
+        else
+            job.health.suspend(now);
+    }
+}
+
+void supervisor::tell(tick_report const& report, nanoseconds took) {
+    nanoseconds const now = report.now;
+    auto const data = board_.store().view();
+    tell(decision{.number = report.number, .seed = report.number, .budget = milliseconds(100), .took = took,
+                  .schema = board_.store().schema(), .data = &data, .status = static_cast<int>(report.policy_status),
+                  .grants = report.grants},
+         now);
+    if (report.fell_back)
+        warn_once(parts_.policy_name, fmt::format("its answer was refused (status {}); limits stay as they are",
+                                                  static_cast<int>(report.policy_status)), now);
+    for (auto const& change : report.changes) {
+        auto& job = board_.job(change.grant.what.job);
+        job.waits.reset();
+        for (auto const& operation : report.operations.subspan(change.first_operation, change.operations))
+            tell(change_applied{.job = job.config->name, .operation = operation, .took = took,
+                                .reason = parts_.policy.about().reason(change.grant.reason)},
+                 now);
+    }
+    for (auto const& [grant, why] : report.deferred) {
+        auto& job = board_.job(grant.what.job);
+        if (job.waits == why) continue;
+        job.waits = why;
+        tell(change_deferred{.job = job.config->name, .resource = standard_resources[static_cast<std::size_t>(grant.what.resource)].name,
+                             .amount = grant.what.amount, .why = name_of(why)},
+             now);
+    }
+    for (auto const& rejected : report.rejected)
+        tell(grant_rejected{.row = report.grants[rejected.row], .rule = name_of(rejected.rule), .detail = parts_.policy_name}, now);
+    for (auto const& failed : report.failed)
+        warn_once(board_.job(failed.grant.what.job).config->name,
+                  fmt::format("a limit could not be changed: {}{}", to_text(failed.failure.cause),
+                              failed.failure.rolled_back ? "; the old one stays" : "; the old one could not be restored"),
+                  now);
+}
+
+}  // namespace ration::program
