@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config.hpp"
+
+using namespace ration;
+using namespace ration::program;
+
+namespace {
+
+constexpr auto full = R"(policy = "tradl"
+tradl = { alpha = 0.9, scenario = "FT", rounds = 3, strict = true }
+cpus = 2
+tick = "250ms"
+
+[equal_share]
+slack = 0.5
+
+[[job]]
+name = "vae"
+command = ["build/train", "vae", "--seed", "1"]
+directory = "work"
+environment = { DATA = "/data", OMP_NUM_THREADS = 1 }
+at = "1.5m"
+target = { loss = { acceptable = 120, objective = 110.5, mean_of = 10 } }
+bounds = { cpu = { min = 0.1, max = 2 }, memory = "2GiB" }
+log = 'step=(?<step>\d+) loss=(?<loss>\S+)'
+tenant = "alice"
+weight = 2
+
+[[job]]
+name = "cnn.2"
+command = ["python3", "cnn.py"]
+target.accuracy.objective = 0.9
+)";
+
+[[nodiscard]] run_config read(std::string text) {
+    auto parsed = parse_config(std::move(text), "jobs.toml", {.policies = {"none", "equal_share", "tradl"}});
+    for (auto const& p : parsed.problems) UNSCOPED_INFO(to_text(p, "jobs.toml"));
+    REQUIRE(parsed.problems.empty());
+    return std::move(parsed.config);
+}
+
+/// A file with one job that has this target.
+[[nodiscard]] target_config target(std::string const& text) {
+    return read("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = " + text + "\n").jobs.front().target;
+}
+
+/// A folder that goes away again.
+struct folder {
+    std::filesystem::path path;
+    folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "ration-config-XXXXXX").string();
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    ~folder() { std::filesystem::remove_all(path); }
+    folder(folder const&) = delete;
+    folder& operator=(folder const&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("a full file is read to the letter") {
+    auto const config = read(full);
+    CHECK(config.file == "jobs.toml");
+    CHECK(config.source == full);
+    CHECK(config.policy == "tradl");
+    CHECK(config.policy_at == position{1, 10});
+    CHECK(config.cpus == 2u);
+    CHECK(config.tick == milliseconds(250));
+    REQUIRE(config.jobs.size() == 2);
+
+    auto const& vae = config.jobs[0];
+    CHECK(vae.name == "vae");
+    CHECK(vae.command == std::vector<std::string>{"build/train", "vae", "--seed", "1"});
+    CHECK(vae.directory == "work");
+    CHECK(vae.environment == decltype(vae.environment){{"DATA", "/data"}, {"OMP_NUM_THREADS", "1"}});
+    CHECK(vae.at == seconds(90));
+    CHECK(vae.target.metric == "loss");
+    CHECK(vae.target.way == direction::down);
+    CHECK(vae.target.acceptable == 120.0);
+    CHECK(vae.target.objective == 110.5);
+    CHECK(vae.target.mean_of == 10);
+    CHECK(vae.cpu == bounds{100, 2000});
+    CHECK(vae.memory == bytes{2ll << 30});
+    CHECK(vae.log == "step=(?<step>\\d+) loss=(?<loss>\\S+)");
+    CHECK(vae.log_at == position{17, 7});
+    CHECK(vae.tenant == "alice");
+    CHECK(vae.weight == 2);
+    CHECK(vae.where == position{9, 1});
+}
+
+TEST_CASE("what a job leaves out has a default") {
+    auto const job = read(full).jobs[1];
+    CHECK(job.name == "cnn.2");
+    CHECK(job.directory.empty());
+    CHECK(job.environment.empty());
+    CHECK(job.at == nanoseconds{0});
+    CHECK_FALSE(job.target.acceptable.has_value());
+    CHECK(job.target.objective == 0.9);
+    CHECK(job.target.way == direction::up);
+    CHECK(job.target.mean_of == 1);
+    CHECK(job.cpu == bounds{0, unlimited});
+    CHECK_FALSE(job.memory.has_value());
+    CHECK(job.log.empty());
+    CHECK(job.tenant.empty());
+    CHECK(job.weight == 1);
+
+    auto const config = read("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
+    CHECK_FALSE(config.cpus.has_value());
+    CHECK(config.tick == milliseconds(500));
+}
+
+TEST_CASE("the parameters of every policy in the file are kept, with their places") {
+    auto const config = read(full);
+    auto const* const tradl = config.parameters_of("tradl");
+    REQUIRE(tradl != nullptr);
+    REQUIRE(tradl->parameters.size() == 4);
+    CHECK(tradl->at == position{2, 1});
+    CHECK(tradl->parameters[0].name == "alpha");
+    CHECK(std::get<double>(tradl->parameters[0].value) == 0.9);
+    CHECK(tradl->parameters[0].name_at == position{2, 11});
+    CHECK(tradl->parameters[0].value_at == position{2, 19});
+    CHECK(std::get<std::string>(tradl->parameters[1].value) == "FT");
+    CHECK(std::get<std::int64_t>(tradl->parameters[2].value) == 3);
+    CHECK(std::get<bool>(tradl->parameters[3].value));
+    REQUIRE(config.parameters_of("equal_share") != nullptr);
+    CHECK(config.parameters_of("equal_share")->parameters.front().name == "slack");
+    CHECK(config.parameters_of("none") == nullptr);
+}
+
+TEST_CASE("a policy in a file has its parameters under the name of the file") {
+    auto const config = read("policy = 'build/plugins/libmine.so'\nmine = { a = 1 }\n"
+                             "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
+    REQUIRE(config.parameters_of(config.policy) != nullptr);
+    CHECK(config.parameters_of(config.policy)->parameters.front().name == "a");
+    CHECK(policy_stem("tradl") == "tradl");
+    CHECK(policy_stem("./mine.so") == "mine");
+    CHECK(policy_stem("libmine.so") == "mine");
+    CHECK(policy_stem("library") == "library");
+}
+
+TEST_CASE("the direction: what is stated, then what the name tells, then the order of the tiers") {
+    CHECK(target("{ loss = { acceptable = 2 } }").way == direction::down);
+    CHECK(target("{ val_loss = { acceptable = 2 } }").way == direction::down);
+    CHECK(target("{ 'eval/accuracy' = { acceptable = 0.5 } }").way == direction::up);
+    CHECK(target("{ loss = { acceptable = 2, direction = 'up' } }").way == direction::up);
+    CHECK(target("{ reached = { acceptable = 1, objective = 2 } }").way == direction::up);
+    CHECK(target("{ distance = { acceptable = 2, objective = 1 } }").way == direction::down);
+    CHECK(target("{ glossary = { acceptable = 2, direction = 'up' } }").way == direction::up);
+    CHECK(target("{ loss = { acceptable = 2, objective = 2 } }").objective == 2.0);
+}
+
+TEST_CASE("--policy makes the file's policy optional") {
+    constexpr auto text = "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
+    CHECK(parse_config(text, "f", {.policies = {}, .policy_given = true}).problems.empty());
+    CHECK_FALSE(parse_config(text, "f", {}).problems.empty());
+}
+
+TEST_CASE("load_config reads regular files only, and no endless ones") {
+    folder const here;
+    auto const said = [](std::filesystem::path const& path) {
+        auto const parsed = load_config(path.string());
+        return parsed.problems.size() == 1 ? parsed.problems.front().sentence : "";
+    };
+    CHECK(said(here.path / "none.toml") == "cannot be read: No such file or directory; give the path of a jobs file");
+    CHECK(said(here.path) == "is no regular file; give the path of a jobs file");
+    REQUIRE(::mkfifo((here.path / "pipe").c_str(), 0600) == 0);
+    CHECK(said(here.path / "pipe") == "is no regular file; give the path of a jobs file");
+    std::ofstream(here.path / "large") << std::string(max_config_bytes + 1, '#');
+    CHECK(said(here.path / "large") == "is larger than 1048576 bytes, so it is no jobs file; give the path of one");
+    std::ofstream(here.path / "fits") << std::string(max_config_bytes - 1, '#') << '\n';
+    CHECK(said(here.path / "fits") == "");  // two problems: no policy, no job
+    std::ofstream(here.path / "good") << full;
+    auto const parsed = load_config((here.path / "good").string());
+    CHECK(parsed.problems.empty());
+    CHECK(parsed.config.source == full);
+}
+
+TEST_CASE("directories and programs that are not there are found before the run, with their places") {
+    folder const here;
+    std::filesystem::create_directory(here.path / "bin");
+    std::ofstream(here.path / "bin" / "mine") << "#!/bin/sh\n";
+    std::filesystem::permissions(here.path / "bin" / "mine", std::filesystem::perms::owner_all);
+    std::ofstream(here.path / "bin" / "text") << "no program\n";
+    auto const job = [&](std::string const& command, std::string const& more) {
+        auto const config = read("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['" + command +
+                                 "']\ntarget = { loss = { acceptable = 1 } }\n" + more);
+        auto const problems = missing_files(config);
+        REQUIRE(problems.size() <= 1);
+        return problems.empty() ? std::string() : to_text(problems.front(), "f");
+    };
+    std::string const bin = (here.path / "bin").string();
+    CHECK(job("sh", "").empty());
+    CHECK(job(bin + "/mine", "").empty());
+    CHECK(job("./mine", "directory = '" + bin + "'\n").empty());
+    CHECK(job("mine", "environment = { PATH = '/nowhere:" + bin + "' }\n").empty());
+    CHECK(job("mine", "directory = '" + bin + "'\nenvironment = { PATH = '' }\n").empty());  // an empty entry is the directory
+    CHECK(job("mine", "") == "f:4:11: no directory of PATH has a program 'mine'; install it or write its path");
+    CHECK(job("./text", "directory = '" + bin + "'\n") ==
+          "f:4:11: there is no program './text' that can be run; build it or correct the path, which is relative to the job's "
+          "directory");
+    CHECK(job("sh", "directory = 'nowhere'\n") ==
+          "f:6:13: there is no directory 'nowhere'; create it or correct the path, which is relative to where ration was started");
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+
+#include <csignal>
+#include <sstream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "event_log.hpp"
+#include "temporary.hpp"
+
+using namespace ration;
+using namespace ration::program;
+
+namespace {
+
+[[nodiscard]] event_log opened(std::string const& path) {
+    auto log = event_log::open(path);
+    REQUIRE(log);
+    return std::move(*log);
+}
+
+[[nodiscard]] std::vector<std::string> lines_of(std::string const& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
+[[nodiscard]] event numbered(int n) { return {{n}, warning{"", "w"}}; }
+
+}  // namespace
+
+TEST_CASE("events go into the file batch by batch") {
+    temporary_file const file;
+    auto log = opened(file.path());
+    log.write(numbered(1));
+    log.write(numbered(2));
+    CHECK(file.content().empty());
+    CHECK(log.flush({}).empty());
+    CHECK(lines_of(file.content()).size() == 2);
+    log.write(numbered(3));
+    CHECK(log.close().empty());
+    CHECK(file.content() == "{\"event\":\"warning\",\"t\":1,\"subject\":\"\",\"message\":\"w\"}\n"
+                            "{\"event\":\"warning\",\"t\":2,\"subject\":\"\",\"message\":\"w\"}\n"
+                            "{\"event\":\"warning\",\"t\":3,\"subject\":\"\",\"message\":\"w\"}\n");
+    CHECK(log.lost() == 0);
+}
+
+TEST_CASE("a log that cannot be opened says why") {
+    auto const failed = event_log::open("/nowhere/run.jsonl");
+    REQUIRE_FALSE(failed);
+    CHECK(failed.failure().subject.view() == "/nowhere/run.jsonl");
+    event_log none;
+    CHECK_FALSE(none);
+    none.write(numbered(1));
+    CHECK(none.flush({}).empty());
+    CHECK(none.close().empty());
+    CHECK(none.lost() == 0);
+}
+
+TEST_CASE("a full disk: one warning, then silence, and the count at the end") {
+    if (::access("/dev/full", W_OK) != 0) SKIP_TEST("/dev/full is not here");
+    auto log = opened("/dev/full");
+    log.write(numbered(0));
+    CHECK(log.flush({}) ==
+          "the event log '/dev/full' cannot be written: No space left on device; the run goes on and ration tries again every second");
+    for (int i = 1; i <= 10; ++i) {
+        log.write(numbered(i));
+        CHECK(log.flush(seconds(i)).empty());
+    }
+    CHECK(log.close() == "the event log '/dev/full' lacks 11 events: No space left on device");
+    CHECK(log.lost() == 11);
+}
+
+TEST_CASE("when the disk has room again the log goes on, and says where and how long its gap is") {
+    temporary_file const file;
+    file_size_limit const limit;
+    std::size_t const line = to_json(numbered(0)).size() + 1;
+    event_log log(file.path(), process::descriptor(::open(file.path().c_str(), O_WRONLY | O_CLOEXEC)), 3 * line);
+    log.write(numbered(0));
+    CHECK(log.flush({}).empty());
+    limit.set(line + 5);
+    for (int i = 1; i <= 8; ++i) log.write(numbered(i));  // three find room, five do not
+    CHECK_FALSE(log.flush({}).empty());
+    CHECK(log.lost() == 5);
+    limit.lift();
+    CHECK(log.flush(milliseconds(999)).empty());
+    CHECK(lines_of(file.content()).size() == 2);  // one whole, one torn
+    CHECK(log.flush(seconds(1)).empty());
+    log.write(numbered(9));
+    CHECK(log.close() == "the event log " + ("'" + file.path() + "'") + " lacks 5 events: for a time it could not be written");
+    auto const lines = lines_of(file.content());
+    REQUIRE(lines.size() == 6);
+    for (int i = 0; i <= 3; ++i) CHECK(lines[static_cast<std::size_t>(i)] == to_json(numbered(i)));
+    CHECK(lines[4] == "{\"event\":\"lost\",\"t\":9,\"count\":5}");
+    CHECK(lines[5] == to_json(numbered(9)));
+}
+
+TEST_CASE("each gap is counted by itself") {
+    temporary_file const file;
+    event_log log(file.path(), process::descriptor(::open(file.path().c_str(), O_WRONLY | O_CLOEXEC)), 120);
+    auto const burst = [&](int size) {
+        for (int i = 0; i < size; ++i) log.write(numbered(0));
+        CHECK(log.flush({}).size() < 200);
+    };
+    std::size_t const fitting = 120 / (to_json(numbered(0)).size() + 1);
+    burst(static_cast<int>(fitting) + 2);
+    burst(1);
+    burst(static_cast<int>(fitting) + 1);
+    burst(1);
+    CHECK(log.lost() == 3);
+    std::vector<std::string> gaps;
+    for (auto const& l : lines_of(file.content()))
+        if (l.starts_with("{\"event\":\"lost\"")) gaps.push_back(l);
+    CHECK(gaps == std::vector<std::string>{"{\"event\":\"lost\",\"t\":0,\"count\":2}", "{\"event\":\"lost\",\"t\":0,\"count\":1}"});
+}

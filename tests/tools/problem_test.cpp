@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+
+#include "problem.hpp"
+
+using namespace ration::program;
+
+TEST_CASE("a problem with and without a place") {
+    CHECK(to_text({{12, 9}, "wrong; mend it"}, "jobs.toml") == "jobs.toml:12:9: wrong; mend it");
+    CHECK(to_text({{}, "wrong; mend it"}, "jobs.toml") == "jobs.toml: wrong; mend it");
+    CHECK(to_text({{}, "wrong"}, "a\x1b[2J") == "a?[2J: wrong");
+}
+
+TEST_CASE("the nearest candidate is a slip away, and only a slip") {
+    std::vector<std::string_view> const keys{"name", "command", "directory", "at", "log"};
+    CHECK(nearest("comand", keys) == "command");
+    CHECK(nearest("commands", keys) == "command");
+    CHECK(nearest("nmae", keys) == "name");        // a swap is one slip
+    CHECK(nearest("dirctry", keys) == "directory");
+    CHECK(nearest("lag", keys) == "log");
+    CHECK(nearest("lo", keys) == "log");
+    CHECK(nearest("nemo", keys) == "");            // two slips in four letters are another word
+    CHECK(nearest("zzz", keys) == "");
+    CHECK(nearest("", keys) == "");
+    CHECK(nearest(std::string(65, 'x'), {std::string_view("x")}) == "");
+    CHECK(nearest("cat", {"bat", "cat"}) == "cat");
+}
+
+TEST_CASE("a suggestion, or all there is") {
+    CHECK(suggestion("tardl", {"none", "tradl"}) == "; did you mean 'tradl'?");
+    CHECK(suggestion("fifo", {"none", "tradl"}) == "; known here: none, tradl");
+    CHECK(suggestion("fifo", {}).empty());
+}
+
+TEST_CASE("quoted text is harmless and short") {
+    CHECK(quoted("a\nb\x7f") == "'a?b?'");
+    CHECK(quoted(std::string(60, 'x')) == "'" + std::string(60, 'x') + "'");
+    CHECK(quoted(std::string(61, 'x')) == "'" + std::string(60, 'x') + "...'");
+    CHECK(quoted(std::string(59, 'x') + "äöü") == "'" + std::string(59, 'x') + "...'");
+}
