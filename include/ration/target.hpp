@@ -2,10 +2,11 @@
 /// Targets: what the user wants of a job, as ordered tiers on a metric. Never a machine.
 #pragma once
 
-#include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,12 @@ enum class direction : std::uint8_t { down, up };
     return way == direction::down ? value <= threshold : value >= threshold;
 }
 
-/// True for a number that is neither infinite nor NaN.
-[[nodiscard]] constexpr bool is_finite(double value) noexcept { return value - value == 0.0; }
+/// True for a number that is neither infinite nor NaN. By its bits, since a program built with -ffast-math folds comparisons.
+[[nodiscard]] constexpr bool is_finite(double value) noexcept {
+    static_assert(std::numeric_limits<double>::is_iec559);
+    constexpr std::uint64_t exponent = std::uint64_t{0x7FF} << 52;
+    return (std::bit_cast<std::uint64_t>(value) & exponent) != exponent;
+}
 
 struct target_tag {};
 
