@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Holds a source tree against the rules of the house: python3 tests/house/house.py [ROOT]. Exit code 1 when one is broken."""
+
+import pathlib
+import sys
+
+import documents
+import layers
+import sources
+from tree import Tree
+
+RULES = (
+    layers.check_layers,
+    layers.check_modules,
+    sources.check_licence,
+    sources.check_file_length,
+    sources.check_function_length,
+    sources.check_machine_paths,
+    sources.check_nothing_thrown,
+    documents.check_regions,
+    documents.check_links,
+)
+
+
+def problems(root):
+    tree = Tree(root)
+    return [problem for rule in RULES for problem in rule(tree)]
+
+
+def main(arguments):
+    root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).resolve().parents[2]
+    found = problems(root)
+    for problem in found:
+        print(problem)
+    if found:
+        print(f"{len(found)} places break a rule of the house (CONTRIBUTING.md says why each rule is there)")
+        return 1
+    print(f"{len(Tree(root).files)} files keep the rules of the house")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSL-1.0
+"""An include may only point down the layers, and the lower ones may only use what they promise to use."""
+
+import posixpath
+import re
+from typing import NamedTuple
+
+from tree import CPP, Problem
+
+
+class Layer(NamedTuple):
+    folder: str
+    name: str
+    height: int
+
+
+# The most exact folder comes first. Layers of one height may not include each other.
+LAYERS = (
+    Layer("include/ration/policies/", "policies", 1),
+    Layer("include/ration/testing/", "testing", 1),
+    Layer("include/ration/plugin/", "plugin boundary", 2),
+    Layer("include/ration/", "core", 0),
+    Layer("backends/", "backends", 3),
+    Layer("plugins/", "plugins", 4),
+    Layer("sim/", "simulator", 4),
+    Layer("tools/", "tools", 5),
+    Layer("tests/", "tests", 6),
+    Layer("examples/", "examples", 6),
+    Layer("bench/", "benchmarks", 6),
+)
+BACKENDS = 3
+
+# Cheap to include, all of them. A header that is missing here is missing on purpose: see docs on compile cost before adding one.
+LEAN_HEADERS = frozenset(
+    "array bit compare concepts cstddef cstdint cstdio cstdlib cstring cmath limits new optional span string_view tuple "
+    "type_traits utility variant vector".split())
+LEAN_LAYERS = ("core", "policies")
+
+# Heavy libraries live in the tools, and no backend may bring one to its user.
+HEAVY_HEADERS = re.compile(r"(boost|range|hana|CLI|toml\+\+|fmt|spdlog|nlohmann|catch2|benchmark)/")
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.M)
+_MODULE = re.compile(r"ration_add_module\(\s*(\w+)\s+DIRECTORY\s+(\S+?)\s*(?:REQUIRES\s+([\w\s]*?)\s*)?\)")
+
+
+def layer_of(path):
+    return next((layer for layer in LAYERS if path.startswith(layer.folder)), None)
+
+
+def includes(text):
+    """(line, name, quoted)"""
+    for match in _INCLUDE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match[1] or match[2], match[2] is not None
+
+
+def _public_headers(tree):
+    """What `<ration/...>` means: the name in an include line, and the file."""
+    found = {}
+    for path in tree.ending_in(".hpp", ".h"):
+        base, marker, name = path.rpartition("include/ration/")
+        if marker and (base == "" or base.startswith(("backends/", "plugins/"))):
+            found["ration/" + name] = path
+    return found
+
+
+def _check_name(path, layer, line, name):
+    """A header of the standard library, of the system or of another project."""
+    if layer.name in LEAN_LAYERS and name not in LEAN_HEADERS:
+        return Problem(path, line, f"the {layer.name} may not include <{name}>: it is not on the list of lean headers")
+    if layer.height <= BACKENDS and HEAVY_HEADERS.match(name):
+        return Problem(path, line, f"the {layer.name} may not include <{name}>: heavy libraries live in tools/")
+    return None
+
+
+def _check_file(path, layer, line, included):
+    other = layer_of(included)
+    if other is None or other == layer or other.height < layer.height:
+        return None
+    return Problem(path, line, f"{layer.name} may not include {other.name} ({included}): an arrow may only point down")
+
+
+def _check_include(tree, headers, path, include):
+    line, name, quoted = include
+    layer = layer_of(path)
+    beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    if quoted and beside in tree:
+        return _check_file(path, layer, line, beside)
+    if name in headers:
+        return _check_file(path, layer, line, headers[name])
+    if name.startswith("ration/") and layer.height <= BACKENDS:
+        return Problem(path, line, f"no module has the header <{name}>")
+    if quoted and layer.height <= BACKENDS:
+        return Problem(path, line, f'"{name}" is not beside this file: name public headers as <ration/...>')
+    return None if quoted else _check_name(path, layer, line, name)
+
+
+def check_layers(tree):
+    headers = _public_headers(tree)
+    for path in tree.ending_in(*CPP):
+        if layer_of(path) is None:
+            continue
+        for include in includes(tree.text(path)):
+            problem = _check_include(tree, headers, path, include)
+            if problem:
+                yield problem
+
+
+def check_modules(tree):
+    """A backend includes another one only when its ration_add_module says REQUIRES, and what it requires is declared before it."""
+    listing = "backends/CMakeLists.txt"
+    if listing not in tree:
+        return
+    declared = {"core": set()}
+    for match in _MODULE.finditer(tree.text(listing)):
+        required = set((match[3] or "").split())
+        line = tree.text(listing).count("\n", 0, match.start()) + 1
+        for name in sorted(required - declared.keys()):
+            yield Problem(listing, line, f"{match[1]} requires {name}, which is not declared above it: an arrow may only point down")
+        declared[match[1]] = required
+    headers = _public_headers(tree)
+    for path in tree.ending_in(*CPP):
+        if not path.startswith("backends/") or path.count("/") < 2:
+            continue
+        own = path.split("/")[1]
+        for line, name, _ in includes(tree.text(path)):
+            other = headers.get(name, "").split("/")
+            if other[0] == "backends" and other[1] not in {own} | declared.get(own, set()):
+                yield Problem(path, line, f"{own} includes {other[1]}, but backends/CMakeLists.txt does not say REQUIRES {other[1]}")

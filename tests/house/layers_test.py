@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSL-1.0
+import unittest
+
+from layers import check_layers, check_modules
+from made_up import MadeUpTree
+
+MODULES = """\
+ration_add_module(process DIRECTORY process/include REQUIRES core)
+ration_add_module(cgroup DIRECTORY cgroup/include REQUIRES core process)
+ration_add_module(fake DIRECTORY fake/include)
+"""
+HEADERS = {
+    "core": "include/ration/job.hpp",
+    "testing": "include/ration/testing/laws.hpp",
+    "policies": "include/ration/policies/tradl.hpp",
+    "plugin": "include/ration/plugin/host.hpp",
+    "process": "backends/process/include/ration/process/launch.hpp",
+    "cgroup": "backends/cgroup/include/ration/cgroup/set.hpp",
+    "fake": "backends/fake/include/ration/fake/backend.hpp",
+}
+
+
+def spelling(path):
+    return path[path.index("ration/", path.index("include/")):] if "include/" in path else path
+
+
+class Layers(MadeUpTree):
+    def setUp(self):
+        super().setUp()
+        for path in HEADERS.values():
+            self.write(path, "#pragma once\n")
+        self.write("tools/ration/config.hpp", "#pragma once\n")
+        self.write("backends/CMakeLists.txt", MODULES)
+
+    def including(self, path, line):
+        self.write(path, "// first\n" + line + "\n")
+        return self.found(check_layers)
+
+    def test_a_tree_without_includes_is_clean(self):
+        self.assertEqual(self.found(check_layers), [])
+
+    def test_each_arrow_down_is_allowed_and_each_arrow_up_is_not(self):
+        heights = [["core"], ["testing", "policies"], ["plugin"], ["process"]]
+        for below, lower in enumerate(heights):
+            for upper in heights[below + 1:]:
+                for low in lower:
+                    for high in upper:
+                        with self.subTest(low=low, high=high):
+                            self.assertEqual(self.including(HEADERS[high], f"#include <{spelling(HEADERS[low])}>"), [])
+                            self.write(HEADERS[high], "")
+                            self.assertEqual(self.including(HEADERS[low], f"#include <{spelling(HEADERS[high])}>"), [(HEADERS[low], 2)])
+                            self.write(HEADERS[low], "")
+
+    def test_layers_of_one_height_are_strangers(self):
+        self.assertEqual(self.including(HEADERS["policies"], "#include <ration/testing/laws.hpp>"), [(HEADERS["policies"], 2)])
+
+    def test_a_quoted_path_cannot_climb(self):
+        line = '#  include "../../../tools/ration/config.hpp"'
+        self.assertEqual(self.including("include/ration/policies/tradl.hpp", line), [("include/ration/policies/tradl.hpp", 2)])
+        self.assertEqual(self.including("include/ration/policies/tradl.hpp", '#include "../job.hpp"'), [])
+
+    def test_a_quoted_name_has_to_be_beside_the_file(self):
+        self.assertEqual(self.including(HEADERS["process"], '#include "config.hpp"'), [(HEADERS["process"], 2)])
+        self.write(HEADERS["process"], "")
+        self.assertEqual(self.including("tools/ration/main.cpp", '#include "somewhere.hpp"'), [])
+
+    def test_a_header_that_no_module_has(self):
+        self.assertEqual(self.including(HEADERS["core"], "#include <ration/no_such.hpp>"), [(HEADERS["core"], 2)])
+
+    def test_lean_headers(self):
+        for path in (HEADERS["core"], HEADERS["policies"]):
+            self.assertEqual(self.including(path, "#include <span>"), [])
+            self.assertEqual(self.including(path, "#include <functional>"), [(path, 2)])
+            self.assertEqual(self.including(path, "#include <boost/hana.hpp>"), [(path, 2)])
+            self.write(path, "")
+
+    def test_a_backend_uses_the_system_and_nothing_heavy(self):
+        self.assertEqual(self.including(HEADERS["cgroup"], "#include <sys/stat.h>\n#include <functional>"), [])
+        self.assertEqual(self.including(HEADERS["cgroup"], "#include <fmt/core.h>"), [(HEADERS["cgroup"], 2)])
+        self.write(HEADERS["cgroup"], "")
+        self.assertEqual(self.including("tools/ration/main.cpp", "#include <fmt/core.h>"), [])
+
+    def test_tools_are_below_nothing_but_tests(self):
+        self.assertEqual(self.including("sim/loop.cpp", '#include "../tools/ration/config.hpp"'), [("sim/loop.cpp", 2)])
+        self.write("sim/loop.cpp", "")
+        self.assertEqual(self.including("tests/a.cpp", '#include "../tools/ration/config.hpp"'), [])
+
+
+class Modules(MadeUpTree):
+    def setUp(self):
+        super().setUp()
+        self.write("backends/CMakeLists.txt", MODULES)
+        for name in ("process", "cgroup", "fake"):
+            self.write(HEADERS[name], "#pragma once\n")
+
+    def test_what_is_required_may_be_included(self):
+        self.write(HEADERS["cgroup"], "#include <ration/process/launch.hpp>\n#include <ration/cgroup/set.hpp>\n")
+        self.assertEqual(self.found(check_modules), [])
+
+    def test_what_is_not_required_may_not(self):
+        self.write(HEADERS["fake"], "\n#include <ration/process/launch.hpp>\n")
+        self.assertEqual(self.found(check_modules), [(HEADERS["fake"], 2)])
+        self.assertIn("REQUIRES process", self.words(check_modules))
+
+    def test_a_module_may_only_require_one_above_it(self):
+        self.write("backends/CMakeLists.txt", "\nration_add_module(process DIRECTORY p REQUIRES core cgroup)\n"
+                   "ration_add_module(cgroup DIRECTORY c REQUIRES core)\n")
+        self.assertEqual(self.found(check_modules), [("backends/CMakeLists.txt", 2)])
+
+
+if __name__ == "__main__":
+    unittest.main()
