@@ -40,12 +40,12 @@ class Length(MadeUpTree):
         self.assertEqual(self.found(sources.check_function_length), [])
         self.write("tools/a.cpp", "int a;\nvoid f() {\n" + "    a = 1;\n" * 59 + "}\n")
         self.write("tests/a.py", "def f():\n" + "    a = 1\n" * 60)
-        self.assertEqual(self.found(sources.check_function_length), [("tools/a.cpp", 2), ("tests/a.py", 1)])
+        self.assertEqual(self.found(sources.check_function_length), [("tests/a.py", 1), ("tools/a.cpp", 2)])
 
     def test_what_cannot_be_read_is_not_passed_over(self):
         self.write("tools/a.cpp", "void f() {\n")
         self.write("tests/a.py", "def f(:\n")
-        self.assertEqual(self.found(sources.check_function_length), [("tools/a.cpp", 1), ("tests/a.py", 1)])
+        self.assertEqual(self.found(sources.check_function_length), [("tests/a.py", 1), ("tools/a.cpp", 1)])
 
 
 class Words(MadeUpTree):
