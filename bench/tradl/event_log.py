@@ -68,11 +68,12 @@ class Shares:
 
     def see(self, decision: dict) -> None:
         columns = decision["columns"]
-        running = [row for row, state in enumerate(columns["jobs/state"]) if state == RUNNING]
-        held = {row: columns["jobs/held.cpu"][row] for row in running}
+        holds = columns["jobs/held.cpu"]
+        running = [row for row, state in enumerate(columns["jobs/state"]) if state == RUNNING and holds[row] > 0]
+        held = {row: holds[row] for row in running}
         if held != self.situation:
             self.situation, self.since = held, decision["t"]
-        limited = {row for row in running if 0 < held[row] < UNLIMITED}
+        limited = {row for row in running if held[row] < UNLIMITED}
         if not limited or decision["t"] - self.since < SETTLED:
             return
         fair = columns["nodes/capacity.cpu"][0] / len(running)

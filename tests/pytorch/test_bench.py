@@ -57,11 +57,11 @@ class Logs(unittest.TestCase):
         self.assertEqual((run.makespan, run.mean_cpu, run.backend), (90, 0.97, "cgroup v1"))
 
     def test_shares_are_read_where_a_limit_has_settled(self):
-        free, limited = [UNLIMITED, UNLIMITED, 0], [250, UNLIMITED, 0]
-        states = [1, 1, 3]  # two running, one done
-        run = self.read(BEGIN, decision(1, free, [500.0, 500.0, 0.0], states), decision(5, free, [500.0, 500.0, 0.0], states),
-                        decision(6, limited, [480.0, 520.0, 0.0], states), decision(8.9, limited, [300.0, 700.0, 0.0], states),
-                        decision(9, limited, [240.0, 760.0, 0.0], states), ended(JOBS))
+        free, limited = [UNLIMITED, UNLIMITED, 0, 0], [250, UNLIMITED, 0, 0]
+        states = [1, 1, 3, 1]  # two running, one done, one released and about to end
+        run = self.read(BEGIN, decision(1, free, [500.0, 500.0, 0.0, 0.0], states), decision(5, free, [500.0, 500.0, 0.0, 0.0], states),
+                        decision(6, limited, [480.0, 520.0, 0.0, 0.0], states), decision(8.9, limited, [300.0, 700.0, 0.0, 0.0], states),
+                        decision(9, limited, [240.0, 760.0, 0.0, 0.0], states), ended(JOBS))
         self.assertEqual((run.limited, run.others, run.kept), ([0.48], [1.52], [0.96]))
 
     def test_what_is_no_whole_run_is_refused(self):
@@ -171,6 +171,12 @@ class Picture(unittest.TestCase):
         self.assertIn("| a | 0.0 | 20.0 | not reached | not reached | 20.0 | +0.0 % |", text)
         self.assertIn("Largest reduction: 40.0 % (c, Objective, FT). The paper's largest is 48.2 %", text)
         self.assertIn("| last job ends, s | 100.0 | 100.0 | 80.0 |", text)
+
+    def test_the_report_warns_of_a_busy_machine(self):
+        runs = runs_of(*self.GOOD)
+        self.assertNotIn("busy", report.markdown(runs, "origin"))
+        runs["AO"][0].mean_cpu = 0.5
+        self.assertIn("In one run the jobs got only 0.50 cores", report.markdown(runs, "origin"))
 
 
 class Formula(unittest.TestCase):
