@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+/// `train MODEL`: trains one model on Fashion-MNIST on one thread, and says on its way how far it is.
+/// Exit status: 0 all steps done or stopped by SIGTERM or Ctrl-C, 1 the data set cannot be read, 2 wrong command line,
+/// 3 the loss was not finite.
+#include <cinttypes>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <ration/progress/client.h>
+
+#include "fashion_mnist.hpp"
+#include "recipes.hpp"
+#include "training.hpp"
+
+namespace {
+
+using namespace trainers;
+
+enum exit_status : int { succeeded = 0, no_data = 1, wrong_command_line = 2, not_finite = 3 };
+
+struct options {
+    std::string model;
+    std::uint64_t seed = 1;
+    std::uint64_t steps = 0;  // 0: as the recipe says
+    std::uint64_t batch = 0;  // 0: as the recipe says
+    std::uint64_t report_every = 20;
+    std::string data = fashion_mnist::default_folder;
+};
+
+struct closer {
+    void operator()(ration_progress* p) const { ration_progress_close(p); }
+};
+using progress_handle = std::unique_ptr<ration_progress, closer>;
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+void ask_to_stop(int) { stop_asked = 1; }
+
+void describe(CLI::App& app, options& asked) {
+    std::vector<std::string> names;
+    std::string models = "What to train:";
+    for (auto const& r : recipes()) {
+        names.emplace_back(r.name);
+        models += "\n" + std::string(r.name) + ": " + std::string(r.about) + ", batch " + std::to_string(r.batch) + ", " +
+                  std::to_string(r.steps) + " steps";
+    }
+    app.add_option("model", asked.model, models)->required()->check(CLI::IsMember(names));
+    app.add_option("--seed", asked.seed, "The same seed gives the same losses")->capture_default_str();
+    app.add_option("--steps", asked.steps, "Steps to take (default: see the model)")->check(CLI::Range(1, 1'000'000'000));
+    app.add_option("--batch", asked.batch, "Images per step (default: see the model)")->check(CLI::Range(1, 60'000));
+    app.add_option("--data", asked.data, "Folder of the data set")->capture_default_str();
+    app.add_option("--report-every", asked.report_every, "Steps from one printed loss to the next")
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->capture_default_str();
+}
+
+/// One generator for the weights and one for the batches: a model of another size sees the same images.
+outcome run(options const& asked, recipe const& chosen, fashion_mnist const& data, ration_progress* progress) {
+    std::uint64_t const steps = asked.steps != 0 ? asked.steps : chosen.steps;
+    dice weights(2 * asked.seed);
+    auto const trained = chosen.build(weights);
+    batch_source source(data, asked.batch != 0 ? asked.batch : chosen.batch, trained->noise_columns(), dice(2 * asked.seed + 1));
+    return train(*trained, chosen.rate, {steps, asked.report_every},
+                 {.next_batch = [&]() -> batch<float> const& { return source.next(); },
+                  .stop_asked = [] { return stop_asked != 0; },
+                  .at_step = [&](std::uint64_t step, double loss) { ration_progress_step(progress, step, loss, steps); },
+                  .at_report =
+                      [](std::uint64_t step, double loss) {
+                          std::printf("step=%" PRIu64 " loss=%.6g\n", step, loss);
+                          std::fflush(stdout);
+                      }});
+}
+
+int finish(outcome how, ration_progress* progress) {
+    if (how == outcome::diverged) {
+        std::fputs("train: the loss is not finite; try another --seed or a larger --batch\n", stderr);
+        ration_progress_bye(progress, not_finite, "diverged");
+        return not_finite;
+    }
+    ration_progress_bye(progress, succeeded, how == outcome::stopped ? "stop" : "done");
+    return succeeded;
+}
+
+int train_as(options const& asked) {
+    progress_handle const progress(ration_progress_open());
+    ration_progress_hello(progress.get(), 1, 1);
+    ration_progress_phase(progress.get(), "init");
+    auto const data = load_fashion_mnist(asked.data);
+    if (auto const* problem = std::get_if<std::string>(&data)) {
+        std::fprintf(stderr,
+                     "train: cannot read the data set: %s; install it (apt-get install dataset-fashion-mnist) or name its folder "
+                     "with --data\n",
+                     problem->c_str());
+        ration_progress_bye(progress.get(), no_data, "error");
+        return no_data;
+    }
+    ration_progress_phase(progress.get(), "train");
+    return finish(run(asked, *find_recipe(asked.model), std::get<fashion_mnist>(data), progress.get()), progress.get());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::signal(SIGTERM, ask_to_stop);
+    std::signal(SIGINT, ask_to_stop);
+    options asked;
+    CLI::App app("Trains one model on Fashion-MNIST on one thread.", "train");
+    describe(app, asked);
+    try {
+        app.parse(argc, argv);
+    } catch (CLI::ParseError const& e) {
+        return app.exit(e) == 0 ? succeeded : wrong_command_line;
+    }
+    return train_as(asked);
+}
