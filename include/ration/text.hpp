@@ -38,6 +38,7 @@ public:
 
     friend constexpr bool operator==(text const& a, text const& b) noexcept { return a.view() == b.view(); }
     friend constexpr bool operator==(text const& a, std::string_view b) noexcept { return a.view() == b; }
+    friend constexpr bool operator==(text const& a, char const* b) noexcept { return a.view() == b; }
 };
 
 }  // namespace ration
