@@ -66,33 +66,33 @@ public:
 
 /// Whether a process uses the processor, from its cumulative counters.
 class activity {
-    std::optional<nanoseconds> at_;  ///< of the last sample that was compared
+    bool seen_ = false;
+    nanoseconds at_{};  ///< of the last sample that was compared
     nanoseconds used_{};
     nanoseconds active_{};  ///< when it was last seen to use any
 
 public:
     /// Time under a quota that holds the job back counts as use: the job would run if it could.
-    void observe(nanoseconds now, observation const& seen) noexcept {
-        auto const used = seen.cpu_time + seen.throttled;
-        if (!at_) {
-            active_ = now;
-        } else if (now - *at_ < seconds(1)) {
+    void observe(nanoseconds now, observation const& sample) noexcept {
+        auto const used = sample.cpu_time + sample.throttled;
+        auto const passed = now - at_;
+        if (seen_ && passed < seconds(1)) {
             return;
-        } else if ((used - used_).count > (now - *at_).count / 100) {  // 1 % of a core: more than an idle poll loop
+        }
+        if (!seen_ || (used - used_).count > passed.count / 100) {  // 1 % of a core: more than an idle poll loop
             active_ = now;
         }
+        seen_ = true;
         at_ = now;
         used_ = used;
     }
 
     /// Has not used any for ten seconds.
-    [[nodiscard]] bool flat(nanoseconds now) const noexcept { return at_ && now - active_ >= seconds(10); }
+    [[nodiscard]] bool flat(nanoseconds now) const noexcept { return seen_ && now - active_ >= seconds(10); }
 
     void shift(nanoseconds by) noexcept {
         active_ = active_ + by;
-        if (at_) {
-            at_ = *at_ + by;
-        }
+        at_ = at_ + by;
     }
 };
 
@@ -107,6 +107,7 @@ public:
     void restart(nanoseconds now) noexcept { *this = health(now); }
 
     void hear(nanoseconds now, update const& said) noexcept {
+        phase_at_ = heard_ ? phase_at_ : now;  // until its first word a job has nothing to be late with
         heard_ = true;
         heard_at_ = now;
         auto const& what = said.said;
@@ -126,22 +127,25 @@ public:
     void observe(nanoseconds now, observation const& seen) noexcept { activity_.observe(now, seen); }
 
     /// While a job is frozen by its owner's hand no time passes for it.
-    void suspend(nanoseconds now) noexcept { suspended_ = suspended_ ? suspended_ : now; }
+    void suspend(nanoseconds now) noexcept {
+        suspended_at_ = suspended_ ? suspended_at_ : now;
+        suspended_ = true;
+    }
     void resume(nanoseconds now) noexcept {
         if (!suspended_) {
             return;
         }
-        auto const by = now - *suspended_;
-        suspended_.reset();
+        auto const by = now - suspended_at_;
+        suspended_ = false;
         for (auto* at : {&phase_at_, &step_at_, &heard_at_}) {
             *at = *at + by;
         }
-        previous_step_.reset();
+        stepped_ = false;
         activity_.shift(by);
     }
 
     [[nodiscard]] condition at(nanoseconds now) const noexcept {
-        now = suspended_.value_or(now);
+        now = suspended_ ? suspended_at_ : now;
         if (said_diverged_ || diverged_) {
             return condition::diverged;
         }
@@ -164,15 +168,10 @@ public:
     [[nodiscard]] double step_seconds() const noexcept { return times_.median(); }
 
 private:
-    struct mark {
-        nanoseconds at;
-        std::uint64_t step;
-    };
-
     void enter(nanoseconds now, phase next) noexcept {
         phase_ = next;
         phase_at_ = now;
-        previous_step_.reset();
+        stepped_ = false;
     }
 
     void hear_step(nanoseconds now, update const& said) noexcept {
@@ -182,10 +181,11 @@ private:
         }
         if (what.step_seconds > 0) {
             times_.add(what.step_seconds);
-        } else if (previous_step_ && what.step > previous_step_->step) {
-            times_.add(to_seconds(now - previous_step_->at) / static_cast<double>(what.step - previous_step_->step));
+        } else if (stepped_ && what.step > step_) {
+            times_.add(to_seconds(now - step_at_) / static_cast<double>(what.step - step_));
         }
-        previous_step_ = mark{now, what.step};
+        stepped_ = true;
+        step_ = what.step;
         step_at_ = now;
         good_ = what.non_finite == 0 ? good_ + 1 : 0;
         bad_ = what.non_finite == 0 ? 0 : bad_ + 1;
@@ -201,13 +201,14 @@ private:
     }
 
     phase phase_ = phase::init;
-    nanoseconds phase_at_, step_at_, heard_at_;
-    std::optional<mark> previous_step_;
-    std::optional<nanoseconds> suspended_;
+    nanoseconds phase_at_, step_at_, heard_at_, suspended_at_{};
+    std::uint64_t step_ = 0;
     detail::step_times times_;
     detail::activity activity_;
     std::uint32_t good_ = 0;
     std::uint32_t bad_ = 0;
+    bool stepped_ = false;  ///< `step_` was told in this phase: the time since then is a step time
+    bool suspended_ = false;
     bool heard_ = false;
     bool declared_ = false;
     bool diverged_ = false;

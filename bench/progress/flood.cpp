@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+// 100 processes report 100 times a second each, through the C client and a real socket, for five seconds: is every loss
+// accounted for, and what share of one core does the receiver take? Two rows: senders spread over time, and all in step.
+// Exit code 0: the totals agree. 1: they do not. 2: the run could not be set up.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <poll.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include <ration/progress/client.h>
+#include <ration/progress/receiver.hpp>
+#include <ration/progress/token.hpp>
+
+namespace {
+
+constexpr int senders = 100;
+constexpr int steps = 500;                       // of each sender
+constexpr std::int64_t interval = 10'000'000;    // ns
+constexpr char const* token = "0123456789abcdef";
+
+/// What one sender knows it has told.
+struct account {
+    std::uint64_t losses;
+    std::uint64_t messages;
+    std::uint64_t refused;  ///< tries that found the queue full
+    double sum;
+};
+
+std::int64_t now_ns() {
+    timespec t{};
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
+}
+
+void sleep_until(std::int64_t at) {
+    timespec const t{at / 1'000'000'000, at % 1'000'000'000};
+    ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+}
+
+double cpu_seconds() {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    auto const seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+std::string name_of(int sender) { return "job-" + std::to_string(sender); }
+
+/// The child's whole life. Does not return.
+[[noreturn]] void send(int sender, std::int64_t start, account& mine) {
+    ::setenv("RATION_JOB", name_of(sender).c_str(), 1);
+    auto* const p = ration_progress_open();
+    for (int at = 0; at < steps; ++at) {
+        sleep_until(start + at * interval);
+        double const loss = 1.0 + at % 7 + sender;
+        ration_progress_step(p, static_cast<std::uint64_t>(at) + 1, loss, steps);
+        ration_progress_flush_(p);  // the client alone would send five a second
+        ++mine.losses;
+        mine.sum += loss;
+        mine.refused += p->finite_ != 0 ? 1 : 0;
+    }
+    while (p->finite_ != 0) {
+        ::usleep(1000);
+        ration_progress_flush_(p);
+    }
+    mine.messages = p->sequence_;
+    ration_progress_close(p);
+    ::_exit(0);
+}
+
+struct outcome {
+    account sent{};
+    ration::progress::totals got{};
+    double got_sum = 0;
+    double cpu = 0, wall = 0;
+    std::uint64_t wakeups = 0;
+};
+
+/// Receives until every child has ended and the queue is empty.
+void receive(ration::progress::receiver& ear, std::vector<pid_t> const& children, outcome& out) {
+    auto const belongs = [&](ration::job_id, pid_t process) { return std::ranges::binary_search(children, process); };
+    auto const sink = [&](ration::progress::update const& told) {
+        out.got_sum += told.said.loss_mean * static_cast<double>(told.said.loss_count);
+    };
+    double const cpu = cpu_seconds();
+    auto const start = now_ns();
+    for (std::size_t alive = children.size(); alive != 0;) {
+        pollfd waiting{ear.fd(), POLLIN, 0};
+        bool const came = ::poll(&waiting, 1, 100) > 0;
+        out.wakeups += came ? 1 : 0;
+        if (!ear.drain({now_ns()}, belongs, sink)) {
+            return;
+        }
+        while (!came && alive != 0 && ::waitpid(-1, nullptr, WNOHANG) > 0) {
+            --alive;
+        }
+    }
+    out.cpu = cpu_seconds() - cpu;
+    out.wall = 1e-9 * static_cast<double>(now_ns() - start);
+    out.got = ear.counts();
+}
+
+outcome run(bool in_step) {
+    std::string folder = "/tmp/ration-flood-XXXXXX";
+    auto* const accounts = static_cast<account*>(
+        ::mmap(nullptr, sizeof(account) * senders, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    if (::mkdtemp(folder.data()) == nullptr || accounts == MAP_FAILED) {
+        std::exit(2);
+    }
+    outcome out;
+    {
+        auto ear = ration::progress::receiver::open(folder + "/p.sock");
+        if (!ear) {
+            std::exit(2);
+        }
+        ::setenv("RATION_PROGRESS", ("unix:" + folder + "/p.sock").c_str(), 1);
+        ::setenv("RATION_EPOCH", "1", 1);
+        ::setenv("RATION_TOKEN", token, 1);
+        std::vector<pid_t> children;
+        auto const start = now_ns() + 300'000'000;
+        for (int sender = 0; sender < senders; ++sender) {
+            if (!ear->register_job({static_cast<std::uint64_t>(sender)}, name_of(sender), {1}, token)) {
+                std::exit(2);
+            }
+            pid_t const child = ::fork();
+            if (child == 0) {
+                send(sender, start + (in_step ? 0 : sender * interval / senders), accounts[sender]);
+            }
+            children.push_back(child);
+        }
+        std::ranges::sort(children);
+        receive(*ear, children, out);
+    }
+    ::rmdir(folder.c_str());
+    for (int sender = 0; sender < senders; ++sender) {
+        out.sent.losses += accounts[sender].losses;
+        out.sent.messages += accounts[sender].messages;
+        out.sent.refused += accounts[sender].refused;
+        out.sent.sum += accounts[sender].sum;
+    }
+    ::munmap(accounts, sizeof(account) * senders);
+    return out;
+}
+
+bool print(char const* name, outcome const& o) {
+    bool const agree = o.sent.losses == std::uint64_t{senders} * steps && o.got.losses == o.sent.losses &&
+                       o.got.accepted == o.sent.messages && o.got.received == o.got.accepted && o.got.lost == 0 &&
+                       std::abs(o.got_sum - o.sent.sum) <= 1e-9 * o.sent.sum;
+    std::printf("%-8s %8llu %8llu %8llu %8llu %8llu %5llu %7.2f %9.0f %8.1f %7.1f%%  %s\n", name,
+                static_cast<unsigned long long>(o.sent.losses), static_cast<unsigned long long>(o.got.losses),
+                static_cast<unsigned long long>(o.sent.messages), static_cast<unsigned long long>(o.got.accepted),
+                static_cast<unsigned long long>(o.sent.refused), static_cast<unsigned long long>(o.got.lost), o.wall,
+                static_cast<double>(o.got.accepted) / (1e-9 * steps * interval),
+                static_cast<double>(o.got.accepted) / static_cast<double>(std::max<std::uint64_t>(o.wakeups, 1)),
+                100 * o.cpu / (1e-9 * steps * interval), agree ? "agree" : "DIFFER");
+    return agree;
+}
+
+}  // namespace
+
+int main() {
+    std::printf("%d senders, %d reports each, one every %lld ms\n\n", senders, steps, static_cast<long long>(interval / 1'000'000));
+    std::printf("%-8s %8s %8s %8s %8s %8s %5s %7s %9s %8s %8s  %s\n", "senders", "losses", "got", "messages", "got", "refused", "lost",
+                "wall s", "mess./s", "per wake", "of core", "totals");
+    bool const spread = print("spread", run(false));
+    bool const in_step = print("in step", run(true));
+    std::printf("\nrefused: tries that found the queue full; what they had to tell went out with a later message\n");
+    return spread && in_step ? 0 : 1;
+}

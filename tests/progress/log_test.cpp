@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+// Logs of scripts that know nothing of ration.
+#include <string>
+#include <vector>
+
+#include <ration/progress/log_adapter.hpp>
+
+#include "support.hpp"
+
+using namespace progress_test;
+using ration::errc;
+using rp::log_adapter;
+using rp::message_type;
+
+namespace {
+
+constexpr auto usual = R"(step[= ](?<step>\d+).*loss[= :]+(?<loss>[-+\w.]+))";
+
+struct reader {
+    log_adapter adapter;
+    notebook told{};
+
+    explicit reader(std::string_view pattern) : adapter(make(pattern)) {}
+    static log_adapter make(std::string_view pattern) {
+        auto made = log_adapter::make(pattern, {7}, {2});
+        REQUIRE(made);
+        return std::move(*made);
+    }
+    reader& operator<<(std::string_view bytes) {
+        adapter.feed(bytes, told);
+        return *this;
+    }
+    [[nodiscard]] std::vector<double> losses() const {
+        std::vector<double> out;
+        for (auto const& one : told.of(message_type::step)) {
+            out.push_back(one.update.said.loss_mean);
+        }
+        return out;
+    }
+};
+
+std::string remedy_of(std::string_view pattern) {
+    auto const made = log_adapter::make(pattern, {7}, {1});
+    REQUIRE_FALSE(made);
+    CHECK(made.failure().code == errc::invalid_value);
+    CHECK(std::string_view(made.failure().operation) == "read a log pattern");
+    return made.failure().remedy;
+}
+
+bool compiles(std::string_view pattern) { return static_cast<bool>(log_adapter::make(pattern, {7}, {1})); }
+
+}  // namespace
+
+TEST_CASE("a line with step and loss is an update of the job", "[log]") {
+    reader log(usual);
+    log << "loading\nstep 12 lr 0.1 loss: 0.25\n";
+    REQUIRE(log.told.all.size() == 1);
+    auto const& update = log.told.all[0].update;
+    CHECK(update.job == ration::job_id{7});
+    CHECK(update.run == ration::epoch{2});
+    CHECK(update.said.type == message_type::step);
+    CHECK(update.said.step == 12);
+    CHECK(update.said.loss_count == 1);
+    CHECK(update.said.loss_mean == 0.25);
+    CHECK(log.adapter.counts().lines == 2);
+    CHECK(log.adapter.counts().matched == 1);
+}
+
+TEST_CASE("pieces of any size give the same updates", "[log]") {
+    std::string const text = "step=1 loss=1.5\r\nstep=2 \x1b[1;31mloss\x1b[0m=2.5\n\x1b]0;title\astep=3 loss=3.5\rstep=4 loss=4.5";
+    for (std::size_t size = 1; size <= text.size(); ++size) {
+        reader log(usual);
+        for (std::size_t at = 0; at < text.size(); at += size) {
+            log << std::string_view(text).substr(at, size);
+        }
+        CHECK(log.losses() == std::vector<double>{1.5, 2.5, 3.5});
+        log.adapter.finish(log.told);
+        CHECK(log.losses() == std::vector<double>{1.5, 2.5, 3.5, 4.5});
+        CHECK(log.adapter.counts().lines == 4);
+    }
+}
+
+TEST_CASE("a progress bar that redraws itself reports each state once", "[log]") {
+    reader log(usual);
+    log << " 10%|#  | step 1 loss=0.5\r 10%|#  | step 1 loss=0.5\r 20%|## | step 2 loss=0.5\r 20%|## | step 2 loss=0.4\r";
+    CHECK(log.losses() == std::vector<double>{0.5, 0.5, 0.4});
+    CHECK(log.adapter.counts().repeated == 1);
+    log << "step 3 loss=1\b\b\bstep 4 loss=2\b";
+    CHECK(log.losses().size() == 5);
+}
+
+TEST_CASE("NaN and infinities are counted, however they are spelt", "[log]") {
+    for (auto const* const word : {"nan", "NaN", "NAN", "-nan", "inf", "-inf", "+inf", "Infinity", "1e999"}) {
+        reader log(usual);
+        log << "step 1 loss=" << word << "\n";
+        INFO(word);
+        REQUIRE(log.told.all.size() == 1);
+        CHECK(log.told.all[0].update.said.non_finite == 1);
+        CHECK(log.told.all[0].update.said.loss_count == 0);
+        CHECK(log.told.all[0].update.said.loss_mean == 0);
+    }
+    reader log(usual);
+    log << "step 1 loss=+1.5e-3\nstep 2 loss=1e-999\nstep 3 loss=-.5\n";
+    CHECK(log.losses() == std::vector<double>{0.0015, 0, -0.5});
+}
+
+TEST_CASE("a match that holds no number is counted, not guessed", "[log]") {
+    reader log(R"(step=(?<step>\S+) loss=(?<loss>\S+))");
+    log << "step=1,000 loss=1\nstep=1 loss=n/a\nstep=2 loss=0.5.\nstep=-1 loss=1\nstep=3 loss=+\n";
+    CHECK(log.told.all.empty());
+    CHECK(log.adapter.counts().unreadable == 5);
+}
+
+TEST_CASE("a line that is too long is counted, and the next one is read", "[log]") {
+    reader log(usual);
+    std::string const head = "step 1 loss=0.";
+    log << head << std::string(4096 - head.size(), '1') << "\n";
+    CHECK(log.losses().size() == 1);
+    log << head << std::string(4097 - head.size(), '1') << "\nstep 2 loss=2\n" << std::string(100'000, 'x') << "\r";
+    CHECK(log.losses().size() == 2);
+    CHECK(log.adapter.counts().overlong == 2);
+}
+
+TEST_CASE("a broken escape sequence does not swallow the log", "[log]") {
+    reader log(usual);
+    log << "\x1b]0;no end\nstep 1 loss=1\n\x1b[31\nstep 2 loss=2\n\x1b\nstep 3 loss=3\n\x1bPdata\x1b\\step 4 loss=4\n";
+    CHECK(log.losses() == std::vector<double>{1, 2, 3, 4});
+}
+
+TEST_CASE("without a group for the step, losses are counted", "[log]") {
+    reader log(R"(loss (?<loss>[\d.]+))");
+    log << "loss 3\nloss 3\nother\nloss 2\n";
+    auto const steps = log.told.of(message_type::step);
+    REQUIRE(steps.size() == 3);
+    CHECK(steps.back().update.said.step == 3);
+    CHECK(log.adapter.counts().repeated == 0);
+}
+
+TEST_CASE("any other group is a metric, and total is the number of steps", "[log]") {
+    reader log(R"(step (?<step>\d+)/(?<total>\d+) loss (?<loss>[\d.]+)(?: acc (?<accuracy>[\w.]+))?|val (?<val_loss>[\d.]+))");
+    log << "step 1/50 loss 2\nstep 2/50 loss 1 acc 0.75\nval 0.5\nstep 3/50 loss 1 acc nan\n";
+    REQUIRE(log.told.all.size() == 6);
+    CHECK(log.told.all[0].update.said.total_steps == 50);
+    CHECK(log.told.all[2].metric == "accuracy");
+    CHECK(log.told.all[2].update.said.type == message_type::eval);
+    CHECK(log.told.all[2].update.said.step == 2);
+    CHECK(log.told.all[2].update.said.value == 0.75);
+    CHECK(log.told.all[3].metric == "val_loss");
+    CHECK(log.told.all[3].update.said.step == 2);
+    CHECK(log.told.all[5].update.said.non_finite == 1);
+}
+
+TEST_CASE("a step named on a line of its own belongs to the loss that follows", "[log]") {
+    reader log(R"(^step (?<step>\d+)$|^loss (?<loss>[\d.]+)$)");
+    log << "step 5\nloss 2\nstep 6\nloss 2\nstep 3\nloss 1\n";
+    auto const steps = log.told.of(message_type::step);
+    REQUIRE(steps.size() == 3);
+    CHECK(steps[1].update.said.step == 6);
+}
+
+TEST_CASE("a lower step is a rollback", "[log]") {
+    reader log(usual);
+    log << "step 5 loss=1\nstep 3 loss=1\nstep 4 loss=1\n";
+    auto const steps = log.told.of(message_type::step);
+    REQUIRE(steps.size() == 3);
+    CHECK_FALSE(steps[0].update.rollback);
+    CHECK(steps[1].update.rollback);
+    CHECK_FALSE(steps[2].update.rollback);
+}
+
+TEST_CASE("a bad pattern is refused with what is missing", "[log]") {
+    CHECK(remedy_of("loss=([0-9.]+)").find("(?<loss>...)") != std::string::npos);
+    CHECK(remedy_of("(?<step>x)").find("(?<loss>...)") != std::string::npos);
+    CHECK(remedy_of("(?<loss>x)(?<loss>y)").find("two groups") != std::string::npos);
+    CHECK(remedy_of("(?<>x)").find("name") != std::string::npos);
+    CHECK(remedy_of("(?<lo ss>x)").find("name") != std::string::npos);
+    CHECK(remedy_of("(?<1>x)").find("name") != std::string::npos);
+    CHECK(remedy_of("(?<loss").find("name") != std::string::npos);
+    CHECK(remedy_of("(?<loss>x").find("ECMAScript") != std::string::npos);
+    CHECK(remedy_of("(?<loss>x))(y").find("ECMAScript") != std::string::npos);
+    CHECK(remedy_of("(?<loss>[x)").find("ECMAScript") != std::string::npos);
+    CHECK(remedy_of("(?<=a)(?<loss>x)").find("ECMAScript") != std::string::npos);
+    CHECK(remedy_of("(?<loss>x){100000}").find("ECMAScript") != std::string::npos);
+    CHECK(remedy_of("(?<loss>" + std::string(1020, 'x') + ")").find("1024") != std::string::npos);
+    auto const made = log_adapter::make("oops\x1b=(.*)", {7}, {1});
+    REQUIRE_FALSE(made);
+    CHECK(made.failure().subject == std::string_view("oops?=(.*)"));
+}
+
+TEST_CASE("names are found only where a group opens", "[log]") {
+    reader log(R"(\((a)[(?<x>[:alpha:]](?:b)(?=c)c(?P<loss>\d)\\(?<acc>\d))");
+    log << "(a(bc5\\6\n";
+    REQUIRE(log.told.all.size() == 2);
+    CHECK(log.told.all[0].update.said.loss_mean == 5);
+    CHECK(log.told.all[1].metric == "acc");
+    CHECK(log.told.all[1].update.said.value == 6);
+    for (auto const* const torn : {"\\", "[", "[[:", "[\\", "(?<", "(?P<", "(?<loss>x)\\", "(?<loss>[[:alpha:x)"}) {
+        INFO(torn);
+        CHECK_FALSE(compiles(torn));
+    }
+}
+
+TEST_CASE("no line makes the search explode", "[log]") {
+    std::string const line(4000, 'a');
+    for (auto const* const pattern : {"(?<loss>(a+)+)$b", "(?<loss>(a|aa)+)$b", ".*.*.*.*=(?<loss>x)", "((a*)*(a*)*)*(?<loss>b)"}) {
+        reader log(pattern);
+        for (int at = 0; at < 20; ++at) {
+            log << line << "\n";  // backtracking would not come to an end
+        }
+        CHECK(log.told.all.empty());
+        CHECK(log.adapter.counts().lines == 20);
+    }
+}

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What each script of this folder starts with: the client, and a way to take turns with the test."""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.environ["RATION_TEST_CLIENT"])
+import ration_progress as progress  # noqa: E402  pylint: disable=wrong-import-position,unused-import
+
+
+def turn(word):
+    """Tells the test how far the script is, and waits for the test to answer."""
+    sys.stdout.write(word + "\n")
+    sys.stdout.flush()
+    sys.stdin.readline()

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSL-1.0
+// The Python client, run by a real interpreter, against the real receiver over a real socket.
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <poll.h>
+#include <string>
+#include <sys/wait.h>
+
+#include "support.hpp"
+
+using namespace progress_test;
+using rp::message_type;
+
+namespace {
+
+/// One of the scripts beside this file, with a pipe each way.
+class script {
+public:
+    explicit script(std::string const& name) {
+        std::array<int, 2> in{};
+        std::array<int, 2> out{};
+        REQUIRE(::pipe(in.data()) == 0);
+        REQUIRE(::pipe(out.data()) == 0);
+        ::setenv("RATION_TEST_CLIENT", RATION_TEST_SOURCE "/backends/progress/python", 1);
+        auto const path = RATION_TEST_SOURCE "/tests/progress/python/" + name;
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::dup2(in[0], STDIN_FILENO);
+            ::dup2(out[1], STDOUT_FILENO);
+            for (int const end : {in[0], in[1], out[0], out[1]}) {
+                ::close(end);
+            }
+            ::execlp("python3", "python3", "-B", path.c_str(), static_cast<char*>(nullptr));
+            ::_exit(127);
+        }
+        ::close(in[0]);
+        ::close(out[1]);
+        to_ = in[1];
+        from_ = out[0];
+    }
+    script(script const&) = delete;
+    script& operator=(script const&) = delete;
+    ~script() {
+        ::close(to_);
+        ::close(from_);
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, nullptr, 0);
+        }
+    }
+
+    /// Waits until the script says `word`. A hanging script is caught by the time limit of the whole test.
+    void await(std::string const& word) const {
+        std::string line;
+        char byte = 0;
+        while (::read(from_, &byte, 1) == 1 && byte != '\n') {
+            line += byte;
+        }
+        REQUIRE(line == word);
+    }
+    void go_on() const { REQUIRE(::write(to_, "\n", 1) == 1); }
+
+    /// Its exit status, once it has ended; -1 before.
+    int poll() {
+        int status = 0;
+        if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+            pid_ = 0;
+            status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+        }
+        return status_;
+    }
+
+private:
+    pid_t pid_ = 0;
+    int to_ = -1;
+    int from_ = -1;
+    int status_ = -1;
+};
+
+/// Reads along until the script has ended well.
+void accompany(listener& ear, script& running) {
+    while (running.poll() < 0) {
+        pollfd waiting{ear->fd(), POLLIN, 0};
+        ::poll(&waiting, 1, 20);
+        auto const now = std::chrono::steady_clock::now().time_since_epoch();
+        ear.drain({std::chrono::nanoseconds(now).count()});
+    }
+    ear.drain();
+    if (running.poll() == 127) {
+        std::puts("skipped: there is no python3 here");
+        std::exit(77);
+    }
+    REQUIRE(running.poll() == 0);
+    CHECK(ear->counts().malformed == 0);
+    CHECK(ear->counts().lost == 0);
+    CHECK(ear->counts().duplicate == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a session in Python arrives whole, and says how it ended", "[python]") {
+    listener ear;
+    ear.set_environment();
+    script running("session.py");
+    accompany(ear, running);
+    REQUIRE(ear->counts().losses == 4);
+    CHECK(ear->counts().non_finite == 2);
+    double sum = 0;
+    for (auto const& step : ear.told.of(message_type::step)) {
+        sum += step.update.said.loss_mean * static_cast<double>(step.update.said.loss_count);
+        CHECK(step.update.said.total_steps == 6);
+    }
+    CHECK(sum == Catch::Approx(10));
+    auto const evals = ear.told.of(message_type::eval);
+    REQUIRE(evals.size() == 2);
+    CHECK(evals[0].update.said.value == 0.75);
+    CHECK(evals[1].metric == "my_metric_");
+    CHECK(evals[1].update.said.non_finite == 1);
+    auto const hellos = ear.told.of(message_type::hello);
+    REQUIRE(hellos.size() == 3);
+    CHECK(hellos[0].update.said.world == 2);
+    CHECK(hellos[0].update.said.threads == 4);
+    auto const byes = ear.told.of(message_type::bye);
+    REQUIRE(byes.size() == 3);
+    CHECK(byes[0].why == "done");
+    CHECK(byes[1].why == "error");
+    CHECK(byes[1].update.said.exit_code == 1);
+    CHECK(byes[2].update.said.exit_code == 3);
+}
+
+TEST_CASE("with a full queue the Python client keeps every loss", "[python]") {
+    listener ear;
+    ear.set_environment();
+    script running("full_queue.py");
+    running.await("ready");
+    raw_sender const other(ear.path);
+    auto const junk = static_cast<std::uint64_t>(other.fill());
+    running.go_on();
+    running.await("full");
+    REQUIRE(ear->counts().received == 0);
+    ear.drain();
+    CHECK(ear.told.all.empty());
+    running.go_on();
+    while (running.poll() < 0) {
+        ear.drain();
+    }
+    ear.drain();
+    CHECK(ear->counts().malformed == junk);
+    CHECK(ear->counts().losses == 41);
+    CHECK(ear->counts().non_finite == 1);
+    CHECK(ear->counts().lost == 0);
+    CHECK(ear.told.of(message_type::eval).size() == 1);
+    CHECK(ear.told.of(message_type::phase).size() == 1);
+}
+
+TEST_CASE("the Python client survives a receiver that goes and comes back", "[python]") {
+    listener ear;
+    ear.set_environment();
+    script running("restart.py");
+    running.await("sent");
+    ear.drain();
+    ear.stop();
+    running.go_on();
+    running.await("gone");
+    ear.start();
+    running.go_on();
+    accompany(ear, running);
+    std::uint64_t losses = 0;
+    for (auto const& step : ear.told.of(message_type::step)) {
+        losses += step.update.said.loss_count;
+    }
+    CHECK(losses == 11);
+    CHECK(ear.told.of(message_type::phase).size() == 1);
+}
+
+TEST_CASE("the Python client raises nothing, whatever it is given", "[python]") {
+    listener ear;
+    ear.set_environment();
+    script running("never_raises.py");
+    running.await("unharmed");
+    ear.drain();
+    CHECK(ear->counts().malformed == 0);
+    ear.stop();
+    ear.start();
+    ear.told.all.clear();
+    running.go_on();
+    accompany(ear, running);
+    REQUIRE(ear.told.all.size() == 2);
+    CHECK(ear.told.all[0].update.said.type == message_type::hello);
+    CHECK(ear.told.all[1].metric == "survived");
+}
+
+TEST_CASE("threads, signal handlers and forks share one Python handle", "[python]") {
+    listener ear;
+    ear.set_environment();
+    script running("crowd.py");
+    accompany(ear, running);
+    auto const expected = ear.told.of(message_type::eval);
+    REQUIRE(expected.size() == 1);
+    CHECK(static_cast<double>(ear->counts().losses) == expected[0].update.said.value);
+    CHECK(ear.told.of(message_type::bye).size() == 1);
+}
