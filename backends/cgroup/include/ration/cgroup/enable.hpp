@@ -5,11 +5,13 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <ration/cgroup/controller.hpp>
 #include <ration/cgroup/directory.hpp>
 #include <ration/cgroup/hierarchy.hpp>
 #include <ration/cgroup/pids.hpp>
+#include <ration/cgroup/teardown.hpp>
 
 namespace ration::cgroup {
 
@@ -81,8 +83,6 @@ class evacuation {
     bool moved_ = false;
 
 public:
-    static constexpr char const* leaf = "ration-ctl";
-
     evacuation() noexcept = default;
     evacuation(evacuation const&) = delete;
     evacuation& operator=(evacuation const&) = delete;
@@ -130,8 +130,12 @@ public:
                 static_cast<void>(detail::switch_controller(*own_, '-', which));
             }
         }
-        static_cast<void>(own_->write("cgroup.procs", std::to_string(own_->machine().self())));
-        static_cast<void>(own_->remove(leaf));
+        auto const inside = own_->child(leaf_name);
+        auto const pids = inside ? members_of(*inside) : result<std::vector<int>>(inside.failure());
+        for (int const pid : pids ? *pids : std::vector<int>{}) {   // we, and children of ours that went nowhere else
+            static_cast<void>(own_->write("cgroup.procs", std::to_string(pid)));
+        }
+        static_cast<void>(own_->remove(leaf_name));
         added_ = {};
     }
 
@@ -160,14 +164,14 @@ private:
         if (pids.empty()) {
             return {};
         }
-        auto const made = own_->make(leaf);
+        auto const made = own_->make(leaf_name);
         if (!made && made.failure().code != errc::already_exists) {
             return made;
         }
-        auto const inside = own_->child(leaf);
+        auto const inside = own_->child(leaf_name);
         auto const written = inside ? inside->write("cgroup.procs", std::to_string(self)) : result<void>(inside.failure());
         if (!written) {
-            static_cast<void>(own_->remove(leaf));
+            static_cast<void>(own_->remove(leaf_name));
             return written;
         }
         moved_ = true;

@@ -119,7 +119,11 @@ private:
                 make_error(errc::not_supported, "find", "the v2 hierarchy", 0, "boot a kernel with cgroup v2 (5.0 or later)"));
             return;
         }
-        auto const place = locate(version::v2, "cgroup2", mounts, *line);
+        membership ours = *line;
+        if (std::string const leaf = std::string("/") + leaf_name; ours.path.ends_with(leaf)) {   // moved there by an earlier start
+            ours.path.resize(std::max<std::size_t>(ours.path.size() - leaf.size(), 1));
+        }
+        auto const place = locate(version::v2, "cgroup2", mounts, ours);
         auto const index = place ? attach(machine, version::v2, *place) : result<std::size_t>(place.failure());
         if (!index) {
             give_up_all(index.failure());

@@ -20,6 +20,9 @@ namespace ration::cgroup {
 /// Longest name of a job or a run. Directory names may have 255 bytes; a run's group adds its owner to the name.
 inline constexpr std::size_t longest_name = 100;
 
+/// The group into which our own process moves when its own has to hand controllers down (enable.hpp).
+inline constexpr char const* leaf_name = "ration-ctl";
+
 namespace detail {
 
 /// What interface files begin with. A group of such a name could be taken for a file, now or on a later kernel.
