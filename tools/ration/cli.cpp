@@ -2,7 +2,7 @@
 #include "cli.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -30,10 +30,15 @@ constexpr auto help_of_run = R"(Examples:
 
 Ctrl-C stops all jobs and ends the run; a second one kills them.)";
 
+constexpr std::pair<std::string_view, backend_choice> backends[] = {
+    {"auto", backend_choice::automatic}, {"cgroup", backend_choice::cgroup}, {"process", backend_choice::process}};
+constexpr int most_cpus = 4096;
+
 /// CLI11's view of the program, and the options it fills.
 class parser {
     CLI::App app_{"Shares a machine among training jobs, on purpose."};
     run_options run_;
+    std::string backend_ = "auto";
     doctor_options doctor_;
     policies_options policies_;
     clean_options clean_;
@@ -43,7 +48,7 @@ public:
     explicit parser(std::vector<std::string> const& policies) : known_policies_(policies) {
         app_.name("ration");
         app_.footer(help_of_ration);
-        app_.set_version_flag("--version", "ration " + version_text());
+        app_.set_version_flag("--version", "ration " + version_text(), "Print the version and exit");
         app_.require_subcommand(1);
         app_.set_help_flag("-h,--help", "Print this and exit");
         add_run(*app_.add_subcommand("run", "Run the jobs of a file under a policy"));
@@ -69,18 +74,17 @@ public:
         if (chosen == "policies") return policies_;
         if (chosen == "clean") return clean_;
         run_.compare = !run_.policies.empty();
+        for (auto const& [name, choice] : backends)
+            if (name == backend_) run_.backend = choice;
         return run_;
     }
 
 private:
     void add_run(CLI::App& run) {
-        static std::map<std::string, backend_choice> const backends{
-            {"auto", backend_choice::automatic}, {"cgroup", backend_choice::cgroup}, {"process", backend_choice::process}};
-        constexpr int most_cpus = 4096;
         run.footer(help_of_run);
-        run.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
-        run.add_option("FILE", run_.file, "The jobs file; docs/run.md says what stands in it")->required();
+        run.add_option("FILE", run_.file, "The jobs file; docs/run.md says what stands in it")->required()->type_name("");
         auto* const policy = run.add_option("--policy", run_.policy, "A policy's name or the path of its .so, instead of the file's");
+        policy->type_name("NAME");
         auto* const compare = run.add_option("--compare", run_.policies,
                                              "Run the jobs once under each of these policies, one after another, then under the "
                                              "file's, and print a table");
@@ -90,19 +94,31 @@ private:
         auto* const dry_run = run.add_flag("--dry-run", run_.dry_run, "Print what would be changed, start nothing");
         run.add_flag("--explain", run_.explain, "Say for each job why it holds what it holds");
         run.add_flag("--json", run_.json, "Events as JSON lines on standard output; docs/event-log.md has the schema");
-        run.add_option("--log", run_.log, "Write the same events into this file; what was in it is lost");
-        run.add_option("--backend", run_.backend, "auto, cgroup or process")
-            ->transform(CLI::CheckedTransformer(backends).description(""))
-            ->type_name("NAME");
+        run.add_option("--log", run_.log, "Write the same events into this file; what was in it is lost")->type_name("FILE");
+        run.add_option("--backend", backend_, "auto, cgroup or process")->type_name("NAME")->check(problem_with_backend);
         run.add_option("--cpus", run_.cpus, "How many cores the jobs share, instead of the file's number")
-            ->check(CLI::Range(1, most_cpus))
-            ->type_name("N");
+            ->type_name("N")
+            ->check(problem_with_cpus);
         auto* const adopt = run.add_flag("--adopt", run_.adopt, "Take over jobs of this file that a ration which is gone left running");
         run.add_flag("--quiet", run_.quiet, "No view and no lines on what happens; warnings and the table at the end remain");
         compare->excludes(dry_run)->excludes(adopt);
     }
 
-    /// Empty, or what is wrong with the name: the form in which CLI11 takes it.
+    // A check returns what is wrong with the word, or nothing: that is how CLI11 takes it.
+
+    [[nodiscard]] static std::string problem_with_backend(std::string const& word) {
+        std::vector<std::string_view> names;
+        for (auto const& [name, choice] : backends) names.push_back(name);
+        if (std::ranges::find(names, word) != names.end()) return {};
+        return "there is no backend " + program::quoted(word) + suggestion(word, names);
+    }
+
+    [[nodiscard]] static std::string problem_with_cpus(std::string const& word) {
+        bool const digits = !word.empty() && word.size() <= 4 && word.find_first_not_of("0123456789") == std::string::npos;
+        if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most_cpus) return {};
+        return fmt::format("{} is no number of cores from 1 to {}", program::quoted(word), most_cpus);
+    }
+
     [[nodiscard]] std::string problem_with_policy(std::string const& name) const {
         if (!name.empty() && (is_plugin_path(name) || std::ranges::find(known_policies_, name) != known_policies_.end())) return {};
         return "there is no policy " + program::quoted(name) + suggestion(name, {known_policies_.begin(), known_policies_.end()});
@@ -124,7 +140,11 @@ private:
         if (auto const rest = app_.remaining(true); !rest.empty()) return sentence_on_unknown(where, rest.front());
         std::string const help = &where == &app_ ? "ration --help" : "ration " + where.get_name() + " --help";
         if (&where == &app_) return fmt::format("say what to do: {}; '{}' tells more", fmt::join(command_names(), ", "), help);
-        return fmt::format("{}; '{}' tells more", e.what(), help);
+        std::string const said = e.what();
+        if (e.get_name() == "ValidationError") return said;
+        if (e.get_name() == "ArgumentMismatch")
+            return fmt::format("'{}' takes one value; '{}' tells more", said.substr(0, said.find(':')), help);
+        return fmt::format("{}; '{}' tells more", said, help);
     }
 
     [[nodiscard]] std::string sentence_on_unknown(CLI::App const& where, std::string const& word) const {

@@ -31,8 +31,10 @@ struct row {
 
 [[nodiscard]] cell seconds_cell(std::optional<double> s) { return s ? cell{s, fmt::format("{:.1f} s", *s)} : cell{{}, "never"}; }
 
+/// Divides, so that whole seconds stay whole in the output; a product with 1e-9 would not.
+[[nodiscard]] double in_seconds(nanoseconds t) noexcept { return static_cast<double>(t.count) / 1e9; }
 [[nodiscard]] std::optional<double> in_seconds(std::optional<nanoseconds> t) noexcept {
-    return t ? std::optional(to_seconds(*t)) : std::nullopt;
+    return t ? std::optional(in_seconds(*t)) : std::nullopt;
 }
 
 /// A job that did not finish has an end too, but not one to compare.
@@ -40,7 +42,7 @@ struct row {
     auto const t = time_to_end(job);
     if (!t) return {{}, std::string(name_of(job.how))};
     if (job.how == condition::finished) return seconds_cell(in_seconds(t));
-    return {{}, fmt::format("{} {:.1f} s", name_of(job.how), to_seconds(*t))};
+    return {{}, fmt::format("{} {:.1f} s", name_of(job.how), in_seconds(*t))};
 }
 
 /// (b - a) / a in %; none where that says nothing.
@@ -63,7 +65,8 @@ void add_section(std::vector<row>& rows, std::string heading, runs_view runs, Wa
 
 void add_mean(std::vector<row>& rows, runs_view runs, late_jobs const& late) {
     if (late.counted.empty() && late.left_out.empty()) return;
-    row& r = rows.emplace_back(row{fmt::format("  mean of {} after the first", late.counted.size()), {}});
+    row& r = rows.emplace_back(row{"  mean after the first", {}});
+    if (late.counted.size() > 1) r.label = fmt::format("  mean of {} after the first", late.counted.size());
     for (auto const& run : runs) r.cells.push_back(seconds_cell(mean_to_acceptable(run, late)));
 }
 
@@ -77,7 +80,7 @@ void add_mean(std::vector<row>& rows, runs_view runs, late_jobs const& late) {
     add_section(rows, "time to the end", runs, [](job_summary const&) { return true; }, end_cell);
     row makespan{"makespan", {}}, use{"mean cpu use", {}};
     for (auto const& run : runs) {
-        makespan.cells.push_back(seconds_cell(to_seconds(run.makespan)));
+        makespan.cells.push_back(seconds_cell(in_seconds(run.makespan)));
         use.cells.push_back({run.mean_cpu, fmt::format("{:.2f} cores", run.mean_cpu)});
     }
     rows.push_back(std::move(makespan)), rows.push_back(std::move(use));
@@ -147,7 +150,7 @@ void write_change(json_writer& json, std::string_view name, std::optional<double
 
 void write_job(json_writer& json, job_summary const& base, job_summary const& job) {
     json.object([&] {
-        json.member("job", job.name), json.member("arrived", to_seconds(job.arrived)), json.member("how", name_of(job.how));
+        json.member("job", job.name), json.member("arrived", in_seconds(job.arrived)), json.member("how", name_of(job.how));
         write_change(json, "to_acceptable", in_seconds(time_to_acceptable(base)), in_seconds(time_to_acceptable(job)));
         write_change(json, "to_objective", in_seconds(time_to_objective(base)), in_seconds(time_to_objective(job)));
         json.member("to_end", in_seconds(time_to_end(job)));
@@ -158,7 +161,7 @@ void write_job(json_writer& json, job_summary const& base, job_summary const& jo
 void write_run(json_writer& json, run_summary const& base, run_summary const& run, late_jobs const& late) {
     json.object([&] {
         json.member("policy", run.policy), json.member("interrupted", run.interrupted);
-        write_change(json, "makespan", to_seconds(base.makespan), to_seconds(run.makespan));
+        write_change(json, "makespan", in_seconds(base.makespan), in_seconds(run.makespan));
         write_change(json, "mean_cpu", base.mean_cpu, run.mean_cpu);
         write_change(json, "mean_to_acceptable_after_the_first", mean_to_acceptable(base, late), mean_to_acceptable(run, late));
         json.key("jobs").array([&] {
@@ -188,9 +191,9 @@ late_jobs jobs_after_the_first(std::span<run_summary const> runs) {
 
 std::optional<double> mean_to_acceptable(run_summary const& run, late_jobs const& late) {
     if (late.counted.empty()) return std::nullopt;
-    double sum = 0;
-    for (std::size_t const j : late.counted) sum += to_seconds(*time_to_acceptable(run.jobs[j]));
-    return sum / static_cast<double>(late.counted.size());
+    nanoseconds sum;
+    for (std::size_t const j : late.counted) sum = sum + *time_to_acceptable(run.jobs[j]);
+    return in_seconds(sum) / static_cast<double>(late.counted.size());
 }
 
 std::string comparison_text(std::span<run_summary const> runs) {

@@ -29,7 +29,8 @@ struct late_jobs {
 
 /// A table as text, with lines ended by '\n': time to Acceptable and to Objective and to the end per job (from the job's
 /// arrival), the mean time to Acceptable of the jobs that arrive after the first, makespan, mean CPU use; then sentences on what
-/// did not go well or was approximate. Each run after the first has its change against the first in %.
+/// did not go well or was approximate. Each run after the first has its change against the first in %;
+/// one run alone has a table without changes.
 /// Precondition: every run has the same jobs in the same order.
 [[nodiscard]] std::string comparison_text(std::span<run_summary const> runs);
 

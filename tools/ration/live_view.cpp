@@ -55,13 +55,10 @@ void handle(int signal, void (*handler)(int), int flags) noexcept {
 }
 
 void guard_cursor() noexcept {
-    static bool const once = [] {
-        std::atexit(give_cursor_back);
-        for (int const signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) handle(signal, on_crash, SA_RESETHAND);
-        handle(SIGTSTP, on_stop, SA_RESTART);
-        return true;
-    }();
-    (void)once;
+    static bool const at_exit = std::atexit(give_cursor_back) == 0;
+    (void)at_exit;
+    for (int const signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) handle(signal, on_crash, SA_RESETHAND);
+    handle(SIGTSTP, on_stop, SA_RESTART);
 }
 
 /// A description of its own, so that making it non-blocking changes nothing for others who have the terminal open.

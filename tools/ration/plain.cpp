@@ -42,7 +42,9 @@ namespace {
                        e.operation.new_value.view(), aside(e.reason));
 }
 
-[[nodiscard]] std::string sentence(warning const& e) { return "warning: " + with_reason(e.subject, e.message); }
+[[nodiscard]] std::string sentence(warning const& e) {
+    return fmt::format("warning: {}", e.subject.empty() ? std::string(e.message) : with_reason(e.subject, e.message));
+}
 
 [[nodiscard]] std::string sentence(job_ended const& e) {
     return fmt::format("{} {} at step {}", e.job, with_reason(name_of(e.how), e.why), e.step);

@@ -17,6 +17,7 @@ namespace ration::program {
 namespace {
 
 constexpr std::uint32_t gap = 2, machine_bar = 10, shortest_bar = 10, longest_bar = 40;
+constexpr std::uint32_t usual_number = 7;  // digits of a value: with room for them the columns stay where they are
 constexpr std::uint32_t longest_name = 16, short_name = 10, longest_state = 30, short_state = 16;
 
 [[nodiscard]] colour colour_of(job_view const& job) noexcept {
@@ -83,7 +84,7 @@ struct layout {
     layout l;
     for (auto const& job : model.jobs) {
         l.name = std::max(l.name, std::min(columns_of(job.name), longest_name));
-        l.value = std::max(l.value, columns_of(value_text(job)));
+        l.value = std::max({l.value, columns_of(job.metric) + 1 + usual_number, columns_of(value_text(job))});
         l.state = std::max(l.state, std::min(columns_of(state_text(job)), longest_state));
     }
     if (l.total() > width) l.state = std::min(l.state, short_state);

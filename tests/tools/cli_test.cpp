@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+
+#include <algorithm>
+
+#include "cli.hpp"
+
+using namespace ration::program;
+
+namespace {
+
+using words = std::vector<std::string>;
+
+[[nodiscard]] command parsed(words w) { return parse_command_line(std::move(w), {"none", "equal_share", "tradl"}); }
+
+/// The sentence that refuses the words, without its newline.
+[[nodiscard]] std::string refusal(words w) {
+    auto const c = parsed(std::move(w));
+    auto const* const said = std::get_if<answer>(&c);
+    if (said == nullptr || said->code != exit_code::bad_input || !said->text.ends_with('\n')) return "not refused";
+    return said->text.substr(0, said->text.size() - 1);
+}
+
+[[nodiscard]] run_options options(words w) {
+    w.insert(w.begin(), {"run", "jobs.toml"});
+    auto c = parsed(std::move(w));
+    REQUIRE(std::holds_alternative<run_options>(c));
+    return std::get<run_options>(c);
+}
+
+}  // namespace
+
+TEST_CASE("run without options") {
+    auto const o = options({});
+    CHECK(o.file == "jobs.toml");
+    CHECK(o.policies.empty());
+    CHECK(o.policy.empty());
+    CHECK_FALSE((o.compare || o.dry_run || o.explain || o.json || o.adopt || o.quiet));
+    CHECK(o.log.empty());
+    CHECK(o.backend == backend_choice::automatic);
+    CHECK_FALSE(o.cpus.has_value());
+}
+
+TEST_CASE("every option of run arrives where it belongs") {
+    CHECK(options({"--policy", "tradl"}).policy == "tradl");
+    CHECK(options({"--policy=./libmine.so"}).policy == "./libmine.so");
+    CHECK(options({"--dry-run"}).dry_run);
+    CHECK(options({"--explain"}).explain);
+    CHECK(options({"--json"}).json);
+    CHECK(options({"--adopt"}).adopt);
+    CHECK(options({"--quiet"}).quiet);
+    CHECK(options({"--log", "run.jsonl"}).log == "run.jsonl");
+    CHECK(options({"--backend", "process"}).backend == backend_choice::process);
+    CHECK(options({"--backend", "cgroup"}).backend == backend_choice::cgroup);
+    CHECK(options({"--backend", "auto"}).backend == backend_choice::automatic);
+    CHECK(options({"--cpus", "4096"}).cpus == 4096u);
+    auto const o = options({"--compare", "none,equal_share"});
+    CHECK(o.compare);
+    CHECK(o.policies == words{"none", "equal_share"});
+    CHECK_FALSE(options({"--policy", "none"}).compare);
+}
+
+TEST_CASE("the other commands") {
+    CHECK(std::get<doctor_options>(parsed({"doctor", "--json"})).json);
+    CHECK_FALSE(std::get<doctor_options>(parsed({"doctor"})).json);
+    CHECK(std::get<policies_options>(parsed({"policies", "--json"})).json);
+    CHECK(std::get<clean_options>(parsed({"clean", "--dry-run"})).dry_run);
+    CHECK_FALSE(std::get<clean_options>(parsed({"clean"})).dry_run);
+}
+
+TEST_CASE("a wrong command line earns one sentence that says what to do") {
+    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean; 'ration --help' tells more");
+    CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
+    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean");
+    CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
+    CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
+    CHECK(refusal({"doctor", "x"}) == "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
+    CHECK(refusal({"run", "f", "--polcy=none"}) == "ration: there is no option '--polcy=none'; did you mean '--policy'?");
+    CHECK(refusal({"doctor", "--jsn"}) == "ration: there is no option '--jsn'; did you mean '--json'?");
+    CHECK(refusal({"run", "f", "--policy", "tardl"}) == "ration: --policy: there is no policy 'tardl'; did you mean 'tradl'?");
+    CHECK(refusal({"run", "f", "--policy", ""}) ==
+          "ration: --policy: there is no policy ''; known here: none, equal_share, tradl");
+    CHECK(refusal({"run", "f", "--compare", "none,tardl"}) == "ration: --compare: there is no policy 'tardl'; did you mean 'tradl'?");
+    CHECK(refusal({"run", "f", "--backend", "cgrop"}) == "ration: --backend: there is no backend 'cgrop'; did you mean 'cgroup'?");
+    for (auto const* bad : {"0", "4097", "x", "1.5", "-1", "99999999999"})
+        CHECK(refusal({"run", "f", "--cpus=" + std::string(bad)}).starts_with("ration: --cpus"));
+    CHECK(refusal({"run", "f", "--cpus", "0"}) == "ration: --cpus: '0' is no number of cores from 1 to 4096");
+    CHECK(refusal({"run", "f", "--log"}) == "ration: '--log' takes one value; 'ration run --help' tells more");
+    CHECK(refusal({"run", "f", "--log", "a", "--log", "b"}) == "ration: '--log' takes one value; 'ration run --help' tells more");
+    CHECK(refusal({"run", "f", "--compare", "none", "--dry-run"}) ==
+          "ration: --compare excludes --dry-run; 'ration run --help' tells more");
+    CHECK(refusal({"run", "f", "--compare", "none", "--adopt"}) ==
+          "ration: --compare excludes --adopt; 'ration run --help' tells more");
+    CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("help and version are answers, not refusals") {
+    auto const said = [](words w) {
+        auto const c = parsed(std::move(w));
+        REQUIRE(std::holds_alternative<answer>(c));
+        CHECK(std::get<answer>(c).code == exit_code::ok);
+        return std::get<answer>(c).text;
+    };
+    auto const top = said({"--help"});
+    for (auto const* part : {"run ", "doctor ", "policies ", "clean ", "Examples:", "Exit codes: 0 ", "1 a job failed", "4 interrupted"})
+        CHECK(top.find(part) != std::string::npos);
+    auto const run = said({"run", "--help"});
+    for (auto const* part : {"--policy NAME", "--compare A,B", "--dry-run", "--explain", "--json", "--log FILE", "--backend NAME",
+                             "--cpus N", "--adopt", "--quiet", "Examples:", "Ctrl-C"})
+        CHECK(run.find(part) != std::string::npos);
+    CHECK(said({"--version"}).starts_with("ration "));
+    CHECK(std::count(top.begin(), top.end(), '\n') > 10);
+}
+
+TEST_CASE("which policies run, and in which order") {
+    run_config config;
+    config.policy = "tradl";
+    auto const chosen = [&](words w) {
+        auto o = options(std::move(w));
+        choose_policies(o, config);
+        return o.policies;
+    };
+    CHECK(chosen({}) == words{"tradl"});
+    CHECK(chosen({"--policy", "none"}) == words{"none"});
+    CHECK(chosen({"--compare", "none,equal_share"}) == words{"none", "equal_share", "tradl"});
+    CHECK(chosen({"--compare", "tradl,none"}) == words{"tradl", "none"});
+    CHECK(chosen({"--compare", "none", "--policy", "equal_share"}) == words{"none", "equal_share"});
+    config.policy.clear();
+    CHECK(chosen({"--compare", "none"}) == words{"none"});
+}

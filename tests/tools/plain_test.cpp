@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+
+#include "sample_events.hpp"
+#include "view.hpp"
+
+using namespace ration;
+using namespace ration::program;
+
+TEST_CASE("the events worth a line, each as one sentence") {
+    sample_events const samples;
+    std::vector<std::string> lines;
+    for (auto const& e : samples.all)
+        if (auto line = plain_line(e); !line.empty()) lines.push_back(std::move(line));
+    CHECK(lines == std::vector<std::string>{
+                       "[  0.0 s] policy tradl shares 2 cores: cpu by cgroup v1, memory by process, approximate",
+                       "[  0.0 s] vae started as process 77",
+                       "[  0.0 s] vae reached Acceptable after 3.0 s, with 119.5 at step 12",
+                       "[  0.0 s] vae is stalled: no step for 60 s",
+                       "[  0.0 s] vae: cpu.max from max 100000 to 50000 100000 (at fair share)",
+                       "[  0.0 s] warning: vae: 12 messages with a wrong token",
+                       "[  0.0 s] vae failed: exit code 3 at step 40",
+                       "[  0.0 s] mlp failed at step 41",
+                       "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
+                   });
+}
+
+TEST_CASE("a line tells its time, and a later epoch") {
+    CHECK(plain_line({seconds(65), job_started{.job = "vae", .id = {}, .epoch = 2, .pid = 5, .command = {}}}) ==
+          "[   1:05] vae started as process 5, epoch 2");
+    CHECK(plain_line({seconds(4000), warning{.subject = "", .message = "a\x1b[2Jb"}}) == "[1:06:40] warning: a?[2Jb");
+}
+
+TEST_CASE("the status line has the jobs that are alive") {
+    job_view running{.name = "vae", .now = condition::running, .detail = {}, .starts_in = {}, .metric = "loss"};
+    running.value = 121.34, running.held = millicores{500}, running.used = 0.494;
+    job_view silent = running;
+    silent.name = "mlp", silent.now = condition::silent, silent.detail = "for 65 s", silent.held.reset(), silent.value.reset();
+    job_view over = running, waiting = running;
+    over.now = condition::finished, waiting.now = condition::waiting;
+    view_model const m{.policy = "p", .backend = "", .elapsed = seconds(65), .cpus = 2, .used = 1.85,
+                       .jobs = {running, over, silent, waiting}, .notice = {}};
+    CHECK(status_line(m) == "[   1:05] 1.85 of 2 cores used; vae loss 121.3, holds 0.50, uses 0.49; mlp loss -, holds -, uses 0.49, "
+                            "silent: for 65 s");
+}
