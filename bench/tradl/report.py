@@ -35,8 +35,8 @@ def whole_table(runs: Runs) -> list[str]:
         out.append(f"| {name} | {' | '.join(cell(median_of(runs, scenario, value), form) for scenario in SCENARIOS)} |")
     least = min(run.mean_cpu for scenario in SCENARIOS for run in runs[scenario])
     if least < FREE_CORE:
-        out += ["", f"In one run the jobs got only {least:.2f} cores: the machine was busy with other things, or idle between arrivals."]
-        out += ["Times of such runs say little about a policy."]
+        out += ["", f"In one run the jobs got only {least:.2f} cores: the machine was busy with other things, or idle between",
+                "arrivals. Times of such runs say little about a policy."]
     return out + [""]
 
 

@@ -13,4 +13,4 @@ def build():
 
 
 if __name__ == "__main__":
-    main(build, steps=2600, report_every=50)
+    main(build, steps=3000, report_every=50)

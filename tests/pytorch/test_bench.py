@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The TRADL benchmark's own arithmetic: jobs files, the reading of event logs, medians, verdicts, the formula. Needs no PyTorch."""
+"""The TRADL benchmark's arithmetic: jobs files, the reading of event logs, medians, verdicts, the formula. Needs no PyTorch."""
 
 import json
 import pathlib
@@ -29,10 +29,11 @@ def decision(t, held, used, states):
 
 
 def ended(jobs, **changed):
-    summaries = [{"job": name, "arrived": at * SECOND, "started": at * SECOND, "acceptable_at": acceptable, "objective_at": objective,
-                  "ended_at": 90 * SECOND, "how": "finished", "why": ""} for name, at, acceptable, objective in jobs]
-    return {"event": "run_ended", "t": 91 * SECOND, "policy": "tradl", "makespan": 90 * SECOND, "mean_cpu": 0.97, "interrupted": False,
-            "lost_events": 0, "jobs": summaries, "approximate": []} | changed
+    summaries = [{"job": name, "arrived": at * SECOND, "started": at * SECOND, "acceptable_at": acceptable,
+                  "objective_at": objective, "ended_at": 90 * SECOND, "how": "finished", "why": ""}
+                 for name, at, acceptable, objective in jobs]
+    return {"event": "run_ended", "t": 91 * SECOND, "policy": "tradl", "makespan": 90 * SECOND, "mean_cpu": 0.97,
+            "interrupted": False, "lost_events": 0, "jobs": summaries, "approximate": []} | changed
 
 
 BEGIN = {"event": "run", "t": 0, "schema": 1, "controls": [{"resource": "memory", "backend": "none", "approximate": ""},
@@ -59,14 +60,15 @@ class Logs(unittest.TestCase):
     def test_shares_are_read_where_a_limit_has_settled(self):
         free, limited = [UNLIMITED, UNLIMITED, 0, 0], [250, UNLIMITED, 0, 0]
         states = [1, 1, 3, 1]  # two running, one done, one released and about to end
-        run = self.read(BEGIN, decision(1, free, [500.0, 500.0, 0.0, 0.0], states), decision(5, free, [500.0, 500.0, 0.0, 0.0], states),
-                        decision(6, limited, [480.0, 520.0, 0.0, 0.0], states), decision(8.9, limited, [300.0, 700.0, 0.0, 0.0], states),
-                        decision(9, limited, [240.0, 760.0, 0.0, 0.0], states), ended(JOBS))
+        ticks = [(1, free, 500.0), (5, free, 500.0), (6, limited, 480.0), (8.9, limited, 300.0), (9, limited, 240.0)]
+        decisions = [decision(t, held, [used, 1000 - used, 0.0, 0.0], states) for t, held, used in ticks]
+        run = self.read(BEGIN, *decisions, ended(JOBS))
         self.assertEqual((run.limited, run.others, run.kept), ([0.48], [1.52], [0.96]))
 
     def test_what_is_no_whole_run_is_refused(self):
-        for name, events in {"no end": [BEGIN], "two runs": [BEGIN, ended(JOBS), BEGIN, ended(JOBS)],
-                             "interrupted": [BEGIN, ended(JOBS, interrupted=True)], "gaps": [BEGIN, ended(JOBS, lost_events=3)]}.items():
+        logs = {"no end": [BEGIN], "two runs": [BEGIN, ended(JOBS), BEGIN, ended(JOBS)],
+                "interrupted": [BEGIN, ended(JOBS, interrupted=True)], "gaps": [BEGIN, ended(JOBS, lost_events=3)]}
+        for name, events in logs.items():
             with self.subTest(name), self.assertRaises(ValueError):
                 self.read(*events)
 
