@@ -272,6 +272,22 @@ TEST_CASE("a job may say so much and no more, another is not touched by that", "
     CHECK(adds_up(ear->counts()));
 }
 
+TEST_CASE("a receiver is left alone for a moment only when messages come by the thousand", "[receiver]") {
+    listener ear;
+    raw_sender const sender(ear.path);
+    auto const second = [&](int from, int messages) {
+        for (int at = 0; at < messages; ++at) {
+            REQUIRE(sender("junk"));
+            ear.drain(ration::milliseconds(from * 1000 + at * 1000 / messages));
+        }
+        return ear->rest().count;
+    };
+    CHECK(ear->rest().count == 0);
+    CHECK(second(1, 500) == 0);
+    CHECK(second(2, 4000) > 0);
+    CHECK(second(3, 1000) == 0);
+}
+
 TEST_CASE("more senders than places: the one silent for longest gives way", "[receiver]") {
     rp::detail::roster_entry job;
     std::uint64_t gap = 0;

@@ -107,10 +107,10 @@ inline constexpr std::array<field, 19> fields{{
     {"t", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.threads); }},
 }};
 
-/// The index of a key, or the number of keys.
+/// The index of a key, which is not empty, or the number of keys.
 [[nodiscard]] constexpr std::size_t index_of(std::string_view key) noexcept {
     std::size_t at = 0;
-    while (at < fields.size() && fields[at].key != key) {
+    while (at < fields.size() && (fields[at].key.front() != key.front() || fields[at].key != key)) {  // mostly told by one letter
         ++at;
     }
     return at;

@@ -52,6 +52,25 @@ public:
     }
 };
 
+/// Whether messages come faster than 2000 a second, by tenths of a second.
+class pace {
+    nanoseconds from_{};
+    std::uint64_t received_ = 0;  ///< at `from_`
+    bool fast_ = false;
+
+public:
+    void note(nanoseconds now, std::uint64_t received) noexcept {
+        auto const passed = now - from_;
+        if (passed < milliseconds(100)) {
+            return;
+        }
+        fast_ = static_cast<double>(received - received_) > 2000 * to_seconds(passed);
+        from_ = now;
+        received_ = received;
+    }
+    [[nodiscard]] bool fast() const noexcept { return fast_; }
+};
+
 struct sender {
     pid_t process = 0;
     std::uint64_t sequence = 0;  ///< the last one; 0: none yet
