@@ -34,6 +34,9 @@ public:
     /// Brings the columns that only ration knows up to date. O(jobs).
     void refresh() noexcept;
 
+    /// What the jobs can have together now.
+    void set_capacity(millicores cpu) noexcept { store_[of(resource_id::cpu).capacity][0] = cpu.count; }
+
     /// Cores in use by all jobs, and by one, as measured at the last tick.
     [[nodiscard]] double used_cores() const noexcept;
     [[nodiscard]] double used_cores(live_job const& job) const noexcept;

@@ -34,6 +34,7 @@ template <class Backend, class Variant, class Action>
 
 result<node_backend> node_backend::open(options const& wanted) {
     node_backend node;
+    node.cpus_ = first_cpus(wanted.cpus);
     if (wanted.choice != backend_choice::process) {
         node.io_ = std::make_unique<cgroup::kernel_io>();
         cgroup::cpu_cap cap;
@@ -46,7 +47,7 @@ result<node_backend> node_backend::open(options const& wanted) {
         if (wanted.choice == backend_choice::cgroup) return groups.failure();
         node.why_not_cgroup_ = groups.failure();
     }
-    auto processes = process::backend::open(first_cpus(wanted.cpus));
+    auto processes = process::backend::open(node.cpus_);
     if (!processes) return processes.failure();
     node.backend_ = std::make_unique<process::backend>(std::move(processes).value());
     return node;

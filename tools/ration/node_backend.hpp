@@ -31,6 +31,7 @@ class node_backend {
     std::variant<std::unique_ptr<cgroup::backend>, std::unique_ptr<process::backend>> backend_;
     std::vector<job_id> finished_;
     std::optional<error> why_not_cgroup_;
+    process::cpu_set cpus_;
 
 public:
     using backend_concept = backend_tag;
@@ -78,6 +79,8 @@ public:
     /// Why `automatic` did not take cgroups; empty when it did.
     [[nodiscard]] std::optional<error> const& why_not_cgroup() const noexcept { return why_not_cgroup_; }
     [[nodiscard]] millicores capacity() const noexcept;
+    /// The CPUs that the jobs run on.
+    [[nodiscard]] process::cpu_set const& cpus() const noexcept { return cpus_; }
     [[nodiscard]] std::string name() const;
     [[nodiscard]] std::vector<std::string> approximations() const;
     [[nodiscard]] std::vector<control> controls() const;

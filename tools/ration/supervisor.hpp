@@ -15,6 +15,7 @@
 #include "node_backend.hpp"
 #include "reporter.hpp"
 #include "run_directory.hpp"
+#include "spare_cpu.hpp"
 #include "stop_signals.hpp"
 
 namespace ration::program {
@@ -40,6 +41,7 @@ class supervisor {
     job_board board_;
     bound_policy<policies::none> fallback_;
     engine<node_backend> engine_;
+    spare_cpu spare_;
     nanoseconds next_tick_{0};
     bool news_ = true;            // something happened that the policy should know at once
     bool interrupted_ = false;

@@ -33,6 +33,8 @@ void supervisor::tick(nanoseconds now) {
         job.health.observe(now, *seen);
     }
     judge_health(now);
+    spare_.read(now);
+    board_.set_capacity(spare_.available(board_.used_cores() * 1000, parts_.node.capacity()));
     board_.refresh();
     auto const report = engine_.tick(now);
     tell(report, clock() - now);

@@ -32,6 +32,7 @@ struct tradl_parameters {
 
 /// The rule. With n running jobs, and a machine in use to at least alpha, a job that reached Acceptable is limited to 1/(2n) of
 /// the machine if it used more than its fair share 1/n when it got there, and to 1/(n+1) otherwise; all others have no limit.
+/// Where every running job is there already, and so above all for one alone, nobody is limited: nobody would gain.
 ///
 /// Made stable in three places where the bare rule oscillates: the use that chooses the branch is the one measured on entering
 /// Acceptable, since the limit itself pushes the use below 1/n (n may change, and then the branch is chosen again from that same
@@ -128,8 +129,8 @@ private:
         double used = 0;
         for (std::size_t row = 0; row < t.jobs(); ++row)
             if (is_running(t, row)) used += use_of(t, row);
-        if (accepted_ == 0) {
-            limiting_ = false;
+        if (accepted_ == 0 || accepted_ == running_) {
+            limiting_ = false;  // nobody to take from, or nobody to give to
         } else if (limiting_ && used < parameters_.alpha - slack && t.now() >= try_again_ + settling) {
             limiting_ = false;  // the others do not use what was given up
             try_again_ = t.now() + wait_;
