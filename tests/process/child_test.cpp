@@ -58,8 +58,9 @@ TEST_CASE("a destroyed handle neither kills nor leaks") {
     std::size_t const before = open_descriptors();
     pid_t pid = 0;
     {
-        auto job = start(shell("exec sleep 30"));
-        pid = job.pid();
+        auto const job = process::launch(shell("exec sleep 30"));
+        REQUIRE(job);
+        pid = job->pid();
         CHECK(open_descriptors() > before);
     }
     CHECK(open_descriptors() == before);
@@ -71,7 +72,7 @@ TEST_CASE("a destroyed handle neither kills nor leaks") {
 TEST_CASE("a moved handle is the same job") {
     auto job = start(shell("exit 4"));
     pid_t const pid = job.pid();
-    process::child moved = std::move(job);
+    test_job moved = std::move(job);
     CHECK(moved.pid() == pid);
     CHECK(finish(moved).number == 4);
     CHECK_FALSE(job.try_wait());   // empty now, and harmless

@@ -74,12 +74,25 @@ template <class Question>
     return {.command = {"/bin/sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin"}};
 }
 
-[[nodiscard]] inline process::child start(process::launch_spec const& spec) {
+/// A job that does not outlive its test, not even when that fails in the middle.
+class test_job : public process::child {
+public:
+    explicit test_job(process::child started) noexcept : process::child(std::move(started)) {}
+    test_job(test_job&&) noexcept = default;
+    ~test_job() {
+        if (pidfd() >= 0 && !ended()) {
+            static_cast<void>(signal_group(SIGKILL));
+            static_cast<void>(wait_for(seconds(1)));
+        }
+    }
+};
+
+[[nodiscard]] inline test_job start(process::launch_spec const& spec) {
     auto started = process::launch(spec);
     if (!started) {
         FAIL(started.failure().operation << ": " << started.failure().subject.c_str() << ", errno " << started.failure().system);
     }
-    return std::move(started).value();
+    return test_job(std::move(started).value());
 }
 
 /// Everything the process writes until nobody can write any more.

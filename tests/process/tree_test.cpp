@@ -11,7 +11,7 @@ using namespace process_test;
 namespace {
 
 struct followed {
-    process::child root;
+    test_job root;
     process::tree tree;
     process::process_table table;
 

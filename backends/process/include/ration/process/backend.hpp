@@ -263,7 +263,7 @@ public:
     [[nodiscard]] result<void> apply(operation const& op) noexcept { return put(op.job, op.what, op.new_cpus, op.new_amount); }
     [[nodiscard]] result<void> undo(operation const& op) noexcept { return put(op.job, op.what, op.old_cpus, op.old_amount); }
 
-    /// Reads back: every thread's CPUs; of a job that shall stand still, every process's state, for at most 50 ms.
+    /// Reads back: every thread's CPUs; of a job that shall stand still, every process's state, for at most 0.2 s.
     [[nodiscard]] result<void> verify(operation const& op) noexcept {
         entry* const job = find(op.job);
         if (job == nullptr) {
@@ -281,7 +281,7 @@ public:
         if (job->amount() != op.new_amount) {
             return differs("another limit was set in between");
         }
-        return op.new_amount != 0 || stands_still(*job) ? result<void>{} : differs("a process waits inside the kernel; it stops later");
+        return op.new_amount != 0 || stands_still(*job) ? result<void>{} : differs("a process has not stopped yet; the machine is very busy");
     }
 
     [[nodiscard]] operation_text describe(operation const& op) const noexcept { return detail::describe(op); }
@@ -357,13 +357,14 @@ private:
         found->set_frozen(frozen, now(), guard_);
         if (frozen && !stands_still(*found)) {
             return error{.code = errc::busy, .operation = "freeze a job", .subject = detail::job_text(job), .system = EBUSY,
-                         .remedy = "a process waits inside the kernel; it stops as soon as it returns"};
+                         .remedy = "a process has not stopped yet: the machine is very busy; ask again"};
         }
         return {};
     }
 
     /// Looks at all processes once, for all jobs. Costs milliseconds on a crowded machine, so it never takes more than 1 % of the time.
     void rescan(nanoseconds time) noexcept {
+        nanoseconds const spent = detail::spent_here();
         if (!table_.scan()) {
             return;   // /proc was there when we began; what is known stays known
         }
@@ -371,11 +372,11 @@ private:
             job.refresh(table_, guard_);
         }
         scanned_ = time;
-        rescan_ = time + std::max(detail::scan_interval, nanoseconds{(now() - time).count * 100});
+        rescan_ = time + std::max(detail::scan_interval, nanoseconds{(detail::spent_here() - spent).count * 100});
     }
 
     [[nodiscard]] bool stands_still(entry const& job) noexcept {
-        for (nanoseconds const last = now() + milliseconds(50);; ::usleep(500)) {
+        for (nanoseconds const last = now() + milliseconds(200);; ::usleep(500)) {
             rescan(now());
             if (std::ranges::none_of(job.processes().members(), detail::moving)) {
                 return true;

@@ -23,9 +23,10 @@ inline constexpr nanoseconds never{std::numeric_limits<std::int64_t>::max()};
 /// How often the processes of a job are looked for anew.
 inline constexpr nanoseconds scan_interval = milliseconds(200);
 
-/// A process that has not stopped, or not yet.
+/// A process that has not stopped, or not yet. One that waits inside the kernel (D) runs no instruction before it stops; a parent in
+/// vfork(2) whose child has been stopped stays like that.
 [[nodiscard]] inline bool moving(tree::member const& m) noexcept {
-    return !m.info.zombie() && m.info.state != 'T' && m.info.state != 't';
+    return !m.info.zombie() && m.info.state != 'T' && m.info.state != 't' && m.info.state != 'D';
 }
 
 /// Not copied, not destroyed in a stopped state: its backend calls `resume` first.

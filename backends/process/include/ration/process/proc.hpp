@@ -37,24 +37,33 @@ struct process_info {
     [[nodiscard]] bool zombie() const noexcept { return state == 'Z' || state == 'X'; }
 };
 
-/// Now, on the clock of every deadline in this module (CLOCK_MONOTONIC).
-[[nodiscard]] inline nanoseconds now() noexcept {
-    timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return {static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec};
-}
+namespace detail {
 
-/// CPU time of a process, all its threads, exited ones included; empty once it has been reaped. Exact to the nanosecond.
-[[nodiscard]] inline std::optional<nanoseconds> cpu_clock(pid_t pid) noexcept {
-    clockid_t clock{};
+[[nodiscard]] inline std::optional<nanoseconds> read_clock(clockid_t clock) noexcept {
     timespec t{};
-    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &t) != 0) {
+    if (::clock_gettime(clock, &t) != 0) {
         return std::nullopt;
     }
     return nanoseconds{static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec};
 }
 
+}  // namespace detail
+
+/// Now, on the clock of every deadline in this module (CLOCK_MONOTONIC).
+[[nodiscard]] inline nanoseconds now() noexcept { return detail::read_clock(CLOCK_MONOTONIC).value_or(nanoseconds{}); }
+
+/// CPU time of a process, all its threads, exited ones included; empty once it has been reaped. Exact to the nanosecond.
+[[nodiscard]] inline std::optional<nanoseconds> cpu_clock(pid_t pid) noexcept {
+    clockid_t clock{};
+    return ::clock_getcpuclockid(pid, &clock) == 0 ? detail::read_clock(clock) : std::nullopt;
+}
+
 namespace detail {
+
+/// CPU time of the calling thread: what something cost, however busy the machine is.
+[[nodiscard]] inline nanoseconds spent_here() noexcept {
+    return read_clock(CLOCK_THREAD_CPUTIME_ID).value_or(nanoseconds{});
+}
 
 [[nodiscard]] inline nanoseconds from_ticks(std::uint64_t ticks) noexcept {
     static long const per_second = ::sysconf(_SC_CLK_TCK);
