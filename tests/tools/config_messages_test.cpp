@@ -224,6 +224,13 @@ TEST_CASE("the other keys of a job") {
           sentences{"jobs.toml:6:13: 'directory' is no path; leave the key out to start the job where ration was started"});
     CHECK(said_of_job("log = ''") ==
           sentences{"jobs.toml:6:7: 'log' is no regular expression; leave the key out for a job that reports by itself"});
+    CHECK(said_of_job("log = '(?<loss>'") ==
+          sentences{"jobs.toml:6:7: 'log' cannot be used: it is not an ECMAScript regular expression without back-references or "
+                    "look-behind"});
+    CHECK(said_of_job("log = 'loss (.*)'").front().starts_with("jobs.toml:6:7: 'log' cannot be used: it needs a group (?<loss>...)"));
+    CHECK(said_of_job("log = 'acc (?<acc>\\S+)'") ==
+          sentences{"jobs.toml:6:7: 'log' does not read the metric of the target; put its number into a group: (?<loss>\\S+)"});
+    CHECK(said_of_job("log = 'loss (?P<loss>\\S+)'").empty());
     CHECK(said_of_job("tenant = 'a/b'").front().starts_with("jobs.toml:6:10: 'a/b' cannot be a tenant; use letters"));
     for (auto const* bad : {"0", "-1", "nan", "inf", "1e7"})
         CHECK(said_of_job("weight = " + std::string(bad)).front().ends_with("; write a number above 0 and at most 1000000"));

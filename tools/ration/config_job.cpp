@@ -8,6 +8,7 @@
 
 #include <ration/cgroup/names.hpp>
 
+#include "config_log.hpp"
 #include "config_target.hpp"
 #include "quantity.hpp"
 
@@ -179,8 +180,7 @@ private:
         auto const* const pattern = keys_.take<std::string>("log", "a regular expression in single quotes");
         if (pattern == nullptr) return;
         job_.log_at = keys_.place_of("log");
-        if (pattern->empty() || has_zero_byte(*pattern))
-            return refuse(job_.log_at, "'log' is no regular expression; leave the key out for a job that reports by itself");
+        if (auto wrong = problem_with_log(*pattern, job_.target.metric); !wrong.empty()) return refuse(job_.log_at, std::move(wrong));
         job_.log = *pattern;
     }
 

@@ -17,10 +17,12 @@ using namespace ration::program;
 
 [[nodiscard]] exit_code perform(run_options options) {
     auto const known = policy_names();
-    auto const read = load_config(options.file, {.policies = known, .policy_given = !options.policy.empty() || options.compare});
+    auto read = load_config(options.file, {.policies = known, .policy_given = !options.policy.empty() || options.compare});
+    if (read.problems.empty()) read.problems = missing_files(read.config);
     for (auto const& p : read.problems) std::fprintf(stderr, "%s\n", to_text(p, options.file).c_str());
     if (!read.problems.empty()) return exit_code::bad_input;
     choose_policies(options, read.config);
+    if (options.cpus) read.config.cpus = options.cpus;
     return run(options, read.config);
 }
 

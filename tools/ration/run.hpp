@@ -35,7 +35,7 @@ struct run_options {
     bool quiet = false;                  ///< no view, no plain lines; warnings and the table at the end remain
     std::string log;                     ///< path; empty: no event log
     backend_choice backend = backend_choice::automatic;
-    std::optional<std::uint32_t> cpus;   ///< over the file's
+    std::optional<std::uint32_t> cpus;   ///< instead of the file's; `run` finds it in the config
 };
 
 struct doctor_options {
@@ -50,7 +50,8 @@ struct clean_options {
     bool dry_run = false;
 };
 
-/// `config` has no problems left but those that only the policy or the machine can see.
+/// `config` has no problems left but those that only the policy or the machine can see; what the command line sets instead of the
+/// file is in it.
 [[nodiscard]] exit_code run(run_options const& options, run_config const& config);
 [[nodiscard]] exit_code doctor(doctor_options const& options);
 [[nodiscard]] exit_code policies(policies_options const& options);
