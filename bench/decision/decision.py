@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""From a report that reaches Acceptable to the changed limit in the kernel: how long does `ration run` need?
+
+usage: decision.py RATION [--jobs N]
+
+One job burns CPU throughout; N others come one after another, use all they get, and report a loss that reaches Acceptable.
+This program watches the quota file of each one's group and takes the time from the report to the new value.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+UNLIMITED = ("-1", "max")
+
+
+def quota_file(pid: int) -> pathlib.Path:
+    """The file that holds the CPU quota of this process's group."""
+    mounts = {}
+    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+        left, right = line.split(" - ", 1)
+        kind, _, options = right.split(" ", 2)
+        if kind == "cgroup" and "cpu" in options.split(","):
+            mounts["cpu"] = left.split()[4]
+        elif kind == "cgroup2":
+            mounts[""] = left.split()[4]
+    groups = {}
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        groups.update({name: path for name in controllers.split(",")})
+    if "cpu" in groups and "cpu" in mounts:
+        return pathlib.Path(mounts["cpu"] + groups["cpu"]) / "cpu.cfs_quota_us"
+    return pathlib.Path(mounts[""] + groups[""]) / "cpu.max"
+
+
+def jobs_file(folder: pathlib.Path, count: int) -> str:
+    text = 'policy = "tradl"\ntradl = { alpha = 0.5, scenario = "AO" }\ncpus = 1\ntick = "250ms"\n'
+    burn = f'["/usr/bin/python3", "-c", "import time\\nt = time.monotonic()\\nwhile time.monotonic() < t + {7 * count}: pass"]'
+    text += f'[[job]]\nname = "burner"\ncommand = {burn}\ntarget = {{ loss = {{ acceptable = 0 }} }}\n'
+    for i in range(count):
+        text += (f'[[job]]\nname = "crosser{i}"\nat = "{1 + 7 * i}s"\n'
+                 f'command = ["/usr/bin/python3", "{HERE / "crosser.py"}", "{folder / str(i)}"]\n'
+                 'target = { loss = { acceptable = 0.5 } }\n')
+    return text
+
+
+def wait_for_lines(file: pathlib.Path, count: int) -> list[str]:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        lines = file.read_text().splitlines() if file.exists() else []
+        if len(lines) >= count:
+            return lines
+        time.sleep(0.02)
+    sys.exit(f"decision.py: {file} did not get {count} lines in 30 s; run the jobs by hand to see why")
+
+
+def measure(file: pathlib.Path) -> float:
+    """Milliseconds from the crossing report of this job to its changed quota."""
+    quota = quota_file(int(wait_for_lines(file, 1)[0]))
+    while quota.read_text().split()[0] in UNLIMITED:
+        time.sleep(0.0001)
+    changed = time.monotonic_ns()
+    return (changed - int(wait_for_lines(file, 2)[1])) / 1e6
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("ration")
+    arguments.add_argument("--jobs", type=int, default=10)
+    options = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "jobs.toml").write_text(jobs_file(folder, options.jobs))
+        run = subprocess.Popen([pathlib.Path(options.ration).resolve(), "run", "jobs.toml", "--quiet"], cwd=folder)
+        times = [measure(folder / str(i)) for i in range(options.jobs)]
+        run.wait()
+    print(json.dumps({"question": "report that reaches a tier, to the changed quota", "unit": "ms", "samples": len(times),
+                      "median": round(statistics.median(times), 3), "min": round(min(times), 3), "max": round(max(times), 3)}))
+    sys.exit(0 if statistics.median(times) < 5 else 1)
+
+
+main()
