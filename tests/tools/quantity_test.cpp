@@ -35,7 +35,9 @@ TEST_CASE("sizes") {
 TEST_CASE("durations as people read them") {
     CHECK(duration_text(nanoseconds{0}) == "0.0 s");
     CHECK(duration_text(milliseconds(12'340)) == "12.3 s");
-    CHECK(duration_text(milliseconds(59'999)) == "59.9 s");
+    CHECK(duration_text(milliseconds(12'360)) == "12.4 s");
+    CHECK(duration_text(milliseconds(59'949)) == "59.9 s");
+    CHECK(duration_text(milliseconds(59'950)) == "1:00");
     CHECK(duration_text(seconds(60)) == "1:00");
     CHECK(duration_text(seconds(3599)) == "59:59");
     CHECK(duration_text(seconds(3600)) == "1:00:00");

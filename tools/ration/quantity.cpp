@@ -59,7 +59,7 @@ std::optional<bytes> parse_size(std::string_view text) noexcept {
 }
 
 std::string duration_text(nanoseconds t) {
-    std::int64_t const tenths = t.count / 100'000'000;
+    std::int64_t const tenths = (t.count + 50'000'000) / 100'000'000;
     if (tenths < 600) return fmt::format("{}.{} s", tenths / 10, tenths % 10);
     std::int64_t const s = tenths / 10;
     if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);

@@ -17,7 +17,8 @@ namespace ration::program {
 /// ("2G"), more than `max_amount`.
 [[nodiscard]] std::optional<bytes> parse_size(std::string_view text) noexcept;
 
-/// "0.0 s" to "59.9 s", then "1:00" to "59:59", then "1:00:00".
+/// To the nearest tenth: "0.0 s" to "59.9 s", then "1:00" to "59:59", then
+/// "1:00:00".
 [[nodiscard]] std::string duration_text(nanoseconds t);
 
 }  // namespace ration::program
