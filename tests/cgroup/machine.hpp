@@ -3,6 +3,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <sys/mman.h>
@@ -44,8 +45,8 @@ class model_machine final : public machine {
     std::string name_;
 
 public:
-    explicit model_machine(flavour which, std::string own = "")
-        : calls_(which, 4, own), name_("model " + std::string(name_of(which)) + (own.empty() ? "" : " in " + own)) {}
+    explicit model_machine(flavour which, std::string own = "", std::uint32_t cpus = 4)
+        : calls_(which, cpus, own), name_("model " + std::string(name_of(which)) + (own.empty() ? "" : " in " + own)) {}
     std::string name() const override { return name_; }
     io& calls() override { return calls_; }
     int spawn() override { return calls_.spawn(); }

@@ -135,6 +135,9 @@ public:
         if (wanted.size() > 255) {
             return ENAMETOOLONG;
         }
+        if (!modelled::world::has_room(above)) {
+            return EAGAIN;
+        }
         add_node(above, wanted);
         return 0;
     }

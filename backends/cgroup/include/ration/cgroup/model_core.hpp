@@ -25,12 +25,26 @@ struct file {
 
 inline constexpr controller threaded_controllers[] = {controller::cpu, controller::cpuset, controller::pids};
 
-[[nodiscard]] inline bool invalid_domain(node const& where) noexcept {
-    return !where.is_root() && (where.parent->threaded || invalid_domain(*where.parent));
+/// v2: has threads of its own processes below it, or processes beside controllers that it hands down.
+[[nodiscard]] inline bool is_thread_root(world const& all, node const& where) noexcept {
+    bool const threads_below = std::ranges::any_of(where.children, [](auto const& child) { return child.second->thread; });
+    bool const hands_down =
+        std::ranges::any_of(threaded_controllers, [&](controller which) { return where.handed_down.contains(which); });
+    return !where.thread && (threads_below || (hands_down && !all.members(where).empty()));
+}
+
+/// v2: stands below threads and is none itself; no process may come in.
+[[nodiscard]] inline bool is_invalid_domain(world const& all, node const& where) noexcept {
+    for (node const* above = where.parent; above != nullptr && !where.thread; above = above->parent) {
+        if (above->thread || (!above->is_root() && is_thread_root(all, *above))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 [[nodiscard]] inline int read_members(world& all, node& where, std::string& into) {
-    if (where.of->kind == version::v2 && invalid_domain(where)) {
+    if (where.thread) {
         return EOPNOTSUPP;
     }
     for (int const pid : all.members(where)) {
@@ -42,10 +56,10 @@ inline constexpr controller threaded_controllers[] = {controller::cpu, controlle
 /// The rules for a process that comes in.
 [[nodiscard]] inline int may_enter(world& all, node& where) {
     if (where.of->kind == version::v2) {
-        if (invalid_domain(where)) {
+        if (is_invalid_domain(all, where)) {
             return EOPNOTSUPP;
         }
-        return !where.is_root() && !where.handed_down.empty() && !where.threaded ? EBUSY : 0;
+        return !where.is_root() && !where.handed_down.empty() && !is_thread_root(all, where) ? EBUSY : 0;
     }
     bool const cpuset = all.has(where, controller::cpuset);
     return cpuset && !where.is_root() && (where.limits.cpus.empty() || where.limits.mems.empty()) ? ENOSPC : 0;
@@ -82,7 +96,7 @@ inline constexpr controller threaded_controllers[] = {controller::cpu, controlle
             list.append(list.empty() ? "" : " ").append(name_of(which));
         }
     }
-    return list + "\n";
+    return list.empty() ? list : list + "\n";
 }
 
 [[nodiscard]] inline int read_controllers(world&, node& where, std::string& into) {
@@ -155,11 +169,8 @@ inline void reset_children(node& where, controller which) noexcept {
             only_threaded && (!added || std::ranges::find(threaded_controllers, which) != std::end(threaded_controllers));
     }
     bool const adds = !(wanted == where.handed_down) && !wanted.empty();
-    if (!where.is_root() && adds && !all.members(where).empty()) {
-        if (!only_threaded) {
-            return EBUSY;
-        }
-        where.threaded = true;
+    if (!where.is_root() && adds && !only_threaded && !all.members(where).empty()) {
+        return EBUSY;
     }
     for (controller const which : all_controllers) {
         if (where.handed_down.contains(which) && !wanted.contains(which)) {
@@ -167,18 +178,55 @@ inline void reset_children(node& where, controller which) noexcept {
         }
     }
     where.handed_down = wanted;
-    where.threaded = where.threaded && !wanted.empty();
     return 0;
 }
 
-[[nodiscard]] inline int read_type(world&, node& where, std::string& into) {
-    into = invalid_domain(where) ? "domain invalid\n" : where.threaded ? "domain threaded\n" : "domain\n";
+[[nodiscard]] inline int read_type(world& all, node& where, std::string& into) {
+    into = where.thread                    ? "threaded\n"
+           : is_invalid_domain(all, where) ? "domain invalid\n"
+           : is_thread_root(all, where)    ? "domain threaded\n"
+                                           : "domain\n";
+    return 0;
+}
+[[nodiscard]] inline int write_type(world& all, node& where, std::string_view text) {
+    if (strip(text) != "threaded") {
+        return EINVAL;
+    }
+    bool const allowed = where.parent->is_root() ||
+                         (!is_invalid_domain(all, *where.parent) && !where.parent->handed_down.contains(controller::memory));
+    if (!where.thread && (!allowed || !all.members_below(where).empty())) {
+        return EOPNOTSUPP;
+    }
+    where.thread = true;
     return 0;
 }
 
 [[nodiscard]] inline int read_events(world& all, node& where, std::string& into) {
     into = std::string("populated ") + (all.members_below(where).empty() ? "0" : "1") + "\nfrozen " +
            (all.is_frozen(where) ? "1" : "0") + "\n";
+    return 0;
+}
+
+template <std::int64_t values::* Field>
+[[nodiscard]] int read_bound(world&, node& where, std::string& into) {
+    std::int64_t const bound = where.limits.*Field;
+    into = (bound == unlimited ? "max" : std::to_string(bound)) + "\n";
+    return 0;
+}
+template <std::int64_t values::* Field>
+[[nodiscard]] int write_bound(world&, node& where, std::string_view text) {
+    int bound = 0;
+    if (strip(text) == "max") {
+        where.limits.*Field = unlimited;
+        return 0;
+    }
+    if (int const failed = read_int(text, bound)) {
+        return failed;
+    }
+    if (bound < 0) {
+        return ERANGE;
+    }
+    where.limits.*Field = bound;
     return 0;
 }
 
@@ -213,7 +261,7 @@ inline void tell(world& all, node& where, bool freeze) {
     if (wanted != 1) {
         return ERANGE;
     }
-    if (invalid_domain(where)) {
+    if (where.thread) {
         return EOPNOTSUPP;
     }
     for (int const pid : all.members_below(where)) {
@@ -245,9 +293,12 @@ inline constexpr file core_files[] = {
     {"cgroup.procs", version::v2, controller::core, true, read_members, write_member},
     {"cgroup.controllers", version::v2, controller::core, true, read_controllers, nullptr},
     {"cgroup.subtree_control", version::v2, controller::core, true, read_subtree_control, write_subtree_control},
-    {"cgroup.type", version::v2, controller::core, false, read_type, nullptr},
+    {"cgroup.type", version::v2, controller::core, false, read_type, write_type},
     {"cgroup.events", version::v2, controller::core, false, read_events, nullptr},
     {"cgroup.freeze", version::v2, controller::core, false, read_freeze, write_freeze},
+    {"cgroup.max.depth", version::v2, controller::core, true, read_bound<&values::depth>, write_bound<&values::depth>},
+    {"cgroup.max.descendants", version::v2, controller::core, true, read_bound<&values::descendants>,
+     write_bound<&values::descendants>},
     {"cgroup.kill", version::v2, controller::core, false, nullptr, write_kill},
 };
 

@@ -114,9 +114,11 @@ template <cpu_set values::* Field>
 [[nodiscard]] int write_set_v1(world& all, node& where, std::string_view text) {
     constexpr bool cpus = Field == &values::cpus;
     cpu_set wanted;
-    int const failed = read_list(strip(text), cpus ? all.cpus : all.nodes, wanted);
-    if (failed) {
-        return !cpus && failed == ERANGE ? EINVAL : failed;
+    if (int const failed = read_list(strip(text), cpus ? all.cpus : world::most_nodes, wanted)) {
+        return failed;
+    }
+    if (!wanted.within(all.effective(*where.of->root, Field, cpus ? all.cpus : all.nodes))) {
+        return EINVAL;
     }
     if (where.is_root()) {
         return EACCES;
@@ -126,9 +128,7 @@ template <cpu_set values::* Field>
             return EBUSY;
         }
     }
-    cpu_set const above =
-        where.parent->is_root() ? all.effective(*where.parent, Field, cpus ? all.cpus : all.nodes) : where.parent->limits.*Field;
-    if (!wanted.within(above)) {
+    if (!where.parent->is_root() && !wanted.within(where.parent->limits.*Field)) {
         return EACCES;
     }
     if (wanted.empty() && !(where.limits.*Field).empty() && !all.members_below(where).empty()) {

@@ -70,9 +70,11 @@ template <cpu_set values::* Field>
 [[nodiscard]] int write_set_v2(world& all, node& where, std::string_view text) {
     constexpr bool cpus = Field == &values::cpus;
     cpu_set wanted;
-    int const failed = read_list(strip(text), cpus ? all.cpus : all.nodes, wanted);
-    if (failed) {
-        return !cpus && failed == ERANGE ? EINVAL : failed;
+    if (int const failed = read_list(strip(text), cpus ? all.cpus : world::most_nodes, wanted)) {
+        return failed;
+    }
+    if (!wanted.within(all.effective(*where.of->root, Field, cpus ? all.cpus : all.nodes))) {
+        return EINVAL;
     }
     if (wanted.empty() && !(where.limits.*Field).empty() && !all.members_below(where).empty()) {
         return ENOSPC;

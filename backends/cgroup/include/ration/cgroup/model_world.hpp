@@ -27,6 +27,7 @@ struct values {
     cpu_set cpus, mems;   ///< as asked for; on v2 empty means the parent's
     std::int64_t memory = unlimited, memory_and_swap = unlimited, memory_high = unlimited;
     std::int64_t pids = unlimited;
+    std::int64_t depth = unlimited, descendants = unlimited;   ///< of groups below
 };
 
 struct node {
@@ -38,7 +39,7 @@ struct node {
     std::map<std::string, std::shared_ptr<node>> children;
     values limits;
     controller_set handed_down;   ///< cgroup.subtree_control
-    bool threaded = false;        ///< v2: became `domain threaded`
+    bool thread = false;          ///< v2: cgroup.type is `threaded`
     bool told_to_freeze = false;
     nanoseconds freezing_since{};
 
@@ -68,6 +69,7 @@ struct process {
 struct world {
     std::vector<std::unique_ptr<hierarchy>> hierarchies;
     std::map<int, process> processes;
+    static constexpr std::uint32_t most_nodes = 1024;   ///< that the kernel is built for
     std::uint32_t cpus = 2, nodes = 1;
     int self = 1000;
     std::uint64_t next_inode = 2;
@@ -108,6 +110,19 @@ struct world {
             all.insert(all.end(), some.begin(), some.end());
         });
         return all;
+    }
+
+    /// Whether `parent` and the groups above it allow one more group below.
+    [[nodiscard]] static bool has_room(node& parent) noexcept {
+        std::int64_t level = 1;
+        for (node* each = &parent; each != nullptr; each = each->parent, ++level) {
+            std::int64_t below = -1;
+            for_tree(*each, [&below](node&) { ++below; });
+            if (below >= each->limits.descendants || level > each->limits.depth) {
+                return false;
+            }
+        }
+        return true;
     }
 
     [[nodiscard]] static bool frozen_by_any(node const& where) noexcept {
