@@ -115,7 +115,7 @@ void print_jobs(run_config const& config) {
     }
     board.refresh();
     bound_policy<policies::none> fallback;
-    engine<paper_backend> planner(backend, *policy, fallback, board.store(), board.columns(), standard_resources, {});
+    engine<paper_backend> planner(backend, *policy, fallback, board.store(), board.columns(), host_resources, {});
     if (auto bound = planner.bind({.jobs = config.jobs.size(), .nodes = 1}); !bound) {
         std::fprintf(stderr, "ration: %s\n", to_text(bound.failure()).c_str());
         return exit_code::no_backend;

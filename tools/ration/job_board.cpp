@@ -27,7 +27,7 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 job_board::job_board(std::span<job_config const> jobs, millicores cpu, bytes memory) {
-    auto declared = standard_columns::declare(store_, standard_resources);
+    auto declared = standard_columns::declare(store_, host_resources);
     RATION_ASSERT(declared, "an empty store takes the standard columns");
     columns_ = *declared;
     RATION_ASSERT(store_.resize(table_id::jobs, jobs.size()), "memory for the jobs table");

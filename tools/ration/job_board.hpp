@@ -12,6 +12,9 @@
 
 namespace ration::program {
 
+/// What this program shares out: the first of the standard resources, so that their numbers stay the same.
+inline constexpr std::span<resource_info const> host_resources = std::span(standard_resources).first(2);  // cpu and memory
+
 /// The jobs in the order of the file: row i of the jobs table is job i, whose id is i + 1. There is one node: this machine.
 class job_board {
     std::vector<live_job> jobs_;

@@ -74,6 +74,12 @@ std::vector<std::string> remove_orphaned_groups(bool only_say) {
     return done;
 }
 
+void remove_empty_groups() {
+    for_each_orphan([](auto const& where, auto const& orphan) {
+        if (orphan.pids.empty()) static_cast<void>(cgroup::clean(where, orphan));
+    });
+}
+
 exit_code clean(clean_options const& options) {
     bool clean = true;
     for (auto const& left : find_leftovers())

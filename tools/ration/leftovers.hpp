@@ -23,4 +23,7 @@ struct leftover {
 /// The same for groups of dead runs, whether there is a record of them or not.
 [[nodiscard]] std::vector<std::string> remove_orphaned_groups(bool only_say);
 
+/// Removes the groups of dead runs in which nothing lives any more. Says nothing: there is nothing to decide.
+void remove_empty_groups();
+
 }  // namespace ration::program

@@ -132,7 +132,11 @@ result<process::child> node_backend::launch(job_id job, std::string const& name,
 result<void> node_backend::adopt(job_id job, std::string const& name, process::child const& running, std::string_view token) noexcept {
     if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
         if (auto added = (*groups)->add(job, name); !added) return added;
-        return (*groups)->place(job, running.pid());
+        auto const family = process::tree::of(root_of(running, token));
+        if (!family) return family.failure();
+        for (auto const& member : family->members())
+            if (auto placed = (*groups)->place(job, member.info.pid); !placed && placed.failure().code != errc::gone) return placed;
+        return {};
     }
     return std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root_of(running, token));
 }

@@ -38,7 +38,8 @@ namespace {
 }
 
 [[nodiscard]] std::string sentence(change_applied const& e) {
-    return fmt::format("{}: {} from {} to {}{}", e.job, e.operation.subject.view(), e.operation.old_value.view(),
+    auto const subject = e.operation.subject.view();  // the whole path is in the event log
+    return fmt::format("{}: {} from {} to {}{}", e.job, subject.substr(subject.rfind('/') + 1), e.operation.old_value.view(),
                        e.operation.new_value.view(), aside(e.reason));
 }
 

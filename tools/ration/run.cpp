@@ -80,6 +80,7 @@ struct session {
         static_cast<void>(remove_leftover(l, false));
         return true;
     });
+    remove_empty_groups();
     if (left.empty() || options.adopt) return left;
     std::string names;
     for (auto const& l : left)
@@ -117,8 +118,9 @@ exit_code run(run_options const& options, run_config const& config) {
         auto one = run_policy(s, policy);
         if (!one) return fail(exit_code::no_backend, to_text(one.failure()));
         runs.push_back(std::move(one).value());
-        if (runs.back().interrupted) break;
+        if (s.adopted != nullptr) remove_empty_groups();  // those that its jobs have left
         s.adopted = nullptr;
+        if (runs.back().interrupted) break;
     }
     print_result(*out, options, runs);
     return code_of(runs);

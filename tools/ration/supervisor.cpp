@@ -25,7 +25,7 @@ constexpr nanoseconds longest_wait = milliseconds(250);
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
     : parts_(parts), began_(parts.adopted != nullptr ? nanoseconds{parts.adopted->began_ns} : process::now()),
       receiver_(std::move(receiver)), board_(parts.config.jobs, parts.node.capacity(), memory_of_machine()),
-      engine_(parts.node, parts.policy, fallback_, board_.store(), board_.columns(), standard_resources, {}),
+      engine_(parts.node, parts.policy, fallback_, board_.store(), board_.columns(), host_resources, {}),
       spare_(parts.node.cpus()) {}
 
 nanoseconds supervisor::clock() const noexcept { return process::now() - began_; }

@@ -48,7 +48,7 @@ public:
 
     enum reason : std::uint16_t { unexplained, machine_not_full, below_acceptable, above_fair_share, at_fair_share, objective };
     static constexpr std::string_view reasons[] = {"",
-                                                   "free competition: the machine is not full",
+                                                   "free competition: the machine is not full, or nobody waits for more of it",
                                                    "below Acceptable: no limit",
                                                    "Acceptable reached, above its fair share: 1/(2n)",
                                                    "Acceptable reached: 1/(n+1)",

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`ration run` from the outside: real processes, real limits, and everything that can go wrong in the middle of a run."""
+import os
+import pathlib
+import socket
+import subprocess
+import time
+import unittest
+
+from support import PYTHON, RunTest, alive, groups, has_cgroups, job, main, signal, trainer
+
+CGROUPS = has_cgroups()
+
+
+def of(events: list[dict], kind: str, name: str | None = None) -> list[dict]:
+    return [e for e in events if e["event"] == kind and (name is None or e.get("job") == name)]
+
+
+class Sharing(RunTest):
+    def test_a_job_that_reached_acceptable_is_limited_and_ends_at_objective(self) -> None:
+        self.write(trainer("early", 30, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0.4, *[0.4] * 12, 0.05), trainer("late", 8, 1),
+                   head='policy = "tradl"\ntradl = { alpha = 0.3 }\ncpus = 1\ntick = "250ms"\n')
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = self.events()
+        self.assertEqual([e["tier"] for e in of(events, "tier_reached", "early")], [1, 2])
+        limits = [e for e in of(events, "change", "early") if "Acceptable reached" in e["reason"]]
+        self.assertTrue(limits, "early was never limited")
+        self.assertEqual(of(events, "change", "late")[1:], [], "late was limited")
+        self.assertEqual(of(events, "job_ended", "early")[0]["why"], "objective reached")
+        self.assertLess(of(events, "job_ended", "early")[0]["t"], 25e9)
+
+    def test_compare_runs_the_same_jobs_under_each_policy(self) -> None:
+        self.write(trainer("one", 2, 1, 0.4, 0.05))
+        done = self.run_jobs("--compare", "none,equal_share")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        table = done.stdout[done.stdout.index("time to Acceptable") - 200:]
+        for word in ("none", "equal_share", "change", "makespan", "mean cpu use"):
+            self.assertIn(word, table)
+
+    def test_an_unmodified_script_is_heard_through_its_log(self) -> None:
+        script = "import time\nfor i in range(12): print(f'it {i} loss {1 / (i + 1):.3f}', end='\\r', flush=True); time.sleep(0.2)"
+        self.write(job("plain", [PYTHON, "-c", script], more=r"log = 'it (?<step>\d+) loss (?<loss>\S+)'"))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([e["tier"] for e in of(self.events(), "tier_reached")], [1, 2])
+
+
+class Endings(RunTest):
+    def test_a_crash_is_told_with_its_last_line_and_the_others_go_on(self) -> None:
+        self.write(job("broken", [PYTHON, "-c", "print('no such layer: conv9'); raise SystemExit(3)"]), trainer("good", 2, 0.4))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 1)
+        events = self.events()
+        self.assertEqual(of(events, "job_ended", "broken")[0]["why"], "exit code 3; its last line: no such layer: conv9")
+        self.assertEqual(of(events, "job_ended", "good")[0]["how"], "finished")
+
+    def test_a_missing_command_is_one_sentence(self) -> None:
+        self.write(job("absent", ["./no-such-program"]), trainer("good", 1))
+        done = self.run_jobs()
+        self.assertIn("no-such-program", done.stdout + done.stderr)
+        self.assertIn(done.returncode, (1, 2))
+
+    def test_a_diverging_job_is_ended_and_named(self) -> None:
+        self.write(trainer("wild", 60, 1, *[float("nan")] * 3), trainer("good", 3))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 1)
+        ended = of(self.events(), "job_ended", "wild")[0]
+        self.assertEqual(ended["how"], "diverged")
+        self.assertEqual(ended["why"], "its loss is no finite number any more")
+
+    def test_a_whole_tree_of_processes_ends_with_its_job(self) -> None:
+        self.write(job("forks", ["/bin/sh", "-c", "sleep 300 & echo $! > child; sleep 1"]))
+        done = self.run_jobs()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(alive(int((self.folder / "child").read_text())))
+
+
+class Interruption(RunTest):
+    def test_one_interrupt_stops_the_jobs(self) -> None:
+        self.write(trainer("a", 60), trainer("b", 60, more='at = "50s"'))
+        run = self.start("--log", "log.jsonl")
+        pid = self.pid_of("a")
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=15), 4)
+        self.assertFalse(alive(pid))
+        self.assertEqual(groups(), [])
+        self.assertEqual([e["how"] for e in of(self.events(), "job_ended")][:1], ["stopped"])
+
+    def test_a_second_interrupt_kills_a_job_that_does_not_listen(self) -> None:
+        self.write(job("deaf", ["/bin/sh", "-c", "trap '' TERM; echo ready > ready; while :; do sleep 1; done"]))
+        run = self.start("--log", "log.jsonl")
+        pid = self.pid_of("deaf")
+        self.wait_for((self.folder / "ready").exists)
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.7)
+        self.assertTrue(alive(pid))
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=8), 4)
+        self.assertFalse(alive(pid))
+        self.assertEqual(groups(), [])
+
+
+class AfterSigkill(RunTest):
+    def start_and_kill(self) -> int:
+        self.write(trainer("orphan", 60, 1), trainer("second", 60, 1, more='at = "55s"'))
+        run = self.start("--log", "log.jsonl")
+        pid = self.pid_of("orphan")
+        time.sleep(1)
+        run.kill()
+        run.wait()
+        self.assertTrue(alive(pid), "a job must outlive its ration")
+        self.addCleanup(lambda: alive(pid) and os.kill(pid, signal.SIGKILL))
+        return pid
+
+    def test_the_next_start_finds_the_jobs_and_says_what_to_do(self) -> None:
+        pid = self.start_and_kill()
+        again = self.run_jobs()
+        self.assertEqual(again.returncode, 3)
+        self.assertIn(f"orphan (process {pid})", again.stderr)
+        self.assertIn("ration run --adopt takes them over, ration clean ends them", again.stderr)
+        self.assertTrue(alive(pid), "saying is not ending")
+
+    def test_clean_ends_them_and_removes_their_groups(self) -> None:
+        pid = self.start_and_kill()
+        from support import RATION
+        done = subprocess.run([RATION, "clean"], env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.wait_for(lambda: not alive(pid), 5)
+        self.assertEqual(groups(), [])
+        self.assertFalse(list((self.folder / "ration").glob("*")))
+
+    def test_adopt_goes_on_with_the_same_process(self) -> None:
+        pid = self.start_and_kill()
+        run = self.start("--adopt", "--log", "second.jsonl")
+        second = self.folder / "second.jsonl"
+        self.wait_for(lambda: second.exists() and of(self.events("second.jsonl"), "progress", "orphan"), 15)
+        self.assertTrue(alive(pid))
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=15), 4)
+        self.assertFalse(alive(pid))
+        self.assertEqual(groups(), [])
+
+
+class Hostility(RunTest):
+    def test_a_full_disk_costs_events_and_not_the_run(self) -> None:
+        self.write(trainer("a", 2, 0.4))
+        done = self.run_jobs("--log", "/dev/full")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("/dev/full", done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+
+    def test_a_storm_of_wrong_tokens_changes_nothing(self) -> None:
+        self.write(trainer("a", 4, 1))
+        run = self.start("--log", "log.jsonl")
+        self.pid_of("a")
+        path = str(next((self.folder / "ration").glob("*/progress")))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as storm:
+            storm.connect(path)
+            for i in range(20000):
+                try:
+                    storm.send(b"P1 step e=1 k=0123456789abcdef j=a r=0 q=%d s=1 c=1 l=0.01" % (i + 1), socket.MSG_DONTWAIT)
+                except BlockingIOError:
+                    time.sleep(0.0005)
+                except OSError:
+                    break
+        out, err = run.communicate(timeout=30)
+        self.assertEqual(run.returncode, 0, err)
+        events = self.events()
+        self.assertEqual(of(events, "tier_reached"), [], "a forged message was believed")
+        self.assertIn("not the jobs' own", out)
+        self.assertEqual(of(events, "job_ended", "a")[0]["how"], "finished")
+
+    @unittest.skipUnless(CGROUPS, "no cgroup can be written here")
+    def test_a_group_that_vanishes_is_told_and_the_others_go_on(self) -> None:
+        self.write(trainer("moved", 8, 1), trainer("good", 6, 1), head='policy = "equal_share"\ncpus = 1\ntick = "250ms"\n')
+        run = self.start("--log", "log.jsonl")
+        pid = self.pid_of("moved")
+        time.sleep(1)
+        for group in map(pathlib.Path, groups()):
+            for line in (group / "moved" / "cgroup.procs").read_text().split():
+                (group.parent / "cgroup.procs").write_text(line)
+        for group in map(pathlib.Path, groups()):
+            (group / "moved").rmdir()
+        self.assertTrue(alive(pid))
+        out, err = run.communicate(timeout=40)
+        self.assertEqual(of(self.events(), "job_ended", "good")[0]["how"], "finished", err)
+        self.assertIn("moved", "".join(line for line in out.splitlines() if "gone" in line), out)
+        self.assertEqual(groups(), [])
+
+
+class WithoutPrivilege(RunTest):
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
+    def test_a_user_without_cgroups_gets_a_result_and_is_told_what_is_approximate(self) -> None:
+        self.write(trainer("a", 4, 1, 1, 1, 1, 1, 1, 1, 1, 0.4), trainer("b", 5, 1),
+                   head='policy = "equal_share"\ncpus = 1\ntick = "250ms"\n')
+        subprocess.run(["chown", "-R", "nobody", str(self.folder)], check=True)
+        done = self.run_jobs("--compare", "none,equal_share", user="nobody", group="nogroup", extra_groups=[])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cpu by process", done.stdout)
+        self.assertIn("approximate", done.stdout)
+        self.assertIn("SIGSTOP", done.stdout)
+
+
+main()

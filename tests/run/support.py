@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Running the program on jobs of a test's own, in a folder of its own."""
+import glob
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = "/usr/bin/python3"
+RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
+TARGET = "target = { loss = { acceptable = 0.5, objective = 0.1 } }"
+
+
+def job(name: str, command: list[str], more: str = "", target: str = TARGET) -> str:
+    return f'[[job]]\nname = "{name}"\ncommand = {json.dumps(command)}\n{target}\n{more}\n'
+
+
+def trainer(name: str, seconds: float, *losses: float, more: str = "") -> str:
+    return job(name, [PYTHON, str(HERE / "job.py"), str(seconds), *map(str, losses)], more)
+
+
+def groups() -> list[str]:
+    """The groups of any run, in any hierarchy."""
+    return glob.glob("/sys/fs/cgroup/**/ration-run.*", recursive=True)
+
+
+def has_cgroups() -> bool:
+    """Whether `ration run` limits by cgroups here."""
+    out = subprocess.run([RATION, "doctor", "--json"], capture_output=True, text=True, check=True).stdout
+    return json.loads(out)["backend"] == "cgroup"
+
+
+class RunTest(unittest.TestCase):
+    """A folder to run in, and a base folder for run records that no other run shares."""
+
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ration-test-"))
+        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.folder))
+        self.addCleanup(subprocess.run, ["rm", "-rf", str(self.folder)], check=False)
+
+    def write(self, *parts: str, head: str = 'policy = "none"\ncpus = 1\ntick = "250ms"\n') -> None:
+        (self.folder / "jobs.toml").write_text(head + "".join(parts))
+
+    def start(self, *arguments: str, **options) -> subprocess.Popen:
+        process = subprocess.Popen([RATION, "run", "jobs.toml", *arguments], cwd=self.folder, env=self.environment, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process: subprocess.Popen) -> None:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+    def run_jobs(self, *arguments: str, limit: float = 60, **options) -> subprocess.CompletedProcess:
+        process = self.start(*arguments, **options)
+        out, err = process.communicate(timeout=limit)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def events(self, name: str = "log.jsonl") -> list[dict]:
+        return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
+
+    def wait_for(self, what, limit: float = 20):
+        deadline = time.monotonic() + limit
+        while time.monotonic() < deadline:
+            found = what()
+            if found:
+                return found
+            time.sleep(0.05)
+        self.fail(f"waited {limit} s in vain")
+
+    def pid_of(self, name: str) -> int:
+        def find():
+            for event in self.events() if (self.folder / "log.jsonl").exists() else []:
+                if event["event"] == "job_started" and event["job"] == name:
+                    return event["pid"]
+            return None
+        return self.wait_for(find)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def main() -> None:
+    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    result = program.result
+    if result.testsRun and len(result.skipped) == result.testsRun:
+        print("\n".join(reason for _, reason in result.skipped))
+        sys.exit(77)
+    sys.exit(not result.wasSuccessful())
+
+
+__all__ = ["RunTest", "HERE", "PYTHON", "RATION", "TARGET", "alive", "groups", "has_cgroups", "job", "main", "signal", "trainer"]
