@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/allocations.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::size_t made = 0;
+std::size_t left = SIZE_MAX;
+
+void* allocate(std::size_t size) noexcept {
+    ++made;
+    return std::malloc(size == 0 ? 1 : size);
+}
+
+void* allocate_aligned(std::size_t size, std::align_val_t alignment) noexcept {
+    ++made;
+    auto const to = static_cast<std::size_t>(alignment);
+    return std::aligned_alloc(to, (size + to - 1) / to * to);
+}
+
+void* or_throw(void* p) {
+    if (p == nullptr) throw std::bad_alloc();
+    return p;
+}
+
+}  // namespace
+
+std::size_t allocations() noexcept { return made; }
+
+scarce_memory::scarce_memory(std::size_t count) noexcept { left = count; }
+scarce_memory::~scarce_memory() { left = SIZE_MAX; }
+
+void* operator new(std::size_t size) { return or_throw(allocate(size)); }
+void* operator new[](std::size_t size) { return or_throw(allocate(size)); }
+void* operator new(std::size_t size, std::align_val_t alignment) { return or_throw(allocate_aligned(size, alignment)); }
+void* operator new(std::size_t size, std::align_val_t alignment, std::nothrow_t const&) noexcept {
+    if (left == 0) return nullptr;
+    if (left != SIZE_MAX) --left;
+    return allocate_aligned(size, alignment);
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+
+#include <limits>
+#include <set>
+
+#include "answer.hpp"
+
+using namespace unit;
+using ration::check_rule;
+using ration::grant;
+using ration::max_amount;
+using ration::unlimited;
+
+namespace {
+
+constexpr auto cpu = static_cast<std::uint16_t>(resource_id::cpu);
+constexpr auto memory = static_cast<std::uint16_t>(resource_id::memory);
+constexpr auto gpu = static_cast<std::uint16_t>(resource_id::gpu);
+
+/// The one row of the answer is refused for this reason, and nothing is accepted.
+void refused(host const& h, grant const& g, check_rule why) {
+    answer a(h);
+    a.check({g});
+    CHECK(a.accepted.empty());
+    REQUIRE(a.rejected.size() == 1);
+    CHECK(a.rejected[0] == ration::rejection{0, why});
+}
+
+void accepted(host const& h, grant const& g) {
+    answer a(h);
+    a.check({g});
+    CHECK(a.rejected.empty());
+    CHECK(a.accepted.size() == 1);
+}
+
+}  // namespace
+
+TEST_CASE("a grant that passes keeps what it says and learns what is held", "[check]") {
+    host h(3);
+    h.hold(1, resource_id::cpu, 300);
+    answer a(h);
+    a.check({{.job = 1, .node = 0, .resource = cpu, .reason = 7, .group = 0, .amount = 500}});
+    REQUIRE(a.accepted.size() == 1);
+    auto const& g = a.accepted[0];
+    CHECK(g.what == ration::setting{{2}, 0, resource_id::cpu, 500});
+    CHECK(g.held == 300);
+    CHECK(g.growth() == 200);
+    CHECK(g.job_row == 1);
+    CHECK(g.row == 0);
+    CHECK(g.reason == 7);
+}
+
+TEST_CASE("rule: unknown job", "[check]") {
+    host h(2);
+    refused(h, {.job = 2, .amount = 1}, check_rule::unknown_job);
+    refused(h, {.job = std::numeric_limits<std::uint32_t>::max(), .amount = 1}, check_rule::unknown_job);
+    accepted(h, {.job = 1, .amount = 1});
+}
+
+TEST_CASE("rule: unknown node", "[check]") {
+    host h(1, 2);
+    refused(h, {.node = 2, .amount = 1}, check_rule::unknown_node);
+    refused(h, {.node = std::numeric_limits<std::uint32_t>::max(), .amount = 1}, check_rule::unknown_node);
+    accepted(h, {.node = 1, .amount = 1});
+}
+
+TEST_CASE("rule: unknown resource", "[check]") {
+    host h(1);
+    refused(h, {.resource = 6, .amount = 1}, check_rule::unknown_resource);
+    refused(h, {.resource = 65535, .amount = 1}, check_rule::unknown_resource);
+    accepted(h, {.resource = 5, .amount = 1});
+}
+
+TEST_CASE("rule: negative amount", "[check]") {
+    host h(1);
+    refused(h, {.amount = -1}, check_rule::negative_amount);
+    refused(h, {.amount = std::numeric_limits<std::int64_t>::min()}, check_rule::negative_amount);
+    accepted(h, {.amount = 0});
+}
+
+TEST_CASE("rule: amount too large", "[check]") {
+    host h(1);
+    h.set_capacity(resource_id::cpu, max_amount);
+    refused(h, {.amount = max_amount + 1}, check_rule::amount_too_large);
+    refused(h, {.amount = unlimited - 1}, check_rule::amount_too_large);
+    accepted(h, {.amount = max_amount});
+}
+
+TEST_CASE("rule: no limit of what comes in whole units", "[check]") {
+    host h(1);
+    refused(h, {.resource = gpu, .amount = unlimited}, check_rule::unlimited_whole);
+    accepted(h, {.resource = cpu, .amount = unlimited});
+    accepted(h, {.resource = static_cast<std::uint16_t>(resource_id::cache), .amount = unlimited});
+}
+
+TEST_CASE("rule: the job is not active", "[check]") {
+    host h(1);
+    for (auto const s : {job_state::done, job_state::failed}) {
+        h.set_state(0, s);
+        refused(h, {.amount = 1}, check_rule::job_not_active);
+        refused(h, {.amount = unlimited}, check_rule::job_not_active);
+        accepted(h, {.amount = 0});
+    }
+    for (auto const s : {job_state::queued, job_state::running, job_state::restarting}) {
+        h.set_state(0, s);
+        accepted(h, {.amount = 1});
+    }
+}
+
+TEST_CASE("rule: below the minimum", "[check]") {
+    host h(1);
+    h.set_bounds(0, resource_id::cpu, 100, 200);
+    refused(h, {.amount = 99}, check_rule::below_minimum);
+    refused(h, {.amount = 1}, check_rule::below_minimum);
+    accepted(h, {.amount = 100});
+    accepted(h, {.amount = 0});
+}
+
+TEST_CASE("rule: above the maximum", "[check]") {
+    host h(1);
+    h.set_bounds(0, resource_id::cpu, 100, 200);
+    refused(h, {.amount = 201}, check_rule::above_maximum);
+    accepted(h, {.amount = 200});
+    accepted(h, {.amount = unlimited});  // the job's own maximum still holds
+}
+
+TEST_CASE("rule: duplicate", "[check]") {
+    host h(2, 2);
+    answer a(h);
+    a.check({{.job = 0, .amount = 1}, {.job = 1, .group = 4, .amount = 1}, {.job = 1, .group = 5, .amount = 2}});
+    CHECK(a.rule_of(0) == check_rule::passed);
+    CHECK(a.rule_of(1) == check_rule::passed);
+    CHECK(a.rule_of(2) == check_rule::duplicate);
+
+    // The same amount is a duplicate too; another node or resource is none.
+    a.check({{.job = 0, .amount = 1}, {.job = 0, .amount = 1}});
+    CHECK(a.rule_of(1) == check_rule::duplicate);
+    a.check({{.job = 0, .amount = 1}, {.job = 0, .node = 1, .amount = 1}, {.job = 0, .resource = memory, .amount = 1}});
+    CHECK(a.rejected.empty());
+    // Each answer starts anew.
+    a.check({{.job = 0, .amount = 1}});
+    CHECK(a.rejected.empty());
+}
+
+TEST_CASE("rule: over the capacity", "[check]") {
+    host h(2);
+    accepted(h, {.amount = 1000});
+    refused(h, {.amount = 1001}, check_rule::over_capacity);
+    h.hold(1, resource_id::cpu, 400);
+    accepted(h, {.amount = 600});
+    refused(h, {.amount = 601}, check_rule::over_capacity);
+}
+
+TEST_CASE("rule: broken group", "[check]") {
+    host h(3);
+    answer a(h);
+    a.check({{.job = 0, .resource = cpu, .amount = 10}, {.job = 0, .resource = memory, .amount = -1}, {.job = 1, .amount = 10}});
+    CHECK(a.rule_of(0) == check_rule::broken_group);
+    CHECK(a.rule_of(1) == check_rule::negative_amount);
+    CHECK(a.rule_of(2) == check_rule::passed);
+}
+
+TEST_CASE("a group of several jobs goes all or none, and only it", "[check]") {
+    host h(4);
+    answer a(h);
+    a.check({{.job = 0, .group = 1, .amount = 10},
+             {.job = 1, .group = 2, .amount = 10},
+             {.job = 2, .group = 1, .amount = -5},
+             {.job = 3, .group = 2, .amount = 10},
+             {.job = 2, .resource = memory, .group = 0, .amount = 1}});
+    CHECK(a.rule_of(0) == check_rule::broken_group);
+    CHECK(a.rule_of(1) == check_rule::passed);
+    CHECK(a.rule_of(2) == check_rule::negative_amount);
+    CHECK(a.rule_of(3) == check_rule::passed);
+    CHECK(a.rule_of(4) == check_rule::passed);  // the same job, but not the same group
+}
+
+TEST_CASE("a group numbered like a job's row is another group", "[check]") {
+    host h(4);
+    answer a(h);
+    a.check({{.job = 3, .amount = -1}, {.job = 0, .group = 3, .amount = 10}});
+    CHECK(a.rule_of(0) == check_rule::negative_amount);
+    CHECK(a.rule_of(1) == check_rule::passed);
+}
+
+TEST_CASE("two bad rows of one group keep their own reasons", "[check]") {
+    host h(2);
+    answer a(h);
+    a.check({{.job = 0, .group = 1, .amount = -1}, {.job = 9, .group = 1, .amount = 1}, {.job = 1, .group = 1, .amount = 1}});
+    CHECK(a.rule_of(0) == check_rule::negative_amount);
+    CHECK(a.rule_of(1) == check_rule::unknown_job);
+    CHECK(a.rule_of(2) == check_rule::broken_group);
+}
+
+TEST_CASE("accepted grants come by group, whatever the order of the answer", "[check]") {
+    host h(3);
+    answer a(h);
+    a.check({{.job = 2, .amount = 1}, {.job = 0, .resource = memory, .amount = 2}, {.job = 1, .amount = 3}, {.job = 0, .amount = 4}});
+    REQUIRE(a.accepted.size() == 4);
+    CHECK(a.accepted[0].row == 1);
+    CHECK(a.accepted[1].row == 3);
+    CHECK(a.accepted[2].row == 2);
+    CHECK(a.accepted[3].row == 0);
+}
+
+TEST_CASE("every rule has words of its own", "[check]") {
+    std::set<std::string_view> words;
+    for (int rule = 0; rule <= static_cast<int>(check_rule::broken_group); ++rule) {
+        CHECK(name_of(static_cast<check_rule>(rule)) != "unknown rule");
+        words.insert(name_of(static_cast<check_rule>(rule)));
+    }
+    CHECK(words.size() == 13);
+    CHECK(name_of(static_cast<check_rule>(13)) == "unknown rule");
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+// Hostile answers by the hundred thousand, judged by a slow checker that shares no code with the fast one.
+#include "support/catch.hpp"
+
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "answer.hpp"
+
+using namespace unit;
+using ration::check_rule;
+using ration::grant;
+using ration::unlimited;
+
+namespace {
+
+class dice {
+    std::uint64_t state_;
+
+public:
+    explicit dice(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t below(std::uint64_t bound) {
+        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+        return (state_ >> 33) % bound;
+    }
+    bool one_in(std::uint64_t n) { return below(n) == 0; }
+};
+
+using place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;  // job row, node, resource
+
+/// The rules of one row, in the words of the documentation.
+check_rule rule_of(host const& h, grant const& g, std::set<place> const& earlier) {
+    if (g.job >= h.store.rows(table_id::jobs)) return check_rule::unknown_job;
+    if (g.node >= h.store.rows(table_id::nodes)) return check_rule::unknown_node;
+    if (g.resource >= 6) return check_rule::unknown_resource;
+    if (g.amount < 0) return check_rule::negative_amount;
+    if (g.amount != unlimited && g.amount > (std::int64_t{1} << 53)) return check_rule::amount_too_large;
+    if (g.amount == unlimited && g.resource == 2) return check_rule::unlimited_whole;
+    auto const state = h.store[h.columns.state][g.job];
+    if (g.amount != 0 && (state == 3 || state == 4)) return check_rule::job_not_active;
+    auto const r = static_cast<resource_id>(g.resource);
+    if (g.amount != 0 && g.amount != unlimited && g.amount < h.store[h.of(r).minimum][g.job]) return check_rule::below_minimum;
+    if (g.amount != 0 && g.amount != unlimited && g.amount > h.store[h.of(r).maximum][g.job]) return check_rule::above_maximum;
+    return earlier.contains({g.job, g.node, g.resource}) ? check_rule::duplicate : check_rule::passed;
+}
+
+struct slow_checker {
+    host const& h;
+    std::vector<grant> const& rows;
+    std::vector<check_rule> rules;
+    std::map<std::pair<bool, std::uint32_t>, std::vector<std::uint32_t>> groups;
+
+    slow_checker(host const& on, std::vector<grant> const& answer) : h(on), rows(answer) {
+        std::set<place> earlier;
+        for (std::uint32_t i = 0; i < rows.size(); ++i) {
+            rules.push_back(rule_of(h, rows[i], earlier));
+            if (rules.back() == check_rule::passed) earlier.insert({rows[i].job, rows[i].node, rows[i].resource});
+            groups[{rows[i].group != 0, rows[i].group != 0 ? rows[i].group : rows[i].job}].push_back(i);
+        }
+    }
+
+    [[nodiscard]] std::int64_t held(grant const& g) const { return h.held.amount(h.id(g.job), g.node, static_cast<resource_id>(g.resource)); }
+    static std::int64_t counted(std::int64_t amount) { return amount == unlimited ? 0 : amount; }
+    [[nodiscard]] std::int64_t growth(grant const& g) const { return counted(g.amount) - counted(held(g)); }
+
+    using sums = std::map<std::pair<std::uint32_t, std::uint16_t>, std::int64_t>;
+    [[nodiscard]] sums promised() const {
+        sums s;
+        for (auto const& holding : h.held.all())
+            s[{holding.what.node, static_cast<std::uint16_t>(holding.what.resource)}] += counted(holding.what.amount);
+        return s;
+    }
+    void add(sums& s, std::vector<std::uint32_t> const& group) const {
+        for (auto const i : group) s[{rows[i].node, rows[i].resource}] += growth(rows[i]);
+    }
+    /// True when the group takes something of a node that then promises more than it has.
+    [[nodiscard]] bool over(sums& s, std::vector<std::uint32_t> const& group) const {
+        for (auto const i : group) {
+            auto const& g = rows[i];
+            if (growth(g) > 0 && s[{g.node, g.resource}] > h.capacity(g.node, static_cast<resource_id>(g.resource))) return true;
+        }
+        return false;
+    }
+    [[nodiscard]] bool gives_back(std::vector<std::uint32_t> const& group) const {
+        for (auto const i : group)
+            if (growth(rows[i]) < 0) return true;
+        return false;
+    }
+
+    /// What is wrong with the fast checker's verdict; empty when nothing is.
+    [[nodiscard]] std::string_view fault(answer const& a) const {
+        if (a.accepted.size() + a.rejected.size() != rows.size()) return "rows lost or invented";
+        std::set<std::uint32_t> accepted;
+        for (auto const& g : a.accepted) accepted.insert(g.row);
+        for (auto const& r : a.rejected)
+            if (accepted.contains(r.row)) return "both accepted and rejected";
+        sums after = promised();
+        for (auto const& [key, group] : groups) {
+            std::size_t in = 0;
+            for (auto const i : group) in += accepted.contains(i);
+            if (in != 0 && in != group.size()) return "half a group";
+            if (in != 0) add(after, group);
+        }
+        for (auto const& [key, group] : groups)
+            if (auto const said = fault_of(a, group, accepted.contains(group[0]), after); !said.empty()) return said;
+        return {};
+    }
+
+    [[nodiscard]] std::string_view fault_of(answer const& a, std::vector<std::uint32_t> const& group, bool in, sums after) const {
+        bool clean = true;
+        for (auto const i : group) clean &= rules[i] == check_rule::passed;
+        if (in) return !clean ? "accepted a bad row" : over(after, group) ? "promised more than there is" : "";
+        for (auto const i : group) {
+            auto const expected = clean ? check_rule::over_capacity : rules[i] == check_rule::passed ? check_rule::broken_group : rules[i];
+            if (a.rule_of(i) != expected) return "refused for a wrong reason";
+        }
+        if (!clean || gives_back(group)) return {};
+        add(after, group);
+        return over(after, group) ? "" : "refused what would have fitted";
+    }
+};
+
+grant hostile_row(dice& d) {
+    constexpr std::int64_t odd_amounts[] = {0, 1, -1, unlimited, unlimited - 1, std::numeric_limits<std::int64_t>::min(),
+                                            std::int64_t{1} << 53, (std::int64_t{1} << 53) + 1, 1000, 1001};
+    grant g;
+    g.job = static_cast<std::uint32_t>(d.one_in(40) ? d.below(std::uint64_t{1} << 32) : d.below(6));
+    g.node = static_cast<std::uint32_t>(d.one_in(40) ? d.below(std::uint64_t{1} << 32) : d.below(2));
+    g.resource = static_cast<std::uint16_t>(d.one_in(40) ? d.below(1 << 16) : d.below(3));
+    g.group = static_cast<std::uint32_t>(d.one_in(3) ? d.below(4) : d.one_in(50) ? d.below(std::uint64_t{1} << 32) : 0);
+    g.amount = d.one_in(15) ? odd_amounts[d.below(std::size(odd_amounts))] : static_cast<std::int64_t>(d.below(500));
+    return g;
+}
+
+void shuffle_the_host(host& h, dice& d) {
+    for (std::size_t row = 0; row < 6; ++row) {
+        h.set_state(row, static_cast<job_state>(d.one_in(8) ? d.below(5) : 1));
+        for (std::uint16_t r = 0; r < 3; ++r) {
+            auto const least = static_cast<std::int64_t>(d.one_in(3) ? d.below(50) : 0);
+            h.set_bounds(row, static_cast<resource_id>(r), least, d.one_in(3) ? least + static_cast<std::int64_t>(d.below(500)) : unlimited);
+        }
+    }
+    h.set_capacity(static_cast<resource_id>(d.below(3)), static_cast<std::int64_t>(200 + d.below(1800)), d.below(2));
+}
+
+}  // namespace
+
+TEST_CASE("no answer, however hostile, gets more than there is or breaks a group", "[check][random]") {
+    dice d(2024);
+    host h(6, 2);
+    answer a(h);
+    std::size_t rows_tried = 0, rows_accepted = 0;
+    for (int round = 0; rows_tried < 100'000; ++round) {
+        if (round % 10 == 0) shuffle_the_host(h, d);
+        std::vector<grant> rows(1 + d.below(20));
+        for (auto& g : rows) g = hostile_row(d);
+        a.check(rows);
+        auto const fault = slow_checker(h, rows).fault(a);
+        if (!fault.empty()) FAIL("round " << round << ": " << fault);
+        rows_tried += rows.size();
+        rows_accepted += a.accepted.size();
+        if (d.one_in(2))
+            for (auto const& g : a.accepted) h.held.set(g.what, {});
+        if (d.one_in(20)) h.held.release(h.id(d.below(6)));
+    }
+    CHECK(rows_accepted > rows_tried / 10);  // the test has seen both sides
+    CHECK(rows_accepted < rows_tried * 9 / 10);
+}

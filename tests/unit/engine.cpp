@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSL-1.0
+// The loop: what goes in, what comes out, in which order.
+#include "support/catch.hpp"
+
+#include "rig.hpp"
+
+using namespace unit;
+using ration::errc;
+using ration::fake::call;
+using ration::milliseconds;
+using ration::seconds;
+using ration::status;
+using ration::tick_mode;
+using ration::unlimited;
+
+namespace {
+
+constexpr ration::error broken{.code = ration::errc::io, .operation = "scripted"};
+
+}  // namespace
+
+TEST_CASE("a grant comes into force, is read back and is booked", "[engine]") {
+    rig r(2);
+    auto const report = r.tick_with({cpu(0, 400), cpu(1, 600)});
+    CHECK(r.in_force(0) == 400);
+    CHECK(r.in_force(1) == 600);
+    CHECK(r.booked(0) == 400);
+    CHECK(r.shown(1) == 600);
+    CHECK(r.free() == 0);
+    CHECK(r.engine.holdings().find({1}, 0, resource_id::cpu)->since == seconds(1));
+    REQUIRE(report.changes.size() == 2);
+    CHECK(report.changes[1].first_operation == 1);
+    CHECK(report.changes[1].operations == 1);
+    REQUIRE(report.operations.size() == 2);
+    CHECK(report.operations[1].job.value == 2);
+    CHECK(report.operations[1].new_value == "600");
+    CHECK(report.failed.empty());
+    auto const history = r.backend.history();
+    REQUIRE(history.size() == 4);
+    CHECK(history[0].what == call::apply);
+    CHECK(history[1].what == call::verify);
+    CHECK(history[0].op == history[1].op);
+}
+
+TEST_CASE("what is in force already touches the backend no more", "[engine]") {
+    rig r(1);
+    r.tick_with({cpu(0, 400)});
+    r.backend.clear_history();
+    auto const report = r.tick(2);
+    CHECK(r.backend.history().empty());
+    CHECK(report.changes.empty());
+    CHECK(report.deferred.empty());
+    CHECK(r.engine.holdings().find({1}, 0, resource_id::cpu)->since == seconds(1));
+}
+
+TEST_CASE("a tick says who asked, what was answered and what was refused", "[engine]") {
+    rig r(1, {.settle = rig::at_once, .budget = milliseconds(50), .seed = 77});
+    r.tick_with({});
+    auto const report = r.tick_with({cpu(0, -1), cpu(9, 5)}, 2);
+    CHECK(report.number == 1);
+    CHECK(report.now == seconds(2));
+    CHECK(report.policy_status == status::ok);
+    CHECK_FALSE(report.fell_back);
+    CHECK(report.grants.size() == 2);
+    CHECK(report.rejected.size() == 2);
+    CHECK(report.changes.empty());
+    REQUIRE(r.policy.asked.size() == 2);
+    CHECK(r.policy.asked[1].number == 1);
+    CHECK(r.policy.asked[1].seed == 78);
+    CHECK(r.policy.asked[1].now == seconds(2));
+    CHECK(r.policy.asked[1].budget == milliseconds(50));
+    CHECK(r.fallback.asked.empty());
+}
+
+TEST_CASE("a policy that fails is replaced for the tick by the fallback", "[engine]") {
+    rig r(1);
+    r.fallback.answer = {cpu(0, 100)};
+    r.policy.says = status::internal;
+    auto const report = r.tick_with({cpu(0, 900)});
+    CHECK(report.fell_back);
+    CHECK(report.policy_status == status::internal);
+    CHECK(r.in_force(0) == 100);
+    CHECK(report.grants.size() == 1);
+    r.policy.says = status::ok;
+    CHECK_FALSE(r.tick(2).fell_back);
+    CHECK(r.in_force(0) == 900);
+    CHECK(r.fallback.asked.size() == 1);
+}
+
+TEST_CASE("a policy that overflows is refused as a whole, even if it says it is well", "[engine]") {
+    rig r(1);
+    r.fallback.answer = {cpu(0, 100)};
+    auto const report = r.tick_with(std::vector<ration::grant>(7, cpu(0, 5)));  // 1 job x 1 node x 6 resources
+    CHECK(report.policy_status == status::ok);
+    CHECK(report.fell_back);
+    CHECK(r.in_force(0) == 100);
+}
+
+TEST_CASE("when the fallback fails as well, what holds stays", "[engine]") {
+    rig r(1);
+    r.tick_with({cpu(0, 400)});
+    r.policy.says = r.fallback.says = status::no_memory;
+    r.fallback.answer = {cpu(0, 100)};
+    auto const report = r.tick(2);
+    CHECK(report.fell_back);
+    CHECK(report.grants.empty());
+    CHECK(r.in_force(0) == 400);
+    r.fallback.says = status::ok;
+    r.fallback.answer.assign(7, cpu(0, 5));
+    CHECK(r.tick(3).grants.empty());
+    CHECK(r.booked(0) == 400);
+}
+
+TEST_CASE("a plan on paper changes nothing", "[engine]") {
+    rig r(2);
+    r.tick_with({cpu(0, 800)});
+    r.backend.clear_history();
+    r.policy.answer = {cpu(0, 300), cpu(1, 700)};
+    auto const report = r.tick(2, tick_mode::plan_only);
+    CHECK(report.changes.size() == 2);  // job 1 relies on what job 0 would give back
+    CHECK(report.operations.size() == 2);
+    CHECK(report.deferred.empty());
+    CHECK(r.backend.history().empty());
+    CHECK(r.in_force(0) == 800);
+    CHECK(r.booked(0) == 800);
+    CHECK(r.shown(1) == 0);
+    CHECK(r.tick(3).changes.size() == 2);
+    CHECK(r.in_force(1) == 700);
+}
+
+TEST_CASE("what gives back comes before what takes", "[engine]") {
+    rig r(3);
+    r.tick_with({cpu(1, 500), cpu(2, 500)});
+    r.backend.clear_history();
+    r.tick_with({cpu(0, 600), cpu(1, 300), cpu(2, 100)}, 2);
+    auto const history = r.backend.history();
+    REQUIRE(history.size() == 6);
+    CHECK(history[0].op.job.value == 2);
+    CHECK(history[2].op.job.value == 3);
+    CHECK(history[4].op.job.value == 1);
+    std::int64_t promised = 1000;
+    for (auto const& done : history) {
+        if (done.what == call::apply) promised += done.op.new_value - (done.op.old_value == unlimited ? 0 : done.op.old_value);
+        CHECK(promised <= 1000);
+    }
+}
+
+TEST_CASE("what gives back comes before what takes within a group too", "[engine]") {
+    rig r(2);
+    r.tick_with({cpu(1, 1000)});
+    r.backend.clear_history();
+    auto const report = r.tick_with({cpu(0, 600, 1), cpu(1, 300, 1)}, 2);
+    REQUIRE(report.changes.size() == 2);
+    CHECK(r.backend.history()[0].op.job.value == 2);
+    CHECK(report.operations[report.changes[0].first_operation].job.value == 2);
+}
+
+TEST_CASE("no limit is never more than the job accepts", "[engine]") {
+    rig r(2);
+    r.on.set_bounds(0, resource_id::cpu, 0, 700);
+    r.tick_with({cpu(0, unlimited), cpu(1, unlimited)});
+    CHECK(r.in_force(0) == 700);
+    CHECK(r.in_force(1) == unlimited);
+    CHECK(r.booked(0) == unlimited);
+    CHECK(r.shown(0) == unlimited);
+    CHECK(r.free() == 1000);
+}
+
+TEST_CASE("a released job's share returns to the others at the next tick", "[engine]") {
+    rig r(2);
+    r.tick_with({cpu(0, 800), cpu(1, 200)});
+    r.on.set_state(0, job_state::done);
+    r.engine.release(r.on.id(0));
+    auto const report = r.tick_with({cpu(1, 1000)}, 2);
+    CHECK(report.rejected.empty());
+    CHECK(r.in_force(1) == 1000);
+    CHECK(r.shown(0) == 0);
+    CHECK(r.free() == 0);
+}
+
+TEST_CASE("a job that outlived an earlier host is taken over with what it holds", "[engine]") {
+    rig r(2);
+    r.engine.adopt({r.on.id(0), 0, resource_id::cpu, 800}, seconds(0));
+    auto const report = r.tick_with({cpu(1, 300)});
+    CHECK(report.rejected.size() == 1);
+    CHECK(r.shown(0) == 800);
+    CHECK(r.free() == 200);
+}
+
+TEST_CASE("use is a rate made of the backend's counters", "[engine]") {
+    rig r(2);
+    r.backend.set_usage(r.on.id(0), {.cpu_time = {}, .memory = {5000}, .throttled = {}, .processes = 1});
+    r.tick(0);
+    r.backend.set_usage(r.on.id(0), {.cpu_time = seconds(1.5), .memory = {6000}, .throttled = {}, .processes = 1});
+    r.tick(1);
+    CHECK(r.on.store[r.on.of(resource_id::cpu).used][0] == Catch::Approx(1500));  // millicores
+    CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 6000);
+    CHECK(r.on.store[r.on.of(resource_id::cpu).used][1] == 0);
+
+    r.backend.fail(call::observe, 1, broken);  // job 1 cannot be seen for once: its last use stands
+    r.backend.set_usage(r.on.id(0), {.cpu_time = seconds(9), .memory = {1}, .throttled = {}, .processes = 1});
+    r.tick(2);
+    CHECK(r.on.store[r.on.of(resource_id::cpu).used][0] == Catch::Approx(1500));
+    CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 6000);
+}
+
+TEST_CASE("only running jobs are observed", "[engine]") {
+    rig r(1);
+    r.on.set_state(0, job_state::queued);
+    r.backend.fail(call::observe, 1, broken);
+    r.tick(0);
+    r.on.set_state(0, job_state::running);
+    r.backend.set_usage(r.on.id(0), {.cpu_time = {}, .memory = {7}, .throttled = {}, .processes = 1});
+    r.tick(1);  // this is the call that fails
+    CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 0);
+    r.tick(2);
+    CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 7);
+}
+
+TEST_CASE("settle's rules hold in the engine", "[engine]") {
+    rig r(1, {.settle = {.dead_band = 0.1, .dwell = seconds(5), .grace = {}}});
+    r.tick_with({cpu(0, 400)}, 10);
+    CHECK(r.tick_with({cpu(0, 450)}, 20).deferred[0].why == ration::deferral::dead_band);
+    CHECK(r.tick_with({cpu(0, 600)}, 14).deferred[0].why == ration::deferral::dwell);
+    CHECK(r.tick_with({cpu(0, 600)}, 15).deferred.empty());
+    CHECK(r.in_force(0) == 600);
+}
+
+TEST_CASE("an engine that cannot bind says which policy lacks what", "[engine]") {
+    rig r(1);
+    r.fallback.binds = false;
+    auto const bound = r.engine.bind({.jobs = 1, .nodes = 1});
+    REQUIRE_FALSE(bound);
+    CHECK(bound.failure().subject == "jobs/rare");
+}
+
+TEST_CASE("an engine refuses columns that were declared for other resources", "[engine]") {
+    host h(1);
+    ration::fake::backend backend;
+    scripted policy, fallback;
+    for (std::size_t const count : {1u, 2u, 5u}) {
+        ration::engine<ration::fake::backend> e(backend, policy, fallback, h.store, h.columns,
+                                                std::span(ration::standard_resources).first(count), {});
+        auto const bound = e.bind({.jobs = 1, .nodes = 1});
+        REQUIRE_FALSE(bound);
+        CHECK(bound.failure().code == errc::invalid_value);
+    }
+    ration::snapshot_store small;
+    auto const only_cpu = must(ration::standard_columns::declare(small, std::span(ration::standard_resources).first(1)));
+    ration::engine<ration::fake::backend> e(backend, policy, fallback, small, only_cpu,
+                                            std::span(ration::standard_resources).first(1), {});
+    CHECK_FALSE(e.bind({.jobs = 1, .nodes = 1}));
+}

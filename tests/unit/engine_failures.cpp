@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+// When a backend fails: what is taken back, what is booked, and who may still grow.
+#include "support/catch.hpp"
+
+#include "rig.hpp"
+
+using namespace unit;
+using ration::errc;
+using ration::fake::call;
+
+namespace {
+
+constexpr ration::error broken{.code = errc::io, .operation = "scripted", .subject = "", .system = 5, .remedy = ""};
+
+/// The operations of one kind, as (job, value that they lead to).
+[[nodiscard]] std::vector<std::pair<std::uint64_t, std::int64_t>> done(rig& r, call what) {
+    std::vector<std::pair<std::uint64_t, std::int64_t>> out;
+    for (auto const& d : r.backend.history())
+        if (d.what == what) out.emplace_back(d.op.job.value, what == call::undo ? d.op.old_value : d.op.new_value);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a group whose apply fails is rolled back in reverse, and nothing of it is booked", "[engine][failure]") {
+    rig r(3);
+    r.tick_with({cpu(0, 100), cpu(1, 100), cpu(2, 100)});
+    r.backend.clear_history();
+    r.backend.fail(call::apply, 3, broken);
+    auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1), cpu(2, 400, 1)}, 2);
+    CHECK(done(r, call::undo) == std::vector<std::pair<std::uint64_t, std::int64_t>>{{2, 100}, {1, 100}});
+    for (std::size_t row = 0; row < 3; ++row) {
+        CHECK(r.in_force(row) == 100);
+        CHECK(r.booked(row) == 100);
+    }
+    REQUIRE(report.failed.size() == 3);
+    CHECK(report.failed[0].failure.at == 2);
+    CHECK(report.failed[0].failure.cause.system == 5);
+    CHECK(report.failed[0].failure.rolled_back);
+    CHECK(report.changes.empty());
+    CHECK(report.operations.empty());
+    CHECK(r.tick(3).changes.size() == 3);  // and the next tick tries again
+}
+
+TEST_CASE("a value that reads back different is undone as well", "[engine][failure]") {
+    rig r(2);
+    r.tick_with({cpu(0, 100), cpu(1, 100)});
+    r.backend.clear_history();
+    r.backend.fail(call::verify, 2, broken);
+    auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1)}, 2);
+    CHECK(done(r, call::undo) == std::vector<std::pair<std::uint64_t, std::int64_t>>{{2, 100}, {1, 100}});
+    CHECK(r.in_force(1) == 100);
+    CHECK(report.failed.size() == 2);
+    CHECK(report.failed[1].failure.at == 1);
+}
+
+TEST_CASE("an undo that fails does not stop the others and is told", "[engine][failure]") {
+    rig r(3);
+    r.tick_with({cpu(0, 100), cpu(1, 100), cpu(2, 100)});
+    r.backend.clear_history();
+    r.backend.fail(call::apply, 3, broken);
+    r.backend.fail(call::undo, 1, broken);
+    auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1), cpu(2, 400, 1)}, 2);
+    CHECK_FALSE(report.failed[0].failure.rolled_back);
+    CHECK(r.in_force(0) == 100);
+    CHECK(r.in_force(1) == 300);
+    CHECK(done(r, call::undo).size() == 2);
+    CHECK(r.booked(1) == 100);
+}
+
+TEST_CASE("one group's failure leaves the others alone", "[engine][failure]") {
+    rig r(3);
+    r.backend.fail(call::apply, 2, broken);
+    auto const report = r.tick_with({cpu(0, 200), cpu(1, 300), cpu(2, 400)});
+    CHECK(r.booked(0) == 200);
+    CHECK(r.booked(1) == 0);
+    CHECK(r.booked(2) == 400);
+    CHECK(report.failed.size() == 1);
+    REQUIRE(report.changes.size() == 2);
+    CHECK(report.changes[1].first_operation == 1);
+    CHECK(report.operations.size() == 2);
+    CHECK(report.operations[1].job.value == 3);
+    CHECK(r.free() == 400);
+}
+
+TEST_CASE("a job that the backend does not know fails by itself", "[engine][failure]") {
+    rig r(2);
+    r.backend.remove(r.on.id(0));
+    auto const report = r.tick_with({cpu(0, 200), cpu(1, 300)});
+    REQUIRE(report.failed.size() == 1);
+    CHECK(report.failed[0].failure.cause.code == errc::not_found);
+    CHECK(report.failed[0].failure.rolled_back);
+    CHECK(r.booked(0) == 0);
+    CHECK(r.booked(1) == 300);
+}
+
+TEST_CASE("a group that cannot be planned as a whole is not begun", "[engine][failure]") {
+    rig r(2);
+    r.backend.fail(call::plan, 2, broken);
+    auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1)});
+    CHECK(r.backend.history().empty());
+    CHECK(report.failed.size() == 2);
+    CHECK(report.failed[0].failure.at == 1);
+    CHECK(report.changes.empty());
+    CHECK(report.operations.empty());
+}
+
+TEST_CASE("nobody is given what was not given back", "[engine][failure]") {
+    rig r(3);
+    r.tick_with({cpu(0, 900)});
+    r.backend.fail(call::apply, 1, broken);  // job 1 was to shrink
+    auto const report = r.tick_with({cpu(0, 200), cpu(1, 700), cpu(2, 100)}, 2);
+    CHECK(r.in_force(0) == 900);
+    CHECK(r.booked(1) == 0);
+    CHECK(r.booked(2) == 100);  // there was room for this one all along
+    REQUIRE(report.deferred.size() == 1);
+    CHECK(report.deferred[0].why == ration::deferral::no_room);
+    CHECK(report.deferred[0].grant.job_row == 1);
+    CHECK(r.free() == 0);
+    CHECK(r.tick(3).changes.size() == 2);
+    CHECK(r.booked(1) == 700);
+}
+
+TEST_CASE("a group that gives here and takes there waits for its room", "[engine][failure]") {
+    rig r(2);
+    r.tick_with({cpu(0, 900), memory(0, 100), memory(1, 900)});
+    // Job 1 (group 1) takes cpu that job 2's group gives back, which takes memory that group 1 gives back: neither can go first.
+    auto const report = r.tick_with({cpu(0, 100, 1), memory(0, 800, 1), cpu(1, 800, 2), memory(1, 100, 2)}, 2);
+    CHECK(report.deferred.size() == 4);
+    CHECK(report.changes.empty());
+    // As one group they may: within it, what gives back comes first.
+    CHECK(r.tick_with({cpu(0, 100, 1), memory(0, 800, 1), cpu(1, 800, 1), memory(1, 100, 1)}, 3).changes.size() == 4);
+    CHECK(r.free() == 100);
+}

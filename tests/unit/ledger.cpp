@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+
+#include <map>
+#include <tuple>
+
+#include <ration/ledger.hpp>
+
+#include "support/allocations.hpp"
+
+#include "host.hpp"
+
+using ration::job_id;
+using ration::ledger;
+using ration::resource_id;
+using ration::seconds;
+using ration::unlimited;
+
+namespace {
+
+constexpr auto cpu = resource_id::cpu, memory = resource_id::memory;
+
+[[nodiscard]] ledger of_two_nodes() {
+    ledger l;
+    l.reset(2, 2, 16);
+    return l;
+}
+
+}  // namespace
+
+TEST_CASE("a ledger knows what each job holds since when", "[ledger]") {
+    auto l = of_two_nodes();
+    CHECK(l.find({1}, 0, cpu) == nullptr);
+    CHECK(l.amount({1}, 0, cpu) == 0);
+    l.set({{1}, 0, cpu, 500}, seconds(3));
+    REQUIRE(l.find({1}, 0, cpu) != nullptr);
+    CHECK(l.find({1}, 0, cpu)->since == seconds(3));
+    CHECK(l.amount({1}, 0, cpu) == 500);
+    CHECK(l.amount({1}, 1, cpu) == 0);
+    CHECK(l.amount({1}, 0, memory) == 0);
+    CHECK(l.amount({2}, 0, cpu) == 0);
+    l.set({{1}, 0, cpu, 300}, seconds(4));
+    CHECK(l.amount({1}, 0, cpu) == 300);
+    CHECK(l.find({1}, 0, cpu)->since == seconds(4));
+    CHECK(l.all().size() == 1);
+}
+
+TEST_CASE("sums are per node and resource, and no limit promises nothing", "[ledger]") {
+    auto l = of_two_nodes();
+    l.set({{1}, 0, cpu, 500}, {});
+    l.set({{2}, 0, cpu, 200}, {});
+    l.set({{1}, 1, cpu, 7}, {});
+    l.set({{1}, 0, memory, 9}, {});
+    l.set({{3}, 0, cpu, unlimited}, {});
+    CHECK(l.sum(0, cpu) == 700);
+    CHECK(l.sum(1, cpu) == 7);
+    CHECK(l.sum(0, memory) == 9);
+    CHECK(l.amount({3}, 0, cpu) == unlimited);
+    l.set({{1}, 0, cpu, unlimited}, {});
+    CHECK(l.sum(0, cpu) == 200);
+    l.set({{3}, 0, cpu, 100}, {});
+    CHECK(l.sum(0, cpu) == 300);
+}
+
+TEST_CASE("an amount of 0 removes the holding", "[ledger]") {
+    auto l = of_two_nodes();
+    l.set({{1}, 0, cpu, 0}, {});
+    CHECK(l.all().empty());
+    l.set({{1}, 0, cpu, 5}, {});
+    l.set({{1}, 0, cpu, 0}, {});
+    CHECK(l.all().empty());
+    CHECK(l.sum(0, cpu) == 0);
+}
+
+TEST_CASE("a release takes everything of one job and nothing of the others", "[ledger]") {
+    auto l = of_two_nodes();
+    for (std::uint64_t job = 1; job <= 3; ++job)
+        for (std::uint32_t node = 0; node < 2; ++node) l.set({{job}, node, cpu, 10}, {}), l.set({{job}, node, memory, 20}, {});
+    l.release({2});
+    CHECK(l.all().size() == 8);
+    CHECK(l.sum(0, cpu) == 20);
+    CHECK(l.sum(1, memory) == 40);
+    CHECK(l.amount({2}, 1, memory) == 0);
+    CHECK(l.amount({3}, 0, cpu) == 10);
+    l.release({2});
+    l.release({7});
+    l.release({0});
+    CHECK(l.all().size() == 8);
+    l.release({3});
+    l.release({1});
+    CHECK(l.all().empty());
+    CHECK(l.sum(1, memory) == 0);
+}
+
+TEST_CASE("a reset forgets everything", "[ledger]") {
+    auto l = of_two_nodes();
+    l.set({{1}, 1, memory, 5}, {});
+    l.reset(1, 1, 4);
+    CHECK(l.all().empty());
+    CHECK(l.sum(0, cpu) == 0);
+}
+
+TEST_CASE("a ledger agrees with a map through any history, in order and without allocating", "[ledger]") {
+    using place = std::tuple<std::uint64_t, std::uint32_t, resource_id>;
+    ledger l;
+    l.reset(3, 4, 10 * 3 * 4);
+    std::map<place, std::int64_t> model;
+    std::uint64_t random = 99;
+    auto const below = [&](std::uint64_t bound) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        return (random >> 33) % bound;
+    };
+    for (int i = 0; i < 20000; ++i) {
+        job_id const job{1 + below(10)};
+        auto const node = static_cast<std::uint32_t>(below(3));
+        auto const resource = static_cast<resource_id>(below(4));
+        auto const before = allocations();
+        if (below(20) == 0) {
+            l.release(job);
+            REQUIRE(allocations() == before);
+            std::erase_if(model, [&](auto const& entry) { return std::get<0>(entry.first) == job.value; });
+        } else {
+            std::int64_t const amount = below(5) == 0 ? 0 : below(5) == 0 ? unlimited : static_cast<std::int64_t>(below(1000));
+            l.set({job, node, resource, amount}, {});
+            REQUIRE(allocations() == before);
+            if (amount == 0)
+                model.erase({job.value, node, resource});
+            else
+                model[{job.value, node, resource}] = amount;
+        }
+        bool same = l.all().size() == model.size();
+        std::size_t row = 0;
+        for (auto const& [where, amount] : model) {
+            auto const& s = l.all()[row++].what;
+            same = same && place{s.job.value, s.node, s.resource} == where && s.amount == amount;
+        }
+        REQUIRE(same);
+        std::int64_t sum = 0;
+        for (auto const& [where, amount] : model)
+            if (std::get<1>(where) == node && std::get<2>(where) == resource && amount != unlimited) sum += amount;
+        REQUIRE(l.sum(node, resource) == sum);
+    }
+}
+
+TEST_CASE("holdings are shown per job over all nodes, and what is free per node", "[holdings]") {
+    unit::host h(3, 2);
+    h.hold(0, cpu, 100, 0);
+    h.hold(0, cpu, 50, 1);
+    h.hold(1, cpu, 30, 0);
+    h.hold(1, cpu, unlimited, 1);
+    h.hold(1, memory, 7, 1);
+    h.held.set({{99}, 0, cpu, 500}, {});  // not in the table: it still holds
+    show_holdings(h.held, h.store, h.columns);
+    auto const held = h.store[h.of(cpu).held], free = h.store[h.of(cpu).free];
+    CHECK(held[0] == 150);
+    CHECK(held[1] == unlimited);
+    CHECK(held[2] == 0);
+    CHECK(free[0] == 370);
+    CHECK(free[1] == 950);
+    CHECK(h.store[h.of(memory).held][1] == 7);
+    CHECK(h.store[h.of(memory).free][1] == 993);
+    h.held.release({2});
+    show_holdings(h.held, h.store, h.columns);
+    CHECK(held[1] == 0);
+    CHECK(h.store[h.of(memory).free][1] == 1000);
+}
