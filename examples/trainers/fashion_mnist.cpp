@@ -15,7 +15,8 @@ attempt<fashion_mnist> load_fashion_mnist(std::filesystem::path const& folder) {
     auto& [sizes, bytes] = std::get<idx>(images);
     auto& names = std::get<idx>(labels).elements;
     if (sizes[1] != fashion_mnist::side || sizes[2] != fashion_mnist::side)
-        return folder.string() + ": images of " + std::to_string(sizes[1]) + " x " + std::to_string(sizes[2]) + " pixels, not 28 x 28";
+        return folder.string() + ": images of " + std::to_string(sizes[1]) + " x " + std::to_string(sizes[2]) +
+               " pixels, not 28 x 28";
     if (sizes[0] != names.size())
         return folder.string() + ": " + std::to_string(sizes[0]) + " images, but " + std::to_string(names.size()) + " labels";
     if (*std::ranges::max_element(names) >= fashion_mnist::classes) return folder.string() + ": a label above 9";
@@ -23,7 +24,9 @@ attempt<fashion_mnist> load_fashion_mnist(std::filesystem::path const& folder) {
 }
 
 batch_source::batch_source(fashion_mnist const& data, std::size_t size, std::size_t noise_columns, dice random)
-    : data_(data), random_(random), drawn_{{size, fashion_mnist::pixels}, std::vector<std::uint8_t>(size), {size, noise_columns}} {}
+    : data_(data),
+      random_(random),
+      drawn_{{size, fashion_mnist::pixels}, std::vector<std::uint8_t>(size), {size, noise_columns}} {}
 
 batch<float> const& batch_source::next() {
     for (std::size_t i = 0; i < drawn_.labels.size(); ++i) {

@@ -21,7 +21,7 @@ struct idx {
 };
 
 /// At most this many bytes are ever taken from one file.
-inline constexpr std::uint64_t idx_limit = 1u << 28;
+inline constexpr std::uint64_t idx_limit = 1U << 26;
 
 /// A file of unsigned bytes with `axes` axes, compressed by gzip or plain. The file must end where its header says.
 [[nodiscard]] attempt<idx> read_idx(std::filesystem::path const& path, unsigned axes);

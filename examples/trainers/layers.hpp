@@ -66,7 +66,8 @@ class perceptron {
 
 public:
     /// Widths from input to output, at least two.
-    perceptron(std::vector<std::size_t> const& widths, dice& random) : outputs_(widths.size() - 1), d_outputs_(widths.size() - 2) {
+    perceptron(std::vector<std::size_t> const& widths, dice& random)
+        : outputs_(widths.size() - 1), d_outputs_(widths.size() - 2) {
         for (std::size_t i = 0; i + 1 < widths.size(); ++i) layers_.emplace_back(widths[i], widths[i + 1], random);
     }
 

@@ -50,12 +50,15 @@ void describe(CLI::App& app, options& asked) {
                   std::to_string(r.steps) + " steps";
     }
     app.add_option("model", asked.model, models)->required()->check(CLI::IsMember(names));
-    app.add_option("--seed", asked.seed, "The same seed gives the same losses")->capture_default_str();
-    app.add_option("--steps", asked.steps, "Steps to take (default: see the model)")->check(CLI::Range(1, 1'000'000'000));
+    CLI::Range const positive(1, 1'000'000'000);
+    app.add_option("--seed", asked.seed, "The same seed gives the same losses")
+        ->check(CLI::Range(0, 1'000'000'000))  // without it CLI11 takes -1 for 2^64 - 1
+        ->capture_default_str();
+    app.add_option("--steps", asked.steps, "Steps to take (default: see the model)")->check(positive);
     app.add_option("--batch", asked.batch, "Images per step (default: see the model)")->check(CLI::Range(1, 60'000));
     app.add_option("--data", asked.data, "Folder of the data set")->capture_default_str();
     app.add_option("--report-every", asked.report_every, "Steps from one printed loss to the next")
-        ->check(CLI::Range(1, 1'000'000'000))
+        ->check(positive)
         ->capture_default_str();
 }
 

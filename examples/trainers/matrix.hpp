@@ -18,11 +18,6 @@ struct matrix_view {
 
     [[nodiscard]] std::span<Real> row(std::size_t r) const { return {data + r * stride, columns}; }
 
-    /// `count` columns from `first` on, of every row.
-    [[nodiscard]] matrix_view columns_from(std::size_t first, std::size_t count) const {
-        return {data + first, rows, count, stride};
-    }
-
     /// Every `step`th row from `first` on. Precondition: `step` divides the number of rows.
     [[nodiscard]] matrix_view every(std::size_t step, std::size_t first) const {
         return {data + first * stride, rows / step, columns, stride * step};

@@ -48,7 +48,9 @@ class classifier final : public model<Real> {
 
 public:
     /// Widths from the pixels to the classes.
-    classifier(std::vector<std::size_t> const& widths, dice& random) : network_(widths, random) { network_.collect(this->learned_); }
+    classifier(std::vector<std::size_t> const& widths, dice& random) : network_(widths, random) {
+        network_.collect(this->learned_);
+    }
 
     double learn(batch<Real> const& samples) override {
         auto const scores = network_.forward(samples.images.view());

@@ -24,7 +24,7 @@ constexpr std::array<recipe, 4> all{{
     {"softmax", "softmax regression", 512, 4500, 3e-4, softmax},
     {"mlp", "multi-layer perceptron 784-256-128-10", 128, 2000, 2e-4, mlp},
     {"vae", "variational autoencoder, code of 16", 64, 1500, 1e-3, vae},
-    {"rnn", "gated recurrent unit of 64 that reads row by row", 32, 2000, 1e-3, rnn},
+    {"rnn", "gated recurrent unit of 64 that reads row by row", 32, 1500, 2e-3, rnn},
 }};
 
 }  // namespace
