@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# The one list of the packages that ration is built, tested and measured with, for Debian 12 and Ubuntu 24.04.
+#
+#   cmake/packages.sh build [test] [bench] [tidy]    installs what is missing; upgrades what is there only where apt must
+#
+# A name that ends in ? may be absent from a release: what needs it is then skipped, and says so.
+set -euo pipefail
+
+build=(cmake ninja-build g++ pkg-config libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libboost-dev
+  zlib1g-dev dataset-fashion-mnist)
+test=(catch2 python3 "clang-19?" "qemu-system-x86?" "busybox-static?" "cpio?")
+bench=(libbenchmark-dev "python3-torch?" "libopenblas0-pthread?")
+tidy=("clang-tidy-19?" "shellcheck?")
+
+wanted=()
+for group in "$@"; do
+  case $group in
+    build) wanted+=("${build[@]}") ;;
+    test) wanted+=("${test[@]}") ;;
+    bench) wanted+=("${bench[@]}") ;;
+    tidy) wanted+=("${tidy[@]}") ;;
+    *) echo "packages: no group is called '$group': name build, test, bench or tidy" >&2; exit 2 ;;
+  esac
+done
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "packages: this system has no dpkg, so nothing is installed. If a later step fails, install what it names; Debian calls" \
+    "the packages ${wanted[*]%\?}"
+  exit 0
+fi
+
+is_installed() {
+  [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+has_candidate() {
+  local candidate
+  candidate=$(apt-cache policy "$1" | sed -n 's/^  Candidate: //p')
+  [[ -n $candidate && $candidate != "(none)" ]]
+}
+
+missing=()
+for name in "${wanted[@]}"; do
+  is_installed "${name%\?}" || missing+=("$name")
+done
+((${#missing[@]})) || exit 0
+
+# Who may install: root, or sudo when it asks for nothing or there is a terminal to ask on.
+as_root=(env DEBIAN_FRONTEND=noninteractive)
+if [[ $(id -u) != 0 ]]; then
+  if ! command -v sudo >/dev/null || ! { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+    echo "packages: something is missing, and only root or sudo can install it. Ask somebody who has that to run:" >&2
+    echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]%\?}" >&2
+    exit 3
+  fi
+  as_root=(sudo "${as_root[@]}")
+fi
+
+echo "packages: missing ${missing[*]%\?}"
+"${as_root[@]}" apt-get update -qq || echo "packages: the lists could not be renewed; going on with those that are here"
+
+chosen=()
+for name in "${missing[@]}"; do
+  plain=${name%\?}
+  if has_candidate "$plain"; then
+    chosen+=("$plain")
+  elif [[ $plain == "$name" ]]; then
+    echo "packages: $plain is needed and no package source of this system has it. Is the release older than Debian 12 or" \
+      "Ubuntu 24.04, or is Ubuntu's component 'universe' switched off?" >&2
+    exit 4
+  else
+    echo "packages: no source of this system has $plain; what needs it will be skipped"
+  fi
+done
+((${#chosen[@]})) || exit 0
+"${as_root[@]}" apt-get install -qq --yes --no-install-recommends --no-upgrade --no-remove "${chosen[@]}"

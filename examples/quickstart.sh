@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Four small trainers share one core, first without a policy and then under TRADL; the table at the end compares the two.
+# Installs and builds what is missing, so the second start begins at once. Arguments are passed on to `ration run`.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+cmake/packages.sh build
+if [[ ! -f build/release/build.ninja ]]; then
+  cmake --preset release -D RATION_BUILD_TESTS=OFF -D RATION_BUILD_BENCH=OFF
+fi
+cmake --build --preset release --parallel "$(nproc)" --target ration train
+exec build/release/bin/ration run examples/quickstart/jobs.toml --compare none,tradl "$@"

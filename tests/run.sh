@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Builds ration and runs its tests; installs what is missing first. The end of the output says what ran, what was skipped and why.
+#
+#   tests/run.sh            what every change has to pass
+#   tests/run.sh --quick    one compiler, no sanitizer
+#   tests/run.sh --all      also the slow tests, the benchmarks' build, both compilers in full, clang-tidy
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+extent=usual
+case "${1-}" in
+  "") ;;
+  --quick | --all) extent=${1#--} ;;
+  *) echo "tests/run.sh: '$1' is no option: --quick, --all or nothing" >&2; exit 2 ;;
+esac
+
+jobs=$(nproc)
+slow='^(slow|soak|mutation|qemu-full)$'
+rows=()       # step, result, seconds
+suites=()     # presets whose tests ran, the main one first
+failed=0
+
+record() {
+  rows+=("$(printf '%-34s %-8s %s' "$1" "$2" "$3")")
+}
+
+# step NAME command...: runs it and goes on after a failure, so that one start tells all that is wrong.
+step() {
+  local name=$1 begin=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  if "$@"; then
+    record "$name" passed "$((SECONDS - begin)) s"
+  else
+    record "$name" FAILED "$((SECONDS - begin)) s"
+    failed=1
+    return 1
+  fi
+}
+
+skip() {
+  printf '\n== %s: skipped, %s\n' "$1" "$2"
+  record "$1" skipped "$2"
+}
+
+build() {
+  local preset=$1
+  shift
+  step "$preset: configure" cmake --preset "$preset" && step "$preset: build" cmake --build --preset "$preset" --parallel "$jobs" "$@"
+}
+
+# shellcheck disable=SC2317  # `step` calls it
+run_ctest() {
+  ctest --preset "$@" --parallel "$jobs" --no-tests=error --output-junit tests.xml --test-output-size-passed 65536 |
+    tee "build/$1/tests.log"
+}
+
+# suite PRESET ctest-arguments...
+suite() {
+  suites+=("$1")
+  step "$1: tests" run_ctest "$@"
+}
+
+has_target() {
+  cmake --build --preset "$1" --target help | grep -q "^$2:"
+}
+
+usual_labels=(--label-exclude "$slow")
+[[ $extent == all ]] && usual_labels=()
+
+check_gcc() {
+  build debug --target all all_verify_interface_header_sets && suite debug "${usual_labels[@]}"
+}
+
+check_clang() {
+  if ! command -v clang++-19 >/dev/null; then
+    skip clang-debug "clang++-19 is not installed"
+  elif [[ $extent == all ]]; then
+    build clang-debug --target all all_verify_interface_header_sets && suite clang-debug --label-exclude 'house|misuse|compile_cost'
+  else
+    build clang-debug --target all_verify_interface_header_sets tests_static && suite clang-debug --label-regex '^static$'
+  fi
+}
+
+check_sanitizers() {
+  build asan --target tests_program && suite asan --label-regex '^program$' "${usual_labels[@]}"
+  if has_target debug tests_threads; then
+    build tsan --target tests_threads && suite tsan --label-regex '^threads$' "${usual_labels[@]}"
+  else
+    skip tsan "no test has the label threads"
+  fi
+}
+
+check_release() {
+  cmake/packages.sh bench tidy
+  build release && suite release
+  if command -v clang-tidy-19 >/dev/null; then
+    step clang-tidy tests/tidy.sh
+  else
+    skip clang-tidy "clang-tidy-19 is not installed"
+  fi
+}
+
+report() {
+  printf '\n== Skipped and failed tests\n'
+  python3 tests/house/suites.py "${suites[@]}"
+  printf '\n== Steps\n'
+  printf '%s\n' "${rows[@]}"
+  local preset
+  for ((index = ${#suites[@]} - 1; index >= 0; --index)); do
+    preset=${suites[index]}
+    printf '\nctest --preset %s\n' "$preset"
+    grep 'tests passed, ' "build/$preset/tests.log" || echo "did not come to its end"
+  done
+}
+
+if command -v ccache >/dev/null; then
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
+cmake/packages.sh build test
+check_gcc || true
+if [[ $extent != quick ]]; then
+  check_clang || true
+  check_sanitizers || true
+fi
+[[ $extent != all ]] || check_release || true
+report
+exit $failed
