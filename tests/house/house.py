@@ -12,6 +12,7 @@ from tree import Tree
 RULES = (
     layers.check_layers,
     layers.check_modules,
+    layers.check_recipe,
     sources.check_licence,
     sources.check_file_length,
     sources.check_function_length,

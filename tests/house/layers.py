@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """An include may only point down the layers, and the lower ones may only use what they promise to use."""
 
+import ast
 import posixpath
 import re
 from typing import NamedTuple
@@ -126,3 +127,17 @@ def check_modules(tree):
             other = headers.get(name, "").split("/")
             if other[0] == "backends" and other[1] not in {own} | declared.get(own, set()):
                 yield Problem(path, line, f"{own} includes {other[1]}, but backends/CMakeLists.txt does not say REQUIRES {other[1]}")
+
+
+def check_recipe(tree):
+    """conanfile.py names the modules and what each requires, as backends/CMakeLists.txt does."""
+    listing, recipe = "backends/CMakeLists.txt", "conanfile.py"
+    if listing not in tree or recipe not in tree:
+        return
+    declared = {match[1]: (match[3] or "").split() for match in _MODULE.finditer(tree.text(listing))}
+    for node in ast.parse(tree.text(recipe)).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COMPONENTS":
+            if ast.literal_eval(node.value) != {"core": [], **declared}:
+                yield Problem(recipe, node.lineno, f"COMPONENTS is not what {listing} declares")
+            return
+    yield Problem(recipe, 1, "has no COMPONENTS")

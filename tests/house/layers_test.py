@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 import unittest
 
-from layers import check_layers, check_modules
+from layers import check_layers, check_modules, check_recipe
 from made_up import MadeUpTree
 
 MODULES = """\
@@ -106,6 +106,16 @@ class Modules(MadeUpTree):
         self.write("backends/CMakeLists.txt", "\nration_add_module(process DIRECTORY p REQUIRES core cgroup)\n"
                    "ration_add_module(cgroup DIRECTORY c REQUIRES core)\n")
         self.assertEqual(self.found(check_modules), [("backends/CMakeLists.txt", 2)])
+
+    def test_the_recipe_names_the_same_modules(self):
+        right = '{"core": [], "process": ["core"], "cgroup": ["core", "process"], "fake": []}'
+        self.write("conanfile.py", f"COMPONENTS = {right}\n")
+        self.assertEqual(self.found(check_recipe), [])
+        for wrong in (right.replace(', "fake": []', ""), right.replace('["core", "process"]', '["core"]')):
+            self.write("conanfile.py", f"\nCOMPONENTS = {wrong}\n")
+            self.assertEqual(self.found(check_recipe), [("conanfile.py", 2)])
+        self.write("conanfile.py", "a = 1\n")
+        self.assertEqual(self.found(check_recipe), [("conanfile.py", 1)])
 
 
 if __name__ == "__main__":
