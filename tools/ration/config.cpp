@@ -182,7 +182,7 @@ parsed_config parse_config(std::string text, std::string file, config_rules cons
         else
             out.config = config_reader(std::get<table>(document), rules, out.problems).read();
     }
-    std::ranges::stable_sort(out.problems, {}, &problem::at);
+    sort_by_place(out.problems);
     out.config.source = std::move(text);
     out.config.file = std::move(file);
     return out;

@@ -17,7 +17,7 @@ namespace {
 [[nodiscard]] table convert_table(toml::table const& from) {
     table out;
     for (auto&& [key, node] : from) out.push_back({std::string(key.str()), place(key.source()), convert(node)});
-    std::ranges::stable_sort(out, {}, &entry::key_at);
+    std::ranges::sort(out, {}, &entry::key_at);
     return out;
 }
 

@@ -37,6 +37,13 @@ std::string to_text(problem const& p, std::string_view file) {
     return out + ' ' + p.sentence;
 }
 
+void sort_by_place(std::vector<problem>& problems) {
+    // std::stable_sort needs a temporary buffer by a call that newer compilers refuse as deprecated.
+    auto const before = [](problem const& a, problem const& b) { return a.at < b.at; };
+    for (auto one = problems.begin(); one != problems.end(); ++one)
+        std::rotate(std::upper_bound(problems.begin(), one, *one, before), one, one + 1);
+}
+
 std::string_view nearest(std::string_view word, std::vector<std::string_view> const& candidates) {
     if (word.size() > longest_compared) return {};
     std::size_t const allowed = std::clamp<std::size_t>(word.size() / 3, 1, 3);

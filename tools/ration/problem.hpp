@@ -25,6 +25,9 @@ struct problem {
 /// "jobs.toml:12:9: sentence", without a newline; the place is left out when it is the file as a whole.
 [[nodiscard]] std::string to_text(problem const& p, std::string_view file);
 
+/// Into the order of the file; those of one place stay in their order. O(n^2), for lists that people read.
+void sort_by_place(std::vector<problem>& problems);
+
 /// The candidate that `word` is most likely a slip of, or empty. Allows one slip in short words, up to three in long ones;
 /// two neighbouring characters swapped are one slip. O(candidates x length^2).
 [[nodiscard]] std::string_view nearest(std::string_view word, std::vector<std::string_view> const& candidates);

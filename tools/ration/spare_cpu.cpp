@@ -55,11 +55,12 @@ void spare_cpu::read(nanoseconds now) {
     idle_ticks_ = ticks;
 }
 
-millicores spare_cpu::available(double used, millicores most) const noexcept {
+millicores spare_cpu::available(double used, millicores most) noexcept {
     if (!known_) return most;
-    double const step = static_cast<double>(most.count) / 20;
-    double const rounded = std::round((used + idle_) / step) * step;
-    return {std::clamp(static_cast<std::int64_t>(rounded), static_cast<std::int64_t>(step), most.count)};
+    constexpr double parts = 20;
+    double const exact = std::clamp((used + idle_) / static_cast<double>(most.count) * parts, 1.0, parts);
+    if (!answer_ || std::abs(exact - *answer_) > 0.75) answer_ = std::round(exact);
+    return {static_cast<std::int64_t>(*answer_ / parts * static_cast<double>(most.count))};
 }
 
 }  // namespace ration::program

@@ -19,6 +19,7 @@ class spare_cpu {
     std::int64_t idle_ticks_ = 0;
     double idle_ = 0;       // millicores, smoothed
     bool known_ = false;
+    std::optional<double> answer_;  // in twentieths
 
 public:
     static constexpr nanoseconds least_interval = milliseconds(200);  // /proc/stat counts hundredths of a second
@@ -28,9 +29,9 @@ public:
     /// Takes a reading, unless the last one is too recent.
     void read(nanoseconds now);
 
-    /// What jobs that use `used` millicores can have in all, of at most `most`: rounded to a twentieth of `most`, so that noise
-    /// does not move every limit. `most` until the first two readings.
-    [[nodiscard]] millicores available(double used, millicores most) const noexcept;
+    /// What jobs that use `used` millicores can have in all, of at most `most`, in twentieths of `most`. Stays where it was until
+    /// it is off by more than three quarters of one, so that noise does not move every limit. `most` until the first two readings.
+    [[nodiscard]] millicores available(double used, millicores most) noexcept;
 };
 
 /// The idle time, in clock ticks, of the CPUs of a text like /proc/stat. Iowait counts as idle.

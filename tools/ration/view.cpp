@@ -152,8 +152,9 @@ public:
 /// The jobs to show, in the order of the file: if not all fit, those that are over go first, then the last ones.
 [[nodiscard]] std::vector<job_view const*> chosen(std::vector<job_view> const& jobs, std::size_t room) {
     std::vector<job_view const*> order;
-    for (auto const& job : jobs) order.push_back(&job);
-    std::ranges::stable_partition(order, [](job_view const* job) { return !is_over(job->now); });
+    for (bool const over : {false, true})
+        for (auto const& job : jobs)
+            if (is_over(job.now) == over) order.push_back(&job);
     if (order.size() > room) order.resize(room);
     std::ranges::sort(order);  // they stand in one vector: the order of addresses is that of the file
     return order;

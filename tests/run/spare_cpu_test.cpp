@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "spare_cpu.hpp"
+#include "support/catch.hpp"
+
+using namespace ration;
+using program::idle_ticks;
+
+namespace {
+
+constexpr std::string_view two_cpus =
+    "cpu  300 20 30 4000 50 0 0 7 0 0\n"
+    "cpu0 100 10 10 1000 20 0 0 3 0 0\n"
+    "cpu1 200 10 20 3000 30 0 0 4 0 0\n"
+    "intr 12345 cpu1 9 9 9 9 9\n";
+
+process::cpu_set only(unsigned cpu) {
+    process::cpu_set set;
+    set.insert(cpu);
+    return set;
+}
+
+}  // namespace
+
+TEST_CASE("idle time is that of the named CPUs alone, with iowait and without the sum line", "[spare_cpu]") {
+    auto both = only(0);
+    both.insert(1);
+    CHECK(idle_ticks(two_cpus, only(0)) == 1020);
+    CHECK(idle_ticks(two_cpus, only(1)) == 3030);
+    CHECK(idle_ticks(two_cpus, both) == 4050);
+    CHECK(idle_ticks(two_cpus, only(2)) == 0);
+    CHECK(idle_ticks("cpu0 1 2", only(0)) == 0);
+    CHECK(idle_ticks("", only(0)) == 0);
+}
+
+TEST_CASE("before two readings the whole is available", "[spare_cpu]") {
+    program::spare_cpu spare(only(0));
+    CHECK(spare.available(0, millicores{1000}) == millicores{1000});
+}
+
+TEST_CASE("what is available lies between a twentieth and the whole, and small changes do not move it", "[spare_cpu]") {
+    program::spare_cpu spare(process::cpu_set{});  // no CPU: nothing is ever idle
+    spare.read(seconds(1));
+    spare.read(seconds(2));
+    CHECK(spare.available(0, millicores{1000}) == millicores{50});
+    CHECK(spare.available(600, millicores{1000}) == millicores{600});
+    CHECK(spare.available(630, millicores{1000}) == millicores{600});
+    CHECK(spare.available(640, millicores{1000}) == millicores{650});
+    CHECK(spare.available(5000, millicores{1000}) == millicores{1000});
+}
