@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+// The laws of Policy: kept by the policies of this library, and each broken by one made for it.
+#include "support/catch.hpp"
+
+#include <vector>
+
+#include <ration/policies/equal_share.hpp>
+#include <ration/policies/none.hpp>
+#include <ration/policies/tradl.hpp>
+#include <ration/testing/archetypes.hpp>
+#include <ration/testing/laws.hpp>
+
+#include "support/allocations.hpp"
+
+#include "broken.hpp"
+
+using laws::broken;
+using ration::columns;
+using ration::grants;
+using ration::in;
+using ration::resource_id;
+using ration::status;
+using ration::tick;
+using ration::testing::policy_laws;
+using ration::testing::trial_options;
+
+namespace {
+
+constexpr trial_options watched{.allocations = allocations};
+
+template <class Policy>
+[[nodiscard]] std::string verdict(trial_options const& options = watched) {
+    return broken(policy_laws([] { return Policy{}; }, options));
+}
+
+/// What all lawless policies have in common.
+template <class... Columns>
+struct lawless {
+    using policy_concept = ration::policy_tag;
+    using inputs = columns<in<std::uint32_t, "jobs/state">, Columns...>;
+    static constexpr ration::meta about{.id = "org.example.lawless", .version = "1.0.0"};
+
+    /// The first job that runs is granted the amount.
+    [[nodiscard]] static status give(tick<inputs> const& t, grants& out, std::int64_t amount) noexcept {
+        auto const state = t.template get<"jobs/state">();
+        for (std::size_t row = 0; row < t.jobs(); ++row)
+            if (state[row] == 1) return out.set(row, 0, resource_id::cache, amount) ? status::ok : status::capacity;
+        return status::ok;
+    }
+};
+
+struct counts_all_instances : lawless<> {
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        static std::int64_t calls = 0;
+        return give(t, out, ++calls);
+    }
+};
+struct knows_its_address : lawless<> {
+    status decide(tick<inputs> const& t, grants& out) noexcept { return give(t, out, reinterpret_cast<std::intptr_t>(this) % 4096); }
+};
+struct fails_now_and_then : lawless<> {
+    status decide(tick<inputs> const&, grants&) noexcept {
+        static int calls = 0;
+        return ++calls % 7 == 0 ? status::internal : status::ok;
+    }
+};
+struct gives_too_much : lawless<> {
+    status decide(tick<inputs> const& t, grants& out) noexcept { return give(t, out, std::int64_t{1} << 40); }
+};
+struct gives_to_strangers : lawless<> {
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        return out.set(t.jobs(), 0, resource_id::cpu, 1) ? status::ok : status::capacity;
+    }
+};
+struct ignores_bounds : lawless<in<std::int64_t, "jobs/min.cpu">> {
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        for (std::size_t row = 0; row < t.jobs(); ++row)
+            if (t.get<"jobs/state">()[row] == 1 && !out.set(row, 0, resource_id::cpu, 1)) return status::capacity;
+        return status::ok;
+    }
+};
+struct gives_up : lawless<> {
+    status decide(tick<inputs> const& t, grants&) noexcept { return t.number() == 30 ? status::unsupported : status::ok; }
+};
+struct never_ends : lawless<> {
+    status decide(tick<inputs> const&, grants& out) noexcept {
+        while (out.set(0, 0, resource_id::cpu, 0)) {}
+        return status::ok;
+    }
+};
+struct allocates : lawless<> {
+    std::vector<int> list;
+    status decide(tick<inputs> const& t, grants&) noexcept {
+        if (t.number() == 100) list.assign(1000, 0);
+        return status::ok;
+    }
+};
+struct allocates_at_once : lawless<> {
+    std::vector<int> list;
+    status prepare(ration::limits const&) noexcept { return list.reserve(1000), status::ok; }
+    status decide(tick<inputs> const& t, grants&) noexcept {
+        if (t.number() == 100) list.assign(1000, 0);
+        return status::ok;
+    }
+};
+struct cannot_prepare : lawless<> {
+    status prepare(ration::limits const&) noexcept { return status::no_memory; }
+    status decide(tick<inputs> const&, grants&) noexcept { return status::ok; }
+};
+
+/// Reads a column that only its author's host offers.
+struct reads_its_own : lawless<in<double, "jobs/mood">> {
+    double sum = 0;
+    status decide(tick<inputs> const& t, grants&) noexcept {
+        for (double const m : t.get<"jobs/mood">()) sum += m;
+        return status::ok;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the policies of this library keep the laws", "[laws][policy]") {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        INFO("seed " << seed);
+        trial_options const options{.seed = seed, .ticks = 400, .allocations = allocations};
+        CHECK(verdict<ration::policies::none>(options) == "");
+        CHECK(verdict<ration::policies::equal_share>(options) == "");
+        CHECK(verdict<ration::policies::tradl>(options) == "");
+        CHECK(verdict<ration::testing::policy_archetype>(options) == "");
+        for (auto const scenario : {ration::policies::tradl_scenario::AO, ration::policies::tradl_scenario::NA})
+            CHECK(broken(policy_laws([&] { return ration::policies::tradl({.alpha = 0.5, .scenario = scenario}); }, options)) == "");
+    }
+}
+
+TEST_CASE("a policy whose instances differ is caught", "[laws][policy]") {
+    CHECK(verdict<counts_all_instances>() == "Policy law 1");
+    CHECK(verdict<knows_its_address>() == "Policy law 1");
+    CHECK(verdict<fails_now_and_then>() == "Policy law 1");
+}
+
+TEST_CASE("a policy whose grants do not pass is caught, with the rule and the row", "[laws][policy]") {
+    CHECK(verdict<gives_too_much>() == "Policy law 2");
+    CHECK(verdict<gives_to_strangers>() == "Policy law 2");
+    CHECK(verdict<ignores_bounds>() == "Policy law 2");
+    auto const verdict = policy_laws([] { return gives_to_strangers{}; });
+    CHECK(verdict.failure().subject == "row 0 at tick 0: there is no such job");
+}
+
+TEST_CASE("a policy without an answer is caught", "[laws][policy]") {
+    CHECK(verdict<gives_up>() == "Policy law 2");
+    CHECK(verdict<never_ends>() == "Policy law 2");
+}
+
+TEST_CASE("a policy that allocates in decide is caught, if somebody counts", "[laws][policy]") {
+    CHECK(verdict<allocates>() == "Policy law 4");
+    CHECK(verdict<allocates>(trial_options{}) == "");
+    CHECK(verdict<allocates_at_once>() == "");
+}
+
+TEST_CASE("a policy that cannot be tried is no broken law", "[laws][policy]") {
+    CHECK(verdict<cannot_prepare>() == "prepare policy");
+    auto const lacking = policy_laws([] { return reads_its_own{}; });
+    REQUIRE_FALSE(lacking);
+    CHECK(lacking.failure().code == ration::errc::not_found);
+    CHECK(lacking.failure().subject == "jobs/mood");
+}
+
+TEST_CASE("a trial offers the columns that the author fills", "[laws][policy]") {
+    trial_options options = watched;
+    options.fill = [](ration::snapshot_store& store, std::uint64_t tick) {
+        auto const mood = store.declare<double>("jobs/mood");
+        for (auto& m : store[*mood]) m = static_cast<double>(tick);
+    };
+    CHECK(verdict<reads_its_own>(options) == "");
+}
