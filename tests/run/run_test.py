@@ -46,6 +46,17 @@ class Sharing(RunTest):
         self.assertEqual([e["tier"] for e in of(self.events(), "tier_reached")], [1, 2])
 
 
+class Memory(RunTest):
+    @unittest.skipUnless(CGROUPS, "no cgroup can be written here")
+    def test_a_job_over_its_limit_is_killed_and_the_others_go_on(self) -> None:
+        self.write(job("greedy", [PYTHON, "-c", "x = bytearray(200 << 20); import time; time.sleep(20)"],
+                       more='bounds = { memory = "64MiB" }'), trainer("good", 2, 0.4))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("killed by signal 9", of(self.events(), "job_ended", "greedy")[0]["why"])
+        self.assertEqual(of(self.events(), "job_ended", "good")[0]["how"], "finished")
+
+
 class Endings(RunTest):
     def test_a_crash_is_told_with_its_last_line_and_the_others_go_on(self) -> None:
         self.write(job("broken", [PYTHON, "-c", "print('no such layer: conv9'); raise SystemExit(3)"]), trainer("good", 2, 0.4))

@@ -107,26 +107,46 @@ operation_text node_backend::describe(operation const& op) noexcept {
     return std::get<std::unique_ptr<process::backend>>(backend_)->describe(std::get<process::operation>(op));
 }
 
-result<process::child> node_backend::launch(job_id job, std::string const& name, process::launch_spec spec, std::string_view token) {
-    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
-        if (auto added = (*groups)->add(job, name); !added) return added.failure();
-        auto const born_in = (*groups)->clone_directory(job);
-        auto const place = [&](pid_t pid) { return (*groups)->place(job, pid); };
-        spec.clone_directory = born_in.value_or(-1);
-        spec.place = place;
-        auto child = process::launch(spec);
-        if (!child) static_cast<void>((*groups)->remove(job));
-        return child;
-    }
-    auto& processes = *std::get<std::unique_ptr<process::backend>>(backend_);
+result<process::child> node_backend::launch(start const& what, process::launch_spec spec) {
+    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) return launch_in_group(**groups, what, spec);
+    return launch_alone(*std::get<std::unique_ptr<process::backend>>(backend_), what, spec);
+}
+
+result<process::child> node_backend::launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec) {
+    if (auto added = groups.add(what.job, what.name); !added) return added.failure();
+    auto const place = [&](pid_t pid) { return groups.place(what.job, pid); };
+    spec.clone_directory = groups.clone_directory(what.job).value_or(-1);
+    spec.place = place;
+    auto const limited = limit_memory(groups, what);
+    auto child = limited ? process::launch(spec) : result<process::child>(limited.failure());
+    if (!child) static_cast<void>(groups.remove(what.job));
+    return child;
+}
+
+result<process::child> node_backend::launch_alone(process::backend& processes, start const& what, process::launch_spec& spec) {
     auto const place = [&](pid_t pid) {
         auto const row = process::read_process(pid);
-        return processes.add(job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(token)});
+        return processes.add(what.job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(what.token)});
     };
     spec.place = place;
     auto child = process::launch(spec);
-    if (!child) static_cast<void>(processes.remove(job));
+    if (!child) static_cast<void>(processes.remove(what.job));
     return child;
+}
+
+result<void> node_backend::limit_memory(cgroup::backend& groups, start const& what) {
+    if (!what.memory) return {};
+    ration::plan<cgroup::operation> operations;
+    auto done = groups.plan({what.job, 0, resource_id::memory, what.memory->count}, operations);
+    for (auto const& operation : operations) {
+        if (done) done = groups.apply(operation);
+        if (done) done = groups.verify(operation);
+    }
+    return done;
+}
+
+bool node_backend::limits_memory() const noexcept {
+    return std::ranges::find(resources(), resource_id::memory) != resources().end();
 }
 
 result<void> node_backend::adopt(job_id job, std::string const& name, process::child const& running, std::string_view token) noexcept {

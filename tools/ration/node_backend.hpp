@@ -55,9 +55,16 @@ public:
     [[nodiscard]] operation_text describe(operation const& op) noexcept;
 
     // --- Jobs
-    /// Starts the job in its place: limited and counted from its first instruction on.
-    [[nodiscard]] result<process::child> launch(job_id job, std::string const& name, process::launch_spec spec,
-                                                 std::string_view token);
+    /// Starts the job in its place: limited and counted from its first instruction on. Plain processes have no limit on memory:
+    /// see `limits_memory`.
+    struct start {
+        job_id job;
+        std::string const& name;
+        std::string_view token;
+        std::optional<bytes> memory;
+    };
+    [[nodiscard]] result<process::child> launch(start const& what, process::launch_spec spec);
+    [[nodiscard]] bool limits_memory() const noexcept;
     /// Takes charge of a process that an earlier run started.
     [[nodiscard]] result<void> adopt(job_id job, std::string const& name, process::child const& running,
                                      std::string_view token) noexcept;
@@ -71,6 +78,12 @@ public:
     [[nodiscard]] result<void> remove(job_id job) noexcept;
     [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept;
 
+private:
+    [[nodiscard]] result<process::child> launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec);
+    [[nodiscard]] static result<process::child> launch_alone(process::backend& processes, start const& what, process::launch_spec& spec);
+    [[nodiscard]] static result<void> limit_memory(cgroup::backend& groups, start const& what);
+
+public:
     // --- Time: for a backend that works by the clock
     [[nodiscard]] nanoseconds next_wakeup() const noexcept;
     void run_due(nanoseconds now) noexcept;

@@ -62,6 +62,7 @@ private:
 
     // --- jobs
     void start_due_jobs(nanoseconds now);
+    [[nodiscard]] result<std::vector<std::string>> environment_of(live_job const& job) const;
     void start(live_job& job, nanoseconds now);
     void adopt(recorded_job const& recorded, nanoseconds now);
     void end(live_job& job, process::exit_report const& how, nanoseconds now);

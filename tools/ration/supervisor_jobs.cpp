@@ -40,6 +40,13 @@ void supervisor::start_due_jobs(nanoseconds now) {
         if (job.waiting() && job.config->at <= now) start(job, now);
 }
 
+result<std::vector<std::string>> supervisor::environment_of(live_job const& job) const {
+    return process::make_environment({.inherited = process::current_environment(), .declared = declared_of(*job.config),
+                                      .cpu = std::min(millicores{job.config->cpu.maximum}, parts_.node.capacity()),
+                                      .job = job.config->name, .incarnation = job.run, .token = std::string(job.token.view()),
+                                      .progress = "unix:" + std::string(receiver_.path())});
+}
+
 void supervisor::start(live_job& job, nanoseconds now) {
     job.run.value += 1;
     job.started_at = now;
@@ -53,19 +60,16 @@ void supervisor::start(live_job& job, nanoseconds now) {
     if (!token) return fail(token.failure());
     job.token = *token;
     if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return fail(known.failure());
-    auto const most = std::min(millicores{job.config->cpu.maximum}, parts_.node.capacity());
-    auto environment = process::make_environment({.inherited = process::current_environment(), .declared = declared_of(*job.config),
-                                                  .cpu = most, .job = job.config->name, .incarnation = job.run,
-                                                  .token = std::string(job.token.view()),
-                                                  .progress = "unix:" + std::string(receiver_.path())});
+    auto environment = environment_of(job);
     if (!environment) return fail(environment.failure());
     std::string const output = parts_.output_folder + '/' + job.config->name + ".log";
     std::error_code ignored;
     std::filesystem::remove(output, ignored);
-    auto child = parts_.node.launch(job.id, job.config->name,
+    if (job.config->memory && !parts_.node.limits_memory())
+        warn_once(job.config->name, "its limit on memory is not kept: this machine's backend cannot; ration doctor says why", now);
+    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory},
                                     {.command = job.config->command, .working_directory = job.config->directory,
-                                     .environment = std::move(*environment), .output_file = output},
-                                    job.token.view());
+                                     .environment = std::move(*environment), .output_file = output});
     if (!child) return fail(child.failure());
     job.process = std::move(child).value();
     if (auto opened = job.output.open(output); !opened) warn_once(job.config->name, to_text(opened.failure()), now);
