@@ -32,7 +32,8 @@ TEST_CASE("a line tells its time, and a later epoch") {
 }
 
 TEST_CASE("the status line has the jobs that are alive") {
-    job_view running{.name = "vae", .now = condition::running, .detail = {}, .starts_in = {}, .metric = "loss"};
+    job_view running;
+    running.name = "vae", running.now = condition::running, running.metric = "loss";
     running.value = 121.34, running.held = millicores{500}, running.used = 0.494;
     job_view silent = running;
     silent.name = "mlp", silent.now = condition::silent, silent.detail = "for 65 s", silent.held.reset(), silent.value.reset();
