@@ -35,9 +35,9 @@ struct meta {
 struct tick_data {
     std::uint64_t number = 0;
     std::uint64_t seed = 0;
-    nanoseconds now;
-    nanoseconds budget;
-    snapshot data;
+    nanoseconds now{};
+    nanoseconds budget{};
+    snapshot data{};
 };
 
 /// The most rows a policy will ever see between two calls of `prepare`.

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// A policy of one's own: of what is left, each job below its first tier gets half, and each other one a quarter.
+#include <iostream>
+
+#include <ration/ration.hpp>
+
+// [policy]
+struct first_things_first {
+    using policy_concept = ration::policy_tag;
+    static constexpr ration::meta about{.id = "org.example.first", .version = "1.0.0"};
+    using inputs = ration::columns<ration::in<std::uint32_t, "jobs/tier">, ration::in<std::int64_t, "nodes/capacity.cpu">>;
+
+    ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
+        std::int64_t left = t.get<"nodes/capacity.cpu">()[0];
+        for (std::size_t job = 0; job < t.jobs(); ++job) {
+            std::int64_t const share = t.get<"jobs/tier">()[job] == 0 ? left / 2 : left / 4;
+            if (!out.set(job, 0, ration::resource_id::cpu, share)) return ration::status::capacity;
+            left -= share;
+        }
+        return ration::status::ok;
+    }
+};
+static_assert(ration::Policy<first_things_first>);
+// [policy]
+
+int main() {
+    ration::snapshot_store store;
+    auto const tier = *store.declare<std::uint32_t>("jobs/tier");
+    auto const capacity = *store.declare<std::int64_t>("nodes/capacity.cpu");
+    if (!store.resize(ration::table_id::jobs, 3) || !store.resize(ration::table_id::nodes, 1)) return 1;
+    store[tier][0] = 1;  // the first job has reached Acceptable
+    store[capacity][0] = 8000;
+
+    ration::bound_policy<first_things_first> policy;
+    if (!policy.bind(store.schema(), {.jobs = 3, .nodes = 1})) return 1;
+    ration::grant space[3];
+    ration::grants answer(space);
+    if (policy.decide({.data = store.view()}, answer) != ration::status::ok) return 1;
+    for (auto const& g : answer.rows()) std::cout << "job " << g.job << ": " << g.amount << " millicores\n";
+}
