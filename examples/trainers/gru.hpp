@@ -3,6 +3,7 @@
 /// resets the state after its product with the weights, so that one product serves all three gates.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 

@@ -2,6 +2,7 @@
 /// Parameters, the dense layer, and stacks of dense layers.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>

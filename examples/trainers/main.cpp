@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 

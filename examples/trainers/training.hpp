@@ -2,8 +2,8 @@
 /// The training loop and its reports.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 
 #include "adam.hpp"

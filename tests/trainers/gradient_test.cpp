@@ -2,8 +2,9 @@
 // Each layer, each loss and each model: the gradient that it claims is the one that finite differences measure.
 #include "support/catch.hpp"
 
-#include <functional>
+#include <cmath>
 #include <numeric>
+#include <vector>
 
 #include "differences.hpp"
 #include "gru.hpp"

@@ -2,12 +2,15 @@
 // The reader takes what is right, and names the file and the fault of what is not.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numeric>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include <unistd.h>
 #include <zlib.h>

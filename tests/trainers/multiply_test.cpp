@@ -2,6 +2,7 @@
 // The blocked product against the sum that defines it, at sizes around those of its tiles and blocks.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "multiply.hpp"

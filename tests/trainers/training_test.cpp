@@ -2,8 +2,12 @@
 // The loop reports what it should, a seed repeats itself to the bit, and every kind of model really learns.
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "fashion_mnist.hpp"
 #include "recipes.hpp"
