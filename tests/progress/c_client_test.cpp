@@ -208,6 +208,34 @@ TEST_CASE("bye takes along what has gathered", "[client]") {
     CHECK(ear.told.all.back().why == "error");
 }
 
+TEST_CASE("closing waits for room, but not for ever", "[client]") {
+    listener ear;
+    ear.set_environment();
+    raw_sender const other(ear.path);
+    auto const last_words = [&] {
+        other.fill();
+        auto* const p = ration_progress_open();
+        ration_progress_step(p, 1, 1, 0);
+        ration_progress_bye(p, 0, nullptr);
+        ration_progress_close(p);
+    };
+    last_words();  // nobody reads: it returns all the same
+    ear.drain();
+    CHECK(ear.told.all.empty());
+
+    for (int attempt = 0; attempt < 10 && ear.told.all.empty(); ++attempt) {  // on a busy machine the reader may come too late
+        std::thread reader([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            ear.drain();
+        });
+        last_words();
+        reader.join();
+        ear.drain();
+    }
+    CHECK(ear->counts().losses == 1);
+    CHECK(ear.told.of(message_type::bye).size() == 1);
+}
+
 TEST_CASE("words from outside cannot break the grammar", "[client]") {
     listener ear;
     ear.set_environment();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Mutations of good messages: whatever the parser accepts must be what the grammar promises, and lie within what came.
 #include <algorithm>
-#include <cmath>
+#include <cctype>
 #include <random>
-#include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -45,11 +45,36 @@ void mutate(std::string& text, dice& roll) {
     }
 }
 
+/// The grammar once more, letter by letter and without any of the parser's own helpers:
+/// "P1" 1*( SP word [ "=" value ] ) [ LF ], where the first word stands alone and each other one has a value.
+bool is_grammatical(std::string text) {
+    if (text.ends_with('\n')) {
+        text.pop_back();
+    }
+    std::istringstream in(text);
+    std::string part;
+    int at = 0;
+    for (; std::getline(in, part, ' '); ++at) {
+        auto const equals = part.find('=');
+        auto const key = part.substr(0, equals);
+        bool const named = !key.empty() && key.size() <= 16 && std::islower(static_cast<unsigned char>(key[0])) != 0 &&
+                           key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == key.npos;
+        auto const value = equals == part.npos ? "" : part.substr(equals + 1);
+        bool const printable = std::ranges::all_of(value, [](char c) { return c > ' ' && c <= '~' && c != '='; });
+        bool const right = at == 0   ? part == "P1"
+                           : at == 1 ? named && equals == part.npos
+                                     : named && !value.empty() && printable;
+        if (!right) {
+            return false;
+        }
+    }
+    return at >= 3 && !text.ends_with(' ');
+}
+
 }  // namespace
 
 TEST_CASE("100000 mutated messages keep what the parser promises", "[message]") {
     dice roll{20240607};
-    std::regex const grammar("P1 [a-z][a-z0-9_]{0,15}( [a-z][a-z0-9_]{0,15}=[!-<>-~]+)+\n?", std::regex::optimize);
     int accepted = 0;
     for (int round = 0; round < 100'000; ++round) {
         auto text = seeds[below(roll, seeds.size())];
@@ -62,7 +87,7 @@ TEST_CASE("100000 mutated messages keep what the parser promises", "[message]") 
         }
         bool const reads = static_cast<bool>(ration::progress::parse_message(text));
         accepted += reads ? 1 : 0;
-        if (reads && round % 8 == 0 && !std::regex_match(text, grammar)) {
+        if (reads && !is_grammatical(text)) {
             FAIL("accepted against the grammar: " << text);
         }
     }

@@ -9,8 +9,8 @@
         for step in range(1, steps + 1):
             progress.step(step, float(loss), total=steps)
 
-Outside ration (RATION_PROGRESS not set) every call does nothing, so the calls can stay in. No call blocks or raises, whatever it
-is given; any thread and any signal handler may call. A process should open one handle; a forked child's copy is silent. What
+Outside ration (RATION_PROGRESS not set) every call does nothing, so the calls can stay in. No call blocks (but see close) or raises,
+whatever it is given; any thread and any signal handler may call. A process should open one handle; a forked child's copy is silent. What
 cannot be delivered now is kept and goes out with a later call: no loss goes uncounted while the process lives.
 """
 import collections
@@ -18,6 +18,7 @@ import errno
 import math
 import os
 import re
+import select
 import socket
 import threading
 import time
@@ -139,7 +140,7 @@ class Progress:
 
     @_guarded
     def close(self):
-        """A last try for what is kept, then nothing more is sent."""
+        """Ends the handle. This call may wait, for a tenth of a second at most: what is kept has no later chance."""
         self._run(self._close)
 
     def __enter__(self):
@@ -201,8 +202,15 @@ class Progress:
         self._send("hb", "")
 
     def _close(self):
+        until = time.monotonic() + 0.1
         self._drain()
         self._flush()
+        while self._socket is not None and (self._outbox or self._finite or self._non_finite):
+            left = until - time.monotonic()  # a receiver is there, and its queue is full
+            if left <= 0 or not select.select([], [self._socket], [], left)[1]:
+                break
+            self._drain()
+            self._flush()
         self._owner = 0
         if self._socket is not None:
             self._socket.close()

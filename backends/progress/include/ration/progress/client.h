@@ -9,8 +9,8 @@
  *     ration_progress_bye(p, 0, "done");
  *     ration_progress_close(p);
  *
- * Outside ration (RATION_PROGRESS not set) every call does nothing, so the calls can stay in. No call blocks, prints, ends the
- * program or changes errno; each takes NULL for a handle. A handle belongs to one thread, a process should open one, and a
+ * Outside ration (RATION_PROGRESS not set) every call does nothing, so the calls can stay in. No call blocks (but see close), prints,
+ * ends the program or changes errno; each takes NULL for a handle. A handle belongs to one thread, a process should open one, and a
  * forked child's copy is silent. What cannot be delivered now is kept and goes out with a later call: no loss goes uncounted
  * while the job lives. Nothing but libc is needed and no feature macro is set here.
  */
@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -311,14 +312,29 @@ static inline void ration_progress_bye(ration_progress *p, int exit_code, char c
     ration_progress_post_(p, "bye", body);
 }
 
-/* A last try for what is kept, then the handle is gone. */
+/* Tries, waits for room and tries again, for at most a tenth of a second, while a receiver is there whose queue is full. */
+static inline void ration_progress_linger_(ration_progress *p) {
+    double const until = ration_progress_now_() + 0.1;
+    int attempt;
+    for (attempt = 0; attempt < 100; ++attempt) {
+        struct pollfd room;
+        int left;
+        ration_progress_drain_(p);
+        ration_progress_flush_(p);
+        left = (int)(1000 * (until - ration_progress_now_()));
+        if (p->socket_ < 0 || left <= 0 || left > 100 || (uint64_t)p->outbox_size_ + p->finite_ + p->non_finite_ == 0) return;
+        room.fd = p->socket_;
+        room.events = POLLOUT;
+        room.revents = 0;
+        poll(&room, 1, left);
+    }
+}
+
+/* Ends the handle. This call, and no other, may wait, for a tenth of a second at most: what is kept has no later chance. */
 static inline void ration_progress_close(ration_progress *p) {
     int const saved = errno;
     if (p == NULL) return;
-    if (ration_progress_usable_(p)) {
-        ration_progress_flush_(p);
-        ration_progress_drain_(p);
-    }
+    if (ration_progress_usable_(p)) ration_progress_linger_(p);
     if (p->socket_ >= 0) close(p->socket_);
     free(p);
     errno = saved;
