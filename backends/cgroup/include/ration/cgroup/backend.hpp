@@ -204,7 +204,14 @@ public:
         }
     }
 
-    [[nodiscard]] result<void> apply(operation const& op) noexcept { return change(op, op.new_value); }
+    /// All or nothing: after an error the file holds the old value, unless that could not be written either.
+    [[nodiscard]] result<void> apply(operation const& op) noexcept {
+        auto const done = change(op, op.new_value);
+        if (!done && done.failure().code != errc::gone && done.failure().code != errc::not_found) {
+            static_cast<void>(change(op, op.old_value));   // the first error is the one to tell
+        }
+        return done;
+    }
     [[nodiscard]] result<void> undo(operation const& op) noexcept { return change(op, op.old_value); }
 
     /// Error: unverified when the file shows another value than the operation's new one.

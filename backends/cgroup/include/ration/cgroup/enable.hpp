@@ -45,9 +45,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// What `enable` did: those handed down now, those of them that were not before, and why the others are not.
+/// What `enable` did: those of the wanted that are handed down now, and why the others are not.
 struct enabled {
-    controller_set all, added;
+    controller_set all;
     error why{};
 };
 
@@ -58,14 +58,13 @@ struct enabled {
     if (!before) {
         return before.failure();
     }
-    enabled done{.all = detail::listed_in(*before, wanted), .added = {}, .why = {}};
+    enabled done{.all = detail::listed_in(*before, wanted), .why = {}};
     for (controller const which : all_controllers) {
         if (!wanted.contains(which) || done.all.contains(which)) {
             continue;
         }
         if (auto const written = detail::switch_controller(where, '+', which); written) {
             done.all.insert(which);
-            done.added.insert(which);
         } else if (written.failure().code == errc::gone) {
             return written.failure();
         } else {
@@ -79,7 +78,7 @@ struct enabled {
 /// Only our own process is moved. When others are in the group too, nothing is changed and the controllers are given up.
 class evacuation {
     directory const* own_ = nullptr;
-    controller_set added_;
+    controller_set handed_down_;
     bool moved_ = false;
 
 public:
@@ -101,12 +100,13 @@ public:
             return {};
         }
         own_ = &where.branch_of(controller::core)->own;
+        handed_down_ = wanted;
         auto const ready = make_room(wanted);
         auto const done = ready ? enable(*own_, wanted) : result<enabled>(ready.failure());
         if (!done && done.failure().code != errc::conflict && done.failure().code != errc::denied) {
+            leave();
             return done.failure();
         }
-        added_ = done ? done->added : controller_set{};
         for (controller const which : all_controllers) {
             if (wanted.contains(which) && !(done && done->all.contains(which))) {
                 where.give_up(which, done ? done->why : done.failure());
@@ -122,11 +122,17 @@ public:
 
     /// Puts our process back and removes the leaf. What cannot be undone stays: whoever made the group removes it.
     void leave() noexcept {
-        if (!std::exchange(moved_, false)) {
-            return;
+        for (int turn = 0; turn < 3 && moved_; ++turn) {
+            moved_ = !leave_once();
         }
+        moved_ = false;
+        handed_down_ = {};
+    }
+
+private:
+    [[nodiscard]] bool leave_once() noexcept {
         for (controller const which : all_controllers) {
-            if (added_.contains(which)) {
+            if (handed_down_.contains(which)) {
                 static_cast<void>(detail::switch_controller(*own_, '-', which));
             }
         }
@@ -135,14 +141,19 @@ public:
         for (int const pid : pids ? *pids : std::vector<int>{}) {   // we, and children of ours that went nowhere else
             static_cast<void>(own_->write("cgroup.procs", std::to_string(pid)));
         }
-        static_cast<void>(own_->remove(leaf_name));
-        added_ = {};
+        return static_cast<bool>(remove_tree(*own_, leaf_name, 0, milliseconds(20)));
     }
 
-private:
     [[nodiscard]] result<void> make_room(controller_set wanted) noexcept {
         std::string text;
-        bool const root = !own_->read("cgroup.type", text);
+        bool root = true;   // which has neither of these files
+        for (char const* const file : {"cgroup.type", "cgroup.events"}) {
+            auto const shown = own_->read(file, text);
+            if (!shown && shown.failure().code != errc::not_supported) {
+                return shown.failure();
+            }
+            root = root && !shown;
+        }
         auto const enabled_now = own_->read("cgroup.subtree_control", text);
         if (!enabled_now) {
             return enabled_now.failure();
@@ -171,7 +182,7 @@ private:
         auto const inside = own_->child(leaf_name);
         auto const written = inside ? inside->write("cgroup.procs", std::to_string(self)) : result<void>(inside.failure());
         if (!written) {
-            static_cast<void>(own_->remove(leaf_name));
+            static_cast<void>(remove_tree(*own_, leaf_name, 0, milliseconds(200)));
             return written;
         }
         moved_ = true;

@@ -158,7 +158,7 @@ private:
     }
 
     void discard() noexcept {
-        if (tree_ != nullptr && !places_.empty()) {
+        for (int turn = 0; turn < 2 && tree_ != nullptr && !places_.empty(); ++turn) {
             static_cast<void>(kill());
             static_cast<void>(remove());
         }
@@ -181,7 +181,7 @@ private:
         }
         auto opened = parent.child(name_);
         if (!opened) {
-            static_cast<void>(parent.remove(name_));
+            static_cast<void>(remove_tree(parent, name_, 0, patience));
             return opened.failure();
         }
         places_.push_back(std::move(opened).value());

@@ -12,6 +12,7 @@
 #include <ration/cgroup/controller.hpp>
 #include <ration/cgroup/directory.hpp>
 #include <ration/cgroup/proc_text.hpp>
+#include <ration/cgroup/teardown.hpp>
 
 namespace ration::cgroup {
 
@@ -69,6 +70,7 @@ locate(version kind, std::string_view name, std::vector<mount> const& mounts, me
 class tree {
     std::vector<branch> branches_;
     std::array<ownership, controller_count> owners_{};
+    std::string probe_;   // a name that says whose it is, should we die between making and removing it
 
 public:
     /// Reads /proc, opens every hierarchy that has a controller for us and creates and removes a group in each. A controller that
@@ -81,7 +83,12 @@ public:
         if (int const failed = machine.read_system("/proc/self/cgroup", memberships)) {
             return system_error("read", "/proc/self/cgroup", failed);
         }
+        auto const self = self_as_owner(machine);
+        if (!self) {
+            return self.failure();
+        }
         tree found;
+        found.probe_ = group_name_of({"probe", *self});
         auto const mounts = parse_mounts(mountinfo);
         auto const lines = parse_memberships(memberships);
         found.find_v2(machine, mounts, lines);
@@ -120,7 +127,8 @@ private:
             return;
         }
         membership ours = *line;
-        if (std::string const leaf = std::string("/") + leaf_name; ours.path.ends_with(leaf)) {   // moved there by an earlier start
+        std::string const leaf = std::string("/") + leaf_name;
+        if (ours.path.ends_with(leaf)) {   // moved there by an earlier start
             ours.path.resize(std::max<std::size_t>(ours.path.size() - leaf.size(), 1));
         }
         auto const place = locate(version::v2, "cgroup2", mounts, ours);
@@ -190,7 +198,7 @@ private:
     }
 
     /// Permission is not read off user ids or modes: a group is created and removed.
-    [[nodiscard]] static result<void> try_out(directory const& own) noexcept {
+    [[nodiscard]] result<void> try_out(directory const& own) const noexcept {
         std::string scratch;
         if (own.kind() == version::v2) {
             auto const type = own.read("cgroup.type", scratch);   // the root of the hierarchy has no such file
@@ -199,12 +207,11 @@ private:
                                   "start from a group of type `domain`: systemd-run --user --scope -p Delegate=yes ...");
             }
         }
-        std::string const name = "ration-probe-" + std::to_string(own.machine().self());
-        auto const made = own.make(name);
+        auto const made = own.make(probe_);
         if (!made && made.failure().code != errc::already_exists) {
             return made;
         }
-        return own.remove(name);
+        return remove_tree(own, probe_, 0, milliseconds(200));
     }
 };
 

@@ -89,7 +89,8 @@ namespace detail {
     return all;
 }
 
-/// Kills what lives in a dead run's groups and removes them. Errors: timed_out, busy. Then it may be called again.
+/// Kills what lives in a dead run's groups and removes them, and the leaf that it sat in, if nobody else does. Errors: timed_out,
+/// busy. Then it may be called again.
 [[nodiscard]] inline result<void> clean(tree const& where, orphan const& left,
                                         nanoseconds at_most = milliseconds(2000)) noexcept {
     for (bool const freezers_first : {true, false}) {   // racing forks can only be held where the group can be frozen
@@ -106,6 +107,9 @@ namespace detail {
                 return removed;
             }
         }
+    }
+    if (branch const* const v2 = where.branch_of(controller::core)) {
+        static_cast<void>(v2->own.remove(leaf_name));   // EBUSY while another run sits in it, ENOENT mostly
     }
     return {};
 }

@@ -152,35 +152,53 @@ template <class Visit>
     }
 }
 
-/// Removes the group `name` below `parent`, with all groups below it, as long as it still is the group `inode`. One that is not
-/// there, or is another of the same name, counts as removed. EBUSY right after the last process died passes: it is tried again.
+[[nodiscard]] inline result<void> remove_tree(directory const& parent, std::string const& name, std::uint64_t inode,
+                                              nanoseconds at_most) noexcept;
+
+namespace detail {
+
+[[nodiscard]] inline bool is_absence(error const& why) noexcept { return why.system == ENOENT || why.system == ENODEV; }
+
+[[nodiscard]] inline result<void> remove_once(directory const& parent, std::string const& name, std::uint64_t inode,
+                                              nanoseconds deadline) noexcept {
+    auto const top = parent.child(name);
+    if (!top) {
+        return top.failure();
+    }
+    if (inode != 0 && top->inode() != inode) {
+        return {};
+    }
+    auto const children = top->list();
+    if (!children) {
+        return children.failure();
+    }
+    for (std::string const& child : *children) {
+        if (auto const removed = remove_tree(*top, child, 0, deadline - parent.machine().now()); !removed) {
+            return removed;
+        }
+    }
+    return parent.remove(name);
+}
+
+}  // namespace detail
+
+/// Removes the group `name` below `parent`, with all groups below it, as long as it still is the group `inode` (0: whichever it
+/// is). One that is not there, or is another of the same name, counts as removed. EBUSY right after the last process died passes:
+/// it is tried again until the deadline, and anything else a few times.
 [[nodiscard]] inline result<void> remove_tree(directory const& parent, std::string const& name, std::uint64_t inode,
                                               nanoseconds at_most) noexcept {
     nanoseconds const deadline = parent.machine().now() + at_most;
     detail::backoff pause;
-    for (;;) {
-        auto const top = parent.child(name);
-        if (!top) {
-            return top.failure().system == ENOENT || top.failure().system == ENODEV ? result<void>()
-                                                                                    : result<void>(top.failure());
-        }
-        if (inode != 0 && top->inode() != inode) {
+    int absences = 0;   // one may be of another thing than the group; a second time it is the group
+    for (int turn = 1;; ++turn) {
+        result<void> const removed = detail::remove_once(parent, name, inode, deadline);
+        bool const absent = !removed && detail::is_absence(removed.failure());
+        absences += absent ? 1 : 0;
+        if (removed || absences == 2) {
             return {};
         }
-        result<void> removed;
-        if (auto const children = top->list()) {
-            for (std::string const& child : *children) {
-                removed = remove_tree(*top, child, 0, deadline - parent.machine().now());
-                if (!removed) {
-                    return removed;
-                }
-            }
-        }
-        removed = parent.remove(name);
-        if (removed || removed.failure().system == ENOENT) {
-            return {};
-        }
-        if (removed.failure().code != errc::busy || !pause.wait(parent.machine(), deadline)) {
+        bool const again = absent || removed.failure().code == errc::busy || turn < 3;
+        if (!again || (!absent && !pause.wait(parent.machine(), deadline))) {
             return removed;
         }
     }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+// A controller is killed with SIGKILL, at every point of its life. The next start finds what it left, and can take it all away.
+#include "machine.hpp"
+
+#include <cstdio>
+
+#include <ration/cgroup/fault_injector.hpp>
+#include <ration/cgroup/orphans.hpp>
+
+#include "support/catch.hpp"
+
+using namespace cgroup_test;
+
+namespace {
+
+// A job that outlives its controller. Its number goes through the pipe, so that the test can watch it.
+[[nodiscard]] int start_job(int report) {
+    int const pid = ::fork();
+    if (pid == 0) {
+        for (;;) {
+            ::pause();
+        }
+    }
+    static_cast<void>(!::write(report, &pid, sizeof pid));
+    return pid;
+}
+
+// What a controller does from start to end. Kills itself before call `at`.
+[[noreturn]] void controller_life(std::string const& name, std::size_t at, int report) {
+    kernel_io kernel;
+    fault_injector calls(kernel);
+    calls.arm({.at = at, .happening = [] { ::kill(::getpid(), SIGKILL); }});
+    {
+        auto groups = backend::open(calls, {.name = name, .cpus = {}});
+        for (std::uint64_t id : {1, 2}) {
+            if (!groups || !groups->add({id}, "job" + std::to_string(id)) || !groups->place({id}, start_job(report))) {
+                ::_exit(1);
+            }
+        }
+        for (std::int64_t const amount : {300, 0, 700}) {
+            ration::plan<operation> ops;
+            static_cast<void>(groups->plan({.job = {1}, .node = 0, .resource = resource_id::cpu, .amount = amount}, ops));
+            for (operation const& op : ops) {
+                static_cast<void>(groups->apply(op));
+            }
+        }
+        static_cast<void>(groups->freeze({2}));
+        static_cast<void>(groups->remove({1}));
+    }
+    ::_exit(0);
+}
+
+struct outcome {
+    bool killed = false;
+    std::size_t orphans = 0;
+};
+
+[[nodiscard]] std::vector<std::string> ours(io& calls, std::string const& name) {
+    std::vector<std::string> found;
+    auto const where = tree::discover(calls);
+    REQUIRE(where);
+    for (branch const& each : where->branches()) {
+        auto const groups = each.own.list();
+        REQUIRE(groups);
+        for (std::string const& group : *groups) {
+            auto const run = parse_run_name(group);
+            if (run && (run->name == name || run->name == "probe")) {
+                found.push_back(each.own.path() + "/" + group);
+            }
+        }
+    }
+    return found;
+}
+
+[[nodiscard]] outcome live_and_die(std::string const& name, std::size_t at) {
+    kernel_io calls;
+    int report[2];
+    REQUIRE(::pipe2(report, O_CLOEXEC) == 0);
+    int const controller = ::fork();
+    if (controller == 0) {
+        controller_life(name, at, report[1]);
+    }
+    ::close(report[1]);
+    siginfo_t info{};
+    REQUIRE(::waitid(P_PID, static_cast<id_t>(controller), &info, WEXITED | WNOWAIT) == 0);   // dead, and still a zombie
+    outcome seen{.killed = info.si_code == CLD_KILLED, .orphans = 0};
+    auto const where = tree::discover(calls);
+    REQUIRE(where);
+    auto const orphans = find_orphans(calls, *where);
+    REQUIRE(orphans);
+    for (orphan const& each : *orphans) {
+        if (each.run.who.pid == controller) {
+            ++seen.orphans;
+            CHECK(clean(*where, each));
+        }
+    }
+    CHECK(ours(calls, name) == std::vector<std::string>{});
+    CHECK(::waitpid(controller, nullptr, 0) == controller);
+    int job = 0;
+    while (::read(report[0], &job, sizeof job) == sizeof job) {
+        bool const placed = seen.orphans > 0 || !seen.killed;
+        bool const dead = soon(calls, [job] { return ::kill(job, 0) != 0; });
+        CHECK((dead || placed));
+        if (!dead) {
+            ::kill(job, SIGKILL);   // it was killed before its process could be placed
+        }
+    }
+    ::close(report[0]);
+    return seen;
+}
+
+}  // namespace
+
+TEST_CASE("killed at any call, a run leaves only what the next start finds and cleans") {
+    static_cast<void>(machines());   // says so, and ends, where no cgroups can be used
+    std::string const name = run_name_here();
+    std::size_t killed = 0, with_orphans = 0;
+    for (std::size_t at = 0;; at += 7) {
+        INFO("killed before call " << at);
+        outcome const seen = live_and_die(name, at);
+        if (!seen.killed) {
+            CHECK(seen.orphans == 0);   // it came to its end and removed everything itself
+            break;
+        }
+        ++killed;
+        with_orphans += seen.orphans > 0 ? 1 : 0;
+    }
+    std::printf("killed %zu times, %zu times there was something to clean\n", killed, with_orphans);
+    CHECK(killed > 10);
+    CHECK(with_orphans > 5);
+}
