@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
+#include "bounded_writer.hpp"
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
-
 #include <fcntl.h>
+#include <fstream>
 #include <unistd.h>
 
-#include "bounded_writer.hpp"
+#include "support/catch.hpp"
 #include "temporary.hpp"
 
 using namespace ration;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
+#include "cli.hpp"
 
 #include <algorithm>
 
-#include "cli.hpp"
+#include "support/catch.hpp"
 
 using namespace ration::program;
 
@@ -80,8 +80,10 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
     CHECK(refusal({"run", "f", "--policy", "tardl"}) == "ration: --policy: there is no policy 'tardl'; did you mean 'tradl'?");
     CHECK(refusal({"run", "f", "--policy", ""}) ==
           "ration: --policy: there is no policy ''; known here: none, equal_share, tradl");
-    CHECK(refusal({"run", "f", "--compare", "none,tardl"}) == "ration: --compare: there is no policy 'tardl'; did you mean 'tradl'?");
-    CHECK(refusal({"run", "f", "--backend", "cgrop"}) == "ration: --backend: there is no backend 'cgrop'; did you mean 'cgroup'?");
+    CHECK(refusal({"run", "f", "--compare", "none,tardl"}) ==
+          "ration: --compare: there is no policy 'tardl'; did you mean 'tradl'?");
+    CHECK(refusal({"run", "f", "--backend", "cgrop"}) ==
+          "ration: --backend: there is no backend 'cgrop'; did you mean 'cgroup'?");
     for (auto const* bad : {"0", "4097", "x", "1.5", "-1", "99999999999"})
         CHECK(refusal({"run", "f", "--cpus=" + std::string(bad)}).starts_with("ration: --cpus"));
     CHECK(refusal({"run", "f", "--cpus", "0"}) == "ration: --cpus: '0' is no number of cores from 1 to 4096");
@@ -102,7 +104,8 @@ TEST_CASE("help and version are answers, not refusals") {
         return std::get<answer>(c).text;
     };
     auto const top = said({"--help"});
-    for (auto const* part : {"run ", "doctor ", "policies ", "clean ", "Examples:", "Exit codes: 0 ", "1 a job failed", "4 interrupted"})
+    for (auto const* part :
+         {"run ", "doctor ", "policies ", "clean ", "Examples:", "Exit codes: 0 ", "1 a job failed", "4 interrupted"})
         CHECK(top.find(part) != std::string::npos);
     auto const run = said({"run", "--help"});
     for (auto const* part : {"--policy NAME", "--compare A,B", "--dry-run", "--explain", "--json", "--log FILE", "--backend NAME",

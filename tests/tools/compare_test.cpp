@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
+#include "compare.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "compare.hpp"
+#include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::program;
@@ -46,7 +46,9 @@ namespace {
     return out;
 }
 
-[[nodiscard]] bool has_line(std::string const& table, std::string const& line) { return table.find('\n' + line + '\n') != std::string::npos; }
+[[nodiscard]] bool has_line(std::string const& table, std::string const& line) {
+    return table.find('\n' + line + '\n') != std::string::npos;
+}
 
 }  // namespace
 
@@ -86,10 +88,11 @@ TEST_CASE("what went wrong or was approximate is said once, in sentences") {
     runs[1].jobs[1].how = condition::stopped;
     runs[1].jobs[2] = job("third", 10, -1, -1, -1);
     auto const text = comparison_text(runs);
-    CHECK(text.ends_with("The mean leaves out third, which did not reach Acceptable in every run.\n"
-                         "The run under tradl was interrupted.\n"
-                         "first failed under tradl: exit code 3\n"
-                         "Approximate: cpu is held back by stopping processes\n"));
+    CHECK(
+        text.ends_with("The mean leaves out third, which did not reach Acceptable in every run.\n"
+                       "The run under tradl was interrupted.\n"
+                       "first failed under tradl: exit code 3\n"
+                       "Approximate: cpu is held back by stopping processes\n"));
     CHECK(has_line(squeezed(text), " first 40.0 s failed 44.0 s -"));
     CHECK(has_line(squeezed(text), " second 40.0 s stopped 38.0 s -"));
     CHECK(has_line(squeezed(text), " third 50.0 s running -"));
@@ -134,7 +137,8 @@ TEST_CASE("jobs without a tier have no row for it") {
 TEST_CASE("one run has a table without changes") {
     std::vector<run_summary> const one{none_run()};
     auto const text = comparison_text(one);
-    CHECK(text.starts_with("                                   none\ntime to Acceptable\n  first                          10.0 s\n"));
+    CHECK(text.starts_with(
+        "                                   none\ntime to Acceptable\n  first                          10.0 s\n"));
     CHECK(text.find('%') == std::string::npos);
     CHECK(comparison_text({}).empty());
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every sentence that a bad jobs file can earn, as people read it.
-#include "support/catch.hpp"
-
 #include "config.hpp"
+#include "support/catch.hpp"
 
 using namespace ration::program;
 
@@ -65,20 +64,24 @@ TEST_CASE("keys of the file") {
     CHECK(said_of_file("policy = 'tardl'") == sentences{"jobs.toml:1:10: there is no policy 'tardl'; did you mean 'tradl'?"});
     CHECK(said_of_file("policy = 'fifo'") ==
           sentences{"jobs.toml:1:10: there is no policy 'fifo'; known here: none, equal_share, tradl"});
-    CHECK(said_of_file("policy = ''") == sentences{"jobs.toml:1:10: there is no policy ''; known here: none, equal_share, tradl"});
+    CHECK(said_of_file("policy = ''") ==
+          sentences{"jobs.toml:1:10: there is no policy ''; known here: none, equal_share, tradl"});
     CHECK(said_of_file("policy = 3") ==
           sentences{"jobs.toml:1:10: 'policy' must be the name of a policy in quotes, such as \"tradl\", not a whole number"});
     CHECK(said_of_file("policy = 'none'\npolcy = 'none'") ==
           sentences{"jobs.toml:2:1: unknown key 'polcy' in the file; did you mean 'policy'?"});
-    CHECK(said_of_file("policy = 'none'\nverbosity = 2") ==
-          sentences{"jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, cpus, tick, job, none, equal_share, tradl"});
+    CHECK(
+        said_of_file("policy = 'none'\nverbosity = 2") ==
+        sentences{
+            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, cpus, tick, job, none, equal_share, tradl"});
     CHECK(said_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
           sentences{"jobs.toml:2:1: unknown key 'tardl' in the file; did you mean 'tradl'?"});
     CHECK(said_of_file("policy = 'none'\ntradl = 0.9") ==
           sentences{"jobs.toml:2:9: 'tradl' must be the table of the policy's parameters, not a decimal number"});
     CHECK(said_of_file("policy = 'none'\ntradl = { alpha = [1] }") ==
           sentences{"jobs.toml:2:19: parameter 'alpha' must be a number, text, true or false, not an array"});
-    CHECK(said_of_file("policy = 'none'\ncpus = 0") == sentences{"jobs.toml:2:8: 'cpus' is 0; write a number of cores from 1 to 4096"});
+    CHECK(said_of_file("policy = 'none'\ncpus = 0") ==
+          sentences{"jobs.toml:2:8: 'cpus' is 0; write a number of cores from 1 to 4096"});
     CHECK(said_of_file("policy = 'none'\ncpus = 4097").size() == 1);
     CHECK(said_of_file("policy = 'none'\ncpus = 1.5") ==
           sentences{"jobs.toml:2:8: 'cpus' must be a whole number of cores, not a decimal number"});
@@ -95,11 +98,13 @@ TEST_CASE("names of jobs") {
     };
     std::string const rule = "use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most 48 characters";
     CHECK(named("../x") == sentences{"jobs.toml:3:8: '../x' cannot be a name; " + rule});
-    for (auto const* bad : {"", ".", "..", ".hidden", "-rf", "a/b", "a b", "ä", "a:b", "a*", "a@b"}) CHECK(named(bad).size() == 1);
+    for (auto const* bad : {"", ".", "..", ".hidden", "-rf", "a/b", "a b", "ä", "a:b", "a*", "a@b"})
+        CHECK(named(bad).size() == 1);
     CHECK(named(std::string(49, 'a')).size() == 1);
     CHECK(named(std::string(48, 'a')).empty());
     CHECK(named("A-z_0.9").empty());
-    CHECK(named("cpu.max") == sentences{"jobs.toml:3:8: 'cpu.max' is what the kernel calls one of its own files; choose another name"});
+    CHECK(named("cpu.max") ==
+          sentences{"jobs.toml:3:8: 'cpu.max' is what the kernel calls one of its own files; choose another name"});
     CHECK(named("tasks").size() == 1);
     CHECK(said("policy = 'none'\n[[job]]\nname = \"a\\u001b[31m\"\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n") ==
           sentences{"jobs.toml:3:8: 'a?[31m' cannot be a name; " + rule});
@@ -142,21 +147,25 @@ TEST_CASE("targets") {
     CHECK(said_of_target("{ loss = { objective = -inf } }") ==
           sentences{"jobs.toml:5:33: the tier 'objective' is -inf; write a finite number"});
     CHECK(said_of_target("{ loss = { acceptable = 110, objective = 120 } }") ==
-          sentences{"jobs.toml:5:51: the objective 120 is easier than the acceptable 110, since 'loss' goes down; swap them, or add "
-                    "direction = \"up\""});
+          sentences{
+              "jobs.toml:5:51: the objective 120 is easier than the acceptable 110, since 'loss' goes down; swap them, or add "
+              "direction = \"up\""});
     CHECK(said_of_target("{ accuracy = { acceptable = 0.9, objective = 0.8 } }") ==
-          sentences{"jobs.toml:5:55: the objective 0.8 is easier than the acceptable 0.9, since 'accuracy' goes up; swap them, or add "
-                    "direction = \"down\""});
-    CHECK(said_of_target("{ x = { acceptable = 1, objective = 2, direction = 'down' } }") ==
-          sentences{"jobs.toml:5:46: the objective 2 is easier than the acceptable 1, since 'x' goes down; swap them, or turn the "
-                    "direction round"});
+          sentences{
+              "jobs.toml:5:55: the objective 0.8 is easier than the acceptable 0.9, since 'accuracy' goes up; swap them, or add "
+              "direction = \"down\""});
+    CHECK(
+        said_of_target("{ x = { acceptable = 1, objective = 2, direction = 'down' } }") ==
+        sentences{"jobs.toml:5:46: the objective 2 is easier than the acceptable 1, since 'x' goes down; swap them, or turn the "
+                  "direction round"});
     std::string const unsaid = "nothing says which way 'latency' goes; add direction = \"down\" or direction = \"up\"";
     CHECK(said_of_target("{ latency = { acceptable = 3 } }") == sentences{"jobs.toml:5:12: " + unsaid});
     CHECK(said_of_target("{ latency = { acceptable = 3, objective = 3 } }") == sentences{"jobs.toml:5:12: " + unsaid});
     CHECK(said_of_target("{ loss = { acceptable = 1, direction = 'sideways' } }") ==
           sentences{"jobs.toml:5:49: 'sideways' is no direction; write \"down\" or \"up\""});
     CHECK(said_of_target("{ loss = { } }") ==
-          sentences{std::string("jobs.toml:5:12: the target on 'loss' has no tier; add acceptable, objective or both, such as ") + example});
+          sentences{std::string("jobs.toml:5:12: the target on 'loss' has no tier; add acceptable, objective or both, such as ") +
+                    example});
     CHECK(said_of_target("{ loss = { mean_of = 2 } }").size() == 1);
     CHECK(said_of_target("{ loss = { acceptable = '1' } }") ==
           sentences{"jobs.toml:5:34: 'acceptable' must be a number, not text"});
@@ -167,10 +176,12 @@ TEST_CASE("targets") {
               sentences{std::string("jobs.toml:5:47: 'mean_of' is ") + count + "; write a number from 1 to 100000"});
     CHECK(said_of_target("{ loss = { acceptable = 1 }, accuracy = { acceptable = 1 } }") ==
           sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 2; write ") + example});
-    CHECK(said_of_target("{ }") == sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 0; write ") + example});
+    CHECK(said_of_target("{ }") ==
+          sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 0; write ") + example});
     CHECK(said_of_target("{ loss = 3 }") ==
           sentences{std::string("jobs.toml:5:19: 'loss' must be a table of tiers, not a whole number; write ") + example});
-    CHECK(said_of_target("3") == sentences{std::string("jobs.toml:5:10: 'target' must be a table: ") + example + ", not a whole number"});
+    CHECK(said_of_target("3") ==
+          sentences{std::string("jobs.toml:5:10: 'target' must be a table: ") + example + ", not a whole number"});
     CHECK(said_of_target("{ 'a b' = { acceptable = 1, direction = 'up' } }") ==
           sentences{"jobs.toml:5:12: 'a b' cannot be a metric; use at most 32 visible characters without '='"});
 }
@@ -178,7 +189,8 @@ TEST_CASE("targets") {
 TEST_CASE("start times") {
     std::string const rule = ", which is no duration; write a number and one of ms, s, m, h, such as \"20s\", at most 365 days";
     CHECK(said_of_job("at = '20'") == sentences{"jobs.toml:6:6: 'at' is '20'" + rule});
-    for (auto const* bad : {"-1s", "", "s", "1e3s", "20 s", "9999h"}) CHECK(said_of_job("at = '" + std::string(bad) + "'").size() == 1);
+    for (auto const* bad : {"-1s", "", "s", "1e3s", "20 s", "9999h"})
+        CHECK(said_of_job("at = '" + std::string(bad) + "'").size() == 1);
     CHECK(said_of_job("at = 20") ==
           sentences{"jobs.toml:6:6: 'at' must be a duration in quotes, such as \"20s\", not a whole number"});
     CHECK(said_of_job("at = 07:32:00") ==
@@ -227,7 +239,9 @@ TEST_CASE("the other keys of a job") {
     CHECK(said_of_job("log = '(?<loss>'") ==
           sentences{"jobs.toml:6:7: 'log' cannot be used: it is not an ECMAScript regular expression without back-references or "
                     "look-behind"});
-    CHECK(said_of_job("log = 'loss (.*)'").front().starts_with("jobs.toml:6:7: 'log' cannot be used: it needs a group (?<loss>...)"));
+    CHECK(said_of_job("log = 'loss (.*)'")
+              .front()
+              .starts_with("jobs.toml:6:7: 'log' cannot be used: it needs a group (?<loss>...)"));
     CHECK(said_of_job("log = 'acc (?<acc>\\S+)'") ==
           sentences{"jobs.toml:6:7: 'log' does not read the metric of the target; put its number into a group: (?<loss>\\S+)"});
     CHECK(said_of_job("log = 'loss (?P<loss>\\S+)'").empty());
@@ -235,21 +249,24 @@ TEST_CASE("the other keys of a job") {
     for (auto const* bad : {"0", "-1", "nan", "inf", "1e7"})
         CHECK(said_of_job("weight = " + std::string(bad)).front().ends_with("; write a number above 0 and at most 1000000"));
     CHECK(said_of_job("weight = -1").front() == "jobs.toml:6:10: the weight is -1; write a number above 0 and at most 1000000");
-    CHECK(said_of_job("prioritee = 1").front().starts_with("jobs.toml:6:1: unknown key 'prioritee' in [[job]]; known here: name, command"));
+    CHECK(said_of_job("prioritee = 1")
+              .front()
+              .starts_with("jobs.toml:6:1: unknown key 'prioritee' in [[job]]; known here: name, command"));
 }
 
 TEST_CASE("all problems of a file are reported, in the order of its lines") {
     CHECK(said("cpus = 0\npolcy = 'none'\n[[job]]\nname = '../x'\nat = 3\nweight = 0\n[[job]]\ncommand = 3\n") ==
-          sentences{"jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy",
-                    "jobs.toml:1:8: 'cpus' is 0; write a number of cores from 1 to 4096",
-                    "jobs.toml:2:1: unknown key 'polcy' in the file; did you mean 'policy'?",
-                    "jobs.toml:3:1: this job has no command; add command = [\"program\", \"argument\"]",
-                    std::string("jobs.toml:3:1: this job has no target; say when it is good enough, such as ") + example,
-                    "jobs.toml:4:8: '../x' cannot be a name; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most "
-                    "48 characters",
-                    "jobs.toml:5:6: 'at' must be a duration in quotes, such as \"20s\", not a whole number",
-                    "jobs.toml:6:10: the weight is 0; write a number above 0 and at most 1000000",
-                    "jobs.toml:7:1: this job has no name; add name = \"...\"",
-                    std::string("jobs.toml:7:1: this job has no target; say when it is good enough, such as ") + example,
-                    "jobs.toml:8:11: 'command' must be an array of texts, such as [\"python3\", \"train.py\"], not a whole number"});
+          sentences{
+              "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy",
+              "jobs.toml:1:8: 'cpus' is 0; write a number of cores from 1 to 4096",
+              "jobs.toml:2:1: unknown key 'polcy' in the file; did you mean 'policy'?",
+              "jobs.toml:3:1: this job has no command; add command = [\"program\", \"argument\"]",
+              std::string("jobs.toml:3:1: this job has no target; say when it is good enough, such as ") + example,
+              "jobs.toml:4:8: '../x' cannot be a name; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most "
+              "48 characters",
+              "jobs.toml:5:6: 'at' must be a duration in quotes, such as \"20s\", not a whole number",
+              "jobs.toml:6:10: the weight is 0; write a number above 0 and at most 1000000",
+              "jobs.toml:7:1: this job has no name; add name = \"...\"",
+              std::string("jobs.toml:7:1: this job has no target; say when it is good enough, such as ") + example,
+              "jobs.toml:8:11: 'command' must be an array of texts, such as [\"python3\", \"train.py\"], not a whole number"});
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
+#include "config.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config.hpp"
+#include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::program;
@@ -138,8 +137,9 @@ TEST_CASE("the parameters of every policy in the file are kept, with their place
 }
 
 TEST_CASE("a policy in a file has its parameters under the name of the file") {
-    auto const config = read("policy = 'build/plugins/libmine.so'\nmine = { a = 1 }\n"
-                             "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
+    auto const config = read(
+        "policy = 'build/plugins/libmine.so'\nmine = { a = 1 }\n"
+        "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
     REQUIRE(config.parameters_of(config.policy) != nullptr);
     CHECK(config.parameters_of(config.policy)->parameters.front().name == "a");
     CHECK(policy_stem("tradl") == "tradl");
@@ -208,6 +208,7 @@ TEST_CASE("directories and programs that are not there are found before the run,
     CHECK(job("./text", "directory = '" + bin + "'\n") ==
           "f:4:11: there is no program './text' that can be run; build it or correct the path, which is relative to the job's "
           "directory");
-    CHECK(job("sh", "directory = 'nowhere'\n") ==
-          "f:6:13: there is no directory 'nowhere'; create it or correct the path, which is relative to where ration was started");
+    CHECK(
+        job("sh", "directory = 'nowhere'\n") ==
+        "f:6:13: there is no directory 'nowhere'; create it or correct the path, which is relative to where ration was started");
 }

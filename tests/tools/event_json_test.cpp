@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include "json_writer.hpp"
 #include "sample_events.hpp"
+#include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::program;
@@ -32,10 +31,10 @@ TEST_CASE("text is escaped, and what is not UTF-8 replaced, so that every line i
     CHECK(written(std::string("a\"\\\n\r\t\x01\x7f")) == R"("a\"\\\n\r\t\u0001\u007f")");
     CHECK(written(std::string("ä€😀")) == "\"ä€😀\"");
     CHECK(written(std::string("\xff")) == "\"\xEF\xBF\xBD\"");
-    CHECK(written(std::string("\xC3")) == "\"\xEF\xBF\xBD\"");                          // cut off
-    CHECK(written(std::string("\xC0\xAF")) == "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");          // overlong '/'
+    CHECK(written(std::string("\xC3")) == "\"\xEF\xBF\xBD\"");                                  // cut off
+    CHECK(written(std::string("\xC0\xAF")) == "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");                  // overlong '/'
     CHECK(written(std::string("\xED\xA0\x80")) == "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");  // a surrogate
-    CHECK(written(std::string("\xF4\x90\x80\x80")).size() == 2 + 4 * 3);                // beyond U+10FFFF
+    CHECK(written(std::string("\xF4\x90\x80\x80")).size() == 2 + 4 * 3);                        // beyond U+10FFFF
     CHECK(written(std::string("a\0b", 3)) == "\"a\\u0000b\"");
 }
 
@@ -103,9 +102,12 @@ TEST_CASE("fields hold what the event holds") {
                                "smoothed":0.3})"));
     CHECK(first_of("tier_reached") ==
           json::parse(R"({"event":"tier_reached","t":4,"job":"vae","tier":1,"step":12,"value":119.5,"after":3000000000})"));
-    CHECK(first_of("condition") == json::parse(R"({"event":"condition","t":5,"job":"vae","now":"stalled","why":"no step for 60 s"})"));
-    CHECK(first_of("change") == json::parse(R"({"event":"change","t":7,"job":"vae","resource":"cpu","subject":"cpu.max","when":"live",
-                                                "old":"max 100000","new":"50000 100000","took":180000,"reason":"at fair share"})"));
+    CHECK(first_of("condition") ==
+          json::parse(R"({"event":"condition","t":5,"job":"vae","now":"stalled","why":"no step for 60 s"})"));
+    CHECK(first_of("change") ==
+          json::parse(R"({"event":"change","t":7,"job":"vae","resource":"cpu","subject":"cpu.max","when":"live",
+                                                "old":"max 100000","new":"50000 100000","took":180000,
+                                                "reason":"at fair share"})"));
     CHECK(first_of("deferred") ==
           json::parse(R"({"event":"deferred","t":8,"job":"vae","resource":"cpu","amount":"unlimited","why":"dead band"})"));
     CHECK(first_of("job_ended") == json::parse(R"({"event":"job_ended","t":11,"job":"vae","epoch":1,"how":"failed","exit_code":3,

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
+#include "event_log.hpp"
 
 #include <csignal>
-#include <sstream>
-
 #include <fcntl.h>
+#include <sstream>
 #include <unistd.h>
 
-#include "event_log.hpp"
+#include "support/catch.hpp"
 #include "temporary.hpp"
 
 using namespace ration;
@@ -42,9 +41,10 @@ TEST_CASE("events go into the file batch by batch") {
     CHECK(lines_of(file.content()).size() == 2);
     log.write(numbered(3));
     CHECK(log.close().empty());
-    CHECK(file.content() == "{\"event\":\"warning\",\"t\":1,\"subject\":\"\",\"message\":\"w\"}\n"
-                            "{\"event\":\"warning\",\"t\":2,\"subject\":\"\",\"message\":\"w\"}\n"
-                            "{\"event\":\"warning\",\"t\":3,\"subject\":\"\",\"message\":\"w\"}\n");
+    CHECK(file.content() ==
+          "{\"event\":\"warning\",\"t\":1,\"subject\":\"\",\"message\":\"w\"}\n"
+          "{\"event\":\"warning\",\"t\":2,\"subject\":\"\",\"message\":\"w\"}\n"
+          "{\"event\":\"warning\",\"t\":3,\"subject\":\"\",\"message\":\"w\"}\n");
     CHECK(log.lost() == 0);
 }
 
@@ -65,7 +65,8 @@ TEST_CASE("a full disk: one warning, then silence, and the count at the end") {
     auto log = opened("/dev/full");
     log.write(numbered(0));
     CHECK(log.flush({}) ==
-          "the event log '/dev/full' cannot be written: No space left on device; the run goes on and ration tries again every second");
+          "the event log '/dev/full' cannot be written: No space left on device; the run goes on and ration tries again every "
+          "second");
     for (int i = 1; i <= 10; ++i) {
         log.write(numbered(i));
         CHECK(log.flush(seconds(i)).empty());
@@ -114,5 +115,6 @@ TEST_CASE("each gap is counted by itself") {
     std::vector<std::string> gaps;
     for (auto const& l : lines_of(file.content()))
         if (l.starts_with("{\"event\":\"lost\"")) gaps.push_back(l);
-    CHECK(gaps == std::vector<std::string>{"{\"event\":\"lost\",\"t\":0,\"count\":2}", "{\"event\":\"lost\",\"t\":0,\"count\":1}"});
+    CHECK(gaps ==
+          std::vector<std::string>{"{\"event\":\"lost\",\"t\":0,\"count\":2}", "{\"event\":\"lost\",\"t\":0,\"count\":1}"});
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // The view on a real pseudo-terminal, watched by a small model of a terminal.
-#include "support/catch.hpp"
+#include "live_view.hpp"
 
 #include <csignal>
 #include <cstdlib>
-
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "live_view.hpp"
+#include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::program;
@@ -113,7 +112,8 @@ struct terminal {
     [[nodiscard]] std::string received() {
         std::string out;
         char buffer[4096];
-        for (ssize_t got; (got = ::read(keyboard_side.get(), buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(got));
+        for (ssize_t got; (got = ::read(keyboard_side.get(), buffer, sizeof buffer)) > 0;)
+            out.append(buffer, static_cast<std::size_t>(got));
         model.take(out);
         return out;
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include "sample_events.hpp"
+#include "support/catch.hpp"
 #include "view.hpp"
 
 using namespace ration;
@@ -39,8 +38,14 @@ TEST_CASE("the status line has the jobs that are alive") {
     silent.name = "mlp", silent.now = condition::silent, silent.detail = "for 65 s", silent.held.reset(), silent.value.reset();
     job_view over = running, waiting = running;
     over.now = condition::finished, waiting.now = condition::waiting;
-    view_model const m{.policy = "p", .backend = "", .elapsed = seconds(65), .cpus = 2, .used = 1.85,
-                       .jobs = {running, over, silent, waiting}, .notice = {}};
-    CHECK(status_line(m) == "[   1:05] 1.85 of 2 cores used; vae loss 121.3, holds 0.50, uses 0.49; mlp loss -, holds -, uses 0.49, "
-                            "silent: for 65 s");
+    view_model const m{.policy = "p",
+                       .backend = "",
+                       .elapsed = seconds(65),
+                       .cpus = 2,
+                       .used = 1.85,
+                       .jobs = {running, over, silent, waiting},
+                       .notice = {}};
+    CHECK(status_line(m) ==
+          "[   1:05] 1.85 of 2 cores used; vae loss 121.3, holds 0.50, uses 0.49; mlp loss -, holds -, uses 0.49, "
+          "silent: for 65 s");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include "problem.hpp"
+
+#include "support/catch.hpp"
 
 using namespace ration::program;
 
@@ -15,11 +15,11 @@ TEST_CASE("the nearest candidate is a slip away, and only a slip") {
     std::vector<std::string_view> const keys{"name", "command", "directory", "at", "log"};
     CHECK(nearest("comand", keys) == "command");
     CHECK(nearest("commands", keys) == "command");
-    CHECK(nearest("nmae", keys) == "name");        // a swap is one slip
+    CHECK(nearest("nmae", keys) == "name");  // a swap is one slip
     CHECK(nearest("dirctry", keys) == "directory");
     CHECK(nearest("lag", keys) == "log");
     CHECK(nearest("lo", keys) == "log");
-    CHECK(nearest("nemo", keys) == "");            // two slips in four letters are another word
+    CHECK(nearest("nemo", keys) == "");  // two slips in four letters are another word
     CHECK(nearest("zzz", keys) == "");
     CHECK(nearest("", keys) == "");
     CHECK(nearest(std::string(65, 'x'), {std::string_view("x")}) == "");

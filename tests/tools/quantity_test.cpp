@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include "quantity.hpp"
+
+#include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::program;
@@ -14,8 +14,9 @@ TEST_CASE("durations") {
     CHECK(parse_duration("0s") == nanoseconds{0});
     CHECK(parse_duration("0.1s") == milliseconds(100));
     CHECK(parse_duration("8760h") == seconds(365.0 * 24 * 3600));
-    for (auto const* bad : {"", "s", "20", "-1s", "+1s", "1 s", " 1s", "1s ", "1e3s", "1..5s", "1.s", ".5s", "1sec", "1M", "infs", "nan",
-                            "8761h", "99999999999999999999999h", "1s2s", "0x1s"})
+    for (auto const* bad : {"",      "s",   "20",  "-1s",  "+1s", "1 s",  " 1s", "1s ",   "1e3s",
+                            "1..5s", "1.s", ".5s", "1sec", "1M",  "infs", "nan", "8761h", "99999999999999999999999h",
+                            "1s2s",  "0x1s"})
         CHECK_FALSE(parse_duration(bad).has_value());
 }
 

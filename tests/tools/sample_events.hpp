@@ -13,8 +13,9 @@ struct sample_events {
     std::vector<std::string> command{"train", "--name", "a \"b\"\n\xff"};
     ration::snapshot_store store;
     ration::snapshot data;
-    std::array<ration::grant, 2> grants{{{.job = 1, .node = 0, .resource = 0, .reason = 4, .group = 7, .amount = ration::unlimited},
-                                         {.job = 0, .node = 0, .resource = 1, .reason = 0, .group = 0, .amount = 250}}};
+    std::array<ration::grant, 2> grants{
+        {{.job = 1, .node = 0, .resource = 0, .reason = 4, .group = 7, .amount = ration::unlimited},
+         {.job = 0, .node = 0, .resource = 1, .reason = 0, .group = 0, .amount = 250}}};
     std::vector<ration::program::event> all;
 
     sample_events() {
@@ -34,26 +35,52 @@ struct sample_events {
                         .controls = {{"cpu", "cgroup v1", ""}, {"memory", "process", "not limited"}}});
         add(job_started{.job = "vae", .id = {3}, .epoch = 1, .pid = 77, .command = command});
         add(job_progress{.job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
-        add(job_progress{.job = "vae", .epoch = 1, .step = 11, .metric = "loss", .value = std::numeric_limits<double>::quiet_NaN(),
+        add(job_progress{.job = "vae",
+                         .epoch = 1,
+                         .step = 11,
+                         .metric = "loss",
+                         .value = std::numeric_limits<double>::quiet_NaN(),
                          .smoothed = std::nullopt});
         add(program::tier_reached{.job = "vae", .tier = 1, .step = 12, .value = 119.5, .after = seconds(3)});
         add(condition_changed{.job = "vae", .now = condition::stalled, .why = "no step for 60 s"});
-        add(decision{.number = 6, .seed = 9, .budget = milliseconds(100), .took = {1234}, .schema = store.schema(), .data = &data,
-                     .status = -3, .grants = grants});
+        add(decision{.number = 6,
+                     .seed = 9,
+                     .budget = milliseconds(100),
+                     .took = {1234},
+                     .schema = store.schema(),
+                     .data = &data,
+                     .status = -3,
+                     .grants = grants});
         add(change_applied{.job = "vae",
-                           .operation = {.job = {3}, .resource = resource_id::cpu, .when = timing::live, .subject = "cpu.max",
-                                         .old_value = "max 100000", .new_value = "50000 100000"},
+                           .operation = {.job = {3},
+                                         .resource = resource_id::cpu,
+                                         .when = timing::live,
+                                         .subject = "cpu.max",
+                                         .old_value = "max 100000",
+                                         .new_value = "50000 100000"},
                            .took = {180'000},
                            .reason = "at fair share"});
         add(change_deferred{.job = "vae", .resource = "cpu", .amount = unlimited, .why = "dead band"});
         add(grant_rejected{.row = grants[1], .rule = "capacity", .detail = "more than there is"});
         add(warning{.subject = "vae", .message = "12 messages with a wrong token"});
-        add(job_ended{.job = "vae", .epoch = 1, .how = condition::failed, .exit_code = 3, .signal = std::nullopt, .step = 40,
+        add(job_ended{.job = "vae",
+                      .epoch = 1,
+                      .how = condition::failed,
+                      .exit_code = 3,
+                      .signal = std::nullopt,
+                      .step = 40,
                       .why = "exit code 3"});
-        add(job_ended{.job = "mlp", .epoch = 1, .how = condition::failed, .exit_code = std::nullopt, .signal = 9, .step = 41, .why = ""});
+        add(job_ended{
+            .job = "mlp", .epoch = 1, .how = condition::failed, .exit_code = std::nullopt, .signal = 9, .step = 41, .why = ""});
         add(run_ended{{.policy = "tradl",
-                       .jobs = {{.name = "vae", .arrived = seconds(1), .started = seconds(2), .acceptable_at = seconds(3),
-                                 .objective_at = std::nullopt, .ended_at = seconds(4), .how = condition::failed, .why = "exit code 3"}},
+                       .jobs = {{.name = "vae",
+                                 .arrived = seconds(1),
+                                 .started = seconds(2),
+                                 .acceptable_at = seconds(3),
+                                 .objective_at = std::nullopt,
+                                 .ended_at = seconds(4),
+                                 .how = condition::failed,
+                                 .why = "exit code 3"}},
                        .makespan = seconds(5),
                        .mean_cpu = 1.5,
                        .approximate = {"cpu is limited by stopping processes"},

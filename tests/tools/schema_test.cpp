@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Holds a log with every kind of event against the tables of docs/event-log.md.
-#include "support/catch.hpp"
-
 #include <fstream>
 #include <map>
-#include <set>
-
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "event_log.hpp"
 #include "sample_events.hpp"
+#include "support/catch.hpp"
 #include "temporary.hpp"
 
 using namespace ration::program;
@@ -60,14 +58,16 @@ public:
     }
 
     /// `besides`: fields that need not be in the table.
-    [[nodiscard]] std::string misfit_of_table(json const& v, std::string const& name, std::set<std::string> const& besides) const {
+    [[nodiscard]] std::string misfit_of_table(json const& v, std::string const& name,
+                                              std::set<std::string> const& besides) const {
         if (!v.is_object()) return name + " is no object";
         for (auto const& [field, type] : tables_.at(name)) {
             if (!v.contains(field)) return name + " lacks the documented field " + field;
             if (auto const m = misfit(v[field], type); !m.empty()) return name + "." + field + ": " + m;
         }
         for (auto const& [field, content] : v.items())
-            if (!tables_.at(name).contains(field) && !besides.contains(field)) return name + " has the undocumented field " + field;
+            if (!tables_.at(name).contains(field) && !besides.contains(field))
+                return name + " has the undocumented field " + field;
         return {};
     }
 

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-
 #include <sys/resource.h>
 #include <unistd.h>
 

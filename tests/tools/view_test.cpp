@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
+#include "view.hpp"
 
 #include <cstdlib>
 #include <limits>
 
 #include "screen_line.hpp"
-#include "view.hpp"
+#include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::program;
@@ -25,7 +25,13 @@ constexpr view_style plain_unicode{.unicode = true, .colour = false}, ascii{.uni
 }
 
 [[nodiscard]] view_model model() {
-    view_model m{.policy = "tradl", .backend = "cgroup v1", .elapsed = milliseconds(65'250), .cpus = 2, .used = 1.5, .jobs = {}, .notice = {}};
+    view_model m{.policy = "tradl",
+                 .backend = "cgroup v1",
+                 .elapsed = milliseconds(65'250),
+                 .cpus = 2,
+                 .used = 1.5,
+                 .jobs = {},
+                 .notice = {}};
     auto vae = job("vae");
     vae.first = 3.6, vae.value = 1.1, vae.held = millicores{unlimited}, vae.used = 1.1;
     auto soft = job("softmax-with-a-very-long-name");
@@ -33,12 +39,14 @@ constexpr view_style plain_unicode{.unicode = true, .colour = false}, ascii{.uni
     auto mlp = job("mlp", condition::failed);
     mlp.detail = "exit code 1";
     auto acc = job("acc", condition::finished);
-    acc.metric = "accuracy", acc.way = direction::up, acc.first = 0.1, acc.value = 0.875, acc.acceptable.reset(), acc.objective = 0.85;
+    acc.metric = "accuracy", acc.way = direction::up, acc.first = 0.1, acc.value = 0.875, acc.acceptable.reset(),
+    acc.objective = 0.85;
     acc.tier = 2;
     auto later = job("later", condition::waiting);
     later.starts_in = seconds(12);
     auto stall = job("stall", condition::stalled);
-    stall.detail = "no step for 65 s", stall.first = 2.0, stall.value = 2.5, stall.objective.reset(), stall.held = millicores{100};
+    stall.detail = "no step for 65 s", stall.first = 2.0, stall.value = 2.5, stall.objective.reset(),
+    stall.held = millicores{100};
     m.jobs = {vae, soft, mlp, acc, later, stall};
     return m;
 }
@@ -132,7 +140,7 @@ TEST_CASE("a low screen shows running jobs, and counts the others in words") {
 TEST_CASE("colours follow the state, and are the only escape sequences") {
     auto m = model();
     auto const lines = lines_of(render(m, 120, 24, {.unicode = false, .colour = true}));
-    CHECK(lines[2].find("\x1b[34m[") != std::string::npos);               // no tier yet
+    CHECK(lines[2].find("\x1b[34m[") != std::string::npos);  // no tier yet
     CHECK(lines[3].find("\x1b[33mAcceptable\x1b[0m") != std::string::npos);
     CHECK(lines[4].find("\x1b[31mfailed: exit code 1\x1b[0m") != std::string::npos);
     CHECK(lines[5].find("\x1b[32mObjective\x1b[0m") != std::string::npos);
@@ -177,7 +185,9 @@ TEST_CASE("how far: fractions") {
 
 TEST_CASE("what a job says cannot reach the terminal as a command") {
     CHECK(fitted("a\x1b[2Jb", 10, true) == "a?[2Jb");
-    CHECK(fitted("\xC2\x9B" "2J", 10, true) == "?2J");  // CSI as one character
+    CHECK(fitted("\xC2\x9B"
+                 "2J",
+                 10, true) == "?2J");  // CSI as one character
     CHECK(fitted("\xff\xfe", 10, true) == "??");
     CHECK(fitted("größer", 10, true) == "größer");
     CHECK(fitted("größer", 10, false) == "gr??er");

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace ration::program {
 
@@ -18,7 +17,7 @@ namespace {
 constexpr std::size_t largest_write = 4096;
 
 [[nodiscard]] bool is_regular(int file) noexcept {
-    struct stat about {};
+    struct stat about{};
     return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
 }
 

@@ -18,12 +18,12 @@ namespace ration::program {
 /// SIGPIPE and SIGXFSZ must be ignored by the program.
 class bounded_writer {
     process::descriptor file_;
-    std::string pending_;          // begins with the rest of a line if torn_ is not 0
+    std::string pending_;  // begins with the rest of a line if torn_ is not 0
     std::size_t capacity_ = 0;
     bool regular_ = false;
-    std::size_t torn_ = 0;         // bytes in the file after its last newline
+    std::size_t torn_ = 0;  // bytes in the file after its last newline
     std::uint64_t lost_ = 0;
-    std::uint64_t waiting_ = 0;    // lines that end in pending_
+    std::uint64_t waiting_ = 0;  // lines that end in pending_
     std::optional<nanoseconds> retry_at_;
 
 public:

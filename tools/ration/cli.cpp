@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 #include "version_text.hpp"
 
@@ -83,7 +82,8 @@ private:
     void add_run(CLI::App& run) {
         run.footer(help_of_run);
         run.add_option("FILE", run_.file, "The jobs file; docs/run.md says what stands in it")->required()->type_name("");
-        auto* const policy = run.add_option("--policy", run_.policy, "A policy's name or the path of its .so, instead of the file's");
+        auto* const policy =
+            run.add_option("--policy", run_.policy, "A policy's name or the path of its .so, instead of the file's");
         policy->type_name("NAME");
         auto* const compare = run.add_option("--compare", run_.policies,
                                              "Run the jobs once under each of these policies, one after another, then under the "
@@ -99,7 +99,8 @@ private:
         run.add_option("--cpus", run_.cpus, "How many cores the jobs share, instead of the file's number")
             ->type_name("N")
             ->check(problem_with_cpus);
-        auto* const adopt = run.add_flag("--adopt", run_.adopt, "Take over jobs of this file that a ration which is gone left running");
+        auto* const adopt =
+            run.add_flag("--adopt", run_.adopt, "Take over jobs of this file that a ration which is gone left running");
         run.add_flag("--quiet", run_.quiet, "No view and no lines on what happens; warnings and the table at the end remain");
         compare->excludes(dry_run)->excludes(adopt);
     }
@@ -120,7 +121,8 @@ private:
     }
 
     [[nodiscard]] std::string problem_with_policy(std::string const& name) const {
-        if (!name.empty() && (is_plugin_path(name) || std::ranges::find(known_policies_, name) != known_policies_.end())) return {};
+        if (!name.empty() && (is_plugin_path(name) || std::ranges::find(known_policies_, name) != known_policies_.end()))
+            return {};
         return "there is no policy " + program::quoted(name) + suggestion(name, {known_policies_.begin(), known_policies_.end()});
     }
 
@@ -150,14 +152,16 @@ private:
     [[nodiscard]] std::string sentence_on_unknown(CLI::App const& where, std::string const& word) const {
         if (!word.starts_with('-')) {
             auto const names = command_names();
-            if (&where == &app_) return "there is no command " + program::quoted(word) + suggestion(word, {names.begin(), names.end()});
-            return fmt::format("{} is one word too many for '{}'; 'ration {} --help' tells more", program::quoted(word), where.get_name(),
-                               where.get_name());
+            if (&where == &app_)
+                return "there is no command " + program::quoted(word) + suggestion(word, {names.begin(), names.end()});
+            return fmt::format("{} is one word too many for '{}'; 'ration {} --help' tells more", program::quoted(word),
+                               where.get_name(), where.get_name());
         }
         std::vector<std::string> names;
         for (auto const* option : where.get_options())
             for (auto const& name : option->get_lnames()) names.push_back("--" + name);
-        return "there is no option " + program::quoted(word) + suggestion(word.substr(0, word.find('=')), {names.begin(), names.end()});
+        return "there is no option " + program::quoted(word) +
+               suggestion(word.substr(0, word.find('=')), {names.begin(), names.end()});
     }
 
     [[nodiscard]] std::vector<std::string> command_names() const {

@@ -2,7 +2,6 @@
 #include "compare.hpp"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "json_writer.hpp"
@@ -72,11 +71,13 @@ void add_mean(std::vector<row>& rows, runs_view runs, late_jobs const& late) {
 
 [[nodiscard]] std::vector<row> table_of(runs_view runs, late_jobs const& late) {
     std::vector<row> rows;
-    add_section(rows, "time to Acceptable", runs, [](job_summary const& job) { return job.has_acceptable; },
-                [](job_summary const& job) { return seconds_cell(in_seconds(time_to_acceptable(job))); });
+    add_section(
+        rows, "time to Acceptable", runs, [](job_summary const& job) { return job.has_acceptable; },
+        [](job_summary const& job) { return seconds_cell(in_seconds(time_to_acceptable(job))); });
     add_mean(rows, runs, late);
-    add_section(rows, "time to Objective", runs, [](job_summary const& job) { return job.has_objective; },
-                [](job_summary const& job) { return seconds_cell(in_seconds(time_to_objective(job))); });
+    add_section(
+        rows, "time to Objective", runs, [](job_summary const& job) { return job.has_objective; },
+        [](job_summary const& job) { return seconds_cell(in_seconds(time_to_objective(job))); });
     add_section(rows, "time to the end", runs, [](job_summary const&) { return true; }, end_cell);
     row makespan{"makespan", {}}, use{"mean cpu use", {}};
     for (auto const& run : runs) {
@@ -130,7 +131,8 @@ void add_remark(std::vector<std::string>& remarks, std::string remark) {
 [[nodiscard]] std::vector<std::string> remarks_on(runs_view runs, late_jobs const& late) {
     std::vector<std::string> remarks;
     for (std::size_t const j : late.left_out)
-        add_remark(remarks, fmt::format("The mean leaves out {}, which did not reach Acceptable in every run.", runs.front().jobs[j].name));
+        add_remark(remarks, fmt::format("The mean leaves out {}, which did not reach Acceptable in every run.",
+                                        runs.front().jobs[j].name));
     for (auto const& run : runs) {
         if (run.interrupted) add_remark(remarks, fmt::format("The run under {} was interrupted.", run.policy));
         for (auto const& job : run.jobs)
@@ -183,7 +185,8 @@ late_jobs jobs_after_the_first(std::span<run_summary const> runs) {
     nanoseconds const first = std::ranges::min(jobs, {}, &job_summary::arrived).arrived;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         if (!jobs[j].has_acceptable || jobs[j].arrived == first) continue;
-        bool const everywhere = std::ranges::all_of(runs, [&](run_summary const& run) { return run.jobs[j].acceptable_at.has_value(); });
+        bool const everywhere =
+            std::ranges::all_of(runs, [&](run_summary const& run) { return run.jobs[j].acceptable_at.has_value(); });
         (everywhere ? late.counted : late.left_out).push_back(j);
     }
     return late;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -65,7 +64,8 @@ private:
         auto const* const count = keys_.take<std::int64_t>("cpus", "a whole number of cores");
         if (count == nullptr) return;
         if (*count < 1 || *count > most_cpus)
-            return refuse(keys_.place_of("cpus"), fmt::format("'cpus' is {}; write a number of cores from 1 to {}", *count, most_cpus));
+            return refuse(keys_.place_of("cpus"),
+                          fmt::format("'cpus' is {}; write a number of cores from 1 to {}", *count, most_cpus));
         config_.cpus = static_cast<std::uint32_t>(*count);
     }
 
@@ -83,7 +83,8 @@ private:
         value const* const v = keys_.take("job");
         if (v == nullptr) return refuse({}, fmt::format("there is no job; add a {}", job_example));
         auto const* const jobs = std::get_if<array>(&v->data);
-        if (jobs == nullptr) return refuse(v->at, fmt::format("'job' must be a list; write a {}, in double brackets", job_example));
+        if (jobs == nullptr)
+            return refuse(v->at, fmt::format("'job' must be a list; write a {}, in double brackets", job_example));
         if (jobs->empty()) return refuse(v->at, fmt::format("the list of jobs is empty; add a {}", job_example));
         if (jobs->size() > max_jobs)
             refuse(v->at, fmt::format("there are {} jobs; one run takes at most {}", jobs->size(), max_jobs));
@@ -102,8 +103,9 @@ private:
         for (auto second = jobs.begin(); second != jobs.end(); ++second) {
             auto const first = std::ranges::find(jobs.begin(), second, second->name, &job_config::name);
             if (first != second && !second->name.empty())
-                refuse(second->name_at, fmt::format("this job and the one in line {} are both named {}; give each a name of its own",
-                                                    first->name_at.line, quoted(second->name)));
+                refuse(second->name_at,
+                       fmt::format("this job and the one in line {} are both named {}; give each a name of its own",
+                                   first->name_at.line, quoted(second->name)));
         }
     }
 
@@ -123,7 +125,8 @@ private:
             if (read_parameter(held, p))
                 out.parameters.push_back(std::move(p));
             else
-                refuse(held.at, fmt::format("parameter {} must be a number, text, true or false, not {}", quoted(name), kind_of(held)));
+                refuse(held.at,
+                       fmt::format("parameter {} must be a number, text, true or false, not {}", quoted(name), kind_of(held)));
         }
         config_.parameters.push_back(std::move(out));
     }
@@ -143,7 +146,9 @@ private:
     }
 };
 
-[[nodiscard]] bool is_blank(std::string_view text) noexcept { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+[[nodiscard]] bool is_blank(std::string_view text) noexcept {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
 
 [[nodiscard]] parsed_config unreadable(std::string const& file, std::string sentence) {
     parsed_config out;
@@ -191,7 +196,7 @@ parsed_config parse_config(std::string text, std::string file, config_rules cons
 parsed_config load_config(std::string const& file, config_rules const& rules) {
     // Without O_NONBLOCK a named pipe that nobody writes to would hold us up for ever.
     process::descriptor const opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    struct stat about {};
+    struct stat about{};
     if (!opened || ::fstat(opened.get(), &about) != 0)
         return unreadable(file, fmt::format("cannot be read: {}; give the path of a jobs file", std::strerror(errno)));
     if (!S_ISREG(about.st_mode)) return unreadable(file, "is no regular file; give the path of a jobs file");
@@ -204,7 +209,8 @@ parsed_config load_config(std::string const& file, config_rules const& rules) {
         if (got == 0) break;
         size += static_cast<std::size_t>(got);
         if (size > max_config_bytes)
-            return unreadable(file, fmt::format("is larger than {} bytes, so it is no jobs file; give the path of one", max_config_bytes));
+            return unreadable(
+                file, fmt::format("is larger than {} bytes, so it is no jobs file; give the path of one", max_config_bytes));
     }
     text.resize(size);
     return parse_config(std::move(text), file, rules);

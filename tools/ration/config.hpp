@@ -46,26 +46,26 @@ struct job_config {
     std::vector<std::string> command;  ///< at least the program; no zero bytes
     std::string directory;             ///< empty: where ration was started
     std::vector<std::pair<std::string, std::string>> environment;
-    nanoseconds at;                    ///< start, counted from the start of the run
+    nanoseconds at;  ///< start, counted from the start of the run
     target_config target;
-    bounds cpu;                        ///< millicores
-    std::optional<bytes> memory;       ///< limit
-    std::string log;                   ///< regular expression for the job's output; empty: the job reports by itself
-    std::string tenant;                ///< empty: the one tenant of everybody who names none
+    bounds cpu;                   ///< millicores
+    std::optional<bytes> memory;  ///< limit
+    std::string log;              ///< regular expression for the job's output; empty: the job reports by itself
+    std::string tenant;           ///< empty: the one tenant of everybody who names none
     double weight = 1;
-    position where;                    ///< of the job; then of the values of its keys
+    position where;  ///< of the job; then of the values of its keys
     position name_at, command_at, directory_at, log_at;
 };
 
 struct run_config {
-    std::string file;                    ///< as given
-    std::string source;                  ///< the file's text
-    std::string policy;                  ///< a name or the path of a .so; empty only if `config_rules::policy_given`
+    std::string file;    ///< as given
+    std::string source;  ///< the file's text
+    std::string policy;  ///< a name or the path of a .so; empty only if `config_rules::policy_given`
     position policy_at;
     std::vector<policy_parameters> parameters;
-    std::optional<std::uint32_t> cpus;   ///< cores that the jobs share; not given: all there are
+    std::optional<std::uint32_t> cpus;  ///< cores that the jobs share; not given: all there are
     nanoseconds tick = milliseconds(500);
-    std::vector<job_config> jobs;        ///< 1 to `max_jobs`, in the order of the file
+    std::vector<job_config> jobs;  ///< 1 to `max_jobs`, in the order of the file
 
     /// The table of this policy (a name or the path of a .so), or nullptr.
     [[nodiscard]] policy_parameters const* parameters_of(std::string_view policy) const noexcept;

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "config.hpp"
-
 #include <algorithm>
 #include <cstdlib>
-
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "config.hpp"
 
 namespace ration::program {
 
 namespace {
 
 [[nodiscard]] bool is_directory(std::string const& path) noexcept {
-    struct stat about {};
+    struct stat about{};
     return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
 }
 
 [[nodiscard]] bool is_program(std::string const& path) noexcept {
-    struct stat about {};
+    struct stat about{};
     return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
@@ -50,17 +49,20 @@ std::vector<problem> missing_files(run_config const& config) {
     std::vector<problem> out;
     for (auto const& job : config.jobs) {
         if (!job.directory.empty() && !is_directory(job.directory)) {
-            out.push_back({job.directory_at, "there is no directory " + quoted(job.directory) + "; create it or correct the path, "
-                                             "which is relative to where ration was started"});
+            out.push_back({job.directory_at, "there is no directory " + quoted(job.directory) +
+                                                 "; create it or correct the path, "
+                                                 "which is relative to where ration was started"});
             continue;
         }
         auto const& program = job.command.front();
         bool const has_path = program.find('/') != std::string::npos;
         if (has_path && !is_program(from_here(job, program)))
-            out.push_back({job.command_at, "there is no program " + quoted(program) + " that can be run; build it or correct the path, "
-                                           "which is relative to the job's directory"});
+            out.push_back({job.command_at, "there is no program " + quoted(program) +
+                                               " that can be run; build it or correct the path, "
+                                               "which is relative to the job's directory"});
         else if (!has_path && !is_on_path(job, program))
-            out.push_back({job.command_at, "no directory of PATH has a program " + quoted(program) + "; install it or write its path"});
+            out.push_back(
+                {job.command_at, "no directory of PATH has a program " + quoted(program) + "; install it or write its path"});
     }
     return out;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include <ration/cgroup/names.hpp>
@@ -66,9 +65,10 @@ private:
         if (name == nullptr) return;
         position const at = keys_.place_of(key);
         if (!is_plain_name(*name))
-            return refuse(at, fmt::format("{} cannot be a {}; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most {} "
-                                          "characters",
-                                          quoted(*name), key, longest_job_name));
+            return refuse(
+                at, fmt::format("{} cannot be a {}; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most {} "
+                                "characters",
+                                quoted(*name), key, longest_job_name));
         into = *name;
     }
 
@@ -105,7 +105,8 @@ private:
         if (directory == nullptr) return;
         job_.directory_at = keys_.place_of("directory");
         if (directory->empty() || has_zero_byte(*directory))
-            return refuse(job_.directory_at, "'directory' is no path; leave the key out to start the job where ration was started");
+            return refuse(job_.directory_at,
+                          "'directory' is no path; leave the key out to start the job where ration was started");
         job_.directory = *directory;
     }
 
@@ -140,7 +141,8 @@ private:
         auto const* const from = keys_.take<table>("bounds", "a table, such as { cpu = { min = 0.1, max = 2 } }");
         if (from == nullptr) return;
         table_reader keys(*from, "'bounds'", problems_);
-        if (auto const* const cpu = keys.take<table>("cpu", "a table in cores, such as { min = 0.1, max = 2 }")) read_cpu_bounds(*cpu);
+        if (auto const* const cpu = keys.take<table>("cpu", "a table in cores, such as { min = 0.1, max = 2 }"))
+            read_cpu_bounds(*cpu);
         if (auto const* const text = keys.take<std::string>("memory", "a size in quotes, such as \"2GiB\""))
             read_memory_limit(*text, keys.place_of("memory"));
         keys.report_all_unknown();
@@ -169,7 +171,8 @@ private:
     void read_memory_limit(std::string const& text, position at) {
         auto const size = parse_size(text);
         if (!size)
-            refuse(at, quoted(text) + " is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as \"2GiB\"");
+            refuse(at, quoted(text) +
+                           " is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as \"2GiB\"");
         else if (*size < least_memory)
             refuse(at, "no job fits into less than \"1MiB\" of memory; write a larger limit, or leave it out");
         else
@@ -180,7 +183,8 @@ private:
         auto const* const pattern = keys_.take<std::string>("log", "a regular expression in single quotes");
         if (pattern == nullptr) return;
         job_.log_at = keys_.place_of("log");
-        if (auto wrong = problem_with_log(*pattern, job_.target.metric); !wrong.empty()) return refuse(job_.log_at, std::move(wrong));
+        if (auto wrong = problem_with_log(*pattern, job_.target.metric); !wrong.empty())
+            return refuse(job_.log_at, std::move(wrong));
         job_.log = *pattern;
     }
 
@@ -189,7 +193,8 @@ private:
         read_plain_name("tenant", job_.tenant);
         auto const weight = keys_.take_number("weight", "a number above 0");
         if (weight && !(*weight > 0 && *weight <= most))
-            refuse(keys_.place_of("weight"), fmt::format("the weight is {}; write a number above 0 and at most {}", *weight, most));
+            refuse(keys_.place_of("weight"),
+                   fmt::format("the weight is {}; write a number above 0 and at most {}", *weight, most));
         else if (weight)
             job_.weight = *weight;
     }
@@ -201,12 +206,14 @@ job_config read_job(table const& from, position at, std::vector<problem>& proble
     return job_part_reader(from, at, problems).read();
 }
 
-std::optional<nanoseconds> read_duration(std::string_view key, std::string const& text, position at, std::vector<problem>& problems) {
+std::optional<nanoseconds> read_duration(std::string_view key, std::string const& text, position at,
+                                         std::vector<problem>& problems) {
     auto const t = parse_duration(text);
     if (!t)
-        problems.push_back({at, fmt::format("'{}' is {}, which is no duration; write a number and one of ms, s, m, h, such as \"20s\", "
-                                            "at most 365 days",
-                                            key, quoted(text))});
+        problems.push_back(
+            {at, fmt::format("'{}' is {}, which is no duration; write a number and one of ms, s, m, h, such as \"20s\", "
+                             "at most 365 days",
+                             key, quoted(text))});
     return t;
 }
 

@@ -2,7 +2,6 @@
 #include "config_target.hpp"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 namespace ration::program {
@@ -76,7 +75,8 @@ private:
         auto const* const count = keys_.take<std::int64_t>("mean_of", "a whole number of values");
         if (count == nullptr) return;
         if (*count < 1 || *count > most_values)
-            return refuse(keys_.place_of("mean_of"), fmt::format("'mean_of' is {}; write a number from 1 to {}", *count, most_values));
+            return refuse(keys_.place_of("mean_of"),
+                          fmt::format("'mean_of' is {}; write a number from 1 to {}", *count, most_values));
         target_.mean_of = static_cast<std::uint32_t>(*count);
     }
 
@@ -89,8 +89,9 @@ private:
         else if (a && o && *a != *o)
             target_.way = *o < *a ? direction::down : direction::up;
         else
-            return refuse(metric_.key_at, fmt::format("nothing says which way {} goes; add direction = \"down\" or direction = \"up\"",
-                                                      quoted(metric_.key)));
+            return refuse(metric_.key_at,
+                          fmt::format("nothing says which way {} goes; add direction = \"down\" or direction = \"up\"",
+                                      quoted(metric_.key)));
         if (a && o && !reaches(target_.way, *o, *a))
             refuse(keys_.place_of("objective"),
                    fmt::format("the objective {} is easier than the acceptable {}, since {} goes {}; swap them{}", *o, *a,
@@ -123,7 +124,8 @@ target_config read_target(table_reader& job, std::string const& title, position 
     auto const* const metrics = job.take<table>("target", fmt::format("a table: {}", example));
     if (metrics == nullptr) return {};
     if (metrics->size() != 1) {
-        problems.push_back({job.place_of("target"), fmt::format("a target is on one metric, here are {}; write {}", metrics->size(), example)});
+        problems.push_back(
+            {job.place_of("target"), fmt::format("a target is on one metric, here are {}; write {}", metrics->size(), example)});
         return {};
     }
     auto const& metric = metrics->front();

@@ -2,9 +2,8 @@
 #include "document.hpp"
 
 #include <algorithm>
-#include <utility>
-
 #include <toml++/toml.h>
+#include <utility>
 
 namespace ration::program {
 
@@ -87,8 +86,7 @@ void table_reader::report_unknown(entry const& e, std::vector<std::string_view> 
 }
 
 void table_reader::wrong_kind(std::string_view key, value const& v, std::string_view wanted) const {
-    problems_.push_back(
-        {v.at, "'" + std::string(key) + "' must be " + std::string(wanted) + ", not " + std::string(kind_of(v))});
+    problems_.push_back({v.at, "'" + std::string(key) + "' must be " + std::string(wanted) + ", not " + std::string(kind_of(v))});
 }
 
 bool table_reader::is_known(std::string_view key) const noexcept { return std::ranges::find(known_, key) != known_.end(); }

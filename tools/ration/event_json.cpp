@@ -129,7 +129,8 @@ void write(json_writer& json, warning const& e) { json.member("subject", e.subje
 
 void write(json_writer& json, job_ended const& e) {
     json.member("job", e.job), json.member("epoch", e.epoch), json.member("how", name_of(e.how));
-    json.member("exit_code", e.exit_code), json.member("signal", e.signal), json.member("step", e.step), json.member("why", e.why);
+    json.member("exit_code", e.exit_code), json.member("signal", e.signal), json.member("step", e.step),
+        json.member("why", e.why);
 }
 
 void write(json_writer& json, job_summary const& s) {
@@ -150,8 +151,8 @@ void write(json_writer& json, run_ended const& e) {
     texts(json, "approximate", s.approximate);
 }
 
-constexpr std::string_view names[] = {"run",      "job_started",    "progress",        "tier_reached",   "condition", "decision",
-                                      "change",   "deferred",       "rejected",        "warning",        "job_ended", "run_ended"};
+constexpr std::string_view names[] = {"run",    "job_started", "progress", "tier_reached", "condition", "decision",
+                                      "change", "deferred",    "rejected", "warning",      "job_ended", "run_ended"};
 static_assert(std::size(names) == std::variant_size_v<event_body>);
 
 }  // namespace

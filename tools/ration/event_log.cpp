@@ -3,11 +3,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <utility>
 
 #include "json_writer.hpp"
 #include "problem.hpp"
@@ -50,8 +49,8 @@ std::string event_log::flush(nanoseconds now) {
     auto const written = out_.flush(now);
     if (warned_ || (written && out_.lost() == 0)) return {};
     warned_ = true;
-    return fmt::format("the event log {} cannot be written: {}; the run goes on and ration tries again every second", quoted(name_),
-                       written ? "nobody reads it fast enough" : std::strerror(written.failure().system));
+    return fmt::format("the event log {} cannot be written: {}; the run goes on and ration tries again every second",
+                       quoted(name_), written ? "nobody reads it fast enough" : std::strerror(written.failure().system));
 }
 
 std::string event_log::close() {

@@ -14,11 +14,11 @@ namespace ration::program {
 class event_log {
     std::string name_;
     bounded_writer out_;
-    std::uint64_t lost_noted_ = 0;   // by "lost" lines
+    std::uint64_t lost_noted_ = 0;  // by "lost" lines
     bool warned_ = false;
 
 public:
-    event_log() = default;               ///< writes nothing
+    event_log() = default;  ///< writes nothing
     event_log(std::string name, process::descriptor out, std::size_t capacity = bounded_writer::default_capacity);
 
     /// Errors: as of `open_for_writing`.

@@ -23,40 +23,40 @@ inline constexpr int log_schema = 1;
 
 /// How a job is doing, as people see it.
 enum class condition : std::uint8_t {
-    waiting,    ///< its start time has not come
+    waiting,  ///< its start time has not come
     running,
-    stalled,    ///< alive, but neither steps nor CPU time
-    silent,     ///< uses CPU and has stopped reporting
-    finished,   ///< exit code 0
-    failed,     ///< another exit code, a signal, could not be started
-    diverged,   ///< its metric is no number any more; ended by ration
-    stopped,    ///< ended by ration on the user's wish
+    stalled,   ///< alive, but neither steps nor CPU time
+    silent,    ///< uses CPU and has stopped reporting
+    finished,  ///< exit code 0
+    failed,    ///< another exit code, a signal, could not be started
+    diverged,  ///< its metric is no number any more; ended by ration
+    stopped,   ///< ended by ration on the user's wish
 };
 [[nodiscard]] std::string_view name_of(condition c) noexcept;
 [[nodiscard]] constexpr bool is_over(condition c) noexcept { return c >= condition::finished; }
 
 /// Which resource is in which backend's hands.
 struct control {
-    std::string resource;  ///< "cpu"
-    std::string backend;   ///< "cgroup v1", "process"
+    std::string resource;     ///< "cpu"
+    std::string backend;      ///< "cgroup v1", "process"
     std::string approximate;  ///< what is not exact about it; empty: nothing
 };
 
 struct machine_facts {
-    std::uint32_t cpus = 0;        ///< that ration may use
+    std::uint32_t cpus = 0;  ///< that ration may use
     std::string cpu_model;
     bytes memory;
-    std::string kernel;            ///< "Linux 6.1.0"
+    std::string kernel;  ///< "Linux 6.1.0"
 };
 
 /// The first line of a run. A log may hold several runs, one after another.
 struct run_started {
     std::string policy, policy_version;
     std::uint64_t seed = 0;
-    std::int64_t unix_time = 0;    ///< seconds
-    std::uint32_t cpus = 0;        ///< shared by the jobs
+    std::int64_t unix_time = 0;  ///< seconds
+    std::uint32_t cpus = 0;      ///< shared by the jobs
     nanoseconds tick;
-    std::string file, source;      ///< jobs.toml: name and text
+    std::string file, source;  ///< jobs.toml: name and text
     machine_facts machine;
     std::vector<control> controls;
 };
@@ -76,16 +76,16 @@ struct job_progress {
     std::uint64_t step = 0;
     std::string_view metric;
     double value = 0;
-    std::uint64_t count = 1;       ///< `value` is the mean of so many
+    std::uint64_t count = 1;  ///< `value` is the mean of so many
     std::optional<double> smoothed;
 };
 
 struct tier_reached {
     std::string_view job;
-    std::uint32_t tier = 0;        ///< 1 = Acceptable, 2 = Objective
+    std::uint32_t tier = 0;  ///< 1 = Acceptable, 2 = Objective
     std::uint64_t step = 0;
-    double value = 0;              ///< smoothed
-    nanoseconds after;             ///< since the job's start time as the file gives it
+    double value = 0;   ///< smoothed
+    nanoseconds after;  ///< since the job's start time as the file gives it
 };
 
 struct condition_changed {
@@ -99,7 +99,7 @@ struct decision {
     std::uint64_t number = 0, seed = 0;
     nanoseconds budget, took;
     std::span<column_info const> schema;
-    snapshot const* data = nullptr;   ///< never null when written
+    snapshot const* data = nullptr;  ///< never null when written
     int status = 0;
     std::span<grant const> grants;
 };
@@ -108,12 +108,12 @@ struct change_applied {
     std::string_view job;
     operation_text operation;
     nanoseconds took;
-    std::string_view reason;       ///< the policy's, in words
+    std::string_view reason;  ///< the policy's, in words
 };
 
 struct change_deferred {
     std::string_view job, resource;
-    std::int64_t amount = 0;       ///< wanted; `unlimited` is written as "unlimited"
+    std::int64_t amount = 0;  ///< wanted; `unlimited` is written as "unlimited"
     std::string_view why;
 };
 
@@ -132,25 +132,25 @@ struct job_ended {
     condition how = condition::finished;
     std::optional<int> exit_code, signal;
     std::uint64_t step = 0;
-    std::string_view why;          ///< a sentence for people; may be empty
+    std::string_view why;  ///< a sentence for people; may be empty
 };
 
 /// What became of one job. Times are on the clock of the run.
 struct job_summary {
     std::string name;
-    nanoseconds arrived;           ///< its `at`
+    nanoseconds arrived;  ///< its `at`
     std::optional<nanoseconds> started, acceptable_at, objective_at, ended_at;
-    bool has_acceptable = true, has_objective = true;   ///< whether the target has the tier
+    bool has_acceptable = true, has_objective = true;  ///< whether the target has the tier
     condition how = condition::waiting;
     std::string why;
 };
 
 struct run_summary {
     std::string policy;
-    std::vector<job_summary> jobs;             ///< in the order of the file
-    nanoseconds makespan;                      ///< from the start of the run to the end of its last job
-    double mean_cpu = 0;                       ///< cores used by all jobs together, mean over the makespan
-    std::vector<std::string> approximate;      ///< sentences: what this machine could only do roughly
+    std::vector<job_summary> jobs;         ///< in the order of the file
+    nanoseconds makespan;                  ///< from the start of the run to the end of its last job
+    double mean_cpu = 0;                   ///< cores used by all jobs together, mean over the makespan
+    std::vector<std::string> approximate;  ///< sentences: what this machine could only do roughly
     bool interrupted = false;
     std::uint64_t lost_events = 0;
 };
@@ -164,7 +164,7 @@ using event_body = std::variant<run_started, job_started, job_progress, tier_rea
 
 /// Views inside the body need to live only until the event is written.
 struct event {
-    nanoseconds at;                ///< on the clock of the run: 0 is its start
+    nanoseconds at;  ///< on the clock of the run: 0 is its start
     event_body body;
 };
 

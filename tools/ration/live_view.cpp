@@ -6,12 +6,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <utility>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include "screen_line.hpp"
 
@@ -19,9 +18,10 @@ namespace ration::program {
 
 namespace {
 
-constexpr std::string_view hide_cursor = "\x1b[?25l", show_cursor = "\x1b[?25h", erase_line_end = "\x1b[K", erase_below = "\x1b[J";
+constexpr std::string_view hide_cursor = "\x1b[?25l", show_cursor = "\x1b[?25h", erase_line_end = "\x1b[K",
+                           erase_below = "\x1b[J";
 
-std::atomic<int> cursor_hidden_on{-1};     // the terminal to give the cursor back to
+std::atomic<int> cursor_hidden_on{-1};       // the terminal to give the cursor back to
 std::atomic<bool> screen_is_foreign{false};  // after Ctrl-Z the shell has written to it
 
 void write_now(int terminal, std::string_view text) noexcept {
@@ -46,9 +46,9 @@ extern "C" void on_stop(int) {
 
 /// Only where nobody else has a handler.
 void handle(int signal, void (*handler)(int), int flags) noexcept {
-    struct sigaction now {};
+    struct sigaction now{};
     if (::sigaction(signal, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;
-    struct sigaction wanted {};
+    struct sigaction wanted{};
     wanted.sa_handler = handler;
     wanted.sa_flags = flags;
     ::sigaction(signal, &wanted, nullptr);

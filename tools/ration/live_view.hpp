@@ -16,14 +16,14 @@
 namespace ration::program {
 
 /// One per process and only on a terminal. Never waits for the terminal: a screen that is held (Ctrl-S) misses frames.
-/// The cursor comes back when the object ends, at exit(3), on a crash and while the program is stopped by Ctrl-Z; nothing can give
-/// it back after SIGKILL.
+/// The cursor comes back when the object ends, at exit(3), on a crash and while the program is stopped by Ctrl-Z; nothing can
+/// give it back after SIGKILL.
 class live_view {
     process::descriptor terminal_;
     view_style style_;
     std::optional<nanoseconds> drawn_at_;
-    std::vector<std::string> lines_;      // on the screen now
-    std::string pending_;                 // the rest of a frame that the terminal did not take yet
+    std::vector<std::string> lines_;  // on the screen now
+    std::string pending_;             // the rest of a frame that the terminal did not take yet
 
 public:
     static constexpr nanoseconds least_interval = milliseconds(100);

@@ -30,7 +30,8 @@ namespace {
 }
 
 [[nodiscard]] std::string sentence(tier_reached const& e) {
-    return fmt::format("{} reached {} after {}, with {:.4g} at step {}", e.job, tier_name(e.tier), duration_text(e.after), e.value, e.step);
+    return fmt::format("{} reached {} after {}, with {:.4g} at step {}", e.job, tier_name(e.tier), duration_text(e.after),
+                       e.value, e.step);
 }
 
 [[nodiscard]] std::string sentence(condition_changed const& e) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include <ration/resource.hpp>

@@ -14,28 +14,28 @@ namespace ration::program {
 /// Exit codes of the program: part of its interface, documented in docs/run.md.
 enum class exit_code : int {
     ok = 0,
-    job_failed = 1,     ///< at least one job failed or diverged
-    bad_input = 2,      ///< command line or jobs.toml
-    no_backend = 3,     ///< this machine cannot do what was asked
-    interrupted = 4,    ///< by the user; the jobs were stopped
-    internal = 5,       ///< a bug in ration
+    job_failed = 1,   ///< at least one job failed or diverged
+    bad_input = 2,    ///< command line or jobs.toml
+    no_backend = 3,   ///< this machine cannot do what was asked
+    interrupted = 4,  ///< by the user; the jobs were stopped
+    internal = 5,     ///< a bug in ration
 };
 
 enum class backend_choice : std::uint8_t { automatic, cgroup, process };
 
 struct run_options {
     std::string file;
-    std::vector<std::string> policies;   ///< names or paths of a .so, in the order in which they run; several for a comparison
-    std::string policy;                  ///< of --policy; empty: the file's
+    std::vector<std::string> policies;  ///< names or paths of a .so, in the order in which they run; several for a comparison
+    std::string policy;                 ///< of --policy; empty: the file's
     bool compare = false;
-    bool dry_run = false;                ///< print the plan of the first tick with every job running, start nothing
-    bool explain = false;                ///< say for each job why it holds what it holds
-    bool json = false;                   ///< events on standard output instead of a view
-    bool adopt = false;                  ///< take over the jobs that a ration which is gone left running
-    bool quiet = false;                  ///< no view, no plain lines; warnings and the table at the end remain
-    std::string log;                     ///< path; empty: no event log
+    bool dry_run = false;  ///< print the plan of the first tick with every job running, start nothing
+    bool explain = false;  ///< say for each job why it holds what it holds
+    bool json = false;     ///< events on standard output instead of a view
+    bool adopt = false;    ///< take over the jobs that a ration which is gone left running
+    bool quiet = false;    ///< no view, no plain lines; warnings and the table at the end remain
+    std::string log;       ///< path; empty: no event log
     backend_choice backend = backend_choice::automatic;
-    std::optional<std::uint32_t> cpus;   ///< instead of the file's; `run` finds it in the config
+    std::optional<std::uint32_t> cpus;  ///< instead of the file's; `run` finds it in the config
 };
 
 struct doctor_options {

@@ -10,7 +10,8 @@ namespace ration::program {
 
 /// "1.2.3".
 [[nodiscard]] inline std::string version_text() {
-    return std::to_string(RATION_VERSION_MAJOR) + '.' + std::to_string(RATION_VERSION_MINOR) + '.' + std::to_string(RATION_VERSION_PATCH);
+    return std::to_string(RATION_VERSION_MAJOR) + '.' + std::to_string(RATION_VERSION_MINOR) + '.' +
+           std::to_string(RATION_VERSION_PATCH);
 }
 
 }  // namespace ration::program

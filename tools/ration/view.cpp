@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
-
 #include <fmt/format.h>
 
 #include "job_text.hpp"

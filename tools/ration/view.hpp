@@ -19,26 +19,26 @@ namespace ration::program {
 struct job_view {
     std::string name;
     condition now = condition::waiting;
-    std::string detail;                       ///< shown after the condition: "exit code 1", "for 65 s"
-    std::optional<nanoseconds> starts_in;     ///< while waiting
+    std::string detail;                    ///< shown after the condition: "exit code 1", "for 65 s"
+    std::optional<nanoseconds> starts_in;  ///< while waiting
 
     std::string metric;
     direction way = direction::down;
-    std::optional<double> first, value;       ///< first and present smoothed value; none before the first report
+    std::optional<double> first, value;  ///< first and present smoothed value; none before the first report
     std::optional<double> acceptable, objective;
-    std::uint32_t tier = 0;                   ///< reached: 0, 1 = Acceptable, 2 = Objective
+    std::uint32_t tier = 0;  ///< reached: 0, 1 = Acceptable, 2 = Objective
 
-    std::optional<millicores> held;           ///< none: holds nothing; `unlimited`: no limit
-    double used = 0;                          ///< cores, measured
+    std::optional<millicores> held;  ///< none: holds nothing; `unlimited`: no limit
+    double used = 0;                 ///< cores, measured
 };
 
 struct view_model {
     std::string policy, backend;
     nanoseconds elapsed;
-    std::uint32_t cpus = 0;                   ///< that the jobs share
-    double used = 0;                          ///< cores, all jobs together
+    std::uint32_t cpus = 0;  ///< that the jobs share
+    double used = 0;         ///< cores, all jobs together
     std::vector<job_view> jobs;
-    std::string notice;                       ///< the last line: "Ctrl-C again kills the jobs", or empty
+    std::string notice;  ///< the last line: "Ctrl-C again kills the jobs", or empty
 };
 
 struct view_style {
@@ -50,8 +50,8 @@ struct view_style {
 [[nodiscard]] view_style style_of_environment() noexcept;
 
 /// Text for a screen: a head line, titles, a line for each job with a bar towards its tiers, the notice. Columns that do not fit
-/// go in this order: tier, value, share. Lines, each ended by '\n', none wider than `width` columns and none but SGR escape sequences. At most `height` lines; jobs
-/// that do not fit are counted in words, those that are over first.
+/// go in this order: tier, value, share. Lines, each ended by '\n', none wider than `width` columns, at most `height` of them, with
+/// no escape sequences but SGR. Jobs that do not fit are counted in words, those that are over first.
 [[nodiscard]] std::string render(view_model const& model, std::uint32_t width, std::uint32_t height, view_style style);
 
 /// How far from `first` to `goal`, 0 to 1: the length of a bar.
