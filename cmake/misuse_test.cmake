@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-# ration_add_misuse_test(NAME "sentence" [LIBRARIES target...])
+# ration_add_misuse_test(NAME "sentence" ["another sentence"...] [LIBRARIES target...])
 #
 # NAME.cpp in the calling folder is one source that is compiled twice: as it stands it has to compile, with RATION_MISUSE defined
-# it has to fail and to print the sentence (a regular expression) within the first lines. One ctest case, misuse.NAME.COMPILER,
+# it has to fail and to print each sentence (a regular expression) within the first lines. One ctest case, misuse.NAME.COMPILER,
 # for each compiler found. The compiler is called directly, so no build tree is touched and the cases may run side by side.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 find_program(RATION_MISUSE_GXX NAMES g++ DOC "The g++ of the misuse tests")
@@ -13,6 +13,10 @@ function(ration_add_misuse_test name sentence)
   if(NOT arg_LIBRARIES)
     set(arg_LIBRARIES ration::core)
   endif()
+  set(sentences "")
+  foreach(said IN ITEMS "${sentence}" ${arg_UNPARSED_ARGUMENTS})
+    list(APPEND sentences --sentence "${said}")
+  endforeach()
   set(directories "")
   foreach(library IN LISTS arg_LIBRARIES)
     list(APPEND directories "$<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>")
@@ -21,7 +25,7 @@ function(ration_add_misuse_test name sentence)
     if(RATION_MISUSE_${compiler})
       string(TOLOWER misuse.${name}.${compiler} test)
       add_test(NAME ${test} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/misuse/check.py
-        --compiler ${RATION_MISUSE_${compiler}} --include "${directories}" --sentence "${sentence}"
+        --compiler ${RATION_MISUSE_${compiler}} --include "${directories}" ${sentences}
         ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cpp)
       set_tests_properties(${test} PROPERTIES TIMEOUT 120 LABELS misuse)
     endif()

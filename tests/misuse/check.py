@@ -23,7 +23,7 @@ def compile_source(compiler, directories, source, misuse):
     return done.returncode, done.stdout
 
 
-def complaint(compiler, directories, source, sentence):
+def complaint(compiler, directories, source, *sentences):
     """Why the case fails, or None when it passes."""
     status, output = compile_source(compiler, directories, source, misuse=False)
     if status != 0:
@@ -32,8 +32,9 @@ def complaint(compiler, directories, source, sentence):
     if status == 0:
         return "the wrong program compiles: nothing stops the mistake (is RATION_MISUSE used in the source?)"
     first = output.splitlines()[:FIRST_LINES]
-    if not any(re.search(sentence, line) for line in first):
-        return f"the first {FIRST_LINES} lines do not say /{sentence}/:\n{output}"
+    for sentence in sentences:
+        if not any(re.search(sentence, line) for line in first):
+            return f"the first {FIRST_LINES} lines do not say /{sentence}/:\n{output}"
     return None
 
 
@@ -41,11 +42,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compiler", required=True)
     parser.add_argument("--include", default="", help="directories, separated by semicolons")
-    parser.add_argument("--sentence", required=True, help="regular expression")
+    parser.add_argument("--sentence", required=True, action="append", help="regular expression")
     parser.add_argument("source")
     given = parser.parse_args()
     directories = [directory for directory in given.include.split(";") if directory]
-    problem = complaint(given.compiler, directories, given.source, given.sentence)
+    problem = complaint(given.compiler, directories, given.source, *given.sentence)
     if problem is not None:
         print(f"{given.source} with {given.compiler}: {problem}")
         return 1

@@ -14,11 +14,11 @@ GUARD = 'template <class T> void f(T) { static_assert(sizeof(T) > 4, "ration: to
 
 
 class Judge(unittest.TestCase):
-    def complaint(self, text, sentence=SENTENCE):
+    def complaint(self, text, *sentences):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder) / "case.cpp"
             source.write_text(text)
-            return check.complaint(COMPILER, [folder], str(source), sentence)
+            return check.complaint(COMPILER, [folder], str(source), *(sentences or [SENTENCE]))
 
     def test_a_good_case_passes(self):
         text = GUARD + "#ifdef RATION_MISUSE\nvoid use() { f('c'); }\n#else\nvoid use() { f(1L); }\n#endif\n"
@@ -33,6 +33,11 @@ class Judge(unittest.TestCase):
     def test_an_unrelated_error_is_no_proof(self):
         text = GUARD + "#ifdef RATION_MISUSE\n#include <no_such_header_at_all>\n#endif\nvoid use() { f(1L); }\n"
         self.assertIn("do not say", self.complaint(text))
+
+    def test_every_sentence_has_to_be_there(self):
+        text = GUARD + "#ifdef RATION_MISUSE\nvoid use() { f('c'); }\n#else\nvoid use() { f(1L); }\n#endif\n"
+        self.assertIsNone(self.complaint(text, "ration: too small", "char"))
+        self.assertIn("do not say /a name/", self.complaint(text, "ration: too small", "a name"))
 
     def test_a_sentence_that_is_buried_is_no_help(self):
         noise = "".join(f"int x{i} = undeclared_{i};\n" for i in range(20))

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+// Grants name jobs by their ids.
+#include <vector>
+
+#include <ration/allocate.hpp>
+#include <ration/policies/equal_share.hpp>
+
+struct training {
+    using job_concept = ration::job_tag;
+#ifdef RATION_MISUSE
+    std::uint64_t id() const noexcept;
+#else
+    ration::job_id id() const noexcept;
+#endif
+    ration::bounds bounds_of(ration::resource_id) const noexcept;
+    ration::job_progress progress() const noexcept;
+    ration::two_tier_target const& target() const noexcept;
+};
+
+void share(std::vector<training> const& jobs) {
+    ration::policies::equal_share policy;
+    ration::capacities const node[] = {{.cpu = 8000}};
+    static_cast<void>(ration::allocate(policy, jobs, node));
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+// How far a job has come must not throw.
+#include <vector>
+
+#include <ration/allocate.hpp>
+#include <ration/policies/equal_share.hpp>
+
+struct training {
+    using job_concept = ration::job_tag;
+    ration::job_id id() const noexcept;
+    ration::bounds bounds_of(ration::resource_id) const noexcept;
+#ifdef RATION_MISUSE
+    ration::job_progress progress() const;
+#else
+    ration::job_progress progress() const noexcept;
+#endif
+    ration::two_tier_target const& target() const noexcept;
+};
+
+void share(std::vector<training> const& jobs) {
+    ration::policies::equal_share policy;
+    ration::capacities const node[] = {{.cpu = 8000}};
+    static_cast<void>(ration::allocate(policy, jobs, node));
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+// A policy says whether it could answer.
+#include <ration/decider.hpp>
+
+struct by_loss {
+    using policy_concept = ration::policy_tag;
+    using inputs = ration::columns<ration::in<double, "jobs/loss">>;
+    static constexpr ration::meta about{.id = "org.example.by-loss", .version = "1.0.0"};
+#ifdef RATION_MISUSE
+    void decide(ration::tick<inputs> const&, ration::grants&) noexcept {}
+#else
+    ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept { return ration::status::ok; }
+#endif
+};
+
+template class ration::bound_policy<by_loss>;

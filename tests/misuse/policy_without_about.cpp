@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+// A policy says who it is.
+#include <ration/decider.hpp>
+
+struct by_loss {
+    using policy_concept = ration::policy_tag;
+    using inputs = ration::columns<ration::in<double, "jobs/loss">>;
+#ifndef RATION_MISUSE
+    static constexpr ration::meta about{.id = "org.example.by-loss", .version = "1.0.0"};
+#endif
+    ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept { return ration::status::ok; }
+};
+
+template class ration::bound_policy<by_loss>;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+// A policy says what it reads.
+#include <ration/decider.hpp>
+
+struct by_loss {
+    using policy_concept = ration::policy_tag;
+#ifdef RATION_MISUSE
+    using columns = ration::columns<ration::in<double, "jobs/loss">>;
+    ration::status decide(ration::tick<columns> const&, ration::grants&) noexcept { return ration::status::ok; }
+#else
+    using inputs = ration::columns<ration::in<double, "jobs/loss">>;
+    ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept { return ration::status::ok; }
+#endif
+    static constexpr ration::meta about{.id = "org.example.by-loss", .version = "1.0.0"};
+};
+
+template class ration::bound_policy<by_loss>;
