@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <ration/check.hpp>
 #include <ration/holdings.hpp>
@@ -28,9 +27,9 @@ struct circumstances {
 
 /// A policy's answer, proved.
 struct allocation {
-    std::vector<checked_grant> granted;  ///< by job; what no grant names stays as it is
-    std::vector<grant> asked;            ///< all that the policy answered
-    std::vector<rejection> rejected;     ///< `row` is a place in `asked`
+    buffer<checked_grant> granted;  ///< by job; what no grant names stays as it is
+    buffer<grant> asked;            ///< all that the policy answered
+    buffer<rejection> rejected;     ///< `row` is a place in `asked`
 };
 
 namespace detail {
@@ -50,7 +49,7 @@ struct allocation_tables {
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             capacities const& c = nodes[i];
             std::int64_t const amounts[] = {c.cpu, c.memory, c.gpu, c.gpu_sm, c.cache, c.batch};
-            for (std::size_t r = 0; r < columns.resources.size(); ++r) store[columns.resources[r].capacity][i] = amounts[r];
+            for (std::size_t r = 0; r < columns.resources.size(); ++r) store.at(columns.resources[r].capacity, i) = amounts[r];
         }
         if (auto filled = fill(store, columns, jobs); !filled) return filled;
         return hold(now.held);
@@ -71,16 +70,15 @@ private:
     }
 
     [[nodiscard]] bool is_listed(job_id job) const noexcept {
-        auto const ids = store[columns.id];
-        std::size_t low = 0, high = ids.size();
+        std::size_t low = 0, high = store.rows(table_id::jobs);
         while (low < high) {
             std::size_t const middle = low + (high - low) / 2;
-            if (ids[middle] < job.value)
+            if (store.at(columns.id, middle) < job.value)
                 low = middle + 1;
             else
                 high = middle;
         }
-        return low < ids.size() && ids[low] == job.value;
+        return low < store.rows(table_id::jobs) && store.at(columns.id, low) == job.value;
     }
 };
 

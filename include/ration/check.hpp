@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include <ration/checked_grant.hpp>
 #include <ration/detail/place_set.hpp>
@@ -65,7 +64,7 @@ class checker {
     snapshot_store const* store_ = nullptr;
     standard_columns const* columns_ = nullptr;
     std::span<resource_info const> resources_;
-    std::vector<check_rule> rules_;
+    buffer<check_rule> rules_;
     detail::place_set places_;
     capacity_fit fit_;
 
@@ -82,8 +81,8 @@ public:
     }
 
     /// Splits `rows` into accepted grants, sorted by group, and rejections in no particular order.
-    void check(ledger const& held, std::span<grant const> rows, std::vector<checked_grant>& accepted,
-               std::vector<rejection>& rejected) noexcept {
+    void check(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted,
+               buffer<rejection>& rejected) noexcept {
         accepted.clear();
         rejected.clear();
         rules_.clear();
@@ -92,7 +91,7 @@ public:
             rules_.push_back(rule_for(rows[i]));
             accepted.push_back(named(held, rows[i], i, rules_.back() != check_rule::unknown_job));
         }
-        detail::sort(std::span(accepted), [](checked_grant const& a, checked_grant const& b) {
+        detail::sort(accepted.data(), accepted.size(), [](checked_grant const& a, checked_grant const& b) {
             return a.group != b.group ? a.group < b.group : a.row < b.row;
         });
         drop_broken_groups(accepted, rejected);
@@ -104,7 +103,7 @@ public:
 private:
     [[nodiscard]] resource_columns const& of(std::size_t resource) const noexcept { return columns_->resources[resource]; }
     [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
-        return (*store_)[of(static_cast<std::size_t>(r)).capacity][node];
+        return store_->at(of(static_cast<std::size_t>(r)).capacity, node);
     }
 
     [[nodiscard]] check_rule rule_for(grant const& g) noexcept {
@@ -121,24 +120,24 @@ private:
 
     [[nodiscard]] check_rule rule_of_the_job(grant const& g) const noexcept {
         if (g.amount == 0) return check_rule::passed;
-        if (!is_active(static_cast<job_state>((*store_)[columns_->state][g.job]))) return check_rule::job_not_active;
+        if (!is_active(static_cast<job_state>(store_->at(columns_->state, g.job)))) return check_rule::job_not_active;
         if (g.amount == unlimited) return check_rule::passed;  // "no limit of mine": the job's own maximum still holds
-        if (g.amount < (*store_)[of(g.resource).minimum][g.job]) return check_rule::below_minimum;
-        if (g.amount > (*store_)[of(g.resource).maximum][g.job]) return check_rule::above_maximum;
+        if (g.amount < store_->at(of(g.resource).minimum, g.job)) return check_rule::below_minimum;
+        if (g.amount > store_->at(of(g.resource).maximum, g.job)) return check_rule::above_maximum;
         return check_rule::passed;
     }
 
     [[nodiscard]] checked_grant named(ledger const& held, grant const& g, std::size_t row, bool known_job) const noexcept {
-        setting const what{{known_job ? (*store_)[columns_->id][g.job] : 0}, g.node, static_cast<resource_id>(g.resource), g.amount};
+        setting const what{{known_job ? store_->at(columns_->id, g.job) : 0}, g.node, static_cast<resource_id>(g.resource), g.amount};
         std::uint64_t const group = g.group == 0 ? g.job : std::uint64_t{1} << 32 | g.group;
         return {what, known_job ? held.amount(what.job, what.node, what.resource) : 0, g.job, static_cast<std::uint32_t>(row), group,
                 g.reason};
     }
 
-    void drop_broken_groups(std::vector<checked_grant>& rows, std::vector<rejection>& rejected) const noexcept {
+    void drop_broken_groups(buffer<checked_grant>& rows, buffer<rejection>& rejected) const noexcept {
         std::size_t kept = 0;
         for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
-            last = end_of_group(rows, first);
+            last = end_of_group(rows.view(), first);
             bool whole = true;
             for (std::size_t i = first; i < last; ++i) whole &= rules_[rows[i].row] == check_rule::passed;
             for (std::size_t i = first; i < last; ++i) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include <ration/ledger.hpp>
 
@@ -34,12 +33,12 @@ struct checked_grant {
 /// What each node promises of each resource while groups of grants are taken in one after another. No sum overflows: a claim is
 /// refused as soon as one of its rows goes beyond the capacity.
 class promises {
-    std::vector<std::int64_t> sums_;  // node-major
+    buffer<std::int64_t> sums_;  // node-major
     std::size_t resources_ = 0;
 
 public:
     void prepare(std::size_t nodes, std::size_t resources) {
-        sums_.assign(nodes * resources, 0);
+        sums_.reset(nodes * resources);
         resources_ = resources;
     }
 
@@ -93,12 +92,12 @@ private:
 class capacity_fit {
     enum class fate : std::uint8_t { in, out, out_for_good };
     promises promises_;
-    std::vector<fate> fates_;  // by row
+    buffer<fate> fates_;  // by row
 
 public:
     void prepare(std::size_t nodes, std::size_t resources, std::size_t rows) {
         promises_.prepare(nodes, resources);
-        fates_.assign(rows, fate::in);
+        fates_.reset(rows);
     }
 
     /// Of groups that compete for the last units the earlier one stays, and one that asks for too much costs the others nothing.
@@ -106,9 +105,9 @@ public:
     /// sorted by group, and stays so.
     /// O(rows) for each round; a round follows only when a group was dropped that would have given something back.
     template <class Capacity, class Dropped>
-    void fit(ledger const& held, std::vector<checked_grant>& rows, Capacity capacity, Dropped dropped) noexcept {
+    void fit(ledger const& held, buffer<checked_grant>& rows, Capacity capacity, Dropped dropped) noexcept {
         for (std::size_t i = 0; i < rows.size(); ++i) fates_[i] = fate::in;
-        while (!one_round(held, rows, capacity)) {}
+        while (!one_round(held, rows.view(), capacity)) {}
         std::size_t kept = 0;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             if (fates_[i] == fate::in)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <ration/backend.hpp>
@@ -74,15 +75,15 @@ class engine {
         rate_meter cpu_time, steps;
     };
     job_memory<job_meters> meters_;
-    std::optional<column<double>> speedup_;
-    std::vector<grant> space_;
-    std::vector<checked_grant> accepted_;
-    std::vector<rejection> rejected_;
-    std::vector<deferred_grant> deferred_;
-    std::vector<change> changes_;
-    std::vector<failed_change> failed_;
+    column<double> speedup_{.width = 0};  // width 0: this host has none
+    buffer<grant> space_;
+    buffer<checked_grant> accepted_;
+    buffer<rejection> rejected_;
+    buffer<deferred_grant> deferred_;
+    buffer<change> changes_;
+    buffer<failed_change> failed_;
     plan<typename B::operation> plan_;
-    std::vector<operation_text> texts_;
+    buffer<operation_text> texts_;
     std::uint64_t ticks_ = 0;
 
 public:
@@ -132,7 +133,7 @@ public:
         observe(now);
         show_holdings(ledger_, store_, columns_);
         tick_report report{.number = ticks_++, .now = now};
-        grants answer(space_);
+        grants answer(space_.edit());
         report.policy_status = ask(policy_, report.number, now, answer);
         report.fell_back = report.policy_status != status::ok || answer.overflowed();
         if (report.fell_back) {
@@ -146,8 +147,8 @@ public:
         put_into_force(now, mode);
         show_holdings(ledger_, store_, columns_);
         report.grants = answer.rows();
-        report.rejected = rejected_, report.deferred = deferred_, report.changes = changes_, report.operations = texts_;
-        report.failed = failed_;
+        report.rejected = rejected_.view(), report.deferred = deferred_.view(), report.changes = changes_.view();
+        report.operations = texts_.view(), report.failed = failed_.view();
         return report;
     }
 
@@ -155,7 +156,7 @@ private:
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return columns_.resources[static_cast<std::size_t>(r)];
     }
-    [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept { return store_[of(r).capacity][node]; }
+    [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept { return store_.at(of(r).capacity, node); }
 
     [[nodiscard]] status ask(decider& d, std::uint64_t number, nanoseconds now, grants& answer) noexcept {
         return d.decide({.number = number, .seed = options_.seed + number, .now = now, .budget = options_.budget, .data = store_.view()},
@@ -164,26 +165,24 @@ private:
 
     /// A job that cannot be observed keeps its last known use: the host learns of its end from the process itself.
     void observe(nanoseconds now) noexcept {
-        auto const ids = store_[columns_.id];
-        auto const states = store_[columns_.state];
+        auto const ids = std::as_const(store_)[columns_.id];
         meters_.follow(ids);
-        auto const steps = store_[columns_.step];
         for (std::size_t row = 0; row < ids.size(); ++row) {
-            if (static_cast<job_state>(states[row]) != job_state::running) continue;
-            meters_[row].steps.read(now, static_cast<std::int64_t>(steps[row]));
+            if (static_cast<job_state>(store_.at(columns_.state, row)) != job_state::running) continue;
+            meters_[row].steps.read(now, static_cast<std::int64_t>(store_.at(columns_.step, row)));
             auto const seen = backend_.observe({ids[row]});
             if (!seen) continue;
             meters_[row].cpu_time.read(now, seen->cpu_time.count);
-            store_[of(resource_id::cpu).used][row] = meters_[row].cpu_time.per_second() * 1e-6;  // ns per s = 10^-6 millicores
-            store_[of(resource_id::memory).used][row] = static_cast<double>(seen->memory.count);
+            store_.at(of(resource_id::cpu).used, row) = meters_[row].cpu_time.per_second() * 1e-6;  // ns per s = 10^-6 millicores
+            store_.at(of(resource_id::memory).used, row) = static_cast<double>(seen->memory.count);
         }
     }
 
     [[nodiscard]] job_outlook outlook_of(checked_grant const& g) const noexcept {
-        job_outlook outlook{.started = {store_[columns_.started][g.job_row]}};
+        job_outlook outlook{.started = {store_.at(columns_.started, g.job_row)}};
         if (resources_[static_cast<std::size_t>(g.what.resource)].cut != divisibility::whole) return outlook;
-        outlook.restart_cost = store_[columns_.restart_cost][g.job_row];
-        outlook.remaining_seconds = store_[columns_.remaining][g.job_row] / meters_[g.job_row].steps.per_second();
+        outlook.restart_cost = store_.at(columns_.restart_cost, g.job_row);
+        outlook.remaining_seconds = store_.at(columns_.remaining, g.job_row) / meters_[g.job_row].steps.per_second();
         outlook.speedup_held = speedup_at(g.job_row, g.held);
         outlook.speedup_granted = speedup_at(g.job_row, g.what.amount);
         return outlook;
@@ -191,9 +190,9 @@ private:
 
     /// Linear where the host knows no better; the last known value beyond the end of what it knows.
     [[nodiscard]] double speedup_at(std::size_t row, std::int64_t devices) const noexcept {
-        if (!speedup_) return static_cast<double>(devices);
+        if (speedup_.width == 0) return static_cast<double>(devices);
         auto const k = static_cast<std::size_t>(devices);
-        return store_[*speedup_][row * speedup_->width + (k < speedup_->width ? k : speedup_->width - 1)];
+        return (&store_.at(speedup_, row))[k < speedup_.width ? k : speedup_.width - 1];
     }
 
     [[nodiscard]] static bool takes(checked_grant const& g) noexcept { return g.growth() > 0; }
@@ -205,8 +204,8 @@ private:
         promises_.start(ledger_);
         for (bool const taking : {false, true})
             for (std::size_t first = 0, last = 0; first < accepted_.size(); first = last) {
-                last = end_of_group(accepted_, first);
-                auto const group = std::span<checked_grant const>(accepted_).subspan(first, last - first);
+                last = end_of_group(accepted_.view(), first);
+                auto const group = accepted_.view().subspan(first, last - first);
                 bool any_takes = false;
                 for (auto const& g : group) any_takes |= takes(g);
                 if (any_takes == taking) put_group_into_force(group, now, mode);
@@ -259,7 +258,7 @@ private:
     /// "No limit" never means more than the job itself accepts, where that is less than the node has.
     [[nodiscard]] setting in_effect(checked_grant const& g) const noexcept {
         setting s = g.what;
-        std::int64_t const most = store_[of(s.resource).maximum][g.job_row];
+        std::int64_t const most = store_.at(of(s.resource).maximum, g.job_row);
         if (s.amount == unlimited && most < capacity(s.node, s.resource)) s.amount = most;
         return s;
     }

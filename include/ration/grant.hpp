@@ -48,7 +48,7 @@ public:
                     0, amount});
     }
 
-    [[nodiscard]] std::span<grant const> rows() const noexcept { return space_.first(count_); }
+    [[nodiscard]] std::span<grant const> rows() const noexcept { return {space_.data(), count_}; }
     [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
     void clear() noexcept { count_ = 0, overflowed_ = false; }
 };

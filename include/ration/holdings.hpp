@@ -13,20 +13,20 @@ namespace ration {
 /// Fills jobs/held.* (summed over nodes; `unlimited` if so on any) and nodes/free.*. O(jobs + holdings + nodes x resources).
 inline void show_holdings(ledger const& held, snapshot_store& store, standard_columns const& columns) noexcept {
     auto const of = [&](resource_id r) -> resource_columns const& { return columns.resources[static_cast<std::size_t>(r)]; };
+    std::size_t const jobs = store.rows(table_id::jobs);
     for (auto const& r : columns.resources)
-        for (auto& amount : store[r.held]) amount = 0;
-    auto const ids = store[columns.id];
+        for (std::size_t row = 0; row < jobs; ++row) store.at(r.held, row) = 0;
     std::size_t row = 0;
     for (auto const& h : held.all()) {
-        while (row < ids.size() && ids[row] < h.what.job.value) ++row;
-        if (row == ids.size() || ids[row] != h.what.job.value) continue;
-        auto& shown = store[of(h.what.resource).held][row];
+        while (row < jobs && store.at(columns.id, row) < h.what.job.value) ++row;
+        if (row == jobs || store.at(columns.id, row) != h.what.job.value) continue;
+        auto& shown = store.at(of(h.what.resource).held, row);
         shown = h.what.amount == unlimited || shown == unlimited ? unlimited : shown + h.what.amount;
     }
     for (std::size_t r = 0; r < columns.resources.size(); ++r)
         for (std::uint32_t node = 0; node < store.rows(table_id::nodes); ++node) {
             auto const& c = columns.resources[r];
-            store[c.free][node] = store[c.capacity][node] - held.sum(node, static_cast<resource_id>(r));
+            store.at(c.free, node) = store.at(c.capacity, node) - held.sum(node, static_cast<resource_id>(r));
         }
 }
 

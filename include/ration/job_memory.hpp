@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ration/assert.hpp>
+#include <ration/buffer.hpp>
 
 namespace ration {
 
@@ -16,7 +17,7 @@ namespace ration {
 /// long as there are at most as many rows as were reserved.
 template <class T>
 class job_memory {
-    std::vector<std::uint64_t> ids_, former_ids_;
+    buffer<std::uint64_t> ids_, former_ids_;
     std::vector<T> values_, former_values_;
 
 public:
@@ -29,9 +30,9 @@ public:
     /// Returns true when a job came or went.
     bool follow(std::span<std::uint64_t const> ids) {
         if (same(ids)) return false;
-        std::swap(ids_, former_ids_);
+        ids_.swap(former_ids_);
         std::swap(values_, former_values_);
-        ids_.assign(ids.begin(), ids.end());
+        ids_.assign(ids.data(), ids.size());
         values_.clear();
         std::size_t old = 0;
         for (std::size_t row = 0; row < ids.size(); ++row) {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include <ration/buffer.hpp>
 #include <ration/plan.hpp>
 
 namespace ration {
@@ -18,8 +18,8 @@ struct holding {
 
 /// Holdings in ascending order of (job, node, resource), and their sums. `find` is O(log n); `set` moves the later holdings.
 class ledger {
-    std::vector<holding> holdings_;
-    std::vector<std::int64_t> sums_;  // node-major
+    buffer<holding> holdings_;
+    buffer<std::int64_t> sums_;  // node-major
     std::size_t resources_ = 0;
 
 public:
@@ -27,11 +27,11 @@ public:
     void reset(std::size_t nodes, std::size_t resources, std::size_t holdings) {
         holdings_.clear();
         holdings_.reserve(holdings);
-        sums_.assign(nodes * resources, 0);
+        sums_.reset(nodes * resources);
         resources_ = resources;
     }
 
-    [[nodiscard]] std::span<holding const> all() const noexcept { return holdings_; }
+    [[nodiscard]] buffer<holding> const& all() const noexcept { return holdings_; }
 
     /// The holding, or nullptr when the job holds nothing of it there.
     [[nodiscard]] holding const* find(job_id job, std::uint32_t node, resource_id resource) const noexcept {
@@ -57,13 +57,12 @@ public:
         auto& sum = sums_[place_of(s.node, s.resource)];
         if (known) sum -= counted(holdings_[i].what.amount);
         sum += counted(s.amount);
-        auto const place = holdings_.begin() + static_cast<std::ptrdiff_t>(i);
         if (s.amount == 0) {
-            if (known) holdings_.erase(place);
+            if (known) holdings_.erase(i, i + 1);
         } else if (known) {
-            *place = {s, now};
+            holdings_[i] = {s, now};
         } else {
-            holdings_.insert(place, {s, now});
+            holdings_.insert(i, {s, now});
         }
     }
 
@@ -75,7 +74,7 @@ public:
             setting const& s = holdings_[last].what;
             sums_[place_of(s.node, s.resource)] -= counted(s.amount);
         }
-        holdings_.erase(holdings_.begin() + static_cast<std::ptrdiff_t>(first), holdings_.begin() + static_cast<std::ptrdiff_t>(last));
+        holdings_.erase(first, last);
     }
 
     [[nodiscard]] static std::int64_t counted(std::int64_t amount) noexcept { return amount == unlimited ? 0 : amount; }

@@ -6,6 +6,7 @@
 #include <ration/allocate.hpp>
 #include <ration/assert.hpp>
 #include <ration/backend.hpp>
+#include <ration/buffer.hpp>
 #include <ration/check.hpp>
 #include <ration/checked_grant.hpp>
 #include <ration/column.hpp>

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <string_view>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 #include <ration/assert.hpp>
 #include <ration/text.hpp>
@@ -66,35 +67,70 @@ struct error {
 /// Either a value or an error. Like std::expected, which the compilers at our floor do not have.
 template <class T>
 class [[nodiscard]] result {
-    std::variant<T, error> state_;
+    union {
+        T value_;
+        error failure_;
+    };
+    bool ok_;
 
 public:
     using value_type = T;
 
-    constexpr result(T value) noexcept : state_(std::in_place_index<0>, std::move(value)) {}
-    constexpr result(error failure) noexcept : state_(std::in_place_index<1>, failure) {}
+    result(T value) noexcept : value_(std::move(value)), ok_(true) {}
+    result(error failure) noexcept : failure_(failure), ok_(false) {}
+    result(result const& other) noexcept
+        requires(std::is_copy_constructible_v<T>)
+        : ok_(other.ok_) {
+        if (ok_)
+            ::new (static_cast<void*>(&value_)) T(other.value_);
+        else
+            ::new (static_cast<void*>(&failure_)) error(other.failure_);
+    }
+    result(result&& other) noexcept : ok_(other.ok_) { take(other); }
+    result& operator=(result other) noexcept {
+        end();
+        ok_ = other.ok_;
+        take(other);
+        return *this;
+    }
+    ~result() { end(); }
 
-    [[nodiscard]] constexpr explicit operator bool() const noexcept { return state_.index() == 0; }
+    [[nodiscard]] explicit operator bool() const noexcept { return ok_; }
 
     /// Precondition: holds a value.
-    [[nodiscard]] constexpr T& value() & noexcept { return *checked(std::get_if<0>(&state_)); }
-    [[nodiscard]] constexpr T const& value() const& noexcept { return *checked(std::get_if<0>(&state_)); }
-    [[nodiscard]] constexpr T&& value() && noexcept { return std::move(*checked(std::get_if<0>(&state_))); }
-    [[nodiscard]] constexpr T& operator*() & noexcept { return value(); }
-    [[nodiscard]] constexpr T const& operator*() const& noexcept { return value(); }
-    [[nodiscard]] constexpr T* operator->() noexcept { return &value(); }
-    [[nodiscard]] constexpr T const* operator->() const noexcept { return &value(); }
+    [[nodiscard]] T& value() & noexcept { return *checked_value(this); }
+    [[nodiscard]] T const& value() const& noexcept { return *checked_value(this); }
+    [[nodiscard]] T&& value() && noexcept { return std::move(*checked_value(this)); }
+    [[nodiscard]] T& operator*() & noexcept { return value(); }
+    [[nodiscard]] T const& operator*() const& noexcept { return value(); }
+    [[nodiscard]] T&& operator*() && noexcept { return std::move(value()); }
+    [[nodiscard]] T* operator->() noexcept { return &value(); }
+    [[nodiscard]] T const* operator->() const noexcept { return &value(); }
 
     /// Precondition: holds an error.
-    [[nodiscard]] constexpr error const& failure() const noexcept { return *checked(std::get_if<1>(&state_)); }
+    [[nodiscard]] error const& failure() const noexcept {
+        RATION_ASSERT(!ok_, "result: asked for the error of a success");
+        return failure_;
+    }
 
-    [[nodiscard]] constexpr T value_or(T other) const& noexcept { return *this ? value() : other; }
+    [[nodiscard]] T value_or(T other) const& noexcept { return ok_ ? value_ : other; }
 
 private:
-    template <class P>
-    [[nodiscard]] static constexpr P* checked(P* pointer) noexcept {
-        RATION_ASSERT(pointer != nullptr, "result: asked for the side it does not hold");
-        return pointer;
+    template <class Self>
+    [[nodiscard]] static auto checked_value(Self* self) noexcept {
+        RATION_ASSERT(self->ok_, "result: asked for the value of a failure");
+        return &self->value_;
+    }
+
+    void take(result& other) noexcept {
+        if (ok_)
+            ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+        else
+            ::new (static_cast<void*>(&failure_)) error(other.failure_);
+    }
+
+    void end() noexcept {
+        if (ok_) value_.~T();
     }
 };
 

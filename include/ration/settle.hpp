@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include <ration/checked_grant.hpp>
 #include <ration/target.hpp>
@@ -88,12 +87,12 @@ public:
     /// `outlook(grant)` gives the job_outlook, `capacity(node, resource)` the node's. `grants` keeps what is to be done now;
     /// grants that change nothing are dropped from both lists. O(grants).
     template <class Outlook, class Capacity>
-    void settle(settle_rules const& rules, ledger const& held, nanoseconds now, std::vector<checked_grant>& grants,
-                std::vector<deferred_grant>& deferred, Outlook outlook, Capacity capacity) noexcept {
+    void settle(settle_rules const& rules, ledger const& held, nanoseconds now, buffer<checked_grant>& grants,
+                buffer<deferred_grant>& deferred, Outlook outlook, Capacity capacity) noexcept {
         deferred.clear();
         std::size_t kept = 0;
         for (std::size_t first = 0, last = 0; first < grants.size(); first = last) {
-            last = end_of_group(grants, first);
+            last = end_of_group(grants.view(), first);
             bool whole = true;
             for (std::size_t i = first; i < last; ++i) whole &= may_go(wait_of(rules, held, now, grants[i], outlook, capacity));
             for (std::size_t i = first; i < last; ++i) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ration/buffer.hpp>
 #include <ration/column.hpp>
 #include <ration/detail/aligned_buffer.hpp>
 #include <ration/result.hpp>
@@ -63,15 +64,15 @@ class snapshot_store {
     struct stored_table {
         std::size_t rows = 0;
         std::vector<stored_column> columns;
-        std::vector<void const*> slots;
+        buffer<void const*> slots;
     };
 
     std::array<stored_table, table_count> tables_;
-    std::vector<column_info> schema_;
+    buffer<column_info> schema_;
 
 public:
-    [[nodiscard]] std::span<column_info const> schema() const noexcept { return schema_; }
-    [[nodiscard]] std::size_t rows(table_id t) const noexcept { return at(t).rows; }
+    [[nodiscard]] std::span<column_info const> schema() const noexcept { return schema_.view(); }
+    [[nodiscard]] std::size_t rows(table_id t) const noexcept { return table_at(t).rows; }
 
     /// Adds a column, zero for the rows there are; a second time it returns the first one.
     /// Errors: `invalid_value` (name without a table or above `longest_column_name`, width 0), `conflict` (declared with
@@ -86,27 +87,37 @@ public:
     /// A column declared earlier. Errors: `not_found`; `conflict` for another type.
     template <ColumnValue T>
     [[nodiscard]] result<column<T>> find(std::string_view name) const noexcept {
-        auto const* const info = find_column(schema_, name);
+        auto const* const info = find_column(schema_.view(), name);
         if (info == nullptr) return error{.code = errc::not_found, .operation = "find column", .subject = name};
         if (info->type != type_of<T>) return error{.code = errc::conflict, .operation = "find column", .subject = name};
         return column<T>{info->table, info->slot, info->width};
     }
 
+    /// The first value of a row.
+    template <ColumnValue T>
+    [[nodiscard]] T& at(column<T> c, std::size_t row) noexcept {
+        return reinterpret_cast<T*>(table_at(c.table).columns[c.slot].data.data())[row * c.width];
+    }
+    template <ColumnValue T>
+    [[nodiscard]] T const& at(column<T> c, std::size_t row) const noexcept {
+        return reinterpret_cast<T const*>(table_at(c.table).columns[c.slot].data.data())[row * c.width];
+    }
+
     /// The column's values, `width` for each row.
     template <ColumnValue T>
     [[nodiscard]] std::span<T> operator[](column<T> c) noexcept {
-        auto& table = at(c.table);
+        auto& table = table_at(c.table);
         return {reinterpret_cast<T*>(table.columns[c.slot].data.data()), table.rows * c.width};
     }
     template <ColumnValue T>
     [[nodiscard]] std::span<T const> operator[](column<T> c) const noexcept {
-        auto const& table = at(c.table);
+        auto const& table = table_at(c.table);
         return {reinterpret_cast<T const*>(table.columns[c.slot].data.data()), table.rows * c.width};
     }
 
     /// New rows are zero. Errors: `no_capacity` when there is no memory; then nothing has changed.
     [[nodiscard]] result<void> resize(table_id t, std::size_t rows) noexcept {
-        auto& table = at(t);
+        auto& table = table_at(t);
         bool room = true;
         for (auto& c : table.columns) room = room && c.data.reserve(rows * c.row_bytes, table.rows * c.row_bytes);
         refresh_slots(table);  // some buffers have moved, even when a later one found no memory
@@ -122,7 +133,7 @@ public:
 
     /// Removes one row; the later ones move up. O(rows x columns).
     void erase_row(table_id t, std::size_t row) noexcept {
-        auto& table = at(t);
+        auto& table = table_at(t);
         RATION_ASSERT(row < table.rows, "erase_row: there is no such row");
         for (auto& c : table.columns) {
             unsigned char* const place = c.data.data() + row * c.row_bytes;
@@ -140,8 +151,8 @@ public:
     }
 
 private:
-    [[nodiscard]] stored_table& at(table_id t) noexcept { return tables_[static_cast<std::size_t>(t)]; }
-    [[nodiscard]] stored_table const& at(table_id t) const noexcept { return tables_[static_cast<std::size_t>(t)]; }
+    [[nodiscard]] stored_table& table_at(table_id t) noexcept { return tables_[static_cast<std::size_t>(t)]; }
+    [[nodiscard]] stored_table const& table_at(table_id t) const noexcept { return tables_[static_cast<std::size_t>(t)]; }
 
     static void refresh_slots(stored_table& table) noexcept {
         for (std::size_t i = 0; i < table.columns.size(); ++i) table.slots[i] = table.columns[i].data.data();
@@ -151,7 +162,7 @@ private:
         auto const refuse = [&](errc code) { return error{.code = code, .operation = "declare column", .subject = name}; };
         std::size_t const index = table_index_of(name);
         if (index == table_count || width == 0 || name.size() > longest_column_name) return refuse(errc::invalid_value);
-        if (auto const* known = find_column(schema_, name)) {
+        if (auto const* known = find_column(schema_.view(), name)) {
             if (known->type != type || known->width != width) return refuse(errc::conflict);
             return *known;
         }

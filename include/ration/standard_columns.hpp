@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <ration/resource.hpp>
 #include <ration/snapshot.hpp>
@@ -26,7 +25,7 @@ struct standard_columns {
     column<std::uint32_t> tenant, state, tier, tiers;
     column<std::int64_t> submitted, started;
     column<double> weight, loss, best_loss, remaining, restart_cost;
-    std::vector<resource_columns> resources;
+    buffer<resource_columns> resources;
 
     /// Errors: `conflict` when the store already has one of the names with another type; `invalid_value` when a
     /// resource has a name too long for a column.
@@ -45,10 +44,11 @@ struct standard_columns {
         add(c.tier, "jobs/tier"), add(c.tiers, "jobs/tiers");
         add(c.remaining, "jobs/remaining"), add(c.restart_cost, "jobs/restart_cost");
         for (auto const& r : resources) {
-            auto& of = c.resources.emplace_back();
+            resource_columns of;
             add(of.used, named("jobs/used.", r)), add(of.held, named("jobs/held.", r));
             add(of.minimum, named("jobs/min.", r)), add(of.maximum, named("jobs/max.", r));
             add(of.capacity, named("nodes/capacity.", r)), add(of.free, named("nodes/free.", r));
+            c.resources.push_back(of);
         }
         if (!ok) return first;
         return c;

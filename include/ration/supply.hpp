@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include <ration/detail/sort.hpp>
 #include <ration/job.hpp>
@@ -108,16 +107,16 @@ template <Job J>
 void write_row(snapshot_store& store, standard_columns const& columns, std::size_t row, J const& job) noexcept {
     auto const now = job.progress();
     auto const& target = job.target();
-    store[columns.id][row] = job.id().value;
-    store[columns.state][row] = static_cast<std::uint32_t>(job_state::running);
-    store[columns.step][row] = now.step;
-    store[columns.loss][row] = is_finite(now.value) ? now.value : 0;
-    store[columns.tier][row] = target.reached(now.value);
-    store[columns.tiers][row] = target.tiers();
+    store.at(columns.id, row) = job.id().value;
+    store.at(columns.state, row) = static_cast<std::uint32_t>(job_state::running);
+    store.at(columns.step, row) = now.step;
+    store.at(columns.loss, row) = is_finite(now.value) ? now.value : 0;
+    store.at(columns.tier, row) = target.reached(now.value);
+    store.at(columns.tiers, row) = target.tiers();
     for (std::size_t r = 0; r < columns.resources.size(); ++r) {
         auto const accepted = job.bounds_of(static_cast<resource_id>(r));
-        store[columns.resources[r].minimum][row] = accepted.minimum;
-        store[columns.resources[r].maximum][row] = accepted.maximum;
+        store.at(columns.resources[r].minimum, row) = accepted.minimum;
+        store.at(columns.resources[r].maximum, row) = accepted.maximum;
     }
 }
 
@@ -125,7 +124,7 @@ template <class Declaration, class J>
 [[nodiscard]] result<void> write_column(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order) noexcept {
     auto const column = store.declare<typename Declaration::value_type>(Declaration::name.view());
     if (!column) return column.failure();
-    for (std::size_t row = 0; row < order.size(); ++row) store[*column][row] = Declaration::of(jobs[order[row]]);
+    for (std::size_t row = 0; row < order.size(); ++row) store.at(*column, row) = Declaration::of(jobs[order[row]]);
     return {};
 }
 
@@ -146,9 +145,9 @@ template <class J, class... Declarations>
 template <Job J>
 [[nodiscard]] result<void> fill(snapshot_store& store, standard_columns const& columns, std::span<J const> jobs) noexcept {
     if (auto const sized = store.resize(table_id::jobs, jobs.size()); !sized) return sized;
-    std::vector<std::size_t> order(jobs.size());
+    buffer<std::size_t> order(jobs.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    detail::sort(std::span(order), [&](std::size_t a, std::size_t b) { return jobs[a].id() < jobs[b].id(); });
+    detail::sort(order.data(), order.size(), [&](std::size_t a, std::size_t b) { return jobs[a].id() < jobs[b].id(); });
     for (std::size_t row = 0; row < order.size(); ++row) {
         if (row > 0 && jobs[order[row - 1]].id() == jobs[order[row]].id())
             return error{.code = errc::already_exists, .operation = "fill jobs table", .subject = "jobs/id",

@@ -9,8 +9,8 @@
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <vector>
 
+#include <ration/buffer.hpp>
 #include <ration/result.hpp>
 #include <ration/text.hpp>
 
@@ -123,7 +123,7 @@ class target_tracker {
     };
 
     two_tier_target target_;
-    std::vector<report> window_;  // a ring: the newest reports that together hold at least mean_of values
+    buffer<report> window_;  // a ring: the newest reports that together hold at least mean_of values
     std::size_t newest_ = 0, reports_ = 0;
     std::uint64_t values_ = 0, not_finite_ = 0;
     std::optional<double> best_;

@@ -14,8 +14,8 @@ namespace unit {
 struct answer {
     host const& on;
     ration::checker checker;
-    std::vector<ration::checked_grant> accepted;
-    std::vector<ration::rejection> rejected;
+    ration::buffer<ration::checked_grant> accepted;
+    ration::buffer<ration::rejection> rejected;
 
     explicit answer(host const& h, std::size_t most_rows = 64) : on(h) {
         checker.prepare(h.store, h.columns, ration::standard_resources, h.store.rows(table_id::nodes), most_rows);

@@ -109,8 +109,8 @@ namespace {
 struct settling {
     ration::ledger held;
     ration::settler settler;
-    std::vector<checked_grant> grants;
-    std::vector<deferred_grant> deferred;
+    ration::buffer<ration::checked_grant> grants;
+    ration::buffer<ration::deferred_grant> deferred;
     nanoseconds started{};
 
     explicit settling() {

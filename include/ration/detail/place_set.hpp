@@ -5,7 +5,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include <ration/buffer.hpp>
 
 namespace ration::detail {
 
@@ -15,11 +16,11 @@ class place_set {
         std::uint64_t key = 0;
         std::uint64_t round = 0;
     };
-    std::vector<slot> slots_;
+    buffer<slot> slots_;
     std::uint64_t round_ = 0;
 
 public:
-    void reserve(std::size_t keys) { slots_.assign(std::bit_ceil(keys * 2 + 2), slot{}); }
+    void reserve(std::size_t keys) { slots_.reset(std::bit_ceil(keys * 2 + 2)); }
     void clear() noexcept { ++round_; }
 
     /// False when the key was there already. Precondition: fewer keys than reserved.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <utility>
 
 namespace ration::detail {
@@ -11,9 +10,9 @@ namespace ration::detail {
 /// Sorts by heap when it is not sorted yet; O(n) when it is, which is the common case here. Own code, because <algorithm> costs
 /// more to include than the whole of the core.
 template <class T, class Before>
-void sort(std::span<T> items, Before before) noexcept {
+void sort(T* items, std::size_t size, Before before) noexcept {
     bool sorted = true;
-    for (std::size_t i = 1; i < items.size() && sorted; ++i) sorted = !before(items[i], items[i - 1]);
+    for (std::size_t i = 1; i < size && sorted; ++i) sorted = !before(items[i], items[i - 1]);
     if (sorted) return;
     auto const sift_down = [&](std::size_t root, std::size_t end) {
         for (std::size_t child = 2 * root + 1; child < end; child = 2 * root + 1) {
@@ -23,8 +22,8 @@ void sort(std::span<T> items, Before before) noexcept {
             root = child;
         }
     };
-    for (std::size_t i = items.size() / 2; i-- > 0;) sift_down(i, items.size());
-    for (std::size_t end = items.size(); end-- > 1;) {
+    for (std::size_t i = size / 2; i-- > 0;) sift_down(i, size);
+    for (std::size_t end = size; end-- > 1;) {
         std::swap(items[0], items[end]);
         sift_down(0, end);
     }

@@ -25,8 +25,8 @@ class twin_policies {
     binding<typename P::inputs> bound_;
     std::vector<grant> first_space_, second_space_;
     checker proof_;
-    std::vector<checked_grant> accepted_;
-    std::vector<rejection> rejected_;
+    buffer<checked_grant> accepted_;
+    buffer<rejection> rejected_;
 
 public:
     template <class Make>
@@ -76,7 +76,7 @@ private:
         proof_.check(host.held, answer.rows(), accepted_, rejected_);
         if (!rejected_.empty())
             return broken_law("Policy law 2: every grant passes check",
-                              seen("row %u at tick %llu: %s", rejected_.front().row, number, name_of(rejected_.front().rule).data()));
+                              seen("row %u at tick %llu: %s", rejected_[0].row, number, name_of(rejected_[0].rule).data()));
         for (auto const& g : accepted_) host.held.set(g.what, {});
         return {};
     }

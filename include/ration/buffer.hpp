@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A growing array of plain data: what the engine's loop keeps its rows in. It never throws, and costs a tenth of std::vector to
+/// include (docs/adr/0005).
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <ration/assert.hpp>
+
+namespace ration {
+
+/// Elements are moved by copying their bytes. Running out of memory ends the program, as a bug does: whoever needs more than was
+/// reserved has not reserved. Grows by doubling; `insert` and `erase` move what lies behind.
+template <class T>
+class buffer {
+    static_assert(std::is_trivially_copyable_v<T>, "ration: a buffer holds plain data; use std::vector for other types");
+
+    T* data_ = nullptr;
+    std::size_t size_ = 0, capacity_ = 0;
+
+public:
+    using value_type = T;
+
+    buffer() noexcept = default;
+    explicit buffer(std::size_t size) noexcept { resize(size); }
+    buffer(buffer const& other) noexcept { assign(other.data_, other.size_); }
+    buffer(buffer&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+    buffer& operator=(buffer other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~buffer() { ::operator delete(data_, std::align_val_t{alignof(T)}); }
+
+    void swap(buffer& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] T* data() noexcept { return data_; }
+    [[nodiscard]] T const* data() const noexcept { return data_; }
+    [[nodiscard]] T* begin() noexcept { return data_; }
+    [[nodiscard]] T* end() noexcept { return data_ + size_; }
+    [[nodiscard]] T const* begin() const noexcept { return data_; }
+    [[nodiscard]] T const* end() const noexcept { return data_ + size_; }
+    [[nodiscard]] T& operator[](std::size_t i) noexcept { return data_[i]; }
+    [[nodiscard]] T const& operator[](std::size_t i) const noexcept { return data_[i]; }
+    [[nodiscard]] T& back() noexcept { return data_[size_ - 1]; }
+    [[nodiscard]] T const& back() const noexcept { return data_[size_ - 1]; }
+    [[nodiscard]] std::span<T const> view() const noexcept { return {data_, size_}; }
+    /// The same, to be written to.
+    [[nodiscard]] std::span<T> edit() noexcept { return {data_, size_}; }
+
+    void clear() noexcept { size_ = 0; }
+
+    void reserve(std::size_t capacity) noexcept {
+        if (capacity <= capacity_) return;
+        auto* const fresh = static_cast<T*>(::operator new(capacity * sizeof(T), std::align_val_t{alignof(T)}, std::nothrow));
+        RATION_ASSERT(fresh != nullptr, "out of memory");
+        if (size_ != 0) std::memcpy(static_cast<void*>(fresh), data_, size_ * sizeof(T));
+        ::operator delete(data_, std::align_val_t{alignof(T)});
+        data_ = fresh;
+        capacity_ = capacity;
+    }
+
+    void push_back(T element) noexcept {
+        if (size_ == capacity_) reserve(size_ == 0 ? 8 : size_ * 2);
+        ::new (static_cast<void*>(data_ + size_++)) T(element);
+    }
+
+    /// New elements are `T{}`.
+    void resize(std::size_t size) noexcept {
+        reserve(size);
+        for (std::size_t i = size_; i < size; ++i) ::new (static_cast<void*>(data_ + i)) T{};
+        size_ = size;
+    }
+
+    /// As many elements, all `T{}`.
+    void reset(std::size_t size) noexcept {
+        clear();
+        resize(size);
+    }
+
+    void assign(T const* from, std::size_t size) noexcept {
+        reserve(size);
+        if (size != 0) std::memcpy(static_cast<void*>(data_), from, size * sizeof(T));
+        size_ = size;
+    }
+
+    void insert(std::size_t at, T element) noexcept {
+        push_back(element);
+        std::memmove(static_cast<void*>(data_ + at + 1), data_ + at, (size_ - 1 - at) * sizeof(T));
+        data_[at] = element;
+    }
+
+    void erase(std::size_t first, std::size_t last) noexcept {
+        if (last < size_) std::memmove(static_cast<void*>(data_ + first), data_ + last, (size_ - last) * sizeof(T));
+        size_ -= last - first;
+    }
+};
+
+}  // namespace ration
