@@ -85,10 +85,10 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("the model answers as the kernel does: v1") { static_cast<void>(compare_all(scripts_v1())); }
+TEST_CASE("the model answers as the kernel does: v1") { static_cast<void>(compare_all(scripts_v1)); }
 
-TEST_CASE("the model answers as the kernel does: core of v2") { static_cast<void>(compare_all(scripts_core())); }
+TEST_CASE("the model answers as the kernel does: core of v2") { static_cast<void>(compare_all(scripts_core)); }
 
-TEST_CASE("the model answers as the kernel does: rules of v2") { static_cast<void>(compare_all(scripts_v2_rules())); }
+TEST_CASE("the model answers as the kernel does: rules of v2") { static_cast<void>(compare_all(scripts_v2_rules)); }
 
-TEST_CASE("the model answers as the kernel does: values of v2") { static_cast<void>(compare_all(scripts_v2_values())); }
+TEST_CASE("the model answers as the kernel does: values of v2") { static_cast<void>(compare_all(scripts_v2_values)); }

@@ -20,9 +20,19 @@ struct sample_events {
 
     sample_events() {
         fill_store();
+        add_what_jobs_do();
+        add_what_ration_does();
+        add_ends();
+    }
+    sample_events(sample_events const&) = delete;
+    sample_events& operator=(sample_events const&) = delete;
+
+private:
+    void add(ration::program::event_body body) { all.push_back({{static_cast<std::int64_t>(all.size())}, std::move(body)}); }
+
+    void add_what_jobs_do() {
         using namespace ration;
         using namespace ration::program;
-        auto add = [this, t = std::int64_t{0}](event_body body) mutable { all.push_back({{t++}, std::move(body)}); };
         add(run_started{.policy = "tradl",
                         .policy_version = "1.0.0",
                         .seed = std::numeric_limits<std::uint64_t>::max(),
@@ -43,6 +53,11 @@ struct sample_events {
                          .smoothed = std::nullopt});
         add(program::tier_reached{.job = "vae", .tier = 1, .step = 12, .value = 119.5, .after = seconds(3)});
         add(condition_changed{.job = "vae", .now = condition::stalled, .why = "no step for 60 s"});
+    }
+
+    void add_what_ration_does() {
+        using namespace ration;
+        using namespace ration::program;
         add(decision{.number = 6,
                      .seed = 9,
                      .budget = milliseconds(100),
@@ -63,6 +78,11 @@ struct sample_events {
         add(change_deferred{.job = "vae", .resource = "cpu", .amount = unlimited, .why = "dead band"});
         add(grant_rejected{.row = grants[1], .rule = "capacity", .detail = "more than there is"});
         add(warning{.subject = "vae", .message = "12 messages with a wrong token"});
+    }
+
+    void add_ends() {
+        using namespace ration;
+        using namespace ration::program;
         add(job_ended{.job = "vae",
                       .epoch = 1,
                       .how = condition::failed,
@@ -87,10 +107,7 @@ struct sample_events {
                        .interrupted = true,
                        .lost_events = 2}});
     }
-    sample_events(sample_events const&) = delete;
-    sample_events& operator=(sample_events const&) = delete;
 
-private:
     /// Two jobs, one node; a column of every type, one of them two values wide.
     void fill_store() {
         using namespace ration;
