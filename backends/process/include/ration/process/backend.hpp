@@ -174,12 +174,10 @@ public:
 
     /// Whether a process is one of the job's, as of now.
     [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept {
-        entry* const found = find(job);
-        if (found == nullptr) {
-            return false;
-        }
         rescan(now());
-        return std::ranges::any_of(found->processes().members(), [pid](tree::member const& m) { return m.info.pid == pid; });
+        entry* const found = find(job);
+        return found != nullptr &&
+               std::ranges::any_of(found->processes().members(), [pid](tree::member const& m) { return m.info.pid == pid; });
     }
 
     /// Living processes of the job now; 0 also when the job is not known.
