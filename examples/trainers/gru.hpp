@@ -36,7 +36,6 @@ public:
     matrix_view<Real const> forward(matrix_view<Real const> input) {
         resize(input.rows);
         from_input_.forward(input, input_sums_.view());
-        before_.fill(Real{});  // each sample starts from 0; the rest is written below
         for (std::size_t t = 0; t < length_; ++t) {
             from_state_.forward(at(before_, t), at(state_sums_, t));
             auto const after = t + 1 < length_ ? at(before_, t + 1) : last_.view();
@@ -66,7 +65,7 @@ private:
     void resize(std::size_t moments) {
         for (auto* all_gates : {&input_sums_, &state_sums_, &gates_, &d_input_sums_, &d_state_sums_})
             all_gates->resize(moments, 3 * width_);
-        before_.resize(moments, width_);
+        before_.resize(moments, width_);  // the states before the first moments stay as this leaves them: 0
         last_.resize(moments / length_, width_);
         d_state_.resize(moments / length_, width_);
     }

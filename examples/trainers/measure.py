@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs jobs alone on one core and prints when each reaches its targets, from the same messages that ration gets.
 
-A job is judged as ration judges it: on the mean of its last `mean_of` messages. Times are in seconds from the launch of the
+A job is judged as ration judges it: on the mean of its last `mean_of` losses, each message weighted by the losses that it
+stands for. Times are in seconds from the launch of the
 process; the CPU time beside the clock is what the job used itself, whatever else the core had to do.
 """
 
@@ -23,7 +24,7 @@ class Sample(typing.NamedTuple):
     step: int
     clock: float
     cpu: float
-    loss: float  # mean of the last messages
+    loss: float  # mean of the last losses
 
 
 def now() -> float:
@@ -45,9 +46,27 @@ def listen(folder: str) -> tuple[socket.socket, dict]:
                                 "RATION_TOKEN": "0" * 32}
 
 
+class Window:
+    """The newest messages that together stand for at least `mean_of` losses."""
+
+    def __init__(self, mean_of: int):
+        self.mean_of, self.messages = mean_of, collections.deque()
+
+    def add(self, loss: float, count: int) -> None:
+        self.messages.append((loss, min(count, self.mean_of)))
+        while self.losses() - self.messages[0][1] >= self.mean_of:
+            self.messages.popleft()
+
+    def losses(self) -> int:
+        return sum(count for _, count in self.messages)
+
+    def mean(self) -> float:
+        return sum(loss * count for loss, count in self.messages) / self.losses()
+
+
 def run(command: list[str], mean_of: int) -> list[Sample]:
-    """One run to its end; a sample per message once there are `mean_of` of them."""
-    window = collections.deque(maxlen=mean_of)
+    """One run to its end; a sample per message once the window is full."""
+    window = Window(mean_of)
     samples = []
     with tempfile.TemporaryDirectory() as folder:
         inbox, environment = listen(folder)
@@ -56,9 +75,9 @@ def run(command: list[str], mean_of: int) -> list[Sample]:
             while (words := inbox.recv(2048).decode().split())[1] != "bye":
                 fields = dict(word.split("=", 1) for word in words[2:])
                 if words[1] == "step":
-                    window.append(float(fields["l"]))
-                    if len(window) == mean_of:
-                        samples.append(Sample(int(fields["s"]), now() - begun, cpu_seconds(process.pid), sum(window) / mean_of))
+                    window.add(float(fields["l"]), int(fields["c"]))
+                    if window.losses() >= mean_of:
+                        samples.append(Sample(int(fields["s"]), now() - begun, cpu_seconds(process.pid), window.mean()))
     if process.returncode != 0 or not samples:
         raise SystemExit(f"{' '.join(command)} ended with status {process.returncode} after {len(samples)} samples")
     return samples

@@ -21,9 +21,9 @@ model_pointer rnn(dice& random) { return std::make_unique<row_reader<float>>(sid
 
 /// Batch sizes and rates are chosen so that each takes some ten seconds of one core to a useful loss; README.md has the figures.
 constexpr std::array<recipe, 4> all{{
-    {"softmax", "softmax regression", 512, 4500, 3e-4, softmax},
-    {"mlp", "multi-layer perceptron 784-256-128-10", 128, 2000, 2e-4, mlp},
-    {"vae", "variational autoencoder, code of 16", 64, 1500, 1e-3, vae},
+    {"softmax", "softmax regression", 512, 4200, 3e-4, softmax},
+    {"mlp", "multi-layer perceptron 784-256-128-10", 128, 1700, 2e-4, mlp},
+    {"vae", "variational autoencoder, code of 16", 64, 1200, 1e-3, vae},
     {"rnn", "gated recurrent unit of 64 that reads row by row", 32, 1500, 2e-3, rnn},
 }};
 
