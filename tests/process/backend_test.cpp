@@ -315,24 +315,30 @@ TEST_CASE("remove and the destructor leave no job stopped, and no limit behind")
     CHECK(eventually([&] { return state_of(kept.pid()) == 'S'; }));
 }
 
-TEST_CASE("an adopted job that was left stopped and bound goes on, and its binding can be lifted") {
-    auto job = start(shell("exec sleep 30"));
+TEST_CASE("an adopted job that was left stopped and bound goes on, all of it, and its binding can be lifted") {
+    folder const here;
+    auto job = start(shell("setsid sh -c 'echo $$ > " + here / "own" + "; exec sleep 30' & exec sleep 30"));
+    pid_t const own = pid_in(here / "own");
     process::cpu_set one;
-    bool taken = false;
-    process::cpu_set::of_thread(0).for_each([&](unsigned cpu) {
-        if (!std::exchange(taken, true)) {
-            one.insert(cpu);
-        }
-    });
-    REQUIRE(one.bind_thread(job.pid()));
-    REQUIRE(job.signal(SIGSTOP));
-    REQUIRE(eventually([&] { return state_of(job.pid()) == 'T'; }));
+    one.insert([] {
+        unsigned lowest = process::cpu_set::capacity;
+        process::cpu_set::of_thread(0).for_each([&](unsigned cpu) { lowest = std::min(lowest, cpu); });
+        return lowest;
+    }());
+    for (pid_t const pid : {job.pid(), own}) {
+        REQUIRE(one.bind_thread(pid));
+        REQUIRE(::kill(pid, SIGSTOP) == 0);
+        REQUIRE(eventually([&] { return state_of(pid) == 'T'; }));
+    }
     auto backend = opened();
     REQUIRE(backend.add(first, {.pid = job.pid(), .start_time = job.start_time()}));
-    CHECK(eventually([&] { return state_of(job.pid()) != 'T'; }));
-    CHECK(process::cpu_set::of_thread(job.pid()) == one);
+    for (pid_t const pid : {job.pid(), own}) {
+        CHECK(eventually([&] { return state_of(pid) != 'T'; }));
+        CHECK(process::cpu_set::of_thread(pid) == one);
+    }
     give(backend, first, unlimited);
     CHECK(process::cpu_set::of_thread(job.pid()) == backend.cpus());
+    CHECK(process::cpu_set::of_thread(own) == backend.cpus());
     CHECK(backend.add(second, {.pid = job.pid(), .start_time = job.start_time() + 1}).failure().code == errc::gone);
     end(backend, first, job);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <csignal>
+#include <optional>
 
 #include <ration/process/backend.hpp>
 
@@ -50,6 +51,29 @@ TEST_CASE("a controller that is killed leaves no job stopped, in whatever group 
         ::waitpid(pid, nullptr, 0);
     }
     CHECK(eventually([] { return ::waitpid(-1, nullptr, WNOHANG) < 0; }));   // the guard ended by itself: no child is left
+}
+
+TEST_CASE("a backend whose guard was killed continues its jobs itself") {
+    auto opened = process::backend::open();
+    REQUIRE(opened);
+    std::optional<process::backend> backend = std::move(opened).value();
+    auto job = start(shell("exec sleep 30"));
+    REQUIRE(backend->add({1}, {.pid = job.pid()}));
+    REQUIRE(backend->freeze({1}));
+    process::process_table table;
+    REQUIRE(table.scan());
+    int killed = 0;
+    for (auto const& row : table.rows()) {
+        if (row.parent == ::getpid() && content_of("/proc/" + std::to_string(row.pid) + "/comm") == "ration-guard\n") {
+            ::kill(row.pid, SIGKILL);
+            ++killed;
+            REQUIRE(eventually([&] { return dead(row.pid); }));
+        }
+    }
+    CHECK(killed == 1);
+    CHECK(state_of(job.pid()) == 'T');
+    backend.reset();
+    CHECK(eventually([&] { return state_of(job.pid()) == 'S'; }));
 }
 
 TEST_CASE("the guard does not react to the terminal's signals, and ends with its maker's handle") {

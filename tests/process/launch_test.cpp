@@ -73,6 +73,7 @@ TEST_CASE("a file that cannot be executed is told apart from one that is missing
     CHECK(no_interpreter.code == errc::not_found);
     CHECK(advises(no_interpreter, "#!"));
     auto const no_format = failure_of(command({here.write("text", "just text\n", 0755)}));
+    CHECK(no_format.code == errc::invalid_value);
     CHECK(no_format.system == ENOEXEC);
     CHECK(advises(no_format, "#!/bin/sh"));
 }
@@ -85,7 +86,7 @@ TEST_CASE("the PATH is the job's, and passes over what may not be executed") {
     auto job = start(spec);
     CHECK(output_of(job) == "second\n");
     finish(job);
-    spec.environment = {"PATH=" + first.path()};
+    spec.environment = {"PATH=" + first.path() + ":/no/such/folder"};
     CHECK(failure_of(spec).code == errc::denied);   // found, but nothing better follows
 }
 
@@ -212,6 +213,21 @@ TEST_CASE("output goes to a file when one is named, after what it holds") {
     CHECK(job.output_fd() < 0);
     finish(job);
     CHECK(content_of(log) == "before\nout\nerr\n");
+}
+
+TEST_CASE("an output file that nobody would read from does not hang the launch, and a job's output file blocks as files do") {
+    folder const here;
+    process::launch_spec spec = shell("grep flags /proc/self/fdinfo/1");
+    spec.output_file = here / "pipe";
+    REQUIRE(::mkfifo(spec.output_file.c_str(), 0600) == 0);
+    CHECK(failure_of(spec).system == ENXIO);
+    spec.output_file = here / "log";
+    auto job = start(spec);
+    finish(job);
+    unsigned flags = ~0U;
+    REQUIRE(std::sscanf(content_of(spec.output_file).c_str(), "flags: %o", &flags) == 1);
+    CHECK((flags & O_NONBLOCK) == 0);
+    CHECK((flags & O_APPEND) != 0);
 }
 
 TEST_CASE("the read end of the output never blocks us, the write end blocks the job as a pipe does") {

@@ -253,10 +253,17 @@ TEST_CASE("CPU time counts children, ended ones included, and never runs backwar
     job.refresh();
     auto alone = start(shell(loop));
     auto const wanted = finish(alone).cpu_time;
-    CHECK(job.tree.cpu_time().count > wanted.count / 2);   // the child has ended: known from its parent's account
+    CHECK(job.tree.cpu_time().count > wanted.count / 2);
     nanoseconds const before = job.tree.cpu_time();
     end(job);
     CHECK(job.tree.cpu_time() >= before);
+
+    // Never seen alive: known from its parent's account.
+    auto unseen = follow("sh -c '" + loop + "'; echo > " + here / "unseen" + "; exec sleep 30");
+    REQUIRE(eventually([&] { return std::filesystem::exists(here / "unseen"); }));
+    unseen.refresh();
+    CHECK(unseen.tree.cpu_time().count > wanted.count / 2);
+    end(unseen);
 }
 
 TEST_CASE("a tree begins at a living process of the right age, or not at all") {

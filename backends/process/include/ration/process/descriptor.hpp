@@ -57,7 +57,9 @@ public:
         case ENOMEM: return errc::limit;
         case EBUSY:
         case ETXTBSY: return errc::busy;
+        case ENOEXEC:
         case EINVAL: return errc::invalid_value;
+        case E2BIG: return errc::out_of_range;
         case ENODEV: return errc::gone;
         default: return errc::io;
     }

@@ -156,11 +156,12 @@ struct streams {
         return system_error("open", "/dev/null", errno, "the job's standard input comes from there");
     }
     if (!spec.output_file.empty()) {
-        int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+        int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;   // a pipe without a reader fails
         out.output = above_standard(descriptor(::open(spec.output_file.c_str(), flags, 0644)));
         if (!out.output) {
             return system_error("open the job's output file", spec.output_file, errno, "check its folder and the free space");
         }
+        ::fcntl(out.output.get(), F_SETFL, O_APPEND);
     } else if (spec.capture_output) {
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) != 0) {

@@ -102,6 +102,7 @@ private:
     nanoseconds departed_{}, cpu_{};
 
 public:
+    /// Follows a process that is there, with all that belongs to it now.
     [[nodiscard]] static result<tree> of(tree_root root) noexcept {
         auto const row = read_process(root.pid);
         if (!row || (root.start_time != 0 && row->start_time != root.start_time)) {
@@ -113,6 +114,11 @@ public:
         out.root_.start_time = row->start_time;
         out.session_ = row->session == row->pid ? row->pid : 0;
         out.members_.push_back({.info = *row});
+        process_table table;
+        if (auto const scanned = table.scan(); !scanned) {
+            return scanned.failure();
+        }
+        out.refresh(table);
         return out;
     }
 
