@@ -79,12 +79,16 @@ check_clang() {
   elif [[ $extent == all ]]; then
     build clang-debug --target all all_verify_interface_header_sets && suite clang-debug --label-exclude 'house|misuse|compile_cost'
   else
-    build clang-debug --target all_verify_interface_header_sets tests_static && suite clang-debug --label-regex '^static$'
+    build clang-debug --target all_verify_interface_header_sets tests_fast && suite clang-debug --label-regex '^fast$'
   fi
 }
 
 check_sanitizers() {
-  build asan --target tests_program && suite asan --label-regex '^program$' "${usual_labels[@]}"
+  if [[ $extent == all ]]; then
+    build asan --target tests_program && suite asan --label-regex '^program$'
+  else
+    build asan --target tests_fast && suite asan --label-regex '^fast$'
+  fi
   if has_target debug tests_threads; then
     build tsan --target tests_threads && suite tsan --label-regex '^threads$' "${usual_labels[@]}"
   else
