@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: BSL-1.0 */
+// SPDX-License-Identifier: BSL-1.0
 /* Preloaded into the trainer: its losses are not numbers from the start. */
 #include <math.h>
 
