@@ -6,13 +6,14 @@ namespace columns_near_misses {
 
 using ration::column_shape;
 using ration::column_type;
-using ration::find_in_catalogue;
+using ration::catalogue_size;
 using ration::in;
+using ration::index_in_catalogue;
 using ration::in_rows;
 
 constexpr bool is(std::string_view name, column_type type, column_shape shape = column_shape::scalar) {
-    auto const* const found = find_in_catalogue(name);
-    return found != nullptr && found->type == type && found->shape == shape;
+    std::size_t const i = index_in_catalogue(name);
+    return i < catalogue_size && ration::catalogue[i].type == type && ration::catalogue[i].shape == shape;
 }
 
 // Every column of design and documentation, with its type.
@@ -30,22 +31,22 @@ static_assert(is("held/job", column_type::u64) && is("held/node", column_type::u
 static_assert(is("jobs/used.cpu", column_type::f64) && is("jobs/used.gpu.sm", column_type::f64) && is("jobs/used.x", column_type::f64));
 static_assert(is("jobs/held.cpu", column_type::i64) && is("jobs/min.memory", column_type::i64) && is("jobs/max.memory", column_type::i64));
 static_assert(is("nodes/capacity.gpu", column_type::i64) && is("nodes/free.cache", column_type::i64));
-static_assert(find_in_catalogue("jobs/used.cpu") == find_in_catalogue("jobs/used.memory"));
+static_assert(index_in_catalogue("jobs/used.cpu") == index_in_catalogue("jobs/used.memory"));
 
 // Near misses.
-static_assert(find_in_catalogue("") == nullptr);
-static_assert(find_in_catalogue("jobs/") == nullptr);
-static_assert(find_in_catalogue("jobs/used.") == nullptr);
-static_assert(find_in_catalogue("jobs/used") == nullptr);
-static_assert(find_in_catalogue("jobs/usedcpu") == nullptr);
-static_assert(find_in_catalogue("nodes/used.cpu") == nullptr);
-static_assert(find_in_catalogue("jobs/ids") == nullptr);
-static_assert(find_in_catalogue("jobs/i") == nullptr);
-static_assert(find_in_catalogue("jobs/loss.bes") == nullptr);
-static_assert(find_in_catalogue("jobs/loss.best.") == nullptr);
-static_assert(find_in_catalogue("Jobs/id") == nullptr);
-static_assert(find_in_catalogue(" jobs/id") == nullptr);
-static_assert(find_in_catalogue("jobs/speedup.cpu") == nullptr);
+static_assert(index_in_catalogue("") == catalogue_size);
+static_assert(index_in_catalogue("jobs/") == catalogue_size);
+static_assert(index_in_catalogue("jobs/used.") == catalogue_size);
+static_assert(index_in_catalogue("jobs/used") == catalogue_size);
+static_assert(index_in_catalogue("jobs/usedcpu") == catalogue_size);
+static_assert(index_in_catalogue("nodes/used.cpu") == catalogue_size);
+static_assert(index_in_catalogue("jobs/ids") == catalogue_size);
+static_assert(index_in_catalogue("jobs/i") == catalogue_size);
+static_assert(index_in_catalogue("jobs/loss.bes") == catalogue_size);
+static_assert(index_in_catalogue("jobs/loss.best.") == catalogue_size);
+static_assert(index_in_catalogue("Jobs/id") == catalogue_size);
+static_assert(index_in_catalogue(" jobs/id") == catalogue_size);
+static_assert(index_in_catalogue("jobs/speedup.cpu") == catalogue_size);
 
 // Which table a name belongs to.
 using ration::table_count;
