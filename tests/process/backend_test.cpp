@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
 #include <csignal>
 #include <optional>
 #include <sys/prctl.h>
@@ -380,25 +381,19 @@ TEST_CASE("none of it needs a privilege") {
         spec.environment.push_back("RATION_TOKEN=x");
         spec.place = place;
         auto job = process::launch(spec);
-        if (!job) {
-            return 3;
-        }
+        if (!job) return 3;
         for (std::int64_t const amount : {std::int64_t{250}, std::int64_t{1000}, std::int64_t{0}}) {
             ration::plan<process::operation> plan;
             if (!backend->plan({.job = first, .node = 0, .resource = resource_id::cpu, .amount = amount}, plan)) {
                 return 4;
             }
-            for (auto const& op : plan) {
-                if (!backend->apply(op) || !backend->verify(op)) {
-                    return 5;
-                }
+            if (!std::ranges::all_of(plan, [&](auto const& op) { return backend->apply(op) && backend->verify(op); })) {
+                return 5;
             }
             follow(*backend, milliseconds(150));
         }
         auto const seen = backend->observe(first);
-        if (!seen || seen->processes != 2 || seen->cpu_time == nanoseconds{}) {
-            return 6;
-        }
+        if (!seen || seen->processes != 2 || seen->cpu_time == nanoseconds{}) return 6;
         return backend->kill(first) && job->wait_for(seconds(10)) ? 0 : 7;
     });
     CHECK(status == 0);
