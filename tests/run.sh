@@ -111,11 +111,12 @@ report() {
   python3 tests/house/suites.py "${suites[@]}"
   printf '\n== Steps\n'
   printf '%s\n' "${rows[@]}"
-  local preset
+  local preset closing
   for ((index = ${#suites[@]} - 1; index >= 0; --index)); do
     preset=${suites[index]}
     printf '\nctest --preset %s\n' "$preset"
-    grep 'tests passed, ' "build/$preset/tests.log" || echo "did not come to its end"
+    closing=$(grep '% tests passed, ' "build/$preset/tests.log" | tail -n 1) || true
+    echo "${closing:-did not come to its end}"
   done
 }
 
