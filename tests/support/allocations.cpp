@@ -35,6 +35,9 @@ scarce_memory::~scarce_memory() { left = SIZE_MAX; }
 
 void* operator new(std::size_t size) { return or_throw(allocate(size)); }
 void* operator new[](std::size_t size) { return or_throw(allocate(size)); }
+// All forms are replaced, or a sanitizer's own would answer for the ones left out and miss the matching delete.
+void* operator new(std::size_t size, std::nothrow_t const&) noexcept { return allocate(size); }
+void* operator new[](std::size_t size, std::nothrow_t const&) noexcept { return allocate(size); }
 void* operator new(std::size_t size, std::align_val_t alignment) { return or_throw(allocate_aligned(size, alignment)); }
 void* operator new(std::size_t size, std::align_val_t alignment, std::nothrow_t const&) noexcept {
     if (left == 0) return nullptr;
