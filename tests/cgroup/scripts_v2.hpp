@@ -238,8 +238,7 @@ inline std::vector<script> const scripts_v2_values{
            "max x",
            "0x2710",
            "MAX"}),
-    tried("cpu.weight", v2, cpu, "cpu.weight",
-          {"0", "1", "100", "10000", "10001", "0x10", "010", "100 ", "100\n", "-1", "x"}),
+    tried("cpu.weight", v2, cpu, "cpu.weight", {"0", "1", "100", "10000", "10001", "0x10", "010", "100 ", "100\n", "-1", "x"}),
     {"burst against quota, v2",
      v2,
      cpu,
@@ -300,8 +299,7 @@ inline std::vector<script> const scripts_v2_values{
       {helper},
       {write, "a", "memory.max", "8M"},
       {helper}}},
-    tried("processes in number, v2", v2, pids, "pids.max",
-          {"10", "0", "max", "4194304", "4194305", "-1", "abc", "0x10", " 7 "}),
+    tried("processes in number, v2", v2, pids, "pids.max", {"10", "0", "max", "4194304", "4194305", "-1", "abc", "0x10", " 7 "}),
 };
 
 }  // namespace cgroup_test

@@ -97,6 +97,53 @@ TEST_CASE("without permission for one controller the others work, and the remedy
     }
 }
 
+TEST_CASE("a value that another program changes between our write and our look is told, and the old one comes back") {
+    model machine(flavour::v2);
+    fault_injector calls(machine);
+    auto groups = backend::open(calls, {.name = "test", .cpus = {}});
+    REQUIRE(groups);
+    REQUIRE(groups->add({1}, "vae"));
+    ration::plan<operation> ops;
+    REQUIRE(groups->plan({.job = {1}, .node = 0, .resource = resource_id::cpu, .amount = 500}, ops));
+    auto const other = groups->run().place_of(controller::cpu)->child("vae");
+    REQUIRE(other);
+    calls.arm({.at = 1, .happening = [&] { static_cast<void>(other->write("cpu.max", "77000")); }});
+    auto const applied = groups->apply(ops.at(0));
+    REQUIRE(calls.kind() == call_kind::read);
+    REQUIRE_FALSE(applied);
+    CHECK(applied.failure().code == errc::unverified);
+    CHECK_FALSE(std::string_view(applied.failure().remedy).empty());
+    calls.disarm();
+    std::string text;
+    CHECK(other->read("cpu.max", text).value_or("") == "max 100000");
+}
+
+namespace {
+
+// Says that processes were moved, and moves none.
+class unmoved final : public filter {
+    std::string name_ = "cgroup.procs";
+
+public:
+    using filter::filter;
+    int write(int directory, char const* file, std::string_view text) noexcept override {
+        return file == name_ ? 0 : filter::write(directory, file, text);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a process that the kernel does not show in the group was not placed, whatever the write said") {
+    model machine(flavour::hybrid);
+    unmoved calls(machine);
+    auto groups = backend::open(calls, {.name = "test", .cpus = {}});
+    REQUIRE(groups);
+    REQUIRE(groups->add({1}, "vae"));
+    auto const placed = groups->place({1}, machine.spawn());
+    REQUIRE_FALSE(placed);
+    CHECK(placed.failure().code == errc::unverified);
+}
+
 namespace {
 
 // Every directory turns out to be of some other file system.

@@ -337,6 +337,9 @@ TEST_CASE("memory below what a job uses is refused, the old limit stays and the 
         }
         run.hold(vae, resource_id::memory, 96 << 20);   // above the use it may shrink
         CHECK(on.alive(pid));
+        if (run.on_v2(controller::memory)) {
+            CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
+        }
     });
 }
 
