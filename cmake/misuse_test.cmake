@@ -30,7 +30,7 @@ function(ration_add_misuse_test name sentence)
       add_test(NAME ${test} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/misuse/check.py
         --compiler ${RATION_MISUSE_${compiler}} --include "${directories}" ${sentences}
         ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cpp)
-      set_tests_properties(${test} PROPERTIES TIMEOUT 120 LABELS misuse)
+      set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS misuse)
     endif()
   endforeach()
   set_property(DIRECTORY APPEND PROPERTY RATION_MISUSE_CASES ${name}.cpp)
