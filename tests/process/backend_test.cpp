@@ -157,7 +157,7 @@ TEST_CASE("amount 0 stops every process, another amount lets them go on") {
 TEST_CASE("a fraction stops and continues the job, and the sum is near the share") {
     auto backend = opened();
     auto job = begin(backend, first, busy);
-    give(backend, first, 200);
+    give(backend, first, 50);   // so little that a starved job uses it up as well
     int stops = 0;
     bool stopped = false;
     auto const before = backend.observe(first);
@@ -173,7 +173,7 @@ TEST_CASE("a fraction stops and continues the job, and the sum is near the share
     auto const after = backend.observe(first);
     REQUIRE((before && after));
     // An upper limit: a busy machine may give less, so there is no lower bound to test.
-    CHECK(ration::to_seconds(after->cpu_time - before->cpu_time) / length < 0.40);
+    CHECK(ration::to_seconds(after->cpu_time - before->cpu_time) / length < 0.25);
     CHECK(after->throttled > before->throttled);
     end(backend, first, job);
 }
@@ -394,7 +394,7 @@ TEST_CASE("none of it needs a privilege") {
         }
         auto const seen = backend->observe(first);
         if (!seen || seen->processes != 2 || seen->cpu_time == nanoseconds{}) return 6;
-        return backend->kill(first) && job->wait_for(seconds(10)) ? 0 : 7;
+        return backend->kill(first) && job->wait_for(patience) ? 0 : 7;
     });
     CHECK(status == 0);
 }

@@ -60,17 +60,18 @@ TEST_CASE("a backend whose guard was killed continues its jobs itself") {
     auto job = start(shell("exec sleep 30"));
     REQUIRE(backend->add({1}, {.pid = job.pid()}));
     REQUIRE(backend->freeze({1}));
-    process::process_table table;
-    REQUIRE(table.scan());
-    int killed = 0;
-    for (auto const& row : table.rows()) {
-        if (row.parent == ::getpid() && content_of("/proc/" + std::to_string(row.pid) + "/comm") == "ration-guard\n") {
-            ::kill(row.pid, SIGKILL);
-            ++killed;
-            REQUIRE(eventually([&] { return dead(row.pid); }));
+    pid_t guard = 0;
+    REQUIRE(eventually([&guard] {   // it names itself a little after it was made
+        process::process_table table;
+        static_cast<void>(table.scan());
+        for (auto const& row : table.rows()) {
+            bool const found = row.parent == ::getpid() && content_of("/proc/" + std::to_string(row.pid) + "/comm") == "ration-guard\n";
+            guard = found ? row.pid : guard;
         }
-    }
-    CHECK(killed == 1);
+        return guard != 0;
+    }));
+    ::kill(guard, SIGKILL);
+    REQUIRE(eventually([guard] { return dead(guard); }));
     CHECK(state_of(job.pid()) == 'T');
     backend.reset();
     CHECK(eventually([&] { return state_of(job.pid()) == 'S'; }));

@@ -248,7 +248,7 @@ TEST_CASE("launch works when the caller's own standard streams are closed") {
         ::close(2);
         process::launch_spec spec = shell("echo one; cat; echo two >&2");
         auto job = process::launch(spec);
-        if (!job || !job->wait_for(seconds(10))) {
+        if (!job || !job->wait_for(patience)) {
             return 1;
         }
         char buffer[64]{};
@@ -277,7 +277,7 @@ TEST_CASE("without clone3 the fork path does the same") {
         if (!job || !placed) {
             return 1;
         }
-        auto const report = job->wait_for(seconds(10));
+        auto const report = job->wait_for(patience);
         if (!report || report->number != 7) {
             return 2;
         }
@@ -312,7 +312,7 @@ TEST_CASE("a caller that ignores SIGCHLD still learns that its job has ended") {
     int const status = in_another_process([] {
         ::signal(SIGCHLD, SIG_IGN);   // the kernel then reaps by itself, and nobody learns the exit code
         auto job = process::launch(shell("exit 3"));
-        auto const report = job ? job->wait_for(seconds(10)) : std::nullopt;
+        auto const report = job ? job->wait_for(patience) : std::nullopt;
         return report && report->how == process::exit_report::kind::unknown ? 0 : 1;
     });
     CHECK(status == 0);
@@ -326,7 +326,7 @@ TEST_CASE("many threads may launch at once") {
         crew.emplace_back([&good, t] {
             for (int i = 0; i < 10; ++i) {
                 auto job = process::launch(shell("exit " + std::to_string(t)));
-                auto const report = job ? job->wait_for(seconds(10)) : std::nullopt;
+                auto const report = job ? job->wait_for(patience) : std::nullopt;
                 good += report && report->number == t ? 1 : 0;
             }
         });

@@ -27,6 +27,9 @@ using ration::milliseconds;
 using ration::nanoseconds;
 using ration::seconds;
 
+/// How long a test waits before it gives up: a failure and not a measurement, so it may be long.
+inline constexpr nanoseconds patience = seconds(30);
+
 /// A folder of its own, gone with the test.
 class folder {
     std::string path_;
@@ -59,10 +62,10 @@ public:
     return out.str();
 }
 
-/// Asks again until it is true; false when that takes longer than ten seconds, which is a failure and not a measurement.
+/// Asks again until it is true, or patience is at its end.
 template <class Question>
 [[nodiscard]] bool eventually(Question&& question) {
-    for (nanoseconds const last = process::now() + seconds(10); process::now() < last; ::usleep(2000)) {
+    for (nanoseconds const last = process::now() + patience; process::now() < last; ::usleep(2000)) {
         if (question()) {
             return true;
         }
@@ -101,8 +104,8 @@ public:
     for (;;) {
         pollfd wanted{.fd = job.output_fd(), .events = POLLIN, .revents = 0};
         char buffer[4096];
-        if (::poll(&wanted, 1, 10'000) != 1) {
-            FAIL("no end of the output after ten seconds");
+        if (::poll(&wanted, 1, static_cast<int>(patience.count / 1'000'000)) != 1) {
+            FAIL("no end of the output");
         }
         ssize_t const n = ::read(job.output_fd(), buffer, sizeof buffer);
         if (n <= 0) {
@@ -114,7 +117,7 @@ public:
 
 /// Runs to the end, and says how.
 inline process::exit_report finish(process::child& job) {
-    auto const report = job.wait_for(seconds(10));
+    auto const report = job.wait_for(patience);
     REQUIRE(report);
     return *report;
 }

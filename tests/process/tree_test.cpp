@@ -166,7 +166,7 @@ TEST_CASE("as a subreaper we get the orphans, and take their zombies away") {
         if (state_of(orphan) != 'Z') {
             return 7;
         }
-        return process::terminate(*whole, {}) && root->wait_for(seconds(10)) ? 0 : 8;
+        return process::terminate(*whole, {}) && root->wait_for(patience) ? 0 : 8;
     });
     CHECK(status == 0);
 }
@@ -194,7 +194,7 @@ TEST_CASE("a member that ends as our child is reaped, the root is not") {
             })) {
             return 3;
         }
-        auto const report = root->wait_for(seconds(10));
+        auto const report = root->wait_for(patience);
         return report && report->number == 5 ? 0 : 4;
     });
     CHECK(status == 0);

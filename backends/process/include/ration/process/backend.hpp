@@ -261,7 +261,7 @@ public:
     [[nodiscard]] result<void> apply(operation const& op) noexcept { return put(op.job, op.what, op.new_cpus, op.new_amount); }
     [[nodiscard]] result<void> undo(operation const& op) noexcept { return put(op.job, op.what, op.old_cpus, op.old_amount); }
 
-    /// Reads back: every thread's CPUs; of a job that shall stand still, every process's state, for at most 0.2 s.
+    /// Reads back: every thread's CPUs; of a job that shall stand still, every process's state, for at most a second.
     [[nodiscard]] result<void> verify(operation const& op) noexcept {
         entry* const job = find(op.job);
         if (job == nullptr) {
@@ -374,7 +374,7 @@ private:
     }
 
     [[nodiscard]] bool stands_still(entry const& job) noexcept {
-        for (nanoseconds const last = now() + milliseconds(200);; ::usleep(500)) {
+        for (nanoseconds const last = now() + seconds(1);; ::usleep(500)) {
             rescan(now());
             if (std::ranges::none_of(job.processes().members(), detail::moving)) {
                 return true;

@@ -194,6 +194,34 @@ struct streams {
     return system_error("execute", program, said.system, remedy);
 }
 
+/// From the gate to the program: placed, released, and on its way.
+[[nodiscard]] inline result<child> send_off(launch_spec const& spec, std::string const& program, held_child held,
+                                            descriptor reader) noexcept {
+    auto const ready = held.await_gate();
+    if (!ready) {
+        return ready.failure();
+    }
+    if (ready->stage != spawn_stage::gate) {
+        return exec_error(spec, program, *ready);
+    }
+    if (spec.clone_directory >= 0 && !held.in_group && !spec.place) {
+        return error{.code = errc::not_supported, .operation = "start in the group", .subject = std::string_view(program),
+                     .remedy = "the kernel cannot start a process inside a group here, and nothing was given to move it"};
+    }
+    if (auto const placed = spec.place ? spec.place(held.pid()) : result<void>{}; !placed) {
+        return placed.failure();
+    }
+    auto const said = held.release();
+    if (!said) {
+        return said.failure();
+    }
+    if (said->system != 0) {
+        return exec_error(spec, program, *said);
+    }
+    auto const row = read_process(held.pid());
+    return child(held.pid(), row ? row->start_time : 0, held.take_pidfd(), std::move(reader));
+}
+
 }  // namespace detail
 
 /// Starts a process. On success exec has happened: the program is running. It leads a session and a group of its own, its standard
@@ -204,11 +232,11 @@ struct streams {
     if (auto const checked = detail::check(spec); !checked) {
         return checked.failure();
     }
-    auto directory = detail::open_working_directory(spec.working_directory);
+    auto const directory = detail::open_working_directory(spec.working_directory);
     if (!directory) {
         return directory.failure();
     }
-    auto program = detail::find_program(spec, directory->get());
+    auto const program = detail::find_program(spec, directory->get());
     if (!program) {
         return program.failure();
     }
@@ -222,34 +250,11 @@ struct streams {
                                   .directory = directory->get(),
                                   .input = streams->input.get(),
                                   .output = streams->output.get()};
-    auto started = detail::spawn(plan, spec.clone_directory);
-    if (!started) {
-        return started.failure();
+    auto held = detail::spawn(plan, spec.clone_directory);
+    if (!held) {
+        return held.failure();
     }
-    if (spec.clone_directory >= 0 && !started->in_group && !spec.place) {
-        return error{.code = errc::not_supported, .operation = "start in the group", .subject = std::string_view(*program),
-                     .remedy = "the kernel cannot start a process inside a group here, and nothing was given to move it"};
-    }
-    if (auto const ready = started->await_gate(); !ready) {
-        return ready.failure();
-    } else if (ready->stage != detail::spawn_stage::gate) {
-        return detail::exec_error(spec, *program, *ready);
-    }
-    if (spec.place) {
-        if (auto const placed = spec.place(started->pid()); !placed) {
-            return placed.failure();
-        }
-    }
-    auto const said = started->release();
-    if (!said) {
-        return said.failure();
-    }
-    if (said->system != 0) {
-        return detail::exec_error(spec, *program, *said);
-    }
-    pid_t const pid = started->pid();
-    auto const row = read_process(pid);
-    return child(pid, row ? row->start_time : 0, started->take_pidfd(), std::move(streams->reader));
+    return detail::send_off(spec, program.value(), std::move(held).value(), std::move(streams->reader));
 }
 
 }  // namespace ration::process
