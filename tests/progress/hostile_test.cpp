@@ -3,8 +3,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <sched.h>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -39,6 +41,32 @@ bool send_with_descriptor(raw_sender const& sender, std::string text, int descri
     first->cmsg_len = CMSG_LEN(sizeof descriptor);
     std::memcpy(CMSG_DATA(first), &descriptor, sizeof descriptor);
     return ::sendmsg(sender.fd(), &header, MSG_DONTWAIT) == static_cast<ssize_t>(text.size());
+}
+
+/// The kernel's own bound on a queue is 11; a network namespace has a bound of its own, which root may raise.
+bool lengthen_queues() {
+    if (::unshare(CLONE_NEWNET) != 0) {
+        return false;
+    }
+    std::ofstream bound("/proc/sys/net/unix/max_dgram_qlen");
+    return static_cast<bool>(bound << 1000 << std::flush);
+}
+
+bool drains_by_256() {
+    listener ear;
+    bool good = true;
+    std::vector<std::unique_ptr<raw_sender>> senders;  // several, for each has a bound on what it has on the way
+    for (int at = 0; at < 600; ++at) {
+        if (at % 100 == 0) {
+            senders.push_back(std::make_unique<raw_sender>(ear.path));
+        }
+        good = (*senders.back())("junk") && good;
+    }
+    for (std::uint64_t const sum : {256U, 512U, 600U}) {
+        auto const more = ear->drain({}, [](ration::job_id, pid_t) { return true; }, ear.told);
+        good = good && more && *more == (sum != 600) && ear->counts().received == sum;
+    }
+    return good;
 }
 
 }  // namespace
@@ -98,22 +126,18 @@ TEST_CASE("descriptors that come along are never taken in", "[receiver]") {
 }
 
 TEST_CASE("one call hands on 256 messages at most", "[receiver]") {
-    listener ear;
-    std::atomic<bool> stop{false};
-    raw_sender const sender(ear.path);
-    std::thread flood([&] {
-        while (!stop) {
-            sender("junk");
-        }
-    });
-    for (int round = 0; round < 50; ++round) {
-        auto const before = ear->counts().received;
-        REQUIRE(ear->drain({}, [](ration::job_id, pid_t) { return true; }, ear.told));
-        CHECK(ear->counts().received - before <= 256);
+    pid_t const child = ::fork();
+    if (child == 0) {
+        ::_exit(!lengthen_queues() ? 77 : drains_by_256() ? 0 : 1);
     }
-    stop = true;
-    flood.join();
-    CHECK(ear->counts().malformed == ear->counts().received);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        WARN("not run: only root can make a network namespace with a longer queue");
+        return;
+    }
+    CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("a storm of wrong tokens costs the honest job no loss", "[receiver]") {
