@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The backend's promises about a whole run: its cap, groups that vanish, runs that died. On every machine that the program has.
-#include "machine.hpp"
+#include "everywhere.hpp"
 
 #include <ration/cgroup/capabilities.hpp>
 #include <ration/cgroup/orphans.hpp>
-
-#include "support/catch.hpp"
 
 using namespace cgroup_test;
 
@@ -16,15 +14,6 @@ constexpr job_id vae{1}, lstm{2};
 [[nodiscard]] result<backend> open_here(machine& on, cpu_cap cpus = {}) {
     std::string const name = run_name_here();
     return backend::open(on.calls(), {.name = name, .cpus = std::move(cpus)});
-}
-
-template <class Body>
-void everywhere(Body body) {
-    for (auto const& each : machines()) {
-        INFO(each->name());
-        body(*each);
-        CHECK(left_behind(each->calls()) == std::vector<std::string>{});
-    }
 }
 
 [[nodiscard]] bool holds(backend& groups, job_id id, std::int64_t amount) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The backend's promises, checked on every machine that the program has: the model in its flavours, or the running kernel.
-#include "machine.hpp"
-
-#include "support/catch.hpp"
+#include "everywhere.hpp"
 
 using namespace cgroup_test;
 
@@ -61,16 +59,6 @@ struct run {
         return on_v2(controller::cpu) ? text(controller::cpu, job, "cpu.max") : text(controller::cpu, job, "cpu.cfs_quota_us");
     }
 };
-
-// Runs `body(machine)` on each machine; afterwards nothing of ours may be there.
-template <class Body>
-void everywhere(Body body) {
-    for (auto const& each : machines()) {
-        INFO(each->name());
-        body(*each);
-        CHECK(left_behind(each->calls()) == std::vector<std::string>{});
-    }
-}
 
 }  // namespace
 

@@ -7,9 +7,9 @@ import subprocess
 import time
 import unittest
 
-from support import PYTHON, RunTest, alive, groups, has_cgroups, job, main, signal, trainer
+from support import PYTHON, RATION, RunTest, alive, another_session, groups, has_cgroups, job, main, signal, trainer
 
-CGROUPS = has_cgroups()
+CGROUPS = has_cgroups(run)
 
 
 def of(events: list[dict], kind: str, name: str | None = None) -> list[dict]:
@@ -95,7 +95,7 @@ class Interruption(RunTest):
         run.send_signal(signal.SIGINT)
         self.assertEqual(run.wait(timeout=15), 4)
         self.assertFalse(alive(pid))
-        self.assertEqual(groups(), [])
+        self.assertEqual(groups(run), [])
         self.assertEqual([e["how"] for e in of(self.events(), "job_ended")][:1], ["stopped"])
 
     def test_a_second_interrupt_kills_a_job_that_does_not_listen(self) -> None:
@@ -109,7 +109,7 @@ class Interruption(RunTest):
         run.send_signal(signal.SIGINT)
         self.assertEqual(run.wait(timeout=8), 4)
         self.assertFalse(alive(pid))
-        self.assertEqual(groups(), [])
+        self.assertEqual(groups(run), [])
 
 
 class AfterSigkill(RunTest):
@@ -122,10 +122,10 @@ class AfterSigkill(RunTest):
         run.wait()
         self.assertTrue(alive(pid), "a job must outlive its ration")
         self.addCleanup(lambda: alive(pid) and os.kill(pid, signal.SIGKILL))
-        return pid
+        return run, pid
 
     def test_the_next_start_finds_the_jobs_and_says_what_to_do(self) -> None:
-        pid = self.start_and_kill()
+        _, pid = self.start_and_kill()
         again = self.run_jobs()
         self.assertEqual(again.returncode, 3)
         self.assertIn(f"orphan (process {pid})", again.stderr)
@@ -133,16 +133,25 @@ class AfterSigkill(RunTest):
         self.assertTrue(alive(pid), "saying is not ending")
 
     def test_clean_ends_them_and_removes_their_groups(self) -> None:
-        pid = self.start_and_kill()
-        from support import RATION
+        run, pid = self.start_and_kill()
+        self.clean(run, pid)
+
+    @unittest.skipUnless(CGROUPS, "no cgroup can be written here")
+    def test_clean_finds_what_was_started_in_another_session(self) -> None:
+        with another_session() as move_there:
+            run, pid = self.start_and_kill(preexec_fn=move_there)
+            self.assertTrue(groups(run))
+            self.clean(run, pid)
+
+    def clean(self, run: subprocess.Popen, pid: int) -> None:
         done = subprocess.run([RATION, "clean"], env=self.environment, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.wait_for(lambda: not alive(pid), 5)
-        self.assertEqual(groups(), [])
+        self.assertEqual(groups(run), [])
         self.assertFalse(list((self.folder / "ration").glob("*")))
 
     def test_adopt_goes_on_with_the_same_process(self) -> None:
-        pid = self.start_and_kill()
+        killed, pid = self.start_and_kill()
         run = self.start("--adopt", "--log", "second.jsonl")
         second = self.folder / "second.jsonl"
         self.wait_for(lambda: second.exists() and of(self.events("second.jsonl"), "progress", "orphan"), 15)
@@ -150,7 +159,7 @@ class AfterSigkill(RunTest):
         run.send_signal(signal.SIGINT)
         self.assertEqual(run.wait(timeout=15), 4)
         self.assertFalse(alive(pid))
-        self.assertEqual(groups(), [])
+        self.assertEqual(groups(killed) + groups(run), [])
 
 
 class Hostility(RunTest):
@@ -188,16 +197,16 @@ class Hostility(RunTest):
         run = self.start("--log", "log.jsonl")
         pid = self.pid_of("moved")
         time.sleep(1)
-        for group in map(pathlib.Path, groups()):
+        for group in map(pathlib.Path, groups(run)):
             for line in (group / "moved" / "cgroup.procs").read_text().split():
                 (group.parent / "cgroup.procs").write_text(line)
-        for group in map(pathlib.Path, groups()):
+        for group in map(pathlib.Path, groups(run)):
             (group / "moved").rmdir()
         self.assertTrue(alive(pid))
         out, err = run.communicate(timeout=40)
         self.assertEqual(of(self.events(), "job_ended", "good")[0]["how"], "finished", err)
         self.assertIn("moved", "".join(line for line in out.splitlines() if "gone" in line), out)
-        self.assertEqual(groups(), [])
+        self.assertEqual(groups(run), [])
 
 
 class WithoutPrivilege(RunTest):

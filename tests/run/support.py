@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """Running the program on jobs of a test's own, in a folder of its own."""
+import contextlib
 import glob
 import json
 import os
@@ -25,15 +26,32 @@ def trainer(name: str, seconds: float, *losses: float, more: str = "") -> str:
     return job(name, [PYTHON, str(HERE / "job.py"), str(seconds), *map(str, losses)], more)
 
 
-def groups() -> list[str]:
-    """The groups of any run, in any hierarchy."""
-    return glob.glob("/sys/fs/cgroup/**/ration-run.*", recursive=True)
+def groups(run: subprocess.Popen) -> list[str]:
+    """The groups of this run, in any hierarchy."""
+    return glob.glob(f"/sys/fs/cgroup/**/ration-run.{run.pid}.*", recursive=True)
 
 
 def has_cgroups() -> bool:
     """Whether `ration run` limits by cgroups here."""
     out = subprocess.run([RATION, "doctor", "--json"], capture_output=True, text=True, check=True).stdout
     return json.loads(out)["backend"] == "cgroup"
+
+
+@contextlib.contextmanager
+def another_session():
+    """A group of its own in each hierarchy, as a second login has; gives what moves a process there."""
+    own = [line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()]
+    places = [pathlib.Path("/sys/fs/cgroup", name, path.lstrip("/")) for name, path in own if name in ("cpu", "memory", "pids")]
+    made = [place / f"ration-test-session.{os.getpid()}" for place in places if (place / "cgroup.procs").exists()]
+    if not made:
+        raise unittest.SkipTest("no v1 hierarchy under its controller's own name")
+    for group in made:
+        group.mkdir()
+    try:
+        yield lambda: [(group / "cgroup.procs").write_text("0") for group in made]
+    finally:
+        for group in made:
+            group.rmdir()
 
 
 class RunTest(unittest.TestCase):
@@ -103,4 +121,4 @@ def main() -> None:
     sys.exit(not result.wasSuccessful())
 
 
-__all__ = ["RunTest", "HERE", "PYTHON", "RATION", "TARGET", "alive", "groups", "has_cgroups", "job", "main", "signal", "trainer"]
+__all__ = ["RunTest", "HERE", "PYTHON", "RATION", "TARGET", "alive", "another_session", "groups", "has_cgroups", "job", "main", "signal", "trainer"]

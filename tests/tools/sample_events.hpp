@@ -33,6 +33,7 @@ private:
     void add_what_jobs_do() {
         using namespace ration;
         using namespace ration::program;
+        machine_facts const machine{.cpus = 4, .cpu_model = "a cpu", .memory = {1 << 30}, .kernel = "Linux 6"};
         add(run_started{.policy = "tradl",
                         .policy_version = "1.0.0",
                         .seed = std::numeric_limits<std::uint64_t>::max(),
@@ -41,7 +42,7 @@ private:
                         .tick = milliseconds(500),
                         .file = "jobs.toml",
                         .source = "policy = \"tradl\"\n",
-                        .machine = {.cpus = 4, .cpu_model = "a cpu", .memory = {1 << 30}, .kernel = "Linux 6"},
+                        .machine = machine,
                         .controls = {{"cpu", "cgroup v1", ""}, {"memory", "process", "not limited"}}});
         add(job_started{.job = "vae", .id = {3}, .epoch = 1, .pid = 77, .command = command});
         add(job_progress{.job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});

@@ -52,6 +52,31 @@ TEST_CASE("a result of an error type's own kind keeps the two sides apart", "[re
     CHECK(r->kept.code == errc::limit);
 }
 
+TEST_CASE("a result ends the life of its value exactly once, through every copy, move and assignment", "[result]") {
+    auto const counted = std::make_shared<int>(1);
+    error const failed{.code = errc::io, .subject = "x"};
+    {
+        result<std::shared_ptr<int>> a = counted, b = failed;
+        CHECK(counted.use_count() == 2);
+        auto c = a;
+        CHECK(counted.use_count() == 3);
+        b = c;                 // an error gives way to a value
+        CHECK(counted.use_count() == 4);
+        c = failed;            // and a value to an error
+        CHECK(counted.use_count() == 3);
+        CHECK(c.failure().subject == "x");
+        a = std::move(b);      // a value to a value
+        CHECK(counted.use_count() == 2);
+        auto const& same = a;
+        a = same;              // to itself
+        CHECK(**a == 1);
+        CHECK(counted.use_count() == 2);
+        auto const d = std::move(c);
+        CHECK(d.failure().code == errc::io);
+    }
+    CHECK(counted.use_count() == 1);
+}
+
 TEST_CASE("a result without a value is success or an error", "[result]") {
     result<void> const good;
     CHECK(good);

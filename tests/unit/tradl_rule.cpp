@@ -227,6 +227,13 @@ TEST_CASE("TRADL: only running jobs count and only they are granted", "[tradl]")
     CHECK(rows[1].job == 3);
 }
 
+TEST_CASE("TRADL: what a job used that runs no more does not fill the machine", "[tradl]") {
+    auto a = full_machine(3, 0.2);
+    a.tier(0, 1);
+    a.on.set_state(2, job_state::failed);  // its last use, 0.4 of the machine, still stands in the table
+    CHECK(a.decide()[0].amount == unlimited);
+}
+
 TEST_CASE("TRADL: no nodes, no jobs, no space", "[tradl]") {
     asked<tradl> no_nodes(2, tradl{}, 0);
     CHECK(no_nodes.decide().empty());

@@ -19,11 +19,11 @@
 namespace ration::program {
 namespace {
 
-/// Groups of dead runs, with or without a record. None where cgroups cannot be used at all.
+/// Groups of dead runs that started where this process is, or in the groups that a record names. None where cgroups cannot be used.
 template <class Action>
-void for_each_orphan(Action action) {
+void for_each_orphan(std::string const* memberships, Action action) {
     cgroup::kernel_io machine;
-    auto const where = cgroup::tree::discover(machine);
+    auto const where = memberships != nullptr ? cgroup::tree::discover(machine, *memberships) : cgroup::tree::discover(machine);
     if (!where) return;
     auto const orphans = cgroup::find_orphans(machine, *where);
     if (!orphans) return;
@@ -64,18 +64,20 @@ std::vector<std::string> remove_leftover(leftover const& what, bool only_say) {
     std::vector<std::string> done;
     for (auto const& job : what.record.jobs)
         if (is_alive(job)) done.push_back(end_job(job, only_say));
+    for_each_orphan(&what.record.memberships,
+                    [&](auto const& where, auto const& orphan) { done.push_back(clean_group(where, orphan, only_say)); });
     if (!only_say) static_cast<void>(run_directory::take_over(what.record.run));  // removes the folder as it goes
     return done;
 }
 
 std::vector<std::string> remove_orphaned_groups(bool only_say) {
     std::vector<std::string> done;
-    for_each_orphan([&](auto const& where, auto const& orphan) { done.push_back(clean_group(where, orphan, only_say)); });
+    for_each_orphan(nullptr, [&](auto const& where, auto const& orphan) { done.push_back(clean_group(where, orphan, only_say)); });
     return done;
 }
 
-void remove_empty_groups() {
-    for_each_orphan([](auto const& where, auto const& orphan) {
+void remove_empty_groups(std::string const* memberships) {
+    for_each_orphan(memberships, [](auto const& where, auto const& orphan) {
         if (orphan.pids.empty()) static_cast<void>(cgroup::clean(where, orphan));
     });
 }

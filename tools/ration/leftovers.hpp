@@ -23,7 +23,8 @@ struct leftover {
 /// The same for groups of dead runs, whether there is a record of them or not.
 [[nodiscard]] std::vector<std::string> remove_orphaned_groups(bool only_say);
 
-/// Removes the groups of dead runs in which nothing lives any more. Says nothing: there is nothing to decide.
-void remove_empty_groups();
+/// Removes the groups of dead runs in which nothing lives any more: those of runs that started where this process is, or in the
+/// groups that a record names. Says nothing: there is nothing to decide.
+void remove_empty_groups(std::string const* memberships = nullptr);
 
 }  // namespace ration::program

@@ -37,6 +37,7 @@ result<node_backend> node_backend::open(options const& wanted) {
     node.cpus_ = first_cpus(wanted.cpus);
     if (wanted.choice != backend_choice::process) {
         node.io_ = std::make_unique<cgroup::kernel_io>();
+        static_cast<void>(node.io_->read_system("/proc/self/cgroup", node.memberships_));  // none: the backend says why
         cgroup::cpu_cap cap;
         if (wanted.cpus) cap = millicores{std::int64_t{1000} * *wanted.cpus};
         auto groups = cgroup::backend::open(*node.io_, {.name = "run", .cpus = cap});

@@ -32,6 +32,7 @@ class node_backend {
     std::vector<job_id> finished_;
     std::optional<error> why_not_cgroup_;
     process::cpu_set cpus_;
+    std::string memberships_;
 
 public:
     using backend_concept = backend_tag;
@@ -91,6 +92,8 @@ public:
     // --- What people want to know
     /// Why `automatic` did not take cgroups; empty when it did.
     [[nodiscard]] std::optional<error> const& why_not_cgroup() const noexcept { return why_not_cgroup_; }
+    /// What /proc/self/cgroup said before the first group was made; empty without cgroups.
+    [[nodiscard]] std::string const& memberships() const noexcept { return memberships_; }
     [[nodiscard]] millicores capacity() const noexcept;
     /// The CPUs that the jobs run on.
     [[nodiscard]] process::cpu_set const& cpus() const noexcept { return cpus_; }

@@ -118,7 +118,7 @@ exit_code run(run_options const& options, run_config const& config) {
         auto one = run_policy(s, policy);
         if (!one) return fail(exit_code::no_backend, to_text(one.failure()));
         runs.push_back(std::move(one).value());
-        if (s.adopted != nullptr) remove_empty_groups();  // those that its jobs have left
+        if (s.adopted != nullptr) remove_empty_groups(&s.adopted->memberships);  // those that its jobs have left
         s.adopted = nullptr;
         if (runs.back().interrupted) break;
     }

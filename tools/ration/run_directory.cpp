@@ -22,7 +22,7 @@
 namespace ration::program {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(recorded_job, name, id, pid, start_time, epoch, token, started_ns, tier)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_record, run, owner, owner_start_time, file, policy, began_ns, jobs)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_record, run, owner, owner_start_time, file, policy, memberships, began_ns, jobs)
 
 namespace {
 

@@ -32,6 +32,7 @@ struct run_record {
     pid_t owner = 0;
     std::uint64_t owner_start_time = 0;
     std::string file, policy;
+    std::string memberships;       ///< the owner's /proc/self/cgroup: its groups lie below, wherever the next start comes from
     std::int64_t began_ns = 0;     ///< CLOCK_MONOTONIC at the start of the run; means something until the next boot only
     std::vector<recorded_job> jobs;
 };

@@ -179,7 +179,7 @@ void supervisor::set_condition(live_job& job, condition state, std::string why, 
 void supervisor::record() {
     auto const self = process::read_process(::getpid());
     run_record now{.run = parts_.run, .owner = ::getpid(), .owner_start_time = self ? self->start_time : 0, .file = parts_.config.file,
-                   .policy = parts_.policy_name, .began_ns = began_.count, .jobs = {}};
+                   .policy = parts_.policy_name, .memberships = parts_.node.memberships(), .began_ns = began_.count, .jobs = {}};
     for (auto const& job : board_.jobs()) {
         if (!job.alive()) continue;
         now.jobs.push_back({.name = job.config->name, .id = job.id.value, .pid = job.process->pid(),

@@ -76,12 +76,18 @@ public:
     /// Reads /proc, opens every hierarchy that has a controller for us and creates and removes a group in each. A controller that
     /// cannot be used is no error: its `owner` says why. Errors: /proc cannot be read.
     [[nodiscard]] static result<tree> discover(io& machine) noexcept {
-        std::string mountinfo, memberships;
-        if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo)) {
-            return system_error("read", "/proc/self/mountinfo", failed);
-        }
+        std::string memberships;
         if (int const failed = machine.read_system("/proc/self/cgroup", memberships)) {
             return system_error("read", "/proc/self/cgroup", failed);
+        }
+        return discover(machine, memberships);
+    }
+
+    /// The same from the group that another process is or was in, given what its /proc/<pid>/cgroup says or said.
+    [[nodiscard]] static result<tree> discover(io& machine, std::string_view memberships) noexcept {
+        std::string mountinfo;
+        if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo)) {
+            return system_error("read", "/proc/self/mountinfo", failed);
         }
         auto const self = self_as_owner(machine);
         if (!self) {

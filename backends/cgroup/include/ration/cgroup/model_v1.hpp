@@ -109,16 +109,22 @@ template <cpu_set values::* Field>
     return 0;
 }
 
-/// v1: inside the parent, around the children, and not empty while something lives in it.
+/// A list of cpus or memory nodes that the machine has.
 template <cpu_set values::* Field>
-[[nodiscard]] int write_set_v1(world& all, node& where, std::string_view text) {
+[[nodiscard]] int read_present(world& all, node& where, std::string_view text, cpu_set& wanted) {
     constexpr bool cpus = Field == &values::cpus;
-    cpu_set wanted;
     if (int const failed = read_list(strip(text), cpus ? all.cpus : world::most_nodes, wanted)) {
         return failed;
     }
-    if (!wanted.within(all.effective(*where.of->root, Field, cpus ? all.cpus : all.nodes))) {
-        return EINVAL;
+    return wanted.within(all.effective(*where.of->root, Field, cpus ? all.cpus : all.nodes)) ? 0 : EINVAL;
+}
+
+/// v1: inside the parent, around the children, and not empty while something lives in it.
+template <cpu_set values::* Field>
+[[nodiscard]] int write_set_v1(world& all, node& where, std::string_view text) {
+    cpu_set wanted;
+    if (int const failed = read_present<Field>(all, where, text, wanted)) {
+        return failed;
     }
     if (where.is_root()) {
         return EACCES;

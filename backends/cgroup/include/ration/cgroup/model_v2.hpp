@@ -68,13 +68,9 @@ template <cpu_set values::* Field>
 /// v2 takes what the parent does not have; only the effective set is cut.
 template <cpu_set values::* Field>
 [[nodiscard]] int write_set_v2(world& all, node& where, std::string_view text) {
-    constexpr bool cpus = Field == &values::cpus;
     cpu_set wanted;
-    if (int const failed = read_list(strip(text), cpus ? all.cpus : world::most_nodes, wanted)) {
+    if (int const failed = read_present<Field>(all, where, text, wanted)) {
         return failed;
-    }
-    if (!wanted.within(all.effective(*where.of->root, Field, cpus ? all.cpus : all.nodes))) {
-        return EINVAL;
     }
     if (wanted.empty() && !(where.limits.*Field).empty() && !all.members_below(where).empty()) {
         return ENOSPC;
