@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: BSL-1.0
-# ration_add_module(NAME DIRECTORY dir [REQUIRES module...])
+# ration_add_module(NAME DIRECTORY dir [REQUIRES module...] [ONLY regex] [EXCEPT regex])
 #
-# A header-only part of ration: target ration_NAME, alias ration::NAME, every header below `dir` in one file set that is
+# A header-only part of ration: target ration_NAME, alias ration::NAME, every header below `dir` (whose path below it matches ONLY
+# and not EXCEPT) in one file set that is
 # verified to compile alone (target all_verify_interface_header_sets), and an export of its own, so that a consumer of one
 # part never needs what another part needs.
 function(ration_add_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIRECTORY" "REQUIRES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIRECTORY;ONLY;EXCEPT" "REQUIRES")
   get_filename_component(base ${arg_DIRECTORY} ABSOLUTE)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${base}/*.hpp ${base}/*.h)
+  if(arg_ONLY)
+    list(FILTER headers INCLUDE REGEX "^${base}/(${arg_ONLY})")
+  endif()
+  if(arg_EXCEPT)
+    list(FILTER headers EXCLUDE REGEX "^${base}/(${arg_EXCEPT})")
+  endif()
 
   add_library(ration_${name} INTERFACE)
   add_library(ration::${name} ALIAS ration_${name})

@@ -2,10 +2,12 @@
 /// A policy chosen at run time: one interface over classes in this program and over plugins.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <type_traits>
 #include <utility>
 
+#include <ration/event.hpp>
 #include <ration/policy.hpp>
 
 namespace ration {
@@ -19,6 +21,12 @@ public:
     /// Called once before the first tick and again whenever the schema or the limits change; the only place that allocates.
     [[nodiscard]] virtual result<void> bind(std::span<column_info const> schema, limits const& most) noexcept = 0;
     [[nodiscard]] virtual status decide(tick_data const& t, grants& out) noexcept = 0;
+    /// What became of the grants of its last answer, and what else has happened. Between two ticks.
+    virtual void on_events(std::span<event const>) noexcept {}
+    /// What it remembers, written if it fits; returns the bytes that it takes. 0: it remembers nothing, or cannot tell.
+    [[nodiscard]] virtual std::size_t save(std::span<std::byte>) noexcept { return 0; }
+    /// Becomes what was saved, or says `status::state` and stays as it was.
+    [[nodiscard]] virtual status load(std::span<std::byte const> saved) noexcept { return saved.empty() ? status::ok : status::state; }
 
 protected:
     decider() = default;
@@ -55,6 +63,18 @@ public:
 
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         return policy_.decide(tick<typename P::inputs>(t, bound_), out);
+    }
+
+    void on_events(std::span<event const> events) noexcept override {
+        if constexpr (has_events<P>) policy_.on_events(events);
+    }
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override {
+        if constexpr (has_state<P>) return policy_.save(space);
+        return 0;
+    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override {
+        if constexpr (has_state<P>) return policy_.load(saved);
+        return decider::load(saved);
     }
 };
 

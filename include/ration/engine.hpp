@@ -12,6 +12,7 @@
 #include <ration/backend.hpp>
 #include <ration/check.hpp>
 #include <ration/decider.hpp>
+#include <ration/event.hpp>
 #include <ration/holdings.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/meter.hpp>
@@ -84,6 +85,7 @@ class engine {
     buffer<failed_change> failed_;
     plan<typename B::operation> plan_;
     buffer<operation_text> texts_;
+    buffer<event> events_;
     std::uint64_t ticks_ = 0;
 
 public:
@@ -113,7 +115,7 @@ public:
         if (auto known = store_.find<double>("jobs/speedup")) speedup_ = *known;
         space_.resize(grants);
         accepted_.reserve(grants), rejected_.reserve(grants), deferred_.reserve(grants);
-        changes_.reserve(grants), failed_.reserve(grants);
+        changes_.reserve(grants), failed_.reserve(grants), events_.reserve(grants);
         return {};
     }
 
@@ -145,6 +147,7 @@ public:
             options_.settle, ledger_, now, accepted_, deferred_, [&](checked_grant const& g) { return outlook_of(g); },
             [&](std::uint32_t node, resource_id r) { return capacity(node, r); });
         put_into_force(now, mode);
+        if (mode == tick_mode::apply) tell(report.fell_back ? fallback_ : policy_, answer.rows(), now);
         show_holdings(ledger_, store_, columns_);
         report.grants = answer.rows();
         report.rejected = rejected_.view(), report.deferred = deferred_.view(), report.changes = changes_.view();
@@ -161,6 +164,19 @@ private:
     [[nodiscard]] status ask(decider& d, std::uint64_t number, nanoseconds now, grants& answer) noexcept {
         return d.decide({.number = number, .seed = options_.seed + number, .now = now, .budget = options_.budget, .data = store_.view()},
                         answer);
+    }
+
+    /// The policy whose answer it was hears what became of it.
+    void tell(decider& who, std::span<grant const> answer, nanoseconds now) noexcept {
+        events_.clear();
+        for (auto const& c : changes_.view()) events_.push_back(event_of(event_kind::grant_applied, c.grant.what, c.grant.job_row, now));
+        for (auto const& f : failed_.view()) events_.push_back(event_of(event_kind::grant_rejected, f.grant.what, f.grant.job_row, now));
+        for (auto const& r : rejected_.view()) {
+            grant const& g = answer[r.row];
+            job_id const job{g.job < store_.rows(table_id::jobs) ? store_.at(columns_.id, g.job) : 0};
+            events_.push_back(event_of(event_kind::grant_rejected, {job, g.node, static_cast<resource_id>(g.resource), g.amount}, g.job, now));
+        }
+        if (!events_.empty()) who.on_events(events_.view());
     }
 
     /// A job that cannot be observed keeps its last known use: the host learns of its end from the process itself.

@@ -48,6 +48,10 @@ public:
                     0, amount});
     }
 
+    /// The space behind the rows, for an answer that is written there as a whole, and `commit` afterwards. `n` is at most its size.
+    [[nodiscard]] std::span<grant> unused() noexcept { return space_.subspan(count_); }
+    void commit(std::size_t n) noexcept { count_ += n; }
+
     [[nodiscard]] std::span<grant const> rows() const noexcept { return {space_.data(), count_}; }
     [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
     void clear() noexcept { count_ = 0, overflowed_ = false; }

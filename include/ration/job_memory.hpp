@@ -10,6 +10,7 @@
 
 #include <ration/assert.hpp>
 #include <ration/buffer.hpp>
+#include <ration/state.hpp>
 
 namespace ration {
 
@@ -47,6 +48,26 @@ public:
     [[nodiscard]] T& operator[](std::size_t row) noexcept { return values_[row]; }
     [[nodiscard]] T const& operator[](std::size_t row) const noexcept { return values_[row]; }
     [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
+
+    /// The ids and values, with their number in front.
+    void save(state_writer& out) const noexcept {
+        out.put(std::uint64_t{ids_.size()});
+        for (std::size_t row = 0; row < ids_.size(); ++row) out.put(ids_[row]), out.put(values_[row]);
+    }
+    /// Becomes what was saved. False, and unchanged, when that is cut short, or its ids do not ascend. Allocates.
+    [[nodiscard]] bool load(state_reader& in) {
+        std::uint64_t rows = 0;
+        if (!in.get(rows) || rows > in.left() / (sizeof(std::uint64_t) + sizeof(T))) return false;
+        job_memory loaded;
+        loaded.reserve(rows > values_.capacity() ? rows : values_.capacity());
+        for (std::uint64_t row = 0, id = 0, former = 0; row < rows; ++row, former = id) {
+            T value{};
+            if (!in.get(id) || !in.get(value) || (row > 0 && id <= former)) return false;
+            loaded.ids_.push_back(id), loaded.values_.push_back(value);
+        }
+        *this = std::move(loaded);
+        return true;
+    }
 
 private:
     [[nodiscard]] bool same(std::span<std::uint64_t const> ids) const noexcept {

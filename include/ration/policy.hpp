@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <ration/column.hpp>
+#include <ration/event.hpp>
 #include <ration/grant.hpp>
 #include <ration/result.hpp>
 #include <ration/snapshot.hpp>
@@ -25,6 +26,8 @@ struct meta {
     std::string_view version;  ///< semantic version
     std::string_view summary{};
     std::span<std::string_view const> reasons{};
+    std::string_view vendor{};   ///< who vouches for it
+    std::string_view license{};  ///< SPDX expression
 
     [[nodiscard]] constexpr std::string_view reason(std::uint16_t code) const noexcept {
         return code < reasons.size() ? reasons[code] : std::string_view{};
@@ -100,19 +103,25 @@ struct binding {
     std::array<column_info, Inputs::count> column{};
 };
 
-/// Finds each declared column in the schema. Errors: `not_found` and `conflict` (other type or shape), with the column's name.
+/// A column as a policy wants it. Errors: `not_found` and `conflict` (other type or shape), with its name.
+[[nodiscard]] inline result<column_info> bind_column(std::span<column_info const> schema, column_description const& wanted) noexcept {
+    auto const* const found = find_column(schema, wanted.name);
+    if (found == nullptr)
+        return error{.code = errc::not_found, .operation = "bind column", .subject = wanted.name,
+                     .remedy = "this host does not offer the column: choose a policy that does without, or a host that has it"};
+    if (found->type != wanted.type || (wanted.shape == column_shape::scalar && found->width != 1))
+        return error{.code = errc::conflict, .operation = "bind column", .subject = wanted.name,
+                     .remedy = "host and policy disagree on the column's type: rebuild the older of the two"};
+    return *found;
+}
+
+/// Finds each declared column in the schema. Errors: those of `bind_column`.
 template <class Inputs>
 [[nodiscard]] result<binding<Inputs>> bind_columns(std::span<column_info const> schema) noexcept {
     binding<Inputs> bound;
     for (std::size_t i = 0; i < Inputs::count; ++i) {
-        auto const& wanted = Inputs::descriptions[i];
-        auto const* const found = find_column(schema, wanted.name);
-        if (found == nullptr)
-            return error{.code = errc::not_found, .operation = "bind column", .subject = wanted.name,
-                         .remedy = "this host does not offer the column: choose a policy that does without, or a host that has it"};
-        if (found->type != wanted.type || (wanted.shape == column_shape::scalar && found->width != 1))
-            return error{.code = errc::conflict, .operation = "bind column", .subject = wanted.name,
-                         .remedy = "host and policy disagree on the column's type: rebuild the older of the two"};
+        auto const found = bind_column(schema, Inputs::descriptions[i]);
+        if (!found) return found.failure();
         bound.column[i] = *found;
     }
     return bound;
@@ -176,6 +185,24 @@ concept has_prepare = requires(P& p, limits const& most) {
     { p.prepare(most) } noexcept -> std::same_as<status>;
 };
 
+/// Optional: `p.on_events(events)` moves durable state: `decide` may be repeated, this is called once.
+template <class P>
+concept has_events = requires(P& p, std::span<event const> events) {
+    { p.on_events(events) } noexcept -> std::same_as<void>;
+};
+/// Optional: `p.save(space)` writes what it remembers if it fits, and returns the bytes that it takes; `p.load(saved)` becomes
+/// what was saved, or says `status::state` and stays as it was.
+template <class P>
+concept has_state = requires(P& p, P const& same, std::span<std::byte> space, std::span<std::byte const> saved) {
+    { same.save(space) } noexcept -> std::same_as<std::size_t>;
+    { p.load(saved) } noexcept -> std::same_as<status>;
+};
+/// Optional: `P::parameters`, an aggregate with defaults and `problem()`, from which `P` is made.
+template <class P>
+concept has_parameters = std::is_constructible_v<P, typename P::parameters const&> && requires(typename P::parameters const& given) {
+    { given.problem() } -> std::convertible_to<std::string_view>;
+};
+
 /// A rule that shares resources among jobs.
 /// Valid expressions: `P::about`, `typename P::inputs`, `p.decide(tick, grants)`.
 /// Laws: (1) the same ticks since the start give the same grants; (2) every grant passes `check`; (3) no I/O, no clock, no dice
@@ -199,6 +226,11 @@ struct require_policy {
                   "noexcept`");
     static_assert(has_prepare<P> || !requires(P& p, limits const& most) { p.prepare(most); },
                   "ration: prepare would never be called: it must be `ration::status prepare(ration::limits const&) noexcept`");
+    static_assert(has_events<P> || !requires(P& p) { p.on_events(std::span<event const>{}); },
+                  "ration: on_events would never be called: it must be `void on_events(std::span<ration::event const>) noexcept`");
+    static_assert(has_state<P> || !requires(P& p) { p.load(std::span<std::byte const>{}); },
+                  "ration: the state would never be saved: it takes both `std::size_t save(std::span<std::byte>) const noexcept` and "
+                  "`ration::status load(std::span<std::byte const>) noexcept`");
 };
 
 }  // namespace ration

@@ -80,6 +80,12 @@ class Layers(MadeUpTree):
         self.write(HEADERS["cgroup"], "")
         self.assertEqual(self.including("tools/ration/main.cpp", "#include <fmt/core.h>"), [])
 
+    def test_two_layers_have_earned_one_library_each(self):
+        for path, own in (("include/ration/adapt.hpp", "hana/first.hpp"), ("include/ration/plugin/host/library.hpp", "dll/shared_library.hpp")):
+            self.assertEqual(self.including(path, f"#include <boost/{own}>"), [])
+            self.assertEqual(self.including(path, "#include <boost/asio.hpp>"), [(path, 2)])
+            self.write(path, "")
+
     def test_tools_are_below_nothing_but_tests(self):
         self.assertEqual(self.including("sim/loop.cpp", '#include "../tools/ration/config.hpp"'), [("sim/loop.cpp", 2)])
         self.write("sim/loop.cpp", "")

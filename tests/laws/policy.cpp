@@ -4,7 +4,9 @@
 
 #include <vector>
 
+#include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/equal_share.hpp>
+#include <ration/policies/loss_delta_ratio.hpp>
 #include <ration/policies/none.hpp>
 #include <ration/policies/tradl.hpp>
 #include <ration/testing/archetypes.hpp>
@@ -31,6 +33,17 @@ constexpr trial_options watched{.allocations = allocations};
 template <class Policy>
 [[nodiscard]] std::string verdict(trial_options const& options = watched) {
     return broken(policy_laws([] { return Policy{}; }, options));
+}
+
+/// Every job runs on up to 8 devices, each of them worth a little less than the one before, with 32 samples on each.
+void scale_well(ration::snapshot_store& store, std::uint64_t) {
+    auto const speedup = store.declare<double>("jobs/speedup", 9);
+    auto const batch = store.declare<std::int64_t>("jobs/batch", 9);
+    for (std::size_t row = 0; row < store.rows(ration::table_id::jobs); ++row)
+        for (std::size_t k = 0; k < 9; ++k) {
+            store[*speedup][row * 9 + k] = static_cast<double>(k) / (1 + 0.1 * static_cast<double>(k));
+            store[*batch][row * 9 + k] = static_cast<std::int64_t>(32 * k);
+        }
 }
 
 /// What all lawless policies have in common.
@@ -126,7 +139,11 @@ TEST_CASE("the policies of this library keep the laws", "[laws][policy]") {
         CHECK(verdict<ration::policies::none>(options) == "");
         CHECK(verdict<ration::policies::equal_share>(options) == "");
         CHECK(verdict<ration::policies::tradl>(options) == "");
+        CHECK(verdict<ration::policies::loss_delta_ratio>(options) == "");
         CHECK(verdict<ration::testing::policy_archetype>(options) == "");
+        trial_options with_profiles = options;
+        with_profiles.fill = scale_well;
+        CHECK(verdict<ration::policies::elastic_batch_dp>(with_profiles) == "");
         for (auto const scenario : {ration::policies::tradl_scenario::AO, ration::policies::tradl_scenario::NA})
             CHECK(broken(policy_laws([&] { return ration::policies::tradl({.alpha = 0.5, .scenario = scenario}); }, options)) == "");
     }

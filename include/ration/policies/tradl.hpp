@@ -4,10 +4,14 @@
 /// IEEE HPEC 2019. docs/tradl.md says what the paper leaves open and how it is read here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
+#include <ration/parameter.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {
@@ -16,11 +20,17 @@ namespace ration::policies {
 /// NA: neither, the control.
 enum class tradl_scenario : std::uint8_t { AO, FT, NA };
 inline constexpr std::string_view tradl_scenario_names[] = {"AO", "FT", "NA"};
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(tradl_scenario) noexcept { return tradl_scenario_names; }
 
 struct tradl_parameters {
     double alpha = 0.9;       ///< the machine counts as full from this use on, as a fraction of its CPU; below: free competition
     double dead_band = 0.02;  ///< a job is above its fair share 1/n only beyond 1/n + dead_band
     tradl_scenario scenario = tradl_scenario::FT;
+
+    static constexpr parameter_note notes[] = {
+        {.name = "alpha", .meaning = "the machine counts as full from this use on, above 0 and at most 1", .least = 0, .most = 1},
+        {.name = "dead_band", .meaning = "beyond 1/n by this much, a job is above its fair share; from 0 to below 1", .least = 0, .most = 1},
+        {.name = "scenario", .meaning = "AO limits at Acceptable, FT also releases at Objective, NA does neither"}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -54,7 +64,10 @@ public:
                                                    "Acceptable reached: 1/(n+1)",
                                                    "Objective reached: released"};
     static constexpr meta about{
-        .id = "ration.tradl", .version = "1.0.0", .summary = "limits jobs that reached Acceptable", .reasons = reasons};
+        .id = "ration.tradl", .version = "1.0.0", .summary = "limits jobs that reached Acceptable", .reasons = reasons,
+        .vendor = "ration", .license = "BSL-1.0"};
+
+    using parameters = tradl_parameters;
 
     tradl() = default;
     explicit tradl(tradl_parameters const& p) noexcept : parameters_(p) {}
@@ -77,6 +90,24 @@ public:
             if (d.amount != unlimited && d.amount != 0) d.amount = within(d.amount, {least[row], most[row]});
             if (!out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
         }
+        return status::ok;
+    }
+
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        latched_use_.save(out);
+        out.put(running_), out.put(accepted_), out.put(std::uint8_t{limiting_}), out.put(try_again_.count), out.put(wait_.count);
+        return out.needed();
+    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
+        state_reader in(saved);
+        tradl loaded(parameters_);
+        std::uint8_t limiting = 0;
+        bool const whole = loaded.latched_use_.load(in) && in.get(loaded.running_) && in.get(loaded.accepted_) && in.get(limiting) &&
+                           in.get(loaded.try_again_.count) && in.get(loaded.wait_.count);
+        if (!whole || !in.finished() || limiting > 1 || loaded.wait_ < first_wait || loaded.wait_ > longest_wait) return status::state;
+        loaded.limiting_ = limiting == 1;
+        *this = std::move(loaded);
         return status::ok;
     }
 

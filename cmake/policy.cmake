@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSL-1.0
+# ration_add_policy(NAME SOURCES file...)
+#
+# A policy as a plugin: NAME.so with the one exported symbol `ration_policy_v1`, bound at load, that unloads when it is closed. In a
+# build with tests, `ration check` looks at it as the test plugin.NAME; where the program is neither built nor installed, no test is made.
+set(RATION_POLICY_EXPORTS ${CMAKE_CURRENT_LIST_DIR}/policy.map CACHE INTERNAL "the version script of policies")
+set(RATION_ABI_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../include CACHE INTERNAL "where ration/plugin/abi.h is")
+
+function(ration_add_policy name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  add_library(${name} MODULE ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ration::plugin ration::adapt)
+  ration_harden_policy(${name})
+  if(BUILD_TESTING OR RATION_BUILD_TESTS)
+    ration_check_policy(${name})
+  endif()
+endfunction()
+
+# What makes any module a well-behaved plugin. With a sanitizer the run-time library defines symbols only later, so `-z defs` would refuse.
+function(ration_harden_policy name)
+  set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON LINK_DEPENDS ${RATION_POLICY_EXPORTS})
+  # GCC marks inline statics as unique for the whole process, and then no library that has one ever unloads.
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique> -fno-plt)
+  target_link_options(${name} PRIVATE LINKER:--version-script=${RATION_POLICY_EXPORTS} LINKER:-z,now LINKER:-z,relro)
+  if(NOT "${CMAKE_CXX_FLAGS} ${CMAKE_C_FLAGS}" MATCHES "-fsanitize")
+    target_link_options(${name} PRIVATE LINKER:-z,defs)
+  endif()
+endfunction()
+
+function(ration_check_policy name)
+  if(TARGET ration)
+    add_test(NAME plugin.${name} COMMAND ration check $<TARGET_FILE:${name}>)
+  else()
+    find_program(RATION_PROGRAM ration)
+    if(RATION_PROGRAM)
+      add_test(NAME plugin.${name} COMMAND ${RATION_PROGRAM} check $<TARGET_FILE:${name}>)
+    endif()
+  endif()
+endfunction()

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Makes a policy class a plugin: one line at the end of a source file that is built with `ration_add_policy`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <ration/plugin/abi.h>
+#include <ration/plugin/manifest_of.hpp>
+#include <ration/policy.hpp>
+
+namespace ration::plugin {
+
+static_assert(sizeof(grant) == sizeof(ration_grant) && offsetof(grant, group) == offsetof(ration_grant, group) &&
+              offsetof(grant, amount) == offsetof(ration_grant, amount) && offsetof(grant, reason) == offsetof(ration_grant, reason));
+static_assert(sizeof(event) == sizeof(ration_event) && offsetof(event, at) == offsetof(ration_event, t_ns) && offsetof(event, b) == offsetof(ration_event, b));
+static_assert(unlimited == RATION_UNLIMITED && max_amount == RATION_MAX_AMOUNT);
+static_assert(static_cast<int>(status::internal) == RATION_E_INTERNAL && static_cast<int>(status::state) == RATION_E_STATE);
+
+/// The functions behind `ration_policy_v1` for one policy class. No C++ type and no exception crosses them.
+template <class P>
+class exported {
+    static_assert(sizeof(require_policy<P>) > 0);
+    using inputs = typename P::inputs;
+
+    struct instance {
+        P policy;
+        binding<inputs> bound{};
+    };
+
+    static std::int32_t say(std::int32_t code, std::string_view sentence, char* err, std::uint64_t size) noexcept {
+        if (err == nullptr || size == 0) return code;
+        std::size_t const length = sentence.size() < size ? sentence.size() : size - 1;
+        std::memcpy(err, sentence.data(), length);
+        err[length] = '\0';
+        return code;
+    }
+
+    /// Exceptions of a constructor or a `prepare` become a code and their own text.
+    template <class Action>
+    static std::int32_t guarded(char* err, std::uint64_t size, Action action) noexcept {
+        try {
+            return action();
+        } catch (std::bad_alloc const&) {
+            return say(RATION_E_NOMEM, "out of memory", err, size);
+        } catch (std::exception const& e) {
+            return say(RATION_E_EXCEPTION, e.what(), err, size);
+        } catch (...) {
+            return say(RATION_E_EXCEPTION, "an exception of an unknown type", err, size);
+        }
+    }
+
+    static std::int32_t make(std::string_view config, void** self, char* err, std::uint64_t size) {
+        if constexpr (has_parameters<P>) {
+            typename P::parameters given;
+            text<255> wrong;
+            if (!config.empty() && !parameter_access<typename P::parameters>::read(config, given, wrong))
+                return say(RATION_E_ARG, wrong, err, size);
+            if (std::string_view const problem = given.problem(); !problem.empty()) return say(RATION_E_ARG, problem, err, size);
+            *self = new instance{.policy = P(given)};
+        } else {
+            if (config.find_first_not_of(" \t\r\n{}") != config.npos)
+                return say(RATION_E_ARG, "this policy takes no parameters: leave them out", err, size);
+            *self = new instance{.policy = P()};
+        }
+        return RATION_OK;
+    }
+
+    [[nodiscard]] static std::vector<column_info> columns_of(ration_schema const& schema) {
+        std::vector<column_info> all;
+        auto const* place = reinterpret_cast<unsigned char const*>(schema.column);
+        for (std::uint32_t i = 0; i < schema.n_columns; ++i, place += schema.column_stride) {
+            ration_column column;
+            std::memcpy(&column, place, sizeof column);  // a later host's columns are longer
+            if (column.table >= table_count || column.type < RATION_U32 || column.type > RATION_F64) continue;  // of a later host
+            all.push_back({column.name, static_cast<table_id>(column.table), static_cast<column_type>(column.type), column.width, column.slot});
+        }
+        return all;
+    }
+
+public:
+    static std::int32_t create(ration_host const*, char const* config, std::uint64_t length, void** self, char* err,
+                               std::uint64_t size) noexcept {
+        return guarded(err, size, [&] { return make(std::string_view(config, config == nullptr ? 0 : length), self, err, size); });
+    }
+
+    static void destroy(void* self) noexcept { delete static_cast<instance*>(self); }
+
+    static std::int32_t bind(void* self, ration_schema const* schema, std::uint64_t* scratch, char* err, std::uint64_t size) noexcept {
+        auto& mine = *static_cast<instance*>(self);
+        *scratch = 0;
+        return guarded(err, size, [&] {
+            auto const found = bind_columns<inputs>(columns_of(*schema));
+            if (!found)
+                return say(RATION_E_UNSUPPORTED,
+                           text<160>(found.failure().subject.view()).append(": ").append(found.failure().remedy), err, size);
+            mine.bound = *found;
+            if constexpr (has_prepare<P>)
+                if (auto const ready = mine.policy.prepare({schema->max_jobs, schema->max_nodes}); ready != status::ok)
+                    return say(static_cast<std::int32_t>(ready), "it cannot prepare for so many jobs", err, size);
+            return std::int32_t{RATION_OK};
+        });
+    }
+
+    static std::int32_t decide(void* self, ration_tick const* t, ration_out* out) noexcept {
+        auto& mine = *static_cast<instance*>(self);
+        tick_data data{.number = t->number, .seed = t->seed, .now = {t->now_ns}, .budget = {t->budget_ns}, .data = {}};
+        for (std::size_t i = 0; i < table_count && i < t->n_tables; ++i) data.data.tables[i] = {t->table[i]->n_rows, t->table[i]->slot};
+        grants answer(std::span(reinterpret_cast<grant*>(out->grant), out->capacity));
+        auto const said = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
+        if (said == status::capacity || answer.overflowed()) {
+            out->needed = out->capacity + 1;  // at least: the class stops at the first row without a place
+            return RATION_E_CAPACITY;
+        }
+        out->count = answer.rows().size();
+        return static_cast<std::int32_t>(said);
+    }
+
+    static std::int32_t on_event(void* self, ration_event const* events, std::uint64_t count, std::uint32_t stride) noexcept
+        requires has_events<P>
+    {
+        event here;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            std::memcpy(&here, reinterpret_cast<unsigned char const*>(events) + i * stride, sizeof here);
+            static_cast<instance*>(self)->policy.on_events({&here, 1});
+        }
+        return RATION_OK;
+    }
+
+    static std::int32_t save(void* self, void* buffer, std::uint64_t capacity, std::uint64_t* size) noexcept
+        requires has_state<P>
+    {
+        *size = static_cast<instance const*>(self)->policy.save({static_cast<std::byte*>(buffer), buffer == nullptr ? 0 : capacity});
+        return *size <= capacity ? RATION_OK : RATION_E_CAPACITY;
+    }
+
+    static std::int32_t load(void* self, void const* buffer, std::uint64_t size) noexcept
+        requires has_state<P>
+    {
+        return static_cast<std::int32_t>(static_cast<instance*>(self)->policy.load({static_cast<std::byte const*>(buffer), size}));
+    }
+
+    [[nodiscard]] static constexpr ration_policy table(ration_manifest const* manifest) noexcept {
+        ration_policy p{};
+        p.struct_size = sizeof p;
+        p.flags = RATION_F_DETERMINISTIC;
+        p.manifest = manifest;
+        p.create = &create, p.destroy = &destroy, p.bind = &bind, p.decide = &decide;
+        if constexpr (has_events<P>) p.on_event = &on_event;
+        if constexpr (has_state<P>) p.save = &save, p.load = &load;
+        return p;
+    }
+};
+
+}  // namespace ration::plugin
+
+/// The whole plugin: manifest and entry symbol of `policy`. Once per shared object.
+#define RATION_EXPORT_POLICY(policy)                                                                                     \
+    RATION_MANIFEST ration_exported_manifest = ::ration::plugin::manifest_of<policy>();                                  \
+    extern "C" {                                                                                                         \
+    extern RATION_EXPORT constinit ration_policy const ration_policy_v1;                                                 \
+    constinit ration_policy const ration_policy_v1 = ::ration::plugin::exported<policy>::table(&ration_exported_manifest); \
+    }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Policies from files: `open` takes a .so through every check and gives a policy that an engine can use like a compiled one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <ration/plugin/host/guarded.hpp>
+#include <ration/plugin/host/in_process.hpp>
+#include <ration/plugin/host/library.hpp>
+#include <ration/plugin/host/worker_policy.hpp>
+
+namespace ration::plugin {
+
+/// Where a plugin runs. A worker costs some microseconds a tick, and survives whatever the plugin does.
+enum class isolation : unsigned char { in_process, worker };
+
+struct open_options {
+    isolation where = isolation::worker;
+    std::string_view config;  ///< one flat JSON object, or empty
+    worker_options worker;    ///< `worker.program` is needed for `isolation::worker`
+    strike_rules strikes;
+};
+
+/// Errors: those of `plugin_file::open`, `library::load`, `in_process_policy::create` and `worker_policy::create`; denied for a
+/// plugin that may not share a process.
+[[nodiscard]] inline result<std::unique_ptr<guarded_policy>> open(std::string const& path, open_options const& options) {
+    if (options.config.size() > largest_config)
+        return detail::file_error(errc::no_capacity, path, "its parameters take more than 1 MiB: shorten them");
+    auto file = plugin_file::open(path);
+    if (!file) return file.failure();
+    if (options.where == isolation::worker) {
+        auto made = worker_policy::create(std::move(file).value(), options.config, options.worker);
+        if (!made) return made.failure();
+        return std::make_unique<guarded_policy>(std::move(made).value(), options.strikes);
+    }
+    if ((file->manifest.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0)
+        return detail::file_error(errc::denied, path, "it may only run in a worker process: choose that");
+    auto code = library::load(std::move(file).value());
+    if (!code) return code.failure();
+    auto made = in_process_policy::create(std::move(code).value(), options.config);
+    if (!made) return made.failure();
+    return std::make_unique<guarded_policy>(std::move(made).value(), options.strikes);
+}
+
+}  // namespace ration::plugin

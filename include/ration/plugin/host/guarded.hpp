@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Strikes and quarantine: how long a host goes on asking a policy that answers badly.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <ration/plugin/host/fault.hpp>
+
+namespace ration::plugin {
+
+struct strike_rules {
+    int most = 3;     ///< so many bad ticks
+    int window = 64;  ///< among so many (at most 64) end in quarantine
+};
+
+/// Passes ticks on until the policy has earned its quarantine; from then on it is not called again, not even to be destroyed, and
+/// every tick is refused at once, so that the engine's fallback answers.
+class guarded_policy final : public decider {
+    std::unique_ptr<plugin_policy> policy_;
+    strike_rules rules_;
+    std::uint64_t history_ = 0;  // bit 0 is the last tick; 1 = bad
+    std::uint64_t ticks_ = 0;
+    fault last_;
+    bool quarantined_ = false;
+
+public:
+    explicit guarded_policy(std::unique_ptr<plugin_policy> policy, strike_rules rules = {}) noexcept
+        : policy_(std::move(policy)), rules_(rules) {}
+    ~guarded_policy() override {
+        if (quarantined_) static_cast<void>(policy_.release());  // its code may be broken in ways that show when it is cleaned up
+    }
+
+    [[nodiscard]] plugin_policy& policy() noexcept { return *policy_; }
+    [[nodiscard]] bool quarantined() const noexcept { return quarantined_; }
+    [[nodiscard]] int strikes() const noexcept { return std::popcount(history_); }
+    /// The last thing that went wrong; kind `none` when nothing ever did.
+    [[nodiscard]] fault const& last_fault() const noexcept { return last_; }
+
+    [[nodiscard]] meta const& about() const noexcept override { return policy_->about(); }
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
+        if (quarantined_) return {};  // the host goes on with its fallback
+        return policy_->bind(schema, most);
+    }
+
+    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
+        if (quarantined_) return status::internal;
+        std::uint64_t const kept = rules_.window < 64 ? (std::uint64_t{1} << rules_.window) - 1 : ~std::uint64_t{0};
+        history_ = history_ << 1 & kept;
+        ticks_ = t.number;
+        auto const said = policy_->decide(t, out);
+        if (said != status::ok) strike(policy_->last_fault());
+        return said;
+    }
+
+    void on_events(std::span<event const> events) noexcept override {
+        if (quarantined_) return;
+        for (auto const& e : events)
+            if (e.kind == event_kind::grant_rejected) {
+                strike({fault_kind::rejected, ticks_, "granted what the rules do not allow"});
+                break;
+            }
+        if (!quarantined_) policy_->on_events(events);
+    }
+
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return quarantined_ ? 0 : policy_->save(space); }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override {
+        return quarantined_ ? status::state : policy_->load(saved);
+    }
+
+private:
+    void strike(fault const& why) noexcept {
+        history_ |= 1;
+        last_ = why;
+        quarantined_ = strikes() >= rules_.most || why.kind == fault_kind::meddled;
+    }
+};
+
+}  // namespace ration::plugin

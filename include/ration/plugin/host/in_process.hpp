@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A plugin in this process: as fast as a class that was compiled in, and as dangerous. For plugins that are trusted.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <ration/plugin/host/fault.hpp>
+#include <ration/plugin/host/library.hpp>
+#include <ration/plugin/host/live_instance.hpp>
+#include <ration/plugin/host/process_state.hpp>
+
+namespace ration::plugin {
+
+/// Survives: errors, exceptions, answers that cannot be, changed floating-point modes and signal handlers. Does not survive: a
+/// crash, an endless loop, a write to memory that is not its own. Those need a worker process.
+class in_process_policy final : public plugin_policy {
+    library code_;
+    live_instance live_;
+    tick_tables tables_;
+    std::uint32_t cancel_ = 0;
+
+public:
+    in_process_policy(library code, log_sink sink)
+        : plugin_policy(code.file().manifest), code_(std::move(code)), live_(code_.table(), sink) {}
+    ~in_process_policy() override = default;
+
+    /// Errors: invalid_value, with the plugin's own sentence; denied when it changed what belongs to the process.
+    [[nodiscard]] static result<std::unique_ptr<in_process_policy>> create(library code, std::string_view config, log_sink sink = {}) {
+        process_state const before;
+        auto made = std::make_unique<in_process_policy>(std::move(code), sink);
+        std::int32_t const result = made->live_.create(config);
+        if (char const* const meddled = before.restore())
+            return error{.code = errc::denied, .operation = "create policy:", .subject = std::string_view(meddled),
+                         .remedy = "a plugin must leave the process alone: run it in a worker process, or not at all"};
+        if (result != RATION_OK) return made->refused("create policy", result);
+        return made;
+    }
+
+    /// For the cooperative end of a tick that takes too long; any thread.
+    void cancel(bool now) noexcept { std::atomic_ref(cancel_).store(now ? 1 : 0, std::memory_order_relaxed); }
+    [[nodiscard]] library& code() noexcept { return code_; }
+
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
+        if (auto const good = offers(schema, described().manifest()); !good) return good;
+        tables_.bind(schema);
+        process_state const before;
+        std::int32_t const result = live_.bind(schema, most, most.jobs * most.nodes * 64);
+        static_cast<void>(before.restore());
+        if (result != RATION_OK) return refused("bind policy", result);
+        return {};
+    }
+
+    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
+        fault_.kind = fault_kind::none;
+        auto const space = out.unused();
+        ration_out answer{sizeof answer, 0, space.size(), 0, 0, reinterpret_cast<ration_grant*>(space.data())};
+        ration_tick tick{sizeof tick,  table_count, t.number, t.seed, t.now.count, t.budget.count, &cancel_, tables_.show(t.data),
+                         nullptr,      0};
+        detail::float_modes const modes;
+        std::int32_t const code = live_.decide(tick, answer);
+        if (modes.restore()) return fail(fault_kind::meddled, t.number, "changed the floating-point modes");
+        if (answer.struct_size != sizeof answer || answer.flags != 0 || answer.capacity != space.size() ||
+            answer.grant != reinterpret_cast<ration_grant*>(space.data()))
+            return fail(fault_kind::malformed, t.number, "changed a field of the answer that belongs to the host");
+        if (code != RATION_OK) return fail(fault_kind::refused, t.number, text_of(code), known_status(code));
+        if (answer.count > space.size()) return fail(fault_kind::malformed, t.number, "says that it wrote more grants than there is space for");
+        out.commit(answer.count);
+        return status::ok;
+    }
+
+    void on_events(std::span<event const> events) noexcept override { live_.on_events(events); }
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return live_.save(space); }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override { return known_status(live_.load(saved)); }
+
+private:
+    [[nodiscard]] error refused(char const* operation, std::int32_t code) const noexcept {
+        auto const said = live_.sentence();
+        return {.code = errc::invalid_value, .operation = operation, .subject = said.empty() ? text_of(code) : said};
+    }
+};
+
+}  // namespace ration::plugin

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One instance of loaded code, called through the ABI, in whatever process this is: host and worker both use it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include <ration/detail/aligned_buffer.hpp>
+#include <ration/plugin/abi.h>
+#include <ration/policy.hpp>
+#include <ration/result.hpp>
+
+namespace ration::plugin {
+
+/// What a host gives at most; docs/plugin-abi.md lists all limits.
+inline constexpr std::size_t largest_scratch = 256U << 20, largest_state = 64U << 20, largest_config = 1U << 20;
+
+/// Takes what a plugin logs. Called by any thread of it.
+struct log_sink {
+    void (*write)(void* context, std::uint32_t level, std::string_view text) = nullptr;
+    void* context = nullptr;
+};
+
+namespace detail {
+
+/// Floating-point modes belong to the process: a policy that leaves flush-to-zero on changes what all others compute.
+class float_modes {
+#if defined(__x86_64__)
+    static constexpr unsigned flags = 0x3F;  // every operation sets them
+    unsigned before_ = _mm_getcsr();
+
+public:
+    /// Puts them back; true when they had been changed.
+    [[nodiscard]] bool restore() const noexcept {
+        if (((_mm_getcsr() ^ before_) & ~flags) == 0) return false;
+        _mm_setcsr(before_);
+        return true;
+    }
+#else
+public:
+    [[nodiscard]] bool restore() const noexcept { return false; }
+#endif
+};
+
+/// What calls return when an exception came out of one.
+template <class Action>
+[[nodiscard]] std::int32_t without_exceptions(Action action) noexcept {
+    try {
+        return action();
+    } catch (...) {
+        return RATION_E_EXCEPTION;
+    }
+}
+
+}  // namespace detail
+
+/// Create, then bind, then ticks; destroyed by the destructor. What comes back from `decide` is not checked here.
+class live_instance {
+    ration_policy const* table_ = nullptr;
+    void* self_ = nullptr;
+    log_sink sink_;
+    ration_host host_{};
+    std::vector<column_info> schema_;
+    std::vector<ration_column> columns_;
+    ration::detail::aligned_buffer scratch_;
+    std::uint64_t scratch_size_ = 0;
+    char err_[256] = {};
+
+    static void log(void* context, std::uint32_t level, char const* text, std::uint64_t length) noexcept {
+        auto const& sink = static_cast<live_instance*>(context)->sink_;
+        if (sink.write != nullptr && text != nullptr) sink.write(sink.context, level, {text, length < 4096 ? length : 4096});
+    }
+    static void const* no_extension(void*, char const*) noexcept { return nullptr; }
+
+public:
+    /// `table` must outlive it.
+    explicit live_instance(ration_policy const& table, log_sink sink = {}) noexcept
+        : table_(&table), sink_(sink), host_{sizeof host_, RATION_ABI_MINOR, this, &log, &no_extension} {}
+    live_instance(live_instance const&) = delete;
+    live_instance& operator=(live_instance const&) = delete;
+    ~live_instance() {
+        if (self_ != nullptr) table_->destroy(self_);
+    }
+
+    /// The sentence that came with the last error; empty when there was none.
+    [[nodiscard]] std::string_view sentence() const noexcept { return {err_, ::strnlen(err_, sizeof err_)}; }
+    /// After a fault in its code: nothing of it is called any more, not even `destroy`.
+    void abandon() noexcept { self_ = nullptr; }
+
+    [[nodiscard]] std::int32_t create(std::string_view config) noexcept {
+        err_[0] = '\0';
+        auto const code = detail::without_exceptions(
+            [&] { return table_->create(&host_, config.data(), config.size(), &self_, err_, sizeof err_); });
+        if (code != RATION_OK) abandon();
+        return code;
+    }
+
+    [[nodiscard]] std::int32_t bind(std::span<column_info const> schema, limits const& most, std::uint64_t most_grants) noexcept {
+        schema_.assign(schema.begin(), schema.end());
+        columns_.clear();
+        for (auto const& c : schema_)
+            columns_.push_back({c.name.c_str(), static_cast<std::uint32_t>(c.table), static_cast<std::uint32_t>(c.type), c.width, c.slot, 0, 0});
+        ration_schema const given{sizeof given, static_cast<std::uint32_t>(columns_.size()), sizeof(ration_column), 0,
+                                  most.jobs, most.nodes, most_grants, columns_.data()};
+        err_[0] = '\0';
+        scratch_size_ = 0;
+        auto const code =
+            detail::without_exceptions([&] { return table_->bind(self_, &given, &scratch_size_, err_, sizeof err_); });
+        if (code != RATION_OK) return code;
+        return scratch_size_ <= largest_scratch && scratch_.reserve(scratch_size_, 0) ? RATION_OK : RATION_E_NOMEM;
+    }
+
+    /// `t` needs its tables; scratch is filled in here.
+    [[nodiscard]] std::int32_t decide(ration_tick& t, ration_out& out) noexcept {
+        t.scratch = scratch_.data();
+        t.scratch_size = scratch_size_;
+        return detail::without_exceptions([&] { return table_->decide(self_, &t, &out); });
+    }
+
+    void on_events(std::span<event const> events) noexcept {
+        if (table_->on_event == nullptr || events.empty()) return;
+        static_cast<void>(detail::without_exceptions([&] {
+            return table_->on_event(self_, reinterpret_cast<ration_event const*>(events.data()), events.size(), sizeof(event));
+        }));
+    }
+
+    /// Bytes that its state takes, written when they fit; 0 when it keeps none or cannot say.
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept {
+        if (table_->save == nullptr) return 0;
+        std::uint64_t size = 0;
+        auto const code = detail::without_exceptions([&] { return table_->save(self_, space.data(), space.size(), &size); });
+        bool const told = code == RATION_OK || code == RATION_E_CAPACITY;
+        return told && size <= largest_state ? size : 0;
+    }
+    [[nodiscard]] std::int32_t load(std::span<std::byte const> saved) noexcept {
+        if (table_->load == nullptr) return saved.empty() ? RATION_OK : RATION_E_STATE;
+        return detail::without_exceptions([&] { return table_->load(self_, saved.data(), saved.size()); });
+    }
+};
+
+/// The tables of a snapshot as the ABI wants them; good for one tick.
+class tick_tables {
+    ration_table tables_[table_count];
+    ration_table const* places_[table_count];
+
+public:
+    tick_tables() noexcept {
+        for (std::size_t i = 0; i < table_count; ++i) tables_[i] = {sizeof(ration_table), 0, 0, nullptr}, places_[i] = &tables_[i];
+    }
+    tick_tables(tick_tables const&) = delete;
+    tick_tables& operator=(tick_tables const&) = delete;
+
+    void bind(std::span<column_info const> schema) noexcept {
+        for (auto& table : tables_) table.n_slots = 0;
+        for (auto const& column : schema) ++tables_[static_cast<std::size_t>(column.table)].n_slots;
+    }
+    [[nodiscard]] ration_table const* const* show(snapshot const& data) noexcept {
+        for (std::size_t i = 0; i < table_count; ++i) tables_[i].n_rows = data.tables[i].rows, tables_[i].slot = data.tables[i].slot;
+        return places_;
+    }
+};
+
+}  // namespace ration::plugin

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A manifest as data from outside: whether this host can use the plugin at all, and what the plugin needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ration/plugin/abi.h>
+#include <ration/policy.hpp>
+#include <ration/result.hpp>
+
+namespace ration::plugin {
+
+/// A column that a plugin says it reads.
+struct needed_column {
+    std::string name;
+    column_type type = column_type::f64;
+    column_shape shape = column_shape::scalar;
+};
+
+namespace detail {
+
+template <std::size_t N>
+[[nodiscard]] std::string_view text_in(char const (&field)[N]) noexcept {
+    return {field, ::strnlen(field, N)};
+}
+
+/// The lines of a text, without their ends.
+[[nodiscard]] inline std::vector<std::string_view> lines_of(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        std::size_t const end = text.find('\n');
+        lines.push_back(text.substr(0, end));
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    }
+    return lines;
+}
+
+/// One line of `needs`. False when it is none.
+[[nodiscard]] inline bool parse_need(std::string_view line, needed_column& column) {
+    std::size_t const space = line.find(' ');
+    if (space == line.npos || table_index_of(line.substr(0, space)) == table_count || space > longest_column_name) return false;
+    std::string_view word = line.substr(space + 1);
+    column.shape = word.ends_with("[]") ? column_shape::vector : column_shape::scalar;
+    if (word.ends_with("[]")) word.remove_suffix(2);
+    constexpr std::string_view words[] = {"u32", "i64", "u64", "f32", "f64"};
+    for (std::size_t i = 0; i < std::size(words); ++i)
+        if (word == words[i]) {
+            column.name = line.substr(0, space);
+            column.type = static_cast<column_type>(i + 1);
+            return true;
+        }
+    return false;
+}
+
+[[nodiscard]] inline bool is_terminated(std::span<char const> field) noexcept {
+    return std::memchr(field.data(), 0, field.size()) != nullptr;
+}
+
+[[nodiscard]] inline bool all_terminated(ration_manifest const& m) noexcept {
+    for (std::span<char const> const field :
+         {std::span<char const>(m.id), {m.name}, {m.version}, {m.vendor}, {m.license}, {m.summary}, {m.needs}, {m.extensions}, {m.reasons}, {m.parameters}})
+        if (!is_terminated(field)) return false;
+    return true;
+}
+
+}  // namespace detail
+
+inline constexpr std::uint32_t known_flags =
+    RATION_F_DETERMINISTIC | RATION_F_OWN_THREADS | RATION_F_NO_UNLOAD | RATION_F_OUT_OF_PROCESS_ONLY;
+
+/// Whether this host can load the plugin. Errors: not_supported (other ABI, newer minor, other layout, unknown flag or
+/// extension), invalid_value (texts).
+[[nodiscard]] inline result<void> acceptable(ration_manifest const& m) noexcept {
+    auto const refuse = [&](errc code, char const* subject, char const* remedy) {
+        return error{.code = code, .operation = "read manifest:", .subject = std::string_view(subject), .remedy = remedy};
+    };
+    if (std::memcmp(m.magic, RATION_ABI_MAGIC, sizeof m.magic) != 0)
+        return refuse(errc::not_supported, "ABI", "the plugin was built for another major version: build it with this host's ration/plugin/abi.h");
+    if (m.abi_minor_needed > RATION_ABI_MINOR)
+        return refuse(errc::not_supported, "ABI minor", "the plugin needs a newer host: upgrade the host, or build with its header");
+    if (m.layout != RATION_LAYOUT)
+        return refuse(errc::not_supported, "layout", "the plugin was built with an edited header, other packing or another pointer size: build it again");
+    if (m.struct_size < offsetof(ration_manifest, parameters))
+        return refuse(errc::invalid_value, "size", "the manifest is cut short: build the plugin again");
+    if (!detail::all_terminated(m)) return refuse(errc::invalid_value, "text", "a text lacks its zero byte: build the plugin again");
+    if (m.id[0] == '\0' || m.name[0] == '\0') return refuse(errc::invalid_value, "id and name", "both must be given: see ration::meta");
+    if ((m.flags & ~known_flags) != 0) return refuse(errc::not_supported, "flags", "the plugin asks for what this host does not know: upgrade the host");
+    if (m.extensions[0] != '\0')
+        return refuse(errc::not_supported, "extensions", "this host offers none: choose a plugin that does without");
+    return {};
+}
+
+/// The columns that it reads. Error: invalid_value for a line that names none.
+[[nodiscard]] inline result<std::vector<needed_column>> needs_of(ration_manifest const& m) {
+    std::vector<needed_column> all;
+    for (auto const line : detail::lines_of(detail::text_in(m.needs)))
+        if (!detail::parse_need(line, all.emplace_back()))
+            return error{.code = errc::invalid_value, .operation = "read manifest: needs", .subject = line,
+                         .remedy = "each line is a column and its type, such as 'jobs/state u32'"};
+    return all;
+}
+
+/// Whether a schema offers all of them. Errors: those of `bind_column` and of `needs_of`.
+[[nodiscard]] inline result<void> offers(std::span<column_info const> schema, ration_manifest const& m) {
+    auto const needed = needs_of(m);
+    if (!needed) return needed.failure();
+    for (auto const& column : *needed)
+        if (auto const found = bind_column(schema, {column.name, column.type, column.shape}); !found) return found.failure();
+    return {};
+}
+
+/// A manifest as `meta`, with the texts kept alive beside it.
+class described_policy {
+    ration_manifest manifest_;
+    std::vector<std::string_view> reasons_;
+    meta about_;
+
+public:
+    explicit described_policy(ration_manifest const& m) : manifest_(m), reasons_(detail::lines_of(detail::text_in(manifest_.reasons))) {
+        about_ = {.id = detail::text_in(manifest_.id), .version = detail::text_in(manifest_.version), .summary = detail::text_in(manifest_.summary),
+                  .reasons = reasons_, .vendor = detail::text_in(manifest_.vendor), .license = detail::text_in(manifest_.license)};
+    }
+    described_policy(described_policy const&) = delete;
+    described_policy& operator=(described_policy const&) = delete;
+
+    [[nodiscard]] ration_manifest const& manifest() const noexcept { return manifest_; }
+    [[nodiscard]] std::string_view name() const noexcept { return detail::text_in(manifest_.name); }
+    [[nodiscard]] meta const& about() const noexcept { return about_; }
+};
+
+}  // namespace ration::plugin

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What of a process a plugin must leave alone: signal handlers, the working directory, the mask for new files.
+#pragma once
+
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ration/plugin/host/descriptor.hpp>
+
+namespace ration::plugin {
+
+/// Remembers it at construction. About 100 system calls: for loading and binding, not for ticks.
+class process_state {
+    struct sigaction handlers_[NSIG] = {};
+    descriptor folder_{::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    mode_t mask_ = current_mask();
+
+    [[nodiscard]] static mode_t current_mask() noexcept {
+        mode_t const mask = ::umask(077);
+        ::umask(mask);
+        return mask;
+    }
+    [[nodiscard]] static bool same_place(int folder) noexcept {
+        struct stat then{}, now{};
+        return ::fstat(folder, &then) == 0 && ::stat(".", &now) == 0 && then.st_dev == now.st_dev && then.st_ino == now.st_ino;
+    }
+    [[nodiscard]] bool restore_handlers() const noexcept {
+        bool changed = false;
+        for (int signal = 1; signal < NSIG; ++signal) {
+            struct sigaction now{};
+            if (::sigaction(signal, nullptr, &now) != 0 || now.sa_handler == handlers_[signal].sa_handler) continue;
+            changed = true;
+            ::sigaction(signal, &handlers_[signal], nullptr);
+        }
+        return changed;
+    }
+
+public:
+    process_state() noexcept {
+        for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, nullptr, &handlers_[signal]);
+    }
+
+    /// Puts back what has changed since, and says what it was; nullptr when nothing had.
+    [[nodiscard]] char const* restore() const noexcept {
+        char const* what = restore_handlers() ? "replaced a signal handler" : nullptr;
+        if (folder_ && !same_place(folder_.get())) {
+            what = "changed the working directory";
+            if (::fchdir(folder_.get()) != 0) what = "changed the working directory for good";
+        }
+        if (current_mask() != mask_) ::umask(mask_), what = "changed the mask for new files";
+        return what;
+    }
+};
+
+}  // namespace ration::plugin

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What a worker process may ask of the kernel: memory, time, reading libraries, sleeping. It may not start programs, reach a network,
+/// write files or touch other processes. Source: seccomp(2), prctl(2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace ration::plugin {
+namespace detail {
+
+/// Allowed whatever their arguments.
+inline constexpr unsigned harmless_calls[] = {
+    __NR_read,           __NR_pread64,     __NR_readv,          __NR_close,         __NR_fstat,           __NR_newfstatat,
+    __NR_statx,          __NR_lseek,       __NR_mmap,           __NR_munmap,        __NR_mprotect,        __NR_mremap,
+    __NR_madvise,        __NR_brk,         __NR_futex,          __NR_exit,          __NR_exit_group,      __NR_getpid,
+    __NR_gettid,         __NR_getppid,     __NR_getuid,         __NR_geteuid,       __NR_getgid,          __NR_getegid,
+    __NR_clock_gettime,  __NR_clock_getres, __NR_clock_nanosleep, __NR_nanosleep,   __NR_gettimeofday,    __NR_sched_yield,
+    __NR_getrandom,      __NR_sysinfo,     __NR_uname,          __NR_readlinkat,    __NR_getcwd,          __NR_faccessat,
+    __NR_rt_sigprocmask, __NR_rt_sigreturn, __NR_sigaltstack,   __NR_set_robust_list, __NR_rseq,          __NR_sched_getaffinity,
+    __NR_getrusage,      __NR_restart_syscall, __NR_getdents64, __NR_rt_sigaction,
+#if defined(__x86_64__)
+    __NR_arch_prctl,     __NR_access,      __NR_readlink,       __NR_stat,          __NR_time,
+#endif
+};
+
+/// No program has a use for them that is not an attack: the worker ends at once, and the report says so.
+inline constexpr unsigned deadly_calls[] = {__NR_execve,          __NR_execveat,          __NR_ptrace, __NR_socket, __NR_kill,
+                                            __NR_process_vm_readv, __NR_process_vm_writev, __NR_mount,  __NR_bpf,    __NR_init_module};
+
+/// Builds the filter in place: each rule loads the number of the call again, so that rules do not depend on their order.
+class call_filter {
+    static constexpr std::size_t most = 256;
+    sock_filter code_[most];
+    unsigned short size_ = 0;
+
+    void add(std::uint16_t what, std::uint32_t value, std::uint8_t if_true = 0, std::uint8_t if_false = 0) noexcept {
+        code_[size_++] = sock_filter{what, if_true, if_false, value};
+    }
+    void load(std::size_t offset) noexcept { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
+
+    static constexpr std::size_t argument(int n) noexcept { return offsetof(seccomp_data, args) + 8U * static_cast<unsigned>(n); }
+
+public:
+    call_filter() noexcept {
+        load(offsetof(seccomp_data, arch));
+#if defined(__x86_64__)
+        add(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+#else
+        add(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_AARCH64, 1, 0);
+#endif
+        add(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+        load(offsetof(seccomp_data, nr));
+    }
+
+    void answer(unsigned call, std::uint32_t with) noexcept {
+        add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
+        add(BPF_RET | BPF_K, with);
+    }
+    /// Allowed when `argument & mask == value`; otherwise refused.
+    void allow_if(unsigned call, int which, std::uint32_t mask, std::uint32_t value) noexcept {
+        add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 5);
+        load(argument(which));
+        add(BPF_ALU | BPF_AND | BPF_K, mask);
+        add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+        add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+        add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    }
+    void refuse_the_rest() noexcept { add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM); }
+
+    [[nodiscard]] bool install() noexcept {
+        sock_fprog const program{size_, code_};
+        return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+    }
+};
+
+[[nodiscard]] inline bool limit_calls() noexcept {
+    call_filter filter;
+    for (unsigned const call : harmless_calls) filter.answer(call, SECCOMP_RET_ALLOW);
+    for (unsigned const call : deadly_calls) filter.answer(call, SECCOMP_RET_KILL_PROCESS);
+    filter.answer(__NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);  // its flags lie in memory: the C library goes on with clone
+    filter.allow_if(__NR_clone, 0, CLONE_THREAD, CLONE_THREAD);
+    filter.allow_if(__NR_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
+    filter.allow_if(__NR_tgkill, 0, ~0U, static_cast<std::uint32_t>(::getpid()));  // abort()
+    filter.allow_if(__NR_prlimit64, 2, ~0U, 0);                                    // reading limits
+    filter.refuse_the_rest();
+    return filter.install();
+}
+
+inline void limit_resource(__rlimit_resource what, rlim_t most) noexcept {
+    rlimit const limit{most, most};
+    static_cast<void>(::setrlimit(what, &limit));  // tightening what is tighter already fails, and is no loss
+}
+
+}  // namespace detail
+
+/// Bytes of address space beyond what is shared; not limited under AddressSanitizer, which takes terabytes.
+inline constexpr std::uint64_t worker_memory = std::uint64_t{4} << 30;
+
+/// No way back. False when the kernel has no seccomp filters.
+[[nodiscard]] inline bool enter_sandbox(std::uint64_t shared_bytes) noexcept {
+    detail::limit_resource(RLIMIT_CORE, 0);
+    detail::limit_resource(RLIMIT_FSIZE, 0);
+    detail::limit_resource(RLIMIT_NOFILE, 64);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    detail::limit_resource(RLIMIT_AS, worker_memory + shared_bytes);
+#else
+    static_cast<void>(shared_bytes);
+#endif
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && detail::limit_calls();
+}
+
+}  // namespace ration::plugin

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What a host and a worker process share: three memory files. `brief` says what to load and how to bind, read once. `input` is
+/// written by the host and cannot be written by the worker. `output` is written by the worker and believed by nobody.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <ration/event.hpp>
+#include <ration/snapshot.hpp>
+#include <ration/units.hpp>
+
+namespace ration::plugin {
+
+/// The worker's files, at fixed numbers.
+enum worker_fd : int { plugin_fd = 3, brief_fd = 4, input_fd = 5, output_fd = 6 };
+
+inline constexpr std::size_t most_worker_events = 4096;
+
+/// Followed by the columns, the config text and the saved state, each on a 64-byte boundary.
+struct worker_brief {
+    std::uint64_t size = 0;
+    std::uint64_t columns = 0;                 ///< so many column_info follow
+    std::uint64_t config_size = 0, state_size = 0;
+    std::uint64_t most_jobs = 0, most_nodes = 0, most_grants = 0;
+    std::uint64_t input_size = 0, output_size = 0, state_capacity = 0;
+    std::uint32_t create_only = 0;             ///< to try a plugin that was never seen before: load, create, destroy
+    std::uint32_t sandbox = 1;
+    std::int32_t host = 0;                     ///< its process; when it is gone, so is the worker
+    std::uint32_t reserved = 0;
+};
+
+/// At the front of `input`.
+struct worker_request {
+    alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< counts requests; the worker sleeps on it
+    alignas(64) std::uint64_t number = 0;
+    std::uint64_t seed = 0;
+    std::int64_t now = 0, budget = 0;
+    std::uint64_t rows[table_count] = {};
+    std::uint32_t cancel = 0, events = 0;
+    std::uint32_t accepted = 0, reserved = 0;  ///< 1: the last answer was taken, so the state after it is worth keeping
+    event event_at[most_worker_events];
+};
+
+/// At the front of `output`; the grants follow, then the two places for saved state.
+struct worker_reply {
+    alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< of the request that this answers
+    alignas(64) std::int32_t code = 0;
+    std::uint32_t meddled = 0, changed = 0, state_lost = 0;
+    std::uint64_t count = 0;
+    std::uint64_t state_tick[2] = {}, state_size[2] = {};
+    char sentence[256] = {};
+};
+
+inline constexpr std::size_t on_line(std::size_t size) noexcept { return (size + 63) / 64 * 64; }
+
+/// Where the columns' values are in `input`: one after the other, each with room for all rows there can be.
+struct worker_places {
+    [[nodiscard]] static std::size_t bytes_of(column_info const& c, limits const& most) noexcept {
+        std::size_t const rows = c.table == table_id::jobs ? most.jobs : c.table == table_id::nodes ? most.nodes : most.jobs * most.nodes;
+        return on_line(rows * c.width * size_of(c.type)) + 64;
+    }
+};
+
+/// Sleeps until the word is no longer `seen`, or for at most `at_most`. Spurious returns happen.
+inline void wait_while(std::atomic<std::uint32_t> const& word, std::uint32_t seen, nanoseconds at_most) noexcept {
+    timespec const limit{static_cast<time_t>(at_most.count / 1'000'000'000), static_cast<long>(at_most.count % 1'000'000'000)};
+    static_cast<void>(::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0));
+}
+inline void wake(std::atomic<std::uint32_t>& word) noexcept {
+    static_cast<void>(::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0));
+}
+
+/// Spins for some microseconds, because an answer mostly comes in that time, and says whether the word has changed.
+[[nodiscard]] inline bool spin_while(std::atomic<std::uint32_t> const& word, std::uint32_t seen) noexcept {
+    for (int turn = 0; turn < 2000; ++turn) {
+        if (word.load(std::memory_order_acquire) != seen) return true;
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
+    return word.load(std::memory_order_acquire) != seen;
+}
+
+}  // namespace ration::plugin

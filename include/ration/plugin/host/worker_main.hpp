@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The worker process: loads one plugin behind a sandbox and answers ticks until its host goes away.
+#pragma once
+
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ration/plugin/host/library.hpp>
+#include <ration/plugin/host/live_instance.hpp>
+#include <ration/plugin/host/sandbox.hpp>
+#include <ration/plugin/host/worker_layout.hpp>
+
+namespace ration::plugin {
+namespace detail {
+
+[[nodiscard]] inline mapping map_whole(int fd, int protection) noexcept {
+    struct stat about{};
+    return ::fstat(fd, &about) == 0 ? mapping(fd, static_cast<std::size_t>(about.st_size), protection) : mapping{};
+}
+
+/// The worker's side of the shared files.
+class worker {
+    mapping brief_map_ = map_whole(brief_fd, PROT_READ), input_ = map_whole(input_fd, PROT_READ),
+            output_ = map_whole(output_fd, PROT_READ | PROT_WRITE);
+    worker_brief brief_{};
+    std::vector<column_info> schema_;
+    std::string_view config_;
+    std::span<std::byte const> state_;
+    std::vector<void const*> slots_;
+    tick_tables tables_;
+    std::uint32_t kept_ = 0, written_ = 1;  // places for the state: the one to keep, and the last one written
+
+    [[nodiscard]] worker_request const& request() const noexcept { return *reinterpret_cast<worker_request const*>(input_.data()); }
+    [[nodiscard]] worker_reply& reply() const noexcept { return *reinterpret_cast<worker_reply*>(output_.data()); }
+    [[nodiscard]] std::byte* grants_at() const noexcept { return output_.data() + on_line(sizeof(worker_reply)); }
+    [[nodiscard]] std::byte* state_at(std::uint32_t place) const noexcept {
+        return grants_at() + on_line(brief_.most_grants * sizeof(ration_grant)) + place * brief_.state_capacity;
+    }
+
+public:
+    /// False when this process was not started by a host.
+    [[nodiscard]] bool read_brief() noexcept {
+        if (!brief_map_ || !input_ || !output_ || brief_map_.bytes().size() < sizeof brief_) return false;
+        std::memcpy(&brief_, brief_map_.data(), sizeof brief_);
+        std::size_t at = on_line(sizeof brief_);
+        schema_.resize(brief_.columns);
+        if (!schema_.empty()) std::memcpy(schema_.data(), brief_map_.data() + at, schema_.size() * sizeof(column_info));
+        at += on_line(schema_.size() * sizeof(column_info));
+        config_ = {reinterpret_cast<char const*>(brief_map_.data()) + at, brief_.config_size};
+        at += on_line(brief_.config_size);
+        state_ = {brief_map_.data() + at, brief_.state_size};
+        return true;
+    }
+
+    /// Where each column is; the same arithmetic as in the host.
+    void place_columns() noexcept {
+        limits const most{brief_.most_jobs, brief_.most_nodes};
+        std::size_t at = on_line(sizeof(worker_request));
+        for (auto& column : schema_) {
+            column.slot = static_cast<std::uint32_t>(slots_.size());
+            slots_.push_back(input_.data() + at);
+            at += worker_places::bytes_of(column, most);
+        }
+    }
+
+    [[nodiscard]] int answer(std::int32_t code, std::string_view sentence) noexcept {
+        auto& r = reply();
+        std::size_t const length = sentence.size() < sizeof r.sentence ? sentence.size() : sizeof r.sentence - 1;
+        std::memcpy(r.sentence, sentence.data(), length);
+        r.sentence[length] = '\0';
+        r.code = code;
+        publish(1);
+        return code == RATION_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+
+    void publish(std::uint32_t sequence) noexcept {
+        reply().sequence.store(sequence, std::memory_order_release);
+        wake(reply().sequence);
+    }
+
+    [[nodiscard]] int run() {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != brief_.host) return EXIT_FAILURE;
+        auto copy = sealed_copy::adopt(descriptor(plugin_fd));
+        if (brief_.sandbox != 0 && !enter_sandbox(brief_.input_size + brief_.output_size))
+            return answer(RATION_E_UNSUPPORTED, "this kernel has no seccomp filters, so a worker cannot be shut in");
+        auto file = copy ? plugin_file::check(std::move(copy).value(), "the passed file") : result<plugin_file>(copy.failure());
+        if (!file) return answer(RATION_E_UNSUPPORTED, file.failure().remedy);
+        std::string message;
+        auto code = library::load(std::move(file).value(), &message);
+        if (!code) return answer(RATION_E_UNSUPPORTED, message.empty() ? std::string_view(code.failure().remedy) : message);
+        live_instance live(code->table());
+        return start(live);
+    }
+
+private:
+    [[nodiscard]] int start(live_instance& live) noexcept {
+        auto const said = [&](std::int32_t result) { return answer(result, live.sentence()); };
+        if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0) return said(made);
+        place_columns();
+        tables_.bind(schema_);
+        if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes}, brief_.most_grants); bound != RATION_OK) return said(bound);
+        if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;  // it starts anew, and the host tells
+        static_cast<void>(said(RATION_OK));
+        return serve(live);
+    }
+
+    [[nodiscard]] int serve(live_instance& live) noexcept {
+        for (std::uint32_t done = 1;;) {
+            while (request().sequence.load(std::memory_order_acquire) == done)
+                if (!spin_while(request().sequence, done)) wait_while(request().sequence, done, seconds(1));
+            std::uint32_t const sequence = request().sequence.load(std::memory_order_acquire);
+            std::uint32_t const events = request().events;
+            live.on_events({request().event_at, events < most_worker_events ? events : most_worker_events});
+            if (request().accepted != 0) kept_ = written_;
+            tick(live);
+            publish(done = sequence);
+            keep_state(live);
+        }
+    }
+
+    void tick(live_instance& live) noexcept {
+        auto const& asked = request();
+        snapshot data;
+        for (std::size_t i = 0; i < table_count; ++i) data.tables[i] = {asked.rows[i], slots_.data()};
+        ration_tick t{sizeof t, table_count, asked.number, asked.seed, asked.now, asked.budget, &asked.cancel, tables_.show(data), nullptr, 0};
+        auto* const space = reinterpret_cast<ration_grant*>(grants_at());
+        ration_out out{sizeof out, 0, brief_.most_grants, 0, 0, space};
+        float_modes const modes;
+        auto& r = reply();
+        r.code = live.decide(t, out);
+        r.meddled = modes.restore() ? 1 : 0;
+        r.changed = out.struct_size != sizeof out || out.flags != 0 || out.capacity != brief_.most_grants || out.grant != space ? 1 : 0;
+        r.count = out.count;
+    }
+
+    /// After the answer is out, so it costs the tick nothing. The place to keep is never written to.
+    void keep_state(live_instance& live) noexcept {
+        written_ = 1 - kept_;
+        auto& r = reply();
+        r.state_size[written_] = 0;
+        std::size_t const size = live.save({state_at(written_), brief_.state_capacity});
+        if (size == 0 || size > brief_.state_capacity) return;
+        r.state_tick[written_] = request().number;
+        std::atomic_ref(r.state_size[written_]).store(size, std::memory_order_release);
+    }
+};
+
+}  // namespace detail
+
+/// The whole of a worker program: `int main() { return ration::plugin::worker_main(); }`. Exit code 2 when no host started it.
+[[nodiscard]] inline int worker_main() {
+    detail::worker self;
+    if (!self.read_brief()) return 2;
+    std::_Exit(self.run());  // nothing of the plugin runs at the end: no destructor, no atexit
+}
+
+}  // namespace ration::plugin

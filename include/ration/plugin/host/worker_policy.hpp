@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A plugin in a process of its own: it may crash, hang or lie, and the host goes on. The same file as for `in_process_policy`.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ration/plugin/host/fault.hpp>
+#include <ration/plugin/host/library.hpp>
+#include <ration/plugin/host/worker_layout.hpp>
+#include <ration/plugin/host/worker_process.hpp>
+
+namespace ration::plugin {
+
+struct worker_options {
+    worker_program program;
+    bool sandbox = true;
+    nanoseconds to_start = seconds(5);           ///< load, create and bind together
+    nanoseconds deadline = milliseconds(100);    ///< for one answer, or the tick's budget if that is longer
+    nanoseconds first_pause = milliseconds(100), longest_pause = seconds(60);  ///< before it is started again; doubled each time
+};
+
+/// One tick costs two context switches and a copy of the columns that the manifest names. After a crash or a missed deadline the
+/// worker is started again, after a growing pause, with the state of its last accepted answer.
+class worker_policy final : public plugin_policy {
+    enum class phase : std::uint8_t { down, starting, ready, off };
+    struct shared_column {
+        table_id table;
+        std::uint32_t from_slot = 0;
+        std::size_t row_bytes = 0, place = 0;
+    };
+
+    plugin_file file_;
+    std::string config_;
+    worker_options options_;
+    worker_process process_;
+    shared_file input_, output_;
+    std::vector<column_info> schema_;  // the columns it needs, as the host has them
+    std::vector<shared_column> shared_;
+    limits most_;
+    std::size_t most_grants_ = 0, state_capacity_ = 0;
+    phase phase_ = phase::down;
+    std::uint32_t sequence_ = 0;
+    std::vector<event> events_;
+    std::vector<std::byte> state_;
+    std::uint64_t answered_ = 0, accepted_ = ~std::uint64_t{0};
+    bool last_taken_ = false;
+    nanoseconds pause_{}, started_{}, again_{};
+
+public:
+    worker_policy(plugin_file file, std::string_view config, worker_options options)
+        : plugin_policy(file.manifest), file_(std::move(file)), config_(config), options_(std::move(options)), pause_(options_.first_pause) {}
+
+    /// Runs the plugin's constructors and `create` once, in a worker that is thrown away. Errors: invalid_value with the plugin's
+    /// own sentence; timed_out; io.
+    [[nodiscard]] static result<std::unique_ptr<worker_policy>> create(plugin_file file, std::string_view config, worker_options options) {
+        auto made = std::make_unique<worker_policy>(std::move(file), config, std::move(options));
+        if (auto const tried = made->try_out(); !tried) return tried.failure();
+        return made;
+    }
+
+    [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
+
+    /// Starts a worker for this schema. Errors: those of `offers`; invalid_value with the plugin's own sentence; timed_out; io.
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
+        if (auto const good = offers(schema, described().manifest()); !good) return good;
+        keep_state();
+        auto const needed = needs_of(described().manifest());
+        schema_.clear();
+        for (auto const& column : *needed) schema_.push_back(*find_column(schema, column.name));
+        most_ = most;
+        most_grants_ = std::min<std::size_t>(most.jobs * most.nodes * 64, 1U << 24);
+        state_capacity_ = on_line(std::min<std::size_t>(largest_state, 65536 + 256 * most.jobs));
+        if (auto const started = start(false); !started) return started;
+        return wait_until_ready();
+    }
+
+    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
+        fault_.kind = fault_kind::none;
+        if (phase_ == phase::down && now() >= again_) static_cast<void>(start(false));
+        if (phase_ == phase::starting) look_whether_ready();
+        if (phase_ != phase::ready) return fail(fault_kind::died, t.number, "is not there: it is started again after a pause");
+        ask(t);
+        if (!wait_for_answer(std::max(options_.deadline, t.budget))) return give_up_on(t.number);
+        return take_answer(t.number, out);
+    }
+
+    void on_events(std::span<event const> events) noexcept override {
+        for (auto const& e : events) {
+            if (e.kind == event_kind::grant_rejected) last_taken_ = false;
+            if (events_.size() < most_worker_events) events_.push_back(e);
+        }
+    }
+
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override {
+        keep_state();
+        if (state_.size() <= space.size() && !state_.empty()) std::memcpy(space.data(), state_.data(), state_.size());
+        return state_.size();
+    }
+    /// Starts a worker anew with this state.
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override {
+        state_.assign(saved.begin(), saved.end());
+        if (!start(false) || !wait_until_ready()) return status::internal;
+        return reply().state_lost == 0 ? status::ok : status::state;
+    }
+
+private:
+    [[nodiscard]] static nanoseconds now() noexcept {
+        timespec t{};
+        ::clock_gettime(CLOCK_MONOTONIC, &t);
+        return {std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec};
+    }
+    [[nodiscard]] worker_request& request() noexcept { return *reinterpret_cast<worker_request*>(input_.map.data()); }
+    [[nodiscard]] worker_reply const& reply() const noexcept { return *reinterpret_cast<worker_reply const*>(output_.map.data()); }
+    [[nodiscard]] std::byte const* grants_at() const noexcept { return output_.map.data() + on_line(sizeof(worker_reply)); }
+
+    [[nodiscard]] result<void> try_out() {
+        if (auto const started = start(true); !started) return started;
+        auto const ready = wait_until_ready();
+        process_.kill();
+        phase_ = phase::down;
+        return ready;
+    }
+
+    /// The worker's files, then the process. It is `starting` until its first answer.
+    [[nodiscard]] result<void> start(bool create_only) noexcept {
+        process_.kill();
+        phase_ = phase::down;
+        again_ = now() + pause_;
+        place_columns();
+        std::size_t const output_size = on_line(sizeof(worker_reply)) + on_line(most_grants_ * sizeof(ration_grant)) + 2 * state_capacity_;
+        std::size_t const input_size = on_line(sizeof(worker_request)) +
+                                       (shared_.empty() ? 0 : shared_.back().place + worker_places::bytes_of(schema_.back(), most_));
+        input_ = shared_file::make("ration-input", input_size, PROT_READ | PROT_WRITE, F_SEAL_FUTURE_WRITE);
+        output_ = shared_file::make("ration-output", output_size, PROT_READ, 0);
+        auto const brief = write_brief(create_only, input_size, output_size);
+        if (!input_ || !output_ || !brief)
+            return error{.code = errc::io, .operation = "share memory with the worker", .subject = std::string_view(file_.path), .system = errno,
+                         .remedy = "free some memory"};
+        new (input_.map.data()) worker_request;
+        int const files[] = {file_.copy.fd(), brief.fd.get(), input_.fd.get(), output_.fd.get()};
+        auto process = worker_process::start(options_.program, files);
+        if (!process) return process.failure();
+        process_ = std::move(process).value();
+        phase_ = phase::starting;
+        started_ = now();
+        sequence_ = 1;
+        events_.clear();
+        last_taken_ = false;
+        request().sequence.store(1, std::memory_order_release);
+        return {};
+    }
+
+    void place_columns() noexcept {
+        shared_.clear();
+        std::size_t at = on_line(sizeof(worker_request));
+        for (auto const& c : schema_) {
+            shared_.push_back({c.table, c.slot, c.width * size_of(c.type), at});
+            at += worker_places::bytes_of(c, most_);
+        }
+    }
+
+    [[nodiscard]] shared_file write_brief(bool create_only, std::size_t input_size, std::size_t output_size) const noexcept {
+        worker_brief brief{.columns = schema_.size(), .config_size = config_.size(), .state_size = create_only ? 0 : state_.size(),
+                           .most_jobs = most_.jobs, .most_nodes = most_.nodes, .most_grants = most_grants_, .input_size = input_size,
+                           .output_size = output_size, .state_capacity = state_capacity_, .create_only = create_only ? 1U : 0U,
+                           .sandbox = options_.sandbox ? 1U : 0U, .host = ::getpid()};
+        std::size_t const columns = on_line(schema_.size() * sizeof(column_info)), config = on_line(config_.size());
+        brief.size = on_line(sizeof brief) + columns + config + on_line(brief.state_size) + 64;
+        auto file = shared_file::make("ration-brief", brief.size, PROT_READ | PROT_WRITE, F_SEAL_FUTURE_WRITE);
+        if (!file) return file;
+        std::byte* at = file.map.data();
+        std::memcpy(at, &brief, sizeof brief);
+        at += on_line(sizeof brief);
+        if (!schema_.empty()) std::memcpy(at, schema_.data(), schema_.size() * sizeof(column_info));
+        at += columns;
+        std::memcpy(at, config_.data(), config_.size());
+        if (brief.state_size != 0) std::memcpy(at + config, state_.data(), state_.size());
+        return file;
+    }
+
+    [[nodiscard]] result<void> wait_until_ready() noexcept {
+        while (phase_ == phase::starting) {
+            wait_while(reply().sequence, 0, milliseconds(5));
+            look_whether_ready();
+        }
+        if (phase_ == phase::ready) return {};
+        phase_ = phase::down;
+        return error{.code = fault_.kind == fault_kind::late ? errc::timed_out : errc::invalid_value, .operation = "start policy", .subject = fault_.what.view()};
+    }
+
+    void look_whether_ready() noexcept {
+        if (reply().sequence.load(std::memory_order_acquire) == 1) {
+            if (reply().code == RATION_OK) {
+                phase_ = phase::ready;
+                return;
+            }
+            char said[sizeof(worker_reply::sentence)];
+            std::memcpy(said, reply().sentence, sizeof said);
+            std::size_t const length = ::strnlen(said, sizeof said);
+            static_cast<void>(fail(fault_kind::refused, 0, length == 0 ? text_of(reply().code) : std::string_view(said, length)));
+        } else if (!process_.alive()) {
+            static_cast<void>(fail(fault_kind::died, 0, text<120>("its worker ").append(process_.end())));
+        } else if (now() - started_ > options_.to_start) {
+            static_cast<void>(fail(fault_kind::late, 0, "did not finish load, create and bind in time"));
+        } else {
+            return;
+        }
+        rest();
+    }
+
+    /// Down, for twice as long as the last time; off for good after the longest pause.
+    void rest() noexcept {
+        process_.kill();
+        phase_ = pause_ > options_.longest_pause ? phase::off : phase::down;
+        again_ = now() + pause_;
+        pause_ = {pause_.count * 2};
+    }
+
+    void ask(tick_data const& t) noexcept {
+        auto& r = request();
+        r.number = t.number, r.seed = t.seed, r.now = t.now.count, r.budget = t.budget.count, r.cancel = 0;
+        for (std::size_t i = 0; i < table_count; ++i) r.rows[i] = t.data.tables[i].rows;
+        for (auto const& c : shared_) {
+            auto const& table = t.data[c.table];
+            if (table.rows != 0) std::memcpy(input_.map.data() + c.place, table.slot[c.from_slot], table.rows * c.row_bytes);
+        }
+        r.accepted = last_taken_ ? 1 : 0;
+        if (last_taken_) accepted_ = answered_;
+        r.events = static_cast<std::uint32_t>(events_.size());
+        std::copy(events_.begin(), events_.end(), r.event_at);
+        events_.clear();
+        r.sequence.store(++sequence_, std::memory_order_release);
+        wake(r.sequence);
+    }
+
+    [[nodiscard]] bool wait_for_answer(nanoseconds at_most) noexcept {
+        std::uint32_t const before = sequence_ - 1;
+        if (spin_while(reply().sequence, before)) return true;
+        nanoseconds const deadline = now() + at_most;
+        while (reply().sequence.load(std::memory_order_acquire) != sequence_) {
+            nanoseconds const left = deadline - now();
+            if (left.count <= 0) {
+                std::atomic_ref(request().cancel).store(1, std::memory_order_relaxed);
+                return false;
+            }
+            wait_while(reply().sequence, before, std::min(left, milliseconds(2)));
+            if (!process_.alive()) return reply().sequence.load(std::memory_order_acquire) == sequence_;
+        }
+        return true;
+    }
+
+    [[nodiscard]] status give_up_on(std::uint64_t tick) noexcept {
+        bool const late = process_.alive();
+        keep_state();
+        rest();
+        if (late) return fail(fault_kind::late, tick, "did not answer before its deadline", status::deadline);
+        return fail(fault_kind::died, tick, text<120>("its worker ").append(process_.end()));
+    }
+
+    /// Copied to private memory first: the worker could change them between the check and the use.
+    [[nodiscard]] status take_answer(std::uint64_t tick, grants& out) noexcept {
+        auto const& r = reply();
+        std::int32_t const code = r.code;
+        std::uint64_t const count = r.count;
+        if (r.sequence.load(std::memory_order_acquire) != sequence_) return fail(fault_kind::malformed, tick, "answered a tick that was not asked");
+        if (r.changed != 0) return fail(fault_kind::malformed, tick, "changed a field of the answer that belongs to the host");
+        if (r.meddled != 0) return fail(fault_kind::malformed, tick, "changed the floating-point modes");
+        if (code != RATION_OK) return fail(fault_kind::refused, tick, text_of(code), known_status(code));
+        auto const space = out.unused();
+        if (count > most_grants_ || count > space.size()) return fail(fault_kind::malformed, tick, "says that it wrote more grants than there is space for");
+        std::memcpy(space.data(), grants_at(), count * sizeof(grant));
+        out.commit(count);
+        answered_ = tick;
+        last_taken_ = true;
+        pause_ = options_.first_pause;
+        return status::ok;
+    }
+
+    /// The newest state that came after an accepted answer, out of a worker that is idle or dead.
+    void keep_state() noexcept {
+        if (!output_ || accepted_ == ~std::uint64_t{0}) return;
+        std::byte const* const first = grants_at() + on_line(most_grants_ * sizeof(ration_grant));
+        for (std::size_t place = 0; place < 2; ++place) {
+            std::uint64_t const size = reply().state_size[place];
+            if (size == 0 || size > state_capacity_ || reply().state_tick[place] != accepted_) continue;
+            state_.assign(first + place * state_capacity_, first + place * state_capacity_ + size);
+        }
+    }
+};
+
+}  // namespace ration::plugin

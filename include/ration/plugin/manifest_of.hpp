@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The manifest of a policy class, written by the compiler from what the class declares, so that the two cannot drift.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <ration/column.hpp>
+#include <ration/parameter.hpp>
+#include <ration/plugin/abi.h>
+#include <ration/policy.hpp>
+
+namespace ration::plugin {
+
+/// Not constexpr, so that a manifest with such a text does not compile, and its name is in the message.
+inline void a_text_is_too_long_for_the_manifest() noexcept {}
+
+/// Appends to a field of fixed size that ends with a zero byte. What does not fit is a compile error: the call is no constant.
+template <std::size_t N>
+class field_writer {
+    char (&field_)[N];
+    std::size_t size_ = 0;
+
+public:
+    explicit constexpr field_writer(char (&field)[N]) noexcept : field_(field) {}
+    constexpr field_writer& operator<<(std::string_view text) {
+        if (size_ + text.size() >= N) a_text_is_too_long_for_the_manifest();
+        for (char const c : text) field_[size_++] = c;
+        return *this;
+    }
+};
+
+/// "jobs/speedup f64[]": a column as the manifest names it.
+[[nodiscard]] constexpr std::string_view type_word(column_type type) noexcept {
+    constexpr std::string_view words[] = {"u32", "i64", "u64", "f32", "f64"};
+    return words[static_cast<std::size_t>(type) - 1];
+}
+
+/// The last part of the id, spelt as in `policy = "..."`: "ration.equal-share" is "equal_share".
+template <std::size_t N>
+constexpr void write_short_name(std::string_view id, char (&name)[N]) {
+    field_writer out(name);
+    for (char const c : id.substr(id.rfind('.') + 1)) out << (c == '-' ? std::string_view("_") : std::string_view(&c, 1));
+}
+
+template <class P>
+constexpr void write_needs(ration_manifest& m) {
+    field_writer needs(m.needs);
+    for (auto const& column : P::inputs::descriptions)
+        needs << column.name << " " << type_word(column.type) << (column.shape == column_shape::vector ? "[]\n" : "\n");
+}
+
+template <class P>
+constexpr void write_parameters(ration_manifest& m) {
+    if constexpr (has_parameters<P>) {
+        static_assert(adapted_parameters<typename P::parameters>,
+                      "ration: the plugin cannot read its parameters: include <ration/adapt.hpp> and name the members with "
+                      "BOOST_HANA_ADAPT_STRUCT");
+        if constexpr (adapted_parameters<typename P::parameters>) parameter_access<typename P::parameters>::write_schema(field_writer(m.parameters));
+    }
+}
+
+/// Errors: a text that is too long does not compile.
+template <class P>
+[[nodiscard]] consteval ration_manifest manifest_of() {
+    ration_manifest m{};
+    field_writer(m.magic) << RATION_ABI_MAGIC;
+    m.struct_size = sizeof m;
+    m.abi_minor_needed = 0;
+    m.layout = RATION_LAYOUT;
+    m.flags = RATION_F_DETERMINISTIC;
+    field_writer(m.id) << P::about.id;
+    write_short_name(P::about.id, m.name);
+    field_writer(m.version) << P::about.version;
+    field_writer(m.vendor) << P::about.vendor;
+    field_writer(m.license) << P::about.license;
+    field_writer(m.summary) << P::about.summary;
+    field_writer reasons(m.reasons);
+    for (auto const reason : P::about.reasons) reasons << reason << "\n";
+    write_needs<P>(m);
+    write_parameters<P>(m);
+    return m;
+}
+
+}  // namespace ration::plugin

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Saved state: plain values, one after the other, in space that somebody else owns.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+namespace ration {
+
+/// Writes as long as there is room and counts what all of it would need, so that one function both measures and saves.
+class state_writer {
+    std::span<std::byte> space_;
+    std::size_t needed_ = 0;
+
+public:
+    explicit state_writer(std::span<std::byte> space) noexcept : space_(space) {}
+
+    template <class T>
+        requires std::is_trivially_copyable_v<T>
+    void put(T const& value) noexcept {
+        static_assert(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>,
+                      "ration: a value with padding has no bytes of its own to save: put its members one by one");
+        if (needed_ + sizeof(T) <= space_.size()) std::memcpy(space_.data() + needed_, &value, sizeof(T));
+        needed_ += sizeof(T);
+    }
+
+    /// Bytes that all of it takes; more than the space had means that nothing useful was written.
+    [[nodiscard]] std::size_t needed() const noexcept { return needed_; }
+};
+
+/// Reads what a `state_writer` wrote. Everything is doubtful: after a read past the end all further ones fail as well.
+class state_reader {
+    std::span<std::byte const> rest_;
+    bool good_ = true;
+
+public:
+    explicit state_reader(std::span<std::byte const> saved) noexcept : rest_(saved) {}
+
+    template <class T>
+        requires std::is_trivially_copyable_v<T>
+    [[nodiscard]] bool get(T& value) noexcept {
+        good_ = good_ && rest_.size() >= sizeof(T);
+        if (!good_) return false;
+        std::memcpy(&value, rest_.data(), sizeof(T));
+        rest_ = rest_.subspan(sizeof(T));
+        return true;
+    }
+
+    /// Whether exactly all of it has been read.
+    [[nodiscard]] bool finished() const noexcept { return good_ && rest_.empty(); }
+    [[nodiscard]] std::size_t left() const noexcept { return good_ ? rest_.size() : 0; }
+};
+
+}  // namespace ration

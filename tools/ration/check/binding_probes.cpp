@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// Schemas and events, of this version and of later ones.
+#include <cstring>
+#include <memory>
+
+#include <fmt/core.h>
+
+#include "finding.hpp"
+#include "guest.hpp"
+#include "library.hpp"
+#include "probe.hpp"
+#include "session.hpp"
+
+namespace ration::conformance {
+namespace {
+
+constexpr std::uint32_t wider = 24;
+
+void bind_all(subject const& s) {
+    library const loaded(s);
+    tables const offered(s, s.seed);
+    guest instance(loaded, s);
+    instance.bind(offered);
+    instance.bind(offered);  // once per schema: a host may bind anew
+    instance.destroy();
+}
+
+void expect_refusal(library const& loaded, subject const& s, tables const& offered, schema_options const& schema, std::string const& what) {
+    guest instance(loaded, s);
+    if (auto const code = instance.try_bind(offered, schema); code == RATION_OK) broken(fmt::format("bind said RATION_OK to a host {}", what));
+    instance.destroy();
+}
+
+void refuse_what_is_missing(subject const& s) {
+    if (s.needs.empty()) skip("it needs no column");
+    library const loaded(s);
+    tables const offered(s, s.seed);
+    expect_refusal(loaded, s, offered, {.empty = true}, "without columns");
+    for (auto const& need : s.needs) {
+        expect_refusal(loaded, s, offered, {.without = need.name}, "without " + need.name);
+        expect_refusal(loaded, s, offered, {.mistyped = need.name}, "where " + need.name + " has another type");
+        expect_refusal(loaded, s, offered, {.without_slot = need.name}, "where " + need.name + " has RATION_NO_SLOT");
+    }
+}
+
+/// The same room through both schemas: a plugin that walks records by their size instead of the stride sees garbage.
+void walk_by_stride(subject const& s) {
+    library const loaded(s);
+    session plain(loaded, s, {.seed = s.seed});
+    session wide(loaded, s, {.seed = s.seed, .schema = {.extra_stride = wider, .of_later_host = true}});
+    for (int i = 0; i < 4; ++i) {
+        auto const a = plain.tick(), b = wide.tick();
+        if (a.code != b.code || (s.has_flag(RATION_F_DETERMINISTIC) && !same_bytes(a.rows, b.rows)))
+            broken("it decides otherwise for a host whose columns are described with a wider stride");
+    }
+}
+
+[[nodiscard]] std::vector<std::byte> with_stride(std::vector<ration_event> const& events, std::size_t stride) {
+    std::vector<std::byte> bytes(events.size() * stride, std::byte{0xAB});
+    for (std::size_t i = 0; i < events.size(); ++i) std::memcpy(bytes.data() + i * stride, &events[i], sizeof events[i]);
+    return bytes;
+}
+
+void bear_unknown_events(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed});
+    if (!room.instance().listens()) skip("it has no on_event");
+    auto const job = room.room().jobs()[1].id;
+    std::vector<ration_event> events;
+    for (std::uint32_t const kind : {RATION_EV_JOB_CHANGED + 0u, 5u, RATION_EV_NODE_UP + 0u, 999u, RATION_EV_GRANT_REJECTED + 0u, 0xFFFFFFFFu, 0u,
+                                     RATION_EV_STATE_LOST + 0u, RATION_EV_JOB_CHANGED + 0u})
+        events.push_back({kind, RATION_NO_SLOT, job, 0, 0, 1});
+    expect_answer(room, room.tick());
+    room.instance().tell(events);
+    auto const wide = with_stride(events, sizeof(ration_event) + wider);
+    guarded space("the events", wide.size());
+    auto* const place = space.place(wide.size(), 8);
+    std::memcpy(place, wide.data(), wide.size());
+    space.make_read_only();
+    room.instance().tell(place, events.size(), sizeof(ration_event) + wider);
+    room.instance().tell(place, 0, sizeof(ration_event) + wider);
+    for (int i = 0; i < 3; ++i) expect_answer(room, room.tick());
+}
+
+constexpr probe probes[] = {
+    {"bind/columns", "declare in the manifest's needs every column that it cannot do without, with its type", &bind_all, then::stop},
+    {"bind/missing", "return RATION_E_UNSUPPORTED from bind for each needed column that is absent, mistyped or has RATION_NO_SLOT", &refuse_what_is_missing},
+    {"bind/stride", "step from one ration_column to the next by schema->column_stride bytes", &walk_by_stride},
+};
+
+constexpr probe probes_of_events[] = {
+    {"events/unknown", "ignore kinds of events that it does not know, and step by `stride`", &bear_unknown_events},
+};
+
+}  // namespace
+
+std::span<probe const> probes_of_binding() noexcept { return probes; }
+std::span<probe const> probes_of_hearing() noexcept { return probes_of_events; }
+
+}  // namespace ration::conformance

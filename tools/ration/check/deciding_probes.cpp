@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// One call of decide: that it comes back, and what it touches.
+#include <fmt/core.h>
+
+#include "finding.hpp"
+#include "heap.hpp"
+#include "library.hpp"
+#include "probe.hpp"
+#include "session.hpp"
+#include "stack.hpp"
+#include "surroundings.hpp"
+
+namespace ration::conformance {
+namespace {
+
+constexpr int ticks = 8;
+constexpr std::size_t stack_of_a_call = std::size_t{1} << 20;
+
+void answer_ticks(session& room) {
+    for (int i = 0; i < ticks; ++i) expect_answer(room, room.tick());
+}
+
+void come_back(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed});
+    answer_ticks(room);
+    output space;
+    room.advance();
+    auto const cancelled = room.ask(most_grants, space, true);
+    if (cancelled.code != RATION_OK && cancelled.code != RATION_E_DEADLINE)
+        broken(fmt::format("decide said {} when it was cancelled: RATION_E_DEADLINE or an answer", name_of_code(cancelled.code)));
+    room.instance().destroy();
+}
+
+void leave_inputs_alone(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed, .lock_inputs = true});
+    answer_ticks(room);
+}
+
+void allocate_nothing(subject const& s) {
+    if (!sees_the_heap()) skip("this build cannot see the heap: it needs glibc");
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed});
+    output space;
+    // The probe's own allocations are outside: it takes the answer apart after the call.
+    for (int i = 0; i < ticks; ++i) {
+        room.advance();
+        auto const taken = room.allocations_of([&] { return room.ask(most_grants, space); });
+        if (taken > 0) broken(fmt::format("tick {}: decide allocated {} times: allocate in bind, or use the scratch", room.room().tick(), taken));
+    }
+}
+
+void keep_floating_point_mode(subject const& s) {
+    auto const before = floating_point_mode();
+    library const loaded(s);
+    if (floating_point_mode() != before) broken("loading it changed the rounding, flushing or trapping of floating point");
+    session room(loaded, s, {.seed = s.seed});
+    if (floating_point_mode() != before) broken("create or bind changed the rounding, flushing or trapping of floating point");
+    for (int i = 0; i < ticks; ++i) {
+        expect_answer(room, room.tick());
+        if (floating_point_mode() != before) broken("decide changed the rounding, flushing or trapping of floating point and left it so");
+    }
+}
+
+void keep_within_the_stack(subject const& s) {
+    library const loaded(s);
+    run_on_stack(stack_of_a_call, [&] {
+        session room(loaded, s, {.seed = s.seed});
+        answer_ticks(room);
+    });
+}
+
+void keep_within_scratch(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed, .exact_scratch = true});
+    answer_ticks(room);
+}
+
+constexpr probe probes[] = {
+    {"decide/answer", "decide must come back with a code within its budget: no exception, no exit, no abort, no loop without end", &come_back, then::stop},
+    {"decide/inputs", "treat tables and tick as const: copy what has to change into the scratch", &leave_inputs_alone},
+    {"decide/heap", "allocate in bind, for schema->max_jobs rows, or ask for scratch", &allocate_nothing},
+    {"decide/float_mode", "put the floating-point control word back before decide returns", &keep_floating_point_mode},
+    {"decide/stack", "use at most 1 MiB of stack: large arrays belong into the scratch", &keep_within_the_stack},
+    {"decide/scratch", "ask in bind for as much scratch as decide uses", &keep_within_scratch},
+};
+
+}  // namespace
+
+std::span<probe const> probes_of_deciding() noexcept { return probes; }
+
+}  // namespace ration::conformance

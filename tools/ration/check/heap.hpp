@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What the program, plugins included, takes from the heap and gives back.
+#pragma once
+
+#include <cstdint>
+
+namespace ration::conformance {
+
+/// Whether this build can see the heap at all: with glibc, or with a sanitizer that has hooks.
+[[nodiscard]] bool sees_the_heap() noexcept;
+
+/// Allocations that nobody has freed yet, as a difference to some earlier moment.
+[[nodiscard]] std::int64_t live_allocations() noexcept;
+/// Allocations of this thread so far.
+[[nodiscard]] std::uint64_t allocations_of_this_thread() noexcept;
+
+}  // namespace ration::conformance

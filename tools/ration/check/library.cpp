@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "library.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <dlfcn.h>
+
+#include <fmt/core.h>
+
+#include "finding.hpp"
+
+namespace ration::conformance {
+
+library::library(subject const& s) : handle_(::dlopen(s.path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) broken(fmt::format("it cannot be loaded: {}", ::dlerror()));
+    auto const* const found = ::dlsym(handle_, RATION_ABI_SYMBOL);
+    if (found == nullptr) broken("it has no symbol " RATION_ABI_SYMBOL ": end its source with RATION_EXPORT_POLICY");
+    // dlsym also looks into the libraries that it is linked with.
+    Dl_info where{}, of_manifest{};
+    entry_ = static_cast<ration_policy const*>(found);
+    std::uint32_t size = 0;
+    std::memcpy(&size, found, sizeof size);
+    std::memcpy(&table_, found, std::min<std::size_t>(size, sizeof table_));
+    if (::dladdr(found, &where) == 0 || table_.manifest == nullptr || ::dladdr(table_.manifest, &of_manifest) == 0 ||
+        where.dli_fbase != of_manifest.dli_fbase)
+        broken("the entry symbol and its manifest are not in one file: the vtable must point to the plugin's own manifest");
+    if (std::memcmp(table_.manifest, &s.manifest, std::min<std::size_t>(s.manifest.struct_size, sizeof s.manifest)) != 0)
+        broken("the manifest in memory is not the one in the file: it must be constant");
+}
+
+void library::close() noexcept { ::dlclose(handle_); }
+
+}  // namespace ration::conformance

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The probes, in the order in which they run. docs/check.md says of each what it shows.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sandbox.hpp"
+#include "subject.hpp"
+
+namespace ration::conformance {
+
+/// What is left to do when a probe has gone red.
+enum class then : std::uint8_t {
+    go_on,
+    stop_loading,  ///< no host would load the plugin: only the other probes of the file still run
+    stop           ///< the probes that follow would show the same again
+};
+
+struct probe {
+    std::string_view name;    ///< "decide/scratch"
+    std::string_view remedy;  ///< what to do when it is red
+    void (*run)(subject const&);
+    then if_red = then::go_on;
+    deadline until{};
+};
+
+[[nodiscard]] std::span<probe const> probes_of_the_file() noexcept;
+[[nodiscard]] std::span<probe const> probes_of_loading() noexcept;
+[[nodiscard]] std::span<probe const> probes_of_binding() noexcept;
+[[nodiscard]] std::span<probe const> probes_of_deciding() noexcept;
+[[nodiscard]] std::span<probe const> probes_of_hearing() noexcept;
+[[nodiscard]] std::span<probe const> probes_of_answers() noexcept;
+[[nodiscard]] std::span<probe const> probes_of_life() noexcept;
+[[nodiscard]] std::span<probe const> probes_of_state() noexcept;
+/// Random machine rooms; only for a plugin that passed all others.
+[[nodiscard]] std::span<probe const> probes_of_fuzzing() noexcept;
+
+}  // namespace ration::conformance

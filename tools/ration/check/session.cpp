@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "session.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/core.h>
+
+namespace ration::conformance {
+
+ration_out& output::offer(std::uint64_t capacity) noexcept {
+    capacity_ = capacity;
+    space_.make_writable();
+    grants_ = reinterpret_cast<ration_grant*>(space_.place(capacity * sizeof(ration_grant), alignof(ration_grant)));
+    out_ = {sizeof out_, 0, capacity, 0, 0, grants_};
+    return out_;
+}
+
+answer output::take(std::int32_t code) const {
+    answer a{code, out_.count, out_.needed, {}, {}};
+    a.rows.assign(grants_, grants_ + std::min(out_.count, capacity_));
+    if (out_.grant != grants_) a.changed_field = "out->grant";
+    if (out_.capacity != capacity_) a.changed_field = "out->capacity";
+    if (out_.struct_size != sizeof out_) a.changed_field = "out->struct_size";
+    if (out_.flags != 0) a.changed_field = "out->flags";
+    return a;
+}
+
+session::session(library const& l, subject const& s, session_options const& options)
+    : options_(options), world_(options.seed, options.nodes), tables_(s, options.seed), guest_(l, s), judge_(s) {
+    guest_.bind(tables_, options.schema);
+    tables_.make_scratch(guest_.scratch(), options.exact_scratch);
+}
+
+void session::advance() {
+    world_.step();
+    guest_.tell(world_.take_events());
+}
+
+answer session::ask(std::uint64_t capacity, output& into, bool cancelled) {
+    tables_.unlock();
+    tables_.show(world_, cancelled);
+    if (options_.lock_inputs) tables_.lock();
+    return into.take(guest_.decide(tables_.tick(), into.offer(capacity)));
+}
+
+void session::apply(answer const& a) {
+    if (a.code == RATION_OK && a.count <= most_grants && fault(a).empty()) world_.apply(a.rows);
+}
+
+answer session::tick() {
+    advance();
+    auto a = ask();
+    apply(a);
+    return a;
+}
+
+void expect_answer(session const& s, answer const& a) {
+    if (a.code != RATION_OK) broken(fmt::format("tick {}: decide said {}", s.room().tick(), name_of_code(a.code)));
+}
+
+bool same_bytes(std::vector<ration_grant> const& a, std::vector<ration_grant> const& b) noexcept {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(ration_grant)) == 0);
+}
+
+}  // namespace ration::conformance

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A plugin at work in the made-up machine room.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "guest.hpp"
+#include "judge.hpp"
+#include "tables.hpp"
+#include "world.hpp"
+
+namespace ration::conformance {
+
+struct session_options {
+    std::uint64_t seed = 1;
+    std::size_t nodes = 2;
+    bool lock_inputs = false;    ///< the plugin cannot write what it is shown
+    bool exact_scratch = false;  ///< nor beyond its scratch
+    schema_options schema{};
+};
+
+struct answer {
+    std::int32_t code = 0;
+    std::uint64_t count = 0, needed = 0;
+    std::vector<ration_grant> rows;  ///< at most as many as there was space for
+    std::string changed_field;       ///< what belongs to the host and was changed
+};
+
+/// The space that a plugin writes grants into, ending at a guard.
+class output {
+    guarded space_{"the output", most_grants * sizeof(ration_grant)};
+    ration_out out_{};
+    ration_grant* grants_ = nullptr;
+    std::uint64_t capacity_ = 0;
+
+public:
+    [[nodiscard]] ration_out& offer(std::uint64_t capacity) noexcept;
+    [[nodiscard]] answer take(std::int32_t code) const;
+    void lock() noexcept { space_.make_read_only(); }
+};
+
+class session {
+    session_options options_;
+    world world_;
+    tables tables_;
+    guest guest_;
+    judge judge_;
+    output output_;
+
+public:
+    session(library const& l, subject const& s, session_options const& options = {});
+
+    /// One second passes, the plugin hears what happened and decides. What it grants comes into force if it keeps the rules.
+    answer tick();
+    /// `tick` in two parts: the tables are those of the new second, and `ask` may be repeated.
+    void advance();
+    [[nodiscard]] answer ask(std::uint64_t capacity, output& into, bool cancelled = false);
+    [[nodiscard]] answer ask(std::uint64_t capacity = most_grants) { return ask(capacity, output_); }
+    void apply(answer const& a);
+
+    [[nodiscard]] std::string fault(answer const& a) const { return judge_.fault(world_, a.rows); }
+    [[nodiscard]] guest& instance() noexcept { return guest_; }
+    [[nodiscard]] world const& room() const noexcept { return world_; }
+};
+
+/// "tick 7: decide said RATION_E_INTERNAL" as a broken rule, unless the answer is one.
+void expect_answer(session const& s, answer const& a);
+
+[[nodiscard]] bool same_bytes(std::vector<ration_grant> const& a, std::vector<ration_grant> const& b) noexcept;
+
+}  // namespace ration::conformance

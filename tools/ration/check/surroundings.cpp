@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "surroundings.hpp"
+
+#include <cfenv>
+#include <clocale>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+namespace ration::conformance {
+
+surroundings::surroundings() {
+    for (int signal = 1; signal < signals; ++signal) ::sigaction(signal, nullptr, &handlers_[static_cast<std::size_t>(signal)]);
+    std::error_code gone;
+    directory_ = std::filesystem::current_path(gone).string();
+    if (auto const* const locale = std::setlocale(LC_ALL, nullptr)) locale_ = locale;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment_.emplace_back(*entry);
+    cpu_set_t cpus;
+    if (::sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
+        affinity_.resize(sizeof cpus);
+        std::memcpy(affinity_.data(), &cpus, sizeof cpus);
+    }
+    mask_ = ::umask(0);
+    ::umask(mask_);
+}
+
+std::string surroundings::change_since(surroundings const& before) const {
+    for (std::size_t signal = 1; signal < signals; ++signal) {
+        auto const &was = before.handlers_[signal], &is = handlers_[signal];
+        if (std::memcmp(&was.sa_handler, &is.sa_handler, sizeof was.sa_handler) != 0 || was.sa_flags != is.sa_flags)
+            return fmt::format("it replaced the handler of signal {}: signals belong to the host", signal);
+    }
+    if (directory_ != before.directory_) return "it changed the working directory";
+    if (mask_ != before.mask_) return "it changed the umask";
+    if (locale_ != before.locale_) return "it changed the locale";
+    if (environment_ != before.environment_) return "it changed the environment";
+    if (affinity_ != before.affinity_) return "it changed the CPUs that its thread may use";
+    return {};
+}
+
+std::uint64_t floating_point_mode() noexcept {
+#if defined(__x86_64__)
+    std::uint16_t x87 = 0;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    return std::uint64_t{x87} << 32 | (__builtin_ia32_stmxcsr() & ~0x3Fu);
+#elif defined(__aarch64__)
+    std::uint64_t control = 0;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    return control;
+#else
+    return static_cast<std::uint64_t>(std::fegetround());
+#endif
+}
+
+std::size_t threads() {
+    std::error_code gone;
+    auto const all = std::filesystem::directory_iterator("/proc/self/task", gone);
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+}  // namespace ration::conformance

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What belongs to the process and not to a plugin.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <csignal>
+
+namespace ration::conformance {
+
+/// Signal handlers, working directory, umask, locale, environment and CPU affinity, at one moment.
+class surroundings {
+    static constexpr int signals = 65;
+    std::array<struct sigaction, signals> handlers_{};
+    std::string directory_, locale_;
+    std::vector<std::string> environment_;
+    std::vector<unsigned char> affinity_;
+    unsigned mask_ = 0;
+
+public:
+    surroundings();
+    /// The first difference, as what the plugin did; empty when there is none.
+    [[nodiscard]] std::string change_since(surroundings const& before) const;
+};
+
+/// The bits by which the processor rounds, flushes and traps: not those that say what happened.
+[[nodiscard]] std::uint64_t floating_point_mode() noexcept;
+
+[[nodiscard]] std::size_t threads();
+
+}  // namespace ration::conformance

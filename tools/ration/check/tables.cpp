@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "tables.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ration::conformance {
+namespace {
+
+constexpr unsigned char garbage = 0xAB;
+constexpr std::size_t slack = 8192;  // beyond an inexact scratch
+constexpr std::size_t most_rows = most_grants;
+
+/// The plugin's own columns join those of every host, and all are put into an order that nobody can guess.
+[[nodiscard]] std::vector<offered_column> offer_to(subject const& s, std::uint64_t seed) {
+    auto all = standard_offer();
+    for (auto const& need : s.needs) {
+        if (std::ranges::any_of(all, [&](auto const& c) { return c.name == need.name; })) continue;
+        std::uint32_t const width = need.shape == column_shape::vector ? devices + 1 : 1;
+        all.push_back({need.name, static_cast<std::uint32_t>(table_index_of(need.name)), static_cast<std::uint32_t>(need.type), width, 0, false});
+    }
+    dice order(seed);
+    order.shuffle(all);
+    std::uint32_t next[RATION_HELD + 1] = {};
+    for (auto& column : all) column.slot = next[column.table]++;
+    order.shuffle(all);
+    return all;
+}
+
+void add_columns_of_a_later_host(std::vector<offered_column>& all) {
+    all.insert(all.begin(), {"racks/power", 9, RATION_F64, 1, 0, false});
+    all.push_back({"jobs/embedding", RATION_JOBS, 77, 1, RATION_NO_SLOT, false});
+}
+
+void apply(schema_options const& options, std::vector<offered_column>& all) {
+    if (options.empty) all.clear();
+    if (options.of_later_host) add_columns_of_a_later_host(all);
+    std::erase_if(all, [&](auto const& c) { return c.name == options.without; });
+    for (auto& column : all) {
+        if (column.name == options.without_slot) column.slot = RATION_NO_SLOT;
+        if (column.name == options.mistyped) column.type = column.type == RATION_F32 ? RATION_I64 : RATION_F32;
+    }
+}
+
+[[nodiscard]] std::size_t bytes_for(std::vector<offered_column> const& all, std::size_t stride) {
+    std::size_t bytes = all.size() * stride;
+    for (auto const& column : all) bytes += column.name.size() + 1;
+    return bytes;
+}
+
+void store(std::byte* place, std::uint32_t type, cell const& value) {
+    auto const put = [&](auto typed) { std::memcpy(place, &typed, sizeof typed); };
+    switch (type) {
+        case RATION_U32: return put(static_cast<std::uint32_t>(value.whole));
+        case RATION_I64: return put(value.whole);
+        case RATION_U64: return put(static_cast<std::uint64_t>(value.whole));
+        case RATION_F32: return put(static_cast<float>(value.real));
+        default: return put(value.real);
+    }
+}
+
+}  // namespace
+
+schema_image::schema_image(std::vector<offered_column> columns, schema_options const& options) : space_("the schema, which is gone after bind", 1 << 17) {
+    apply(options, columns);
+    std::size_t const stride = sizeof(ration_column) + options.extra_stride;
+    auto* const records = space_.place(bytes_for(columns, stride), alignof(ration_column));
+    auto* name = reinterpret_cast<char*>(records + columns.size() * stride);
+    std::memset(records, garbage, columns.size() * stride);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        auto const& c = columns[i];
+        std::memcpy(name, c.name.c_str(), c.name.size() + 1);
+        ration_column const record{name, c.table, c.type, c.width, c.slot, 0, 0};
+        std::memcpy(records + i * stride, &record, sizeof record);
+        name += c.name.size() + 1;
+    }
+    schema_ = {sizeof schema_, static_cast<std::uint32_t>(columns.size()), static_cast<std::uint32_t>(stride),
+               resource_count, most_jobs, most_nodes, most_grants, reinterpret_cast<ration_column const*>(records)};
+    space_.make_read_only();
+}
+
+tables::tables(subject const& s, std::uint64_t seed) : columns_(offer_to(s, seed)), seed_(seed) {
+    for (auto const& column : columns_) {
+        std::size_t const rows = column.table == RATION_HELD ? most_rows : most_jobs;
+        values_.push_back(std::make_unique<guarded>(column.name.c_str(), rows * column.width * column.value_size() + 64));
+    }
+    frame_ = reinterpret_cast<frame*>(frame_space_.place(sizeof(frame), 64));
+    make_scratch(0, false);
+}
+
+void tables::make_scratch(std::uint64_t size, bool exact) {
+    scratch_size_ = size;
+    scratch_is_exact_ = exact;
+    scratch_space_ = std::make_unique<guarded>("the scratch", size + slack);
+}
+
+std::byte* tables::fresh_scratch() {
+    auto* const first = scratch_space_->place(scratch_size_ + (scratch_is_exact_ ? 0 : slack), 64);
+    std::memset(first, garbage, scratch_size_);  // its contents are undefined
+    return first;
+}
+
+void tables::show(world const& w, bool cancelled) {
+    auto const held = held_rows(w);
+    std::size_t const rows[table_count] = {w.jobs().size(), w.nodes(), resource_count, held.size(), 1};
+    for (std::size_t i = 0; i < columns_.size(); ++i) fill(i, w, held, rows[columns_[i].table]);
+    fill_frame(w, rows, cancelled);
+}
+
+void tables::fill(std::size_t index, world const& w, std::vector<held_row> const& held, std::size_t rows) {
+    auto const& column = columns_[index];
+    auto* place = values_[index]->place(rows * column.width * column.value_size(), 64);
+    frame_->slots[column.table][column.slot] = place;
+    for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t k = 0; k < column.width; ++k, place += column.value_size()) store(place, column.type, value_of(column, w, held, row, k));
+}
+
+void tables::fill_frame(world const& w, std::size_t const (&rows)[table_count], bool cancelled) {
+    for (std::size_t t = 0; t < table_count; ++t) {
+        auto const slots = std::ranges::count(columns_, t, &offered_column::table);
+        frame_->table[t] = {sizeof(ration_table), static_cast<std::uint32_t>(slots), rows[t], frame_->slots[t]};
+        frame_->pointers[t] = &frame_->table[t];
+    }
+    frame_->cancel = cancelled ? 1 : 0;
+    // A later host has more tables than this one knows: every other tick does.
+    std::uint32_t const n_tables = w.tick() % 2 == 0 ? RATION_HELD + 1 : table_count;
+    frame_->tick = {sizeof(ration_tick), n_tables, w.tick(), seed_ + w.tick(), w.now(), second / 10,
+                    &frame_->cancel, frame_->pointers, fresh_scratch(), scratch_size_};
+}
+
+void tables::lock() noexcept {
+    for (auto const& place : values_) place->make_read_only();
+    frame_space_.make_read_only();
+}
+
+void tables::unlock() noexcept {
+    for (auto const& place : values_) place->make_writable();
+    frame_space_.make_writable();
+}
+
+}  // namespace ration::conformance

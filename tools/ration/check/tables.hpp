@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The made-up machine room as a plugin sees it: a schema once, tables at every tick, all of it in memory that can be locked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "columns.hpp"
+#include "guarded.hpp"
+#include "subject.hpp"
+
+namespace ration::conformance {
+
+/// What is special about a schema. Left alone it is that of a host of this version which offers everything.
+struct schema_options {
+    bool empty = false;
+    std::uint32_t extra_stride = 0;  ///< bytes behind each record, full of garbage
+    bool of_later_host = false;      ///< has columns of types and tables that this version does not know
+    std::string without{};           ///< this column is not there
+    std::string without_slot{};      ///< this one has RATION_NO_SLOT
+    std::string mistyped{};          ///< this one has another type
+};
+
+/// Records and names in memory of their own, which is gone with this object: a plugin that keeps a name finds out.
+class schema_image {
+    guarded space_;
+    ration_schema schema_{};
+
+public:
+    schema_image(std::vector<offered_column> columns, schema_options const& options);
+    [[nodiscard]] ration_schema const& get() const noexcept { return schema_; }
+};
+
+class tables {
+    static constexpr std::size_t table_count = 5, most_slots = 160;  // one table more than this version knows
+
+    /// All that a tick points at, but the columns' values.
+    struct frame {
+        ration_tick tick;
+        ration_table table[table_count];
+        ration_table const* pointers[table_count];
+        void const* slots[table_count][most_slots];
+        std::uint32_t cancel;
+    };
+
+    std::vector<offered_column> columns_;
+    std::vector<std::unique_ptr<guarded>> values_;
+    guarded frame_space_{"the tick", sizeof(frame)};
+    std::unique_ptr<guarded> scratch_space_;
+    std::uint64_t scratch_size_ = 0, seed_;
+    bool scratch_is_exact_ = false;
+    frame* frame_;
+
+public:
+    /// The columns' order and slots come from `seed`.
+    tables(subject const& s, std::uint64_t seed);
+
+    [[nodiscard]] std::vector<offered_column> const& columns() const noexcept { return columns_; }
+    /// `exact`: the first byte beyond `size` is a guard. Otherwise there is room that nobody looks at.
+    void make_scratch(std::uint64_t size, bool exact);
+    void show(world const& w, bool cancelled = false);
+    void lock() noexcept;
+    void unlock() noexcept;
+    [[nodiscard]] ration_tick const& tick() const noexcept { return frame_->tick; }
+
+private:
+    void fill(std::size_t column, world const& w, std::vector<held_row> const& held, std::size_t rows);
+    void fill_frame(world const& w, std::size_t const (&rows)[table_count], bool cancelled);
+    [[nodiscard]] std::byte* fresh_scratch();
+};
+
+}  // namespace ration::conformance

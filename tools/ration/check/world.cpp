@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "world.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace ration::conformance {
+
+world::world(std::uint64_t seed, std::size_t nodes) : dice_(seed), nodes_(nodes) {
+    for (std::size_t i = 0; i < first_jobs; ++i) let_one_arrive();
+    for (std::size_t i = 1; i < first_jobs; ++i) jobs_[i].state = RATION_RUNNING, jobs_[i].started = 0;
+}
+
+void world::step() {
+    ++tick_;
+    let_some_leave();
+    if (jobs_.size() < most_jobs && dice_.once_in(3)) let_one_arrive();
+    for (auto& job : jobs_) let_it_work(job);
+}
+
+void world::apply(std::span<ration_grant const> grants) {
+    for (auto const& g : grants) {
+        auto& job = jobs_[g.job];
+        auto const place = static_cast<std::int64_t>(g.node) << 16 | g.resource;
+        if (std::exchange(job.held[g.node][g.resource], g.amount) != g.amount)
+            happened(RATION_EV_GRANT_APPLIED, g.job, job.id, place, g.amount);
+    }
+}
+
+std::vector<ration_event> world::take_events() { return std::exchange(events_, {}); }
+
+std::int64_t world::promised(std::size_t node, std::size_t resource) const noexcept {
+    std::int64_t sum = 0;
+    for (auto const& job : jobs_)
+        if (auto const held = job.held[node][resource]; held != RATION_UNLIMITED) sum += held;
+    return sum;
+}
+
+/// A job that is over is shown once more; now and then everybody is gone at once.
+void world::let_some_leave() {
+    if (dice_.once_in(97)) {
+        for (auto& job : jobs_)
+            if (!job.is_over()) end(job, RATION_FAILED);
+    }
+    for (std::size_t row = jobs_.size(); row-- > 0;)
+        if (jobs_[row].is_over() && dice_.once_in(2)) jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(row));
+}
+
+void world::let_one_arrive() {
+    made_up_job job;
+    job.id = last_id_ += 1 + dice_.below(3);
+    job.tenant = static_cast<std::uint32_t>(dice_.below(3));
+    job.weight = static_cast<double>(1 + dice_.below(4));
+    job.submitted = now();
+    job.restart_cost = static_cast<double>(dice_.below(10));
+    for (std::size_t r = 0; r < resource_count; ++r) {
+        std::int64_t const fair = node_capacity[r] / static_cast<std::int64_t>(most_jobs);
+        job.minimum[r] = dice_.once_in(2) ? 0 : fair / 4;
+        job.maximum[r] = dice_.once_in(2) ? RATION_UNLIMITED : fair * static_cast<std::int64_t>(1 + dice_.below(4));
+    }
+    happened(RATION_EV_JOB_ARRIVED, RATION_NO_SLOT, job.id);
+    jobs_.push_back(job);
+}
+
+void world::let_it_work(made_up_job& job) {
+    if (job.state == RATION_QUEUED && dice_.once_in(3)) job.state = RATION_RUNNING, job.started = now();
+    if (job.state != RATION_RUNNING) return;
+    job.step += 1 + dice_.below(100);
+    job.loss *= 0.99;
+    job.remaining = dice_.once_in(8) ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(dice_.below(10'000));
+    if (job.tier < 2 && dice_.once_in(15)) {
+        ++job.tier;
+        happened(RATION_EV_JOB_CHANGED, static_cast<std::uint32_t>(&job - jobs_.data()), job.id);
+    }
+    for (std::size_t r = 0; r < resource_count; ++r)
+        job.used[r] = static_cast<double>(dice_.below(static_cast<std::uint64_t>(node_capacity[r]) / 2));
+    if (dice_.once_in(40)) end(job, dice_.once_in(3) ? RATION_FAILED : RATION_DONE);
+}
+
+void world::end(made_up_job& job, std::uint32_t state) {
+    job.state = state;
+    job.held = {};
+    happened(state == RATION_DONE ? RATION_EV_JOB_FINISHED : RATION_EV_JOB_FAILED, static_cast<std::uint32_t>(&job - jobs_.data()), job.id);
+}
+
+void world::happened(std::uint32_t kind, std::uint32_t row, std::uint64_t id, std::int64_t a, std::int64_t b) {
+    events_.push_back({kind, row, id, now(), a, b});
+}
+
+}  // namespace ration::conformance

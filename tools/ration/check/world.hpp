@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A made-up machine room: jobs come, work, reach tiers and go, the same on every run of one seed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <vector>
+
+#include <ration/plugin/abi.h>
+#include <ration/resource.hpp>
+
+#include "dice.hpp"
+
+namespace ration::conformance {
+
+inline constexpr std::size_t resource_count = std::size(standard_resources);
+inline constexpr std::size_t most_jobs = 12, most_nodes = 3, most_grants = most_jobs * most_nodes * resource_count;
+inline constexpr std::size_t devices = 8, loss_window = 8;
+inline constexpr std::int64_t second = 1'000'000'000;
+
+template <class T>
+using per_resource = std::array<T, resource_count>;
+
+/// The capacity of every node, in the order of RATION_CPU, RATION_MEMORY, ...
+inline constexpr per_resource<std::int64_t> node_capacity{16'000, std::int64_t{1} << 34, most_jobs, 8'000, 1 << 20, 4096};
+
+struct made_up_job {
+    std::uint64_t id = 0, step = 0;
+    std::uint32_t tenant = 0, state = RATION_QUEUED, tier = 0;
+    std::int64_t submitted = 0, started = -1;
+    double weight = 1, loss = 100, remaining = 0, restart_cost = 0;
+    per_resource<double> used{};
+    per_resource<std::int64_t> minimum{}, maximum{};
+    std::array<per_resource<std::int64_t>, most_nodes> held{};
+
+    [[nodiscard]] bool is_over() const noexcept { return state == RATION_DONE || state == RATION_FAILED; }
+};
+
+class world {
+    dice dice_;
+    std::vector<made_up_job> jobs_;
+    std::vector<ration_event> events_;
+    std::size_t nodes_;
+    std::uint64_t tick_ = 0, last_id_ = 0;
+
+public:
+    static constexpr std::size_t first_jobs = 6;
+
+    /// Begins with `first_jobs` jobs, all but one of them running.
+    world(std::uint64_t seed, std::size_t nodes);
+
+    /// Lets a second pass.
+    void step();
+    /// Takes over the grants. Precondition: they keep all rules.
+    void apply(std::span<ration_grant const> grants);
+
+    /// What has happened since the last call. Rows are those of the tables before it.
+    [[nodiscard]] std::vector<ration_event> take_events();
+
+    [[nodiscard]] std::span<made_up_job const> jobs() const noexcept { return jobs_; }
+    [[nodiscard]] std::size_t nodes() const noexcept { return nodes_; }
+    [[nodiscard]] std::uint64_t tick() const noexcept { return tick_; }
+    [[nodiscard]] std::int64_t now() const noexcept { return static_cast<std::int64_t>(tick_) * second; }
+    /// What the jobs hold together; what is unlimited promises nothing.
+    [[nodiscard]] std::int64_t promised(std::size_t node, std::size_t resource) const noexcept;
+
+private:
+    void let_some_leave();
+    void let_one_arrive();
+    void let_it_work(made_up_job& job);
+    void end(made_up_job& job, std::uint32_t state);
+    void happened(std::uint32_t kind, std::uint32_t row, std::uint64_t id, std::int64_t a = 0, std::int64_t b = 0);
+};
+
+}  // namespace ration::conformance
