@@ -66,14 +66,20 @@ TEST_CASE("the other commands") {
     CHECK(std::get<policies_options>(parsed({"policies", "--json"})).json);
     CHECK(std::get<clean_options>(parsed({"clean", "--dry-run"})).dry_run);
     CHECK_FALSE(std::get<clean_options>(parsed({"clean"})).dry_run);
+    auto const check = std::get<check_options>(parsed({"check", "./mine.so", "--seed", "7", "--config", "{}", "--json"}));
+    CHECK((check.file == "./mine.so" && check.seed == 7 && check.config == "{}" && check.json));
+    auto const plain = std::get<check_options>(parsed({"check", "./mine.so"}));
+    CHECK((plain.seed == 1 && plain.config.empty() && !plain.json));
 }
 
 TEST_CASE("a wrong command line earns one sentence that says what to do") {
-    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean; 'ration --help' tells more");
+    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
-    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean");
+    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
+    CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");
+    CHECK(refusal({"check", "f", "--seed", "x"}).find("--seed") != std::string::npos);
     CHECK(refusal({"doctor", "x"}) == "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
     CHECK(refusal({"run", "f", "--polcy=none"}) == "ration: there is no option '--polcy=none'; did you mean '--policy'?");
     CHECK(refusal({"doctor", "--jsn"}) == "ration: there is no option '--jsn'; did you mean '--json'?");
@@ -105,7 +111,7 @@ TEST_CASE("help and version are answers, not refusals") {
     };
     auto const top = said({"--help"});
     for (auto const* part :
-         {"run ", "doctor ", "policies ", "clean ", "Examples:", "Exit codes: 0 ", "1 a job failed", "4 interrupted"})
+         {"run ", "doctor ", "policies ", "clean ", "Examples:", "check ", "Exit codes: 0 ", "1 a job or a probe failed", "4 interrupted"})
         CHECK(top.find(part) != std::string::npos);
     auto const run = said({"run", "--help"});
     for (auto const* part : {"--policy NAME", "--compare A,B", "--dry-run", "--explain", "--json", "--log FILE", "--backend NAME",

@@ -17,8 +17,9 @@ constexpr auto help_of_ration = R"(Examples:
   ration run jobs.toml --compare none           the same jobs without and with the policy, and a table
   ration run jobs.toml --dry-run                what would be changed, without starting anything
   ration doctor                                 what this machine lets ration control, and how to get more
+  ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
 
-Exit codes: 0 all went well; 1 a job failed; 2 wrong command line or jobs file; 3 this machine cannot do it;
+Exit codes: 0 all went well; 1 a job or a probe failed; 2 wrong command line or file; 3 this machine cannot do it;
 4 interrupted, the jobs were stopped; 5 an error in ration.)";
 
 constexpr auto help_of_run = R"(Examples:
@@ -28,6 +29,13 @@ constexpr auto help_of_run = R"(Examples:
   ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
 
 Ctrl-C stops all jobs and ends the run; a second one kills them.)";
+
+constexpr auto help_of_check = R"(Examples:
+  ration check ./mine.so
+  ration check ./mine.so --seed 7 --json | jq '.probes[] | select(.result != "passed")'
+
+Every probe runs in a process of its own; one that hangs is killed. docs/check.md says what each of them shows.
+Exit codes: 0 every probe passed or does not apply; 1 a probe is red; 2 wrong command line, or the file cannot be read.)";
 
 constexpr std::pair<std::string_view, backend_choice> backends[] = {
     {"auto", backend_choice::automatic}, {"cgroup", backend_choice::cgroup}, {"process", backend_choice::process}};
@@ -41,6 +49,7 @@ class parser {
     doctor_options doctor_;
     policies_options policies_;
     clean_options clean_;
+    check_options check_;
     std::vector<std::string> const& known_policies_;
 
 public:
@@ -57,6 +66,7 @@ public:
         policies_command.add_flag("--json", policies_.json, "As JSON");
         auto& clean = *app_.add_subcommand("clean", "End and remove what a ration that is gone left behind");
         clean.add_flag("--dry-run", clean_.dry_run, "Only list it");
+        add_check(*app_.add_subcommand("check", "Prove that a plugin keeps the rules of the plugin ABI"));
     }
 
     [[nodiscard]] command parse(std::vector<std::string> words) {
@@ -72,6 +82,7 @@ public:
         if (chosen == "doctor") return doctor_;
         if (chosen == "policies") return policies_;
         if (chosen == "clean") return clean_;
+        if (chosen == "check") return check_;
         run_.compare = !run_.policies.empty();
         for (auto const& [name, choice] : backends)
             if (name == backend_) run_.backend = choice;
@@ -103,6 +114,14 @@ private:
             run.add_flag("--adopt", run_.adopt, "Take over jobs of this file that a ration which is gone left running");
         run.add_flag("--quiet", run_.quiet, "No view and no lines on what happens; warnings and the table at the end remain");
         compare->excludes(dry_run)->excludes(adopt);
+    }
+
+    void add_check(CLI::App& check) {
+        check.footer(help_of_check);
+        check.add_option("FILE", check_.file, "The .so of a policy")->required()->type_name("");
+        check.add_option("--seed", check_.seed, "Of the made-up machine rooms; 1 when left out")->type_name("N");
+        check.add_option("--config", check_.config, "The text that the policy is created with, when it needs one")->type_name("TEXT");
+        check.add_flag("--json", check_.json, "The results as one JSON object");
     }
 
     // A check returns what is wrong with the word, or nothing: that is how CLI11 takes it.

@@ -29,6 +29,7 @@ using namespace ration::program;
 [[nodiscard]] exit_code perform(doctor_options const& options) { return doctor(options); }
 [[nodiscard]] exit_code perform(policies_options const& options) { return policies(options); }
 [[nodiscard]] exit_code perform(clean_options const& options) { return clean(options); }
+[[nodiscard]] exit_code perform(check_options const& options) { return check(options); }
 
 }  // namespace
 

@@ -15,6 +15,7 @@ namespace ration::program {
 enum class exit_code : int {
     ok = 0,
     job_failed = 1,   ///< at least one job failed or diverged
+    probe_failed = 1, ///< of `ration check`: the plugin broke a rule
     bad_input = 2,    ///< command line or jobs.toml
     no_backend = 3,   ///< this machine cannot do what was asked
     interrupted = 4,  ///< by the user; the jobs were stopped
@@ -50,12 +51,20 @@ struct clean_options {
     bool dry_run = false;
 };
 
+struct check_options {
+    std::string file;        ///< a plugin
+    std::string config;      ///< what its policy is created with
+    std::uint64_t seed = 1;  ///< of the made-up machine rooms
+    bool json = false;
+};
+
 /// `config` has no problems left but those that only the policy or the machine can see; what the command line sets instead of the
 /// file is in it.
 [[nodiscard]] exit_code run(run_options const& options, run_config const& config);
 [[nodiscard]] exit_code doctor(doctor_options const& options);
 [[nodiscard]] exit_code policies(policies_options const& options);
 [[nodiscard]] exit_code clean(clean_options const& options);
+[[nodiscard]] exit_code check(check_options const& options);
 
 /// The names of the policies that are built in.
 [[nodiscard]] std::vector<std::string> policy_names();

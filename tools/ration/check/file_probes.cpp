@@ -63,11 +63,11 @@ void expect_one_export(subject const& s) {
 
 constexpr probe probes[] = {
     {"file/elf", "name a shared object that was built for this machine with ration_add_policy", &expect_elf, then::stop},
-    {"file/abi", "build it again with this host's ration/plugin/abi.h", &expect_magic, then::stop_loading},
-    {"file/minor", "upgrade the host, or build it with an older ration/plugin/abi.h", &expect_minor, then::stop_loading},
-    {"file/layout", "build it without -fpack-struct and with an unchanged ration/plugin/abi.h", &expect_layout, then::stop_loading},
-    {"file/manifest", "mend the texts, flags and needs of the manifest", &expect_manifest, then::stop_loading},
     {"file/exports", "link it with cmake/policy.map and -fvisibility=hidden, with GCC also -fno-gnu-unique: ration_add_policy does", &expect_one_export},
+    {"file/abi", "build it again with this host's ration/plugin/abi.h", &expect_magic, then::stop},
+    {"file/minor", "upgrade the host, or build it with an older ration/plugin/abi.h", &expect_minor, then::stop},
+    {"file/layout", "build it without -fpack-struct and with an unchanged ration/plugin/abi.h", &expect_layout, then::stop},
+    {"file/manifest", "mend the texts, flags and needs of the manifest", &expect_manifest, then::stop},
 };
 
 }  // namespace

@@ -59,7 +59,10 @@ void tell_where(std::byte const* at, void* context) noexcept {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-    tell_where(static_cast<std::byte const*>(info->si_addr), context);
+    if (info->si_code == SI_KERNEL)  // x86-64 does not say where when the bits cannot be an address
+        (note() << "it followed garbage as a pointer").leave();
+    else if (info->si_code > 0)
+        tell_where(static_cast<std::byte const*>(info->si_addr), context);
     ::signal(signal, SIG_DFL);
     ::raise(signal);
 }

@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "heap.hpp"
+
 namespace ration::conformance {
 namespace {
 
@@ -69,7 +71,10 @@ void guest::tell(std::byte const* events, std::uint64_t count, std::uint32_t str
 }
 
 std::int32_t guest::decide(ration_tick const& tick, ration_out& out) {
-    return call_plugin("decide", [&] { return policy_.decide(self_, &tick, &out); });
+    auto const before = allocations_of_this_thread();
+    auto const code = call_plugin("decide", [&] { return policy_.decide(self_, &tick, &out); });
+    allocations_ = allocations_of_this_thread() - before;
+    return code;
 }
 
 std::int32_t guest::save(void* buffer, std::uint64_t capacity, std::uint64_t& size) {

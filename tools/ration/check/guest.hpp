@@ -39,7 +39,7 @@ class guest {
     ration_policy const& policy_;
     ration_host host_;
     void* self_ = nullptr;
-    std::uint64_t scratch_ = 0;
+    std::uint64_t scratch_ = 0, allocations_ = 0;
     std::string said_;
 
 public:
@@ -58,6 +58,8 @@ public:
     void tell(std::span<ration_event const> events);
     void tell(std::byte const* events, std::uint64_t count, std::uint32_t stride);
     [[nodiscard]] std::int32_t decide(ration_tick const& tick, ration_out& out);
+    /// How often the last `decide` went to the heap.
+    [[nodiscard]] std::uint64_t allocations_of_decide() const noexcept { return allocations_; }
 
     [[nodiscard]] std::int32_t save(void* buffer, std::uint64_t capacity, std::uint64_t& size);
     [[nodiscard]] std::vector<std::byte> saved();

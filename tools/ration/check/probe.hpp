@@ -13,8 +13,8 @@ namespace ration::conformance {
 /// What is left to do when a probe has gone red.
 enum class then : std::uint8_t {
     go_on,
-    stop_loading,  ///< no host would load the plugin: only the other probes of the file still run
-    stop           ///< the probes that follow would show the same again
+    stop_group,  ///< the rest of its group would show the same again
+    stop         ///< so would everything that follows
 };
 
 struct probe {
@@ -23,13 +23,14 @@ struct probe {
     void (*run)(subject const&);
     then if_red = then::go_on;
     deadline until{};
+    bool subject::* proves = nullptr;  ///< what others may rely on when it has passed
 };
 
 [[nodiscard]] std::span<probe const> probes_of_the_file() noexcept;
 [[nodiscard]] std::span<probe const> probes_of_loading() noexcept;
 [[nodiscard]] std::span<probe const> probes_of_binding() noexcept;
 [[nodiscard]] std::span<probe const> probes_of_deciding() noexcept;
-[[nodiscard]] std::span<probe const> probes_of_hearing() noexcept;
+[[nodiscard]] std::span<probe const> probes_of_later_hosts() noexcept;
 [[nodiscard]] std::span<probe const> probes_of_answers() noexcept;
 [[nodiscard]] std::span<probe const> probes_of_life() noexcept;
 [[nodiscard]] std::span<probe const> probes_of_state() noexcept;

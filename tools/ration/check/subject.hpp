@@ -21,6 +21,7 @@ struct subject {
     ration_manifest manifest{};
     std::vector<plugin::needed_column> needs{};
     std::size_t reasons = 0;  ///< lines of the manifest's `reasons`
+    bool repeats = false;     ///< asked the same it answers the same: promised and seen
 
     [[nodiscard]] bool has_flag(std::uint32_t flag) const noexcept { return (manifest.flags & flag) != 0; }
     [[nodiscard]] bool reads(std::string const& column) const {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One policy, built once for each of the forty misbehaviours: -DEVIL=k, and 0 is the correct one. It gives every running job its
+/// share of the CPU of its node, and counts what it has seen, which is its state.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+
+#include <ration/plugin/abi.h>
+
+#ifndef EVIL
+#error "build it with -DEVIL=0 to 40"
+#endif
+
+namespace evil {
+
+constexpr int misbehaviour = EVIL;
+
+struct state {
+    unsigned char magic[8];
+    std::uint64_t ticks, events;
+};
+
+struct columns {
+    std::uint32_t state, least, capacity;
+};
+
+struct instance {
+    state seen;
+    columns slot;
+    ration_grant* former_output;
+};
+
+constexpr std::uint64_t scratch_size = 256;
+
+struct refusal : std::exception {
+    char const* what() const noexcept override { return "evil: not today"; }
+};
+
+/// Writes a sentence into err, as much of it as there is room for.
+void say(char const* sentence, char* err, std::uint64_t size);
+
+// What goes wrong, in files of their own.
+void on_create(char* err, std::uint64_t err_size);
+void on_destroy(instance* self);
+void on_decide(instance* self, ration_tick const* tick);
+/// After the answer is complete.
+void spoil(instance* self, ration_tick const* tick, ration_out* out);
+
+std::int32_t save(void* self, void* buffer, std::uint64_t capacity, std::uint64_t* size);
+std::int32_t load(void* self, void const* buffer, std::uint64_t size);
+
+}  // namespace evil

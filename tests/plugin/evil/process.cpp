@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// What an instance does to the process around it.
+#include "evil.hpp"
+
+#include <csignal>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace evil {
+namespace {
+
+#if EVIL == 1
+// Inside dlopen, before any host can look at anything.
+__attribute__((constructor)) void crash_while_loading() { raise(SIGSEGV); }
+#endif
+
+#if EVIL == 3
+/// A destructor that has to run when the thread ends keeps the library until then.
+struct tied_to_a_thread {
+    char const* volatile use = "";
+    ~tied_to_a_thread() { use = nullptr; }
+};
+thread_local tied_to_a_thread tie;
+#endif
+
+[[maybe_unused]] void ignore(int) {}
+
+[[maybe_unused]] void* sleep_for_ever(void*) {
+    for (;;) pause();
+}
+
+}  // namespace
+
+void on_create([[maybe_unused]] char* err, [[maybe_unused]] std::uint64_t err_size) {
+#if EVIL == 3
+    tie.use = "now";
+#elif EVIL == 4
+    throw refusal();
+#elif EVIL == 5
+    std::signal(SIGUSR1, &ignore);
+#elif EVIL == 6
+    static_cast<void>(!chdir("/"));
+#elif EVIL == 8
+    pthread_t thread;
+    pthread_create(&thread, nullptr, &sleep_for_ever, nullptr);
+#endif
+}
+
+void on_destroy(instance*) {}
+
+}  // namespace evil

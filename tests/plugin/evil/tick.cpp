@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// What goes wrong during a tick.
+#include "evil.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include <unistd.h>
+
+#if EVIL == 19 && defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace evil {
+namespace {
+
+/// Memory that the optimiser knows nothing of.
+[[maybe_unused]] void use(void* place) { __asm__ volatile("" : : "g"(place) : "memory"); }
+
+#if EVIL == 20
+__attribute__((noinline)) void take_64_mib_of_stack() {
+    char volatile large[64 << 20];
+    large[0] = 1;
+    use(const_cast<char*>(large));
+}
+#endif
+
+[[maybe_unused]] unsigned calls = 0;  // shared by all instances
+
+}  // namespace
+
+void on_decide(instance* self, [[maybe_unused]] ration_tick const* tick) {
+#if EVIL == 13
+    throw refusal();
+#elif EVIL == 14
+    std::abort();
+#elif EVIL == 15
+    _exit(0);
+#elif EVIL == 16
+    for (;;) use(self);
+#elif EVIL == 17
+    auto const* const table = tick->table[RATION_JOBS];
+    auto* const states = static_cast<std::uint32_t volatile*>(const_cast<void*>(table->slot[self->slot.state]));
+    if (table->n_rows > 0) states[0] = states[0];  // what was there: nothing else may come of it
+#elif EVIL == 18
+    auto* const place = std::malloc(64);
+    use(place);
+    std::free(place);
+#elif EVIL == 19 && defined(__x86_64__)
+    _mm_setcsr(_mm_getcsr() | 0x8040);  // flush to zero, denormals are zero
+#elif EVIL == 20
+    take_64_mib_of_stack();
+#elif EVIL == 21
+    std::memset(tick->scratch, 0, tick->scratch_size + 64);
+#elif EVIL == 31
+    if (self->former_output != nullptr) self->former_output[0].amount = 1;
+#endif
+    static_cast<void>(self);
+}
+
+void spoil([[maybe_unused]] instance* self, [[maybe_unused]] ration_tick const* tick, ration_out* out) {
+    if (out->count == 0) return;
+    [[maybe_unused]] ration_grant& first = out->grant[0];
+#if EVIL == 23
+    first.job = static_cast<std::uint32_t>(tick->table[RATION_JOBS]->n_rows);
+#elif EVIL == 24
+    first.node = static_cast<std::uint32_t>(tick->table[RATION_NODES]->n_rows);
+#elif EVIL == 25
+    first.amount = -1;
+#elif EVIL == 26
+    first.amount = INT64_MAX - 1;
+#elif EVIL == 27
+    auto const* const capacity = static_cast<std::int64_t const*>(tick->table[RATION_NODES]->slot[self->slot.capacity]);
+    for (std::uint64_t i = 0; i < out->count; ++i) out->grant[i].amount = capacity[0];
+#elif EVIL == 28
+    if (out->count > 1) out->grant[1] = first;
+#elif EVIL == 29
+    first.reason = static_cast<std::uint16_t>(++calls % 2);
+#elif EVIL == 30
+    out->count = out->capacity + 1;
+#elif EVIL == 31
+    self->former_output = out->grant;
+#elif EVIL == 32
+    out->grant = &first + 1;
+#endif
+}
+
+}  // namespace evil

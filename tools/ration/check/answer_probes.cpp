@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+// What decide answers: rows that can be proved, within the space that there is, and the same when asked the same.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "finding.hpp"
+#include "library.hpp"
+#include "probe.hpp"
+#include "session.hpp"
+
+namespace ration::conformance {
+namespace {
+
+constexpr int ticks = 40;
+
+void expect_whole_output(session const& room, answer const& a) {
+    if (!a.changed_field.empty()) broken(fmt::format("tick {}: it changed {}, which belongs to the host", room.room().tick(), a.changed_field));
+    if (a.count > most_grants)
+        broken(fmt::format("tick {}: count is {}, and there was space for {} rows", room.room().tick(), a.count, most_grants));
+}
+
+void leave_the_hosts_fields(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < ticks; ++i) {
+        auto const a = room.tick();
+        expect_answer(room, a);
+        expect_whole_output(room, a);
+    }
+}
+
+void give_good_grants(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < ticks; ++i) {
+        auto const a = room.tick();
+        expect_answer(room, a);
+        if (a.count > most_grants) continue;  // answer/output tells
+        if (auto const wrong = room.fault(a); !wrong.empty()) broken(fmt::format("tick {}: {}", room.room().tick(), wrong));
+    }
+}
+
+/// Asks with more and more space, as a host does. At most a few rounds: `needed` says how much.
+[[nodiscard]] answer ask_with_growing_space(session& room, std::uint64_t capacity, output& space) {
+    for (;;) {
+        auto a = room.ask(capacity, space);
+        if (a.code == RATION_OK) return a;
+        if (a.code != RATION_E_CAPACITY)
+            broken(fmt::format("decide said {} for want of space: RATION_E_CAPACITY is what makes a host ask again", name_of_code(a.code)));
+        if (a.needed <= capacity) broken(fmt::format("out->needed is {} where {} rows were too few", a.needed, capacity));
+        if (a.needed > most_grants) broken(fmt::format("out->needed is {}, and the schema said that no tick has more than {} grants", a.needed, most_grants));
+        if (a.count != 0) broken("it changed out->count although there was too little space");
+        capacity = a.needed > 2 * capacity ? a.needed : 2 * capacity < most_grants ? 2 * capacity + 1 : most_grants;
+    }
+}
+
+void keep_within_capacity(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed}), small(loaded, s, {.seed = s.seed});
+    output space;
+    std::size_t most = 0;
+    for (int i = 0; i < ticks; ++i) {
+        room.advance(), small.advance();
+        auto const all = room.ask();
+        expect_answer(room, all);
+        most = std::max(most, all.rows.size());
+        auto const few = ask_with_growing_space(small, all.rows.size() > 2 ? 2 : all.rows.empty() ? 0 : all.rows.size() - 1, space);
+        if (s.repeats && all.count <= most_grants && !same_bytes(all.rows, few.rows))
+            broken(fmt::format("tick {}: asked again with more space it answers otherwise: decide must not remember a call that said RATION_E_CAPACITY",
+                               room.room().tick()));
+        room.apply(all), small.apply(few);
+    }
+    if (most == 0) skip(fmt::format("it granted nothing in {} ticks", ticks));
+}
+
+/// Every output is locked as soon as decide has come back; the next call gets another one.
+void leave_the_output_alone_afterwards(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed});
+    std::vector<std::unique_ptr<output>> spaces;
+    for (int i = 0; i < 4; ++i) {
+        auto& space = *spaces.emplace_back(std::make_unique<output>());
+        room.advance();
+        auto const a = room.ask(most_grants, space);
+        expect_answer(room, a);
+        space.lock();
+        room.apply(a);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // for a thread of its own
+    room.instance().destroy();
+}
+
+/// Which answer differs and how, as a sentence; empty when none does.
+[[nodiscard]] std::string difference(answer const& a, answer const& b) {
+    if (a.code != b.code) return fmt::format("{} and {}", name_of_code(a.code), name_of_code(b.code));
+    if (a.rows.size() != b.rows.size()) return fmt::format("{} and {} rows", a.rows.size(), b.rows.size());
+    for (std::size_t row = 0; row < a.rows.size(); ++row)
+        if (!same_bytes({a.rows[row]}, {b.rows[row]}))
+            return fmt::format("row {}: amounts {} and {}", row, a.rows[row].amount, b.rows[row].amount);
+    return {};
+}
+
+void repeat_itself(subject const& s) {
+    if (!s.has_flag(RATION_F_DETERMINISTIC)) skip("its manifest does not say RATION_F_DETERMINISTIC");
+    library const loaded(s);
+    session first(loaded, s, {.seed = s.seed}), second(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < ticks; ++i) {
+        auto const a = first.tick(), b = second.tick();
+        if (auto const how = difference(a, b); !how.empty())
+            broken(fmt::format("tick {}: two instances that were asked the same differ: {}", first.room().tick(), how));
+    }
+}
+
+constexpr probe probes[] = {
+    {"answer/repeat", "take time and chance from the tick only, or leave RATION_F_DETERMINISTIC out", &repeat_itself, then::go_on, {}, &subject::repeats},
+    {"answer/output", "set out->count and out->needed, and nothing else of *out", &leave_the_hosts_fields},
+    {"answer/grants", "grant what the tables show: rows that are there, amounts within bounds, each place once, no more than a node has", &give_good_grants},
+    {"answer/capacity", "when out->capacity rows do not suffice, set out->needed, return RATION_E_CAPACITY, and change nothing else", &keep_within_capacity},
+    {"answer/afterwards", "forget out->grant when decide returns: the host reads it then", &leave_the_output_alone_afterwards},
+};
+
+}  // namespace
+
+std::span<probe const> probes_of_answers() noexcept { return probes; }
+
+}  // namespace ration::conformance

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+/// All probes of one plugin, one after the other.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "finding.hpp"
+#include "subject.hpp"
+
+namespace ration::conformance {
+
+struct probe_result {
+    std::string_view name, remedy;
+    finding found;
+};
+
+/// `done` is called as each result comes in. Fills in what the file says of itself.
+[[nodiscard]] std::vector<probe_result> examine(subject& s, std::function<void(probe_result const&)> const& done);
+
+[[nodiscard]] bool any_red(std::vector<probe_result> const& results) noexcept;
+
+}  // namespace ration::conformance

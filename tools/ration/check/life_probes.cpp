@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+// What stays behind in the process when an instance has lived and gone.
+#include <chrono>
+#include <thread>
+
+#include <dlfcn.h>
+
+#include <fmt/core.h>
+
+#include "finding.hpp"
+#include "heap.hpp"
+#include "library.hpp"
+#include "probe.hpp"
+#include "session.hpp"
+#include "surroundings.hpp"
+
+namespace ration::conformance {
+namespace {
+
+constexpr int cycles = 16, warm_up = 4;
+
+constexpr char threads_are_left[] = "its threads still run: see life/threads";
+
+void live_once(library const& loaded, subject const& s) {
+    session room(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < 3; ++i) expect_answer(room, room.tick());
+    room.instance().destroy();
+}
+
+/// What grows by one allocation per life or more is a leak; what is made once and kept is not.
+void give_everything_back(subject const& s) {
+    if (!sees_the_heap()) skip("this build cannot see the heap: it needs glibc");
+    library const loaded(s);
+    for (int i = 0; i < warm_up; ++i) live_once(loaded, s);
+    auto const before = live_allocations();
+    auto const threads_before = threads();
+    for (int i = warm_up; i < cycles; ++i) live_once(loaded, s);
+    if (threads() > threads_before) skip(threads_are_left);
+    if (auto const left = live_allocations() - before; left >= cycles - warm_up)
+        broken(fmt::format("{} instances left {} allocations behind", cycles - warm_up, left));
+}
+
+void leave_the_process_alone(subject const& s) {
+    surroundings const before;
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < 3; ++i) expect_answer(room, room.tick());
+    if (auto change = surroundings().change_since(before); !change.empty()) broken(std::move(change));
+    room.instance().destroy();
+    if (auto change = surroundings().change_since(before); !change.empty()) broken(std::move(change));
+}
+
+void leave_no_thread(subject const& s) {
+    auto const before = threads();
+    library const loaded(s);
+    live_once(loaded, s);
+    // A thread that was joined may still be on its way out of the kernel's list.
+    for (int i = 0; i < 50 && threads() > before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (auto const now = threads(); now > before) broken(fmt::format("{} of its threads still run after destroy", now - before));
+}
+
+void go_when_unloaded(subject const& s) {
+    if (s.has_flag(RATION_F_NO_UNLOAD)) skip("its manifest says RATION_F_NO_UNLOAD");
+    auto const before = threads();
+    library loaded(s);
+    live_once(loaded, s);
+    if (threads() > before) skip(threads_are_left);
+    loaded.close();
+    if (::dlopen(s.path.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr)
+        broken("it is still loaded after dlclose: a thread_local with a destructor, a unique symbol or a handle to itself keeps it");
+}
+
+constexpr probe probes[] = {
+    {"life/heap", "free in destroy what create and bind allocated", &give_everything_back},
+    {"life/process", "leave signals, directory, umask, locale, environment and affinity alone: they are the host's", &leave_the_process_alone},
+    {"life/threads", "join every thread before destroy returns", &leave_no_thread},
+    {"life/unload", "link it with cmake/policy.map and without RTLD_NODELETE, keep no thread_local with a destructor; or say RATION_F_NO_UNLOAD", &go_when_unloaded},
+};
+
+}  // namespace
+
+std::span<probe const> probes_of_life() noexcept { return probes; }
+
+}  // namespace ration::conformance
