@@ -182,6 +182,13 @@ struct parameter_access<Parameters> {
         return members.wrong() == nullptr;
     }
 
+    [[nodiscard]] static bool knows(std::string_view name) noexcept {
+        bool known = false;
+        Parameters const defaults{};
+        for_each(defaults, [&](parameter_note const& note, auto const&) { known |= note.name == name; });
+        return known;
+    }
+
     /// Sets one member. False with a sentence in `wrong` when there is none of this name, or the value is not for it.
     template <std::size_t N>
     [[nodiscard]] static bool set(json_member const& member, Parameters& given, text<N>& wrong) noexcept {

@@ -73,7 +73,8 @@ private:
         member.value = rest_.substr(0, rest_.find_first_of(" \t\r\n,}"));
         rest_.remove_prefix(member.value.size());
         member.kind = member.value == "true" || member.value == "false" ? json_kind::truth : json_kind::number;
-        return member.kind == json_kind::truth || std::string_view("-0123456789").find(member.value.substr(0, 1)) != std::string_view::npos;
+        if (member.kind == json_kind::truth) return true;
+        return !member.value.empty() && std::string_view("-0123456789").find(member.value.front()) != std::string_view::npos;
     }
 };
 

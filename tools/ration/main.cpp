@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "cli.hpp"
+#include "plugin_policy.hpp"
 #include "run.hpp"
 
 namespace {
@@ -37,6 +38,7 @@ int main(int count, char** words) {
     // A reader that goes away and a file that reaches its size limit are errors of a write, not the end of the program.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
+    if (count == 2 && words[1] == worker_word) return plugin_worker();
     try {
         auto const asked = parse_command_line({words + (count > 0 ? 1 : 0), words + count}, policy_names());
         return static_cast<int>(std::visit([](auto const& what) { return perform(what); }, asked));

@@ -3,130 +3,98 @@
 
 #include <fmt/core.h>
 
-#include <boost/hana/accessors.hpp>
-#include <boost/hana/adapt_struct.hpp>
-#include <boost/hana/for_each.hpp>
-#include <boost/hana/keys.hpp>
-#include <boost/hana/members.hpp>
-#include <boost/hana/second.hpp>
-#include <boost/hana/string.hpp>
-
 #include <type_traits>
 
+#include <ration/adapt_policies.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/none.hpp>
-#include <ration/policies/tradl.hpp>
 
+#include "plugin_policy.hpp"
 #include "run.hpp"
 
-BOOST_HANA_ADAPT_STRUCT(ration::policies::tradl_parameters, alpha, dead_band, scenario);
-
 namespace ration::program {
 namespace {
 
-namespace hana = boost::hana;
-
-struct no_parameters {
-    [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
+/// Lets a schema be written into a string.
+struct text_writer {
+    std::string& text;
+    text_writer& operator<<(std::string_view more) { return text += more, *this; }
 };
-
-}  // namespace
-}  // namespace ration::program
-
-BOOST_HANA_ADAPT_STRUCT(ration::program::no_parameters);
-
-namespace ration::program {
-namespace {
-
-[[nodiscard]] constexpr std::span<std::string_view const> words_of(policies::tradl_scenario) noexcept {
-    return policies::tradl_scenario_names;
-}
-
-template <class T>
-[[nodiscard]] std::string as_text(T const& value) {
-    if constexpr (std::is_enum_v<T>)
-        return fmt::format("\"{}\"", words_of(value)[static_cast<std::size_t>(value)]);
-    else
-        return fmt::format("{}", value);
-}
-
-/// Each `read` returns an empty text, or what is expected instead.
-[[nodiscard]] std::string read(parameter const& from, double& to) {
-    if (auto const* const real = std::get_if<double>(&from.value)) return to = *real, std::string{};
-    if (auto const* const whole = std::get_if<std::int64_t>(&from.value)) return to = static_cast<double>(*whole), std::string{};
-    return "a number";
-}
-
-template <class E>
-    requires std::is_enum_v<E>
-[[nodiscard]] std::string read(parameter const& from, E& to) {
-    std::string expected = "one of";
-    auto const* const word = std::get_if<std::string>(&from.value);
-    auto const words = words_of(to);
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        if (word != nullptr && *word == words[i]) return to = static_cast<E>(i), std::string{};
-        expected += fmt::format("{} \"{}\"", i == 0 ? "" : ",", words[i]);
-    }
-    return expected;
-}
 
 template <class Parameters>
 [[nodiscard]] std::vector<parameter_help> help_of() {
     std::vector<parameter_help> help;
-    hana::for_each(hana::accessors<Parameters>(), [&](auto const& pair) {
-        help.push_back({hana::first(pair).c_str(), as_text(hana::second(pair)(Parameters{}))});
+    Parameters const defaults{};
+    parameter_access<Parameters>::for_each(defaults, [&](parameter_note const& note, auto const& value) {
+        auto& one = help.emplace_back(parameter_help{std::string(note.name), {}, std::string(note.meaning)});
+        text_writer out{one.default_value};
+        ration::detail::write_value(out, value);
     });
     return help;
 }
 
-template <class Parameters>
-[[nodiscard]] std::vector<std::string_view> names_of() {
-    std::vector<std::string_view> names;
-    hana::for_each(hana::accessors<Parameters>(), [&](auto const& pair) { names.push_back(hana::first(pair).c_str()); });
-    return names;
+/// As the reader of plugins' parameters takes it, so that a policy means the same compiled in and loaded.
+[[nodiscard]] json_member as_member(parameter const& given, std::string& text) {
+    json_member member{.name = given.name, .value = {}};
+    std::visit(
+        [&]<class T>(T const& value) {
+            text = fmt::format("{}", value);
+            member.kind = std::is_same_v<T, bool> ? json_kind::truth : std::is_same_v<T, std::string> ? json_kind::word : json_kind::number;
+        },
+        given.value);
+    member.value = text;
+    return member;
 }
 
-/// Sets one member; false when there is none of this name.
 template <class Parameters>
-[[nodiscard]] bool set(Parameters& parameters, parameter const& given, std::vector<problem>& problems) {
-    bool known = false;
-    hana::for_each(hana::accessors<Parameters>(), [&](auto const& pair) {
-        if (given.name != hana::first(pair).c_str()) return;
-        known = true;
-        auto const expected = read(given, hana::second(pair)(parameters));
-        if (!expected.empty()) problems.push_back({given.value_at, fmt::format("{} must be {}", given.name, expected)});
-    });
-    return known;
+[[nodiscard]] problem unknown_parameter(policy_parameters const& given, parameter const& p) {
+    std::vector<std::string> known;
+    for (auto& help : help_of<Parameters>()) known.push_back(std::move(help.name));
+    return {p.name_at,
+            fmt::format("{} has no parameter {}{}", given.policy, quoted(p.name), suggestion(p.name, {known.begin(), known.end()}))};
 }
 
 template <class Parameters>
 [[nodiscard]] Parameters read_parameters(policy_parameters const* given, std::vector<problem>& problems) {
-    Parameters parameters;
+    Parameters parameters{};
     if (given == nullptr) return parameters;
     std::size_t const before = problems.size();
-    for (auto const& p : given->parameters)
-        if (!set(parameters, p, problems))
-            problems.push_back({p.name_at, fmt::format("{} has no parameter {}{}", given->policy, quoted(p.name),
-                                                       suggestion(p.name, names_of<Parameters>()))});
+    for (auto const& p : given->parameters) {
+        std::string text;
+        ration::text<255> wrong;
+        auto const member = as_member(p, text);
+        if (!parameter_access<Parameters>::knows(p.name))
+            problems.push_back(unknown_parameter<Parameters>(*given, p));
+        else if (!parameter_access<Parameters>::set(member, parameters, wrong))
+            problems.push_back({p.value_at, wrong.c_str()});
+    }
     if (problems.size() == before && !parameters.problem().empty())
         problems.push_back({given->at, std::string(parameters.problem())});
     return parameters;
 }
 
-template <class P, class Parameters>
+template <class P>
 [[nodiscard]] std::unique_ptr<decider> make(policy_parameters const* given, std::vector<problem>& problems) {
     std::size_t const before = problems.size();
-    auto const parameters = read_parameters<Parameters>(given, problems);
-    if (problems.size() != before) return nullptr;
-    if constexpr (std::is_constructible_v<P, Parameters const&>)
-        return std::make_unique<bound_policy<P>>(P(parameters));
-    else
-        return std::make_unique<bound_policy<P>>();
+    if constexpr (has_parameters<P>) {
+        auto const parameters = read_parameters<typename P::parameters>(given, problems);
+        return problems.size() == before ? std::make_unique<bound_policy<P>>(P(parameters)) : nullptr;
+    } else {
+        if (given != nullptr)
+            for (auto const& p : given->parameters)
+                problems.push_back({p.name_at, fmt::format("{} has no parameter {}", given->policy, quoted(p.name))});
+        return problems.size() == before ? std::make_unique<bound_policy<P>>() : nullptr;
+    }
 }
 
-template <class P, class Parameters = no_parameters>
+template <class P>
 [[nodiscard]] known_policy entry(std::string_view name) {
-    return {name, P::about, help_of<Parameters>(), &make<P, Parameters>};
+    known_policy known{name, P::about, {}, {}, &make<P>};
+    if constexpr (has_parameters<P>) {
+        known.parameters = help_of<typename P::parameters>();
+        parameter_access<typename P::parameters>::write_schema(text_writer{known.schema});
+    }
+    return known;
 }
 
 }  // namespace
@@ -135,19 +103,20 @@ std::span<known_policy const> known_policies() {
     static std::vector<known_policy> const all{
         entry<policies::none>("none"),
         entry<policies::equal_share>("equal_share"),
-        entry<policies::tradl, policies::tradl_parameters>("tradl"),
+        entry<policies::tradl>("tradl"),
     };
     return all;
 }
 
 std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, std::vector<problem>& problems) {
+    position const at = config.policy == name ? config.policy_at : position{};
+    if (is_plugin_path(name)) return open_plugin(name, at, config.parameters_of(name), problems);
     std::vector<std::string_view> names;
     for (auto const& known : known_policies()) {
         if (known.name == name) return known.make(config.parameters_of(name), problems);
         names.push_back(known.name);
     }
-    problems.push_back({config.policy == name ? config.policy_at : position{},
-                        fmt::format("there is no policy {}{}", quoted(name), suggestion(name, names))});
+    problems.push_back({at, fmt::format("there is no policy {}{}", quoted(name), suggestion(name, names))});
     return nullptr;
 }
 

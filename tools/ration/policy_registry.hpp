@@ -17,20 +17,21 @@ namespace ration::program {
 
 /// One parameter of a policy, as people see it.
 struct parameter_help {
-    std::string name, default_value;
+    std::string name, default_value, meaning;
 };
 
 struct known_policy {
     std::string_view name;  ///< as in `policy = "..."`
     meta about;
     std::vector<parameter_help> parameters;
+    std::string schema;  ///< JSON schema of the parameters; empty when there are none
     /// A fresh instance. What is wrong with the parameters is added to `problems`, with its place in the file; then it is null.
     std::unique_ptr<decider> (*make)(policy_parameters const* given, std::vector<problem>& problems);
 };
 
 [[nodiscard]] std::span<known_policy const> known_policies();
 
-/// The policy of this name with the parameters of the file, or null with at least one problem.
+/// The policy of this name, or of this file, with the parameters of the jobs file, or null with at least one problem.
 [[nodiscard]] std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, std::vector<problem>& problems);
 
 }  // namespace ration::program

@@ -10,6 +10,7 @@
 
 #include "error_text.hpp"
 #include "machine.hpp"
+#include "plugin_policy.hpp"
 
 namespace ration::program {
 
@@ -59,6 +60,7 @@ void supervisor::tell(tick_report const& report, nanoseconds took) {
     if (report.fell_back)
         warn_once(parts_.policy_name, fmt::format("its answer was refused (status {}); limits stay as they are",
                                                   static_cast<int>(report.policy_status)), now);
+    if (auto const trouble = trouble_of(parts_.policy); !trouble.empty()) warn_once("policy " + parts_.policy_name, trouble, now);
     for (auto const& change : report.changes) {
         auto& job = board_.job(change.grant.what.job);
         job.waits.reset();

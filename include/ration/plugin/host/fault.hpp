@@ -21,10 +21,11 @@ enum class fault_kind : std::uint8_t {
     late,        ///< it answered after the hard deadline, or not at all
     meddled,     ///< it changed what belongs to the process: floating-point modes, signal handlers
     died,        ///< its worker process ended
+    absent,      ///< its worker is being started again: the consequence of a fault, not one more
 };
 
 [[nodiscard]] constexpr std::string_view name_of(fault_kind kind) noexcept {
-    constexpr std::string_view names[] = {"none", "refused", "rejected", "malformed", "late", "meddled", "died"};
+    constexpr std::string_view names[] = {"none", "refused", "rejected", "malformed", "late", "meddled", "died", "absent"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -33,6 +34,9 @@ struct fault {
     std::uint64_t tick = 0;
     text<159> what;  ///< "returned more grants than there is space for"
 };
+
+/// The operation of an error whose subject is what the plugin itself says, or what became of it at its start.
+inline constexpr char const* start_operation = "start policy";
 
 /// A policy that came from a file, wherever it runs.
 class plugin_policy : public decider {

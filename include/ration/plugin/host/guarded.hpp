@@ -53,7 +53,7 @@ public:
         history_ = history_ << 1 & kept;
         ticks_ = t.number;
         auto const said = policy_->decide(t, out);
-        if (said != status::ok) strike(policy_->last_fault());
+        if (said != status::ok && policy_->last_fault().kind != fault_kind::absent) strike(policy_->last_fault());
         return said;
     }
 

@@ -38,7 +38,7 @@ public:
         if (char const* const meddled = before.restore())
             return error{.code = errc::denied, .operation = "create policy:", .subject = std::string_view(meddled),
                          .remedy = "a plugin must leave the process alone: run it in a worker process, or not at all"};
-        if (result != RATION_OK) return made->refused("create policy", result);
+        if (result != RATION_OK) return made->refused(result);
         return made;
     }
 
@@ -52,7 +52,7 @@ public:
         process_state const before;
         std::int32_t const result = live_.bind(schema, most, most.jobs * most.nodes * 64);
         static_cast<void>(before.restore());
-        if (result != RATION_OK) return refused("bind policy", result);
+        if (result != RATION_OK) return refused(result);
         return {};
     }
 
@@ -79,9 +79,9 @@ public:
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override { return known_status(live_.load(saved)); }
 
 private:
-    [[nodiscard]] error refused(char const* operation, std::int32_t code) const noexcept {
+    [[nodiscard]] error refused(std::int32_t code) const noexcept {
         auto const said = live_.sentence();
-        return {.code = errc::invalid_value, .operation = operation, .subject = said.empty() ? text_of(code) : said};
+        return {.code = errc::invalid_value, .operation = start_operation, .subject = said.empty() ? text_of(code) : said};
     }
 };
 

@@ -51,6 +51,7 @@ struct worker_request {
 /// At the front of `output`; the grants follow, then the two places for saved state.
 struct worker_reply {
     alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< of the request that this answers
+    std::atomic<std::uint32_t> kept{0};                  ///< of the last request whose state is written
     alignas(64) std::int32_t code = 0;
     std::uint32_t meddled = 0, changed = 0, state_lost = 0;
     std::uint64_t count = 0;

@@ -126,9 +126,11 @@ private:
             std::uint32_t const events = request().events;
             live.on_events({request().event_at, events < most_worker_events ? events : most_worker_events});
             if (request().accepted != 0) kept_ = written_;
+            std::uint64_t const number = request().number;  // the next request may stand there soon
             tick(live);
             publish(done = sequence);
-            keep_state(live);
+            keep_state(live, number);
+            reply().kept.store(sequence, std::memory_order_release);
         }
     }
 
@@ -148,13 +150,13 @@ private:
     }
 
     /// After the answer is out, so it costs the tick nothing. The place to keep is never written to.
-    void keep_state(live_instance& live) noexcept {
+    void keep_state(live_instance& live, std::uint64_t number) noexcept {
         written_ = 1 - kept_;
         auto& r = reply();
         r.state_size[written_] = 0;
         std::size_t const size = live.save({state_at(written_), brief_.state_capacity});
         if (size == 0 || size > brief_.state_capacity) return;
-        r.state_tick[written_] = request().number;
+        r.state_tick[written_] = number;
         std::atomic_ref(r.state_size[written_]).store(size, std::memory_order_release);
     }
 };

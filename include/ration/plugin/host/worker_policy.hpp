@@ -53,7 +53,8 @@ class worker_policy final : public plugin_policy {
     std::uint32_t sequence_ = 0;
     std::vector<event> events_;
     std::vector<std::byte> state_;
-    std::uint64_t answered_ = 0, accepted_ = ~std::uint64_t{0};
+    static constexpr std::uint64_t never = ~std::uint64_t{0};
+    std::uint64_t answered_ = 0, accepted_ = never, accepted_before_ = never;  // numbers of ticks
     bool last_taken_ = false;
     nanoseconds pause_{}, started_{}, again_{};
 
@@ -89,7 +90,7 @@ public:
         fault_.kind = fault_kind::none;
         if (phase_ == phase::down && now() >= again_) static_cast<void>(start(false));
         if (phase_ == phase::starting) look_whether_ready();
-        if (phase_ != phase::ready) return fail(fault_kind::died, t.number, "is not there: it is started again after a pause");
+        if (phase_ != phase::ready) return fail(fault_kind::absent, t.number, "is not there: it is started again after a pause");
         ask(t);
         if (!wait_for_answer(std::max(options_.deadline, t.budget))) return give_up_on(t.number);
         return take_answer(t.number, out);
@@ -102,7 +103,9 @@ public:
         }
     }
 
+    /// The state after the last accepted answer.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override {
+        wait_for_state();
         keep_state();
         if (state_.size() <= space.size() && !state_.empty()) std::memcpy(space.data(), state_.data(), state_.size());
         return state_.size();
@@ -147,17 +150,16 @@ private:
         if (!input_ || !output_ || !brief)
             return error{.code = errc::io, .operation = "share memory with the worker", .subject = std::string_view(file_.path), .system = errno,
                          .remedy = "free some memory"};
-        new (input_.map.data()) worker_request;
+        sequence_ = 1;
+        (new (input_.map.data()) worker_request)->sequence.store(sequence_, std::memory_order_release);  // before it can look
         int const files[] = {file_.copy.fd(), brief.fd.get(), input_.fd.get(), output_.fd.get()};
         auto process = worker_process::start(options_.program, files);
         if (!process) return process.failure();
         process_ = std::move(process).value();
         phase_ = phase::starting;
         started_ = now();
-        sequence_ = 1;
         events_.clear();
         last_taken_ = false;
-        request().sequence.store(1, std::memory_order_release);
         return {};
     }
 
@@ -196,7 +198,8 @@ private:
         }
         if (phase_ == phase::ready) return {};
         phase_ = phase::down;
-        return error{.code = fault_.kind == fault_kind::late ? errc::timed_out : errc::invalid_value, .operation = "start policy", .subject = fault_.what.view()};
+        return error{.code = fault_.kind == fault_kind::late ? errc::timed_out : errc::invalid_value, .operation = start_operation,
+                     .subject = fault_.what.view()};
     }
 
     void look_whether_ready() noexcept {
@@ -236,12 +239,17 @@ private:
             if (table.rows != 0) std::memcpy(input_.map.data() + c.place, table.slot[c.from_slot], table.rows * c.row_bytes);
         }
         r.accepted = last_taken_ ? 1 : 0;
-        if (last_taken_) accepted_ = answered_;
+        if (last_taken_) accept();
         r.events = static_cast<std::uint32_t>(events_.size());
         std::copy(events_.begin(), events_.end(), r.event_at);
         events_.clear();
         r.sequence.store(++sequence_, std::memory_order_release);
         wake(r.sequence);
+    }
+
+    void accept() noexcept {
+        if (accepted_ == answered_) return;
+        accepted_before_ = std::exchange(accepted_, answered_);
     }
 
     [[nodiscard]] bool wait_for_answer(nanoseconds at_most) noexcept {
@@ -287,15 +295,25 @@ private:
         return status::ok;
     }
 
+    /// The worker writes its state when its answer is out already.
+    void wait_for_state() noexcept {
+        if (phase_ != phase::ready || !last_taken_) return;
+        accept();
+        nanoseconds const deadline = now() + options_.deadline;
+        while (reply().kept.load(std::memory_order_acquire) != sequence_ && now() < deadline && process_.alive())
+            wait_while(reply().kept, sequence_ - 1, milliseconds(1));
+    }
+
     /// The newest state that came after an accepted answer, out of a worker that is idle or dead.
     void keep_state() noexcept {
-        if (!output_ || accepted_ == ~std::uint64_t{0}) return;
+        if (!output_) return;
         std::byte const* const first = grants_at() + on_line(most_grants_ * sizeof(ration_grant));
-        for (std::size_t place = 0; place < 2; ++place) {
-            std::uint64_t const size = reply().state_size[place];
-            if (size == 0 || size > state_capacity_ || reply().state_tick[place] != accepted_) continue;
-            state_.assign(first + place * state_capacity_, first + place * state_capacity_ + size);
-        }
+        for (std::uint64_t const wanted : {accepted_before_, accepted_})  // it may have died before it wrote the later one
+            for (std::size_t place = 0; place < 2; ++place) {
+                std::uint64_t const size = reply().state_size[place];
+                if (wanted == never || size == 0 || size > state_capacity_ || reply().state_tick[place] != wanted) continue;
+                state_.assign(first + place * state_capacity_, first + place * state_capacity_ + size);
+            }
     }
 };
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cstring>
+#include <string>
+
+#include <ration/adapt_policies.hpp>
+#include <ration/plugin/host/manifest.hpp>
+#include <ration/plugin/manifest_of.hpp>
+#include <ration/policies/equal_share.hpp>
+
+#include "support/catch.hpp"
+
+using namespace ration;
+using namespace ration::plugin;
+
+namespace {
+
+struct wants_vectors {
+    using policy_concept = policy_tag;
+    using inputs = columns<in_rows<double, "jobs/speedup">, in<std::uint32_t, "nodes/colour">>;
+    static constexpr meta about{.id = "org.example.wants-vectors", .version = "0.1.0"};
+    [[nodiscard]] static status decide(tick<inputs> const&, grants&) noexcept { return status::ok; }
+};
+
+[[nodiscard]] std::string refused(ration_manifest const& m) {
+    auto const judged = acceptable(m);
+    REQUIRE_FALSE(judged);
+    return judged.failure().subject.c_str();
+}
+
+}  // namespace
+
+TEST_CASE("the manifest says what the class says", "[manifest]") {
+    constexpr auto m = manifest_of<wants_vectors>();
+    CHECK(std::string(m.id) == "org.example.wants-vectors");
+    CHECK(std::string(m.name) == "wants_vectors");
+    CHECK(std::string(m.needs) == "jobs/speedup f64[]\nnodes/colour u32\n");
+    CHECK(std::string(m.parameters).empty());
+    CHECK(acceptable(m));
+    auto const needs = needs_of(m);
+    REQUIRE(needs);
+    REQUIRE(needs->size() == 2);
+    CHECK(((*needs)[0].name == "jobs/speedup" && (*needs)[0].type == column_type::f64 && (*needs)[0].shape == column_shape::vector));
+    CHECK(((*needs)[1].type == column_type::u32 && (*needs)[1].shape == column_shape::scalar));
+    CHECK(std::string(manifest_of<policies::equal_share>().reasons) == "\none n-th of the machine for each of n jobs\n");
+}
+
+TEST_CASE("a manifest that this host cannot serve is refused by what is wrong with it", "[manifest]") {
+    auto const good = manifest_of<wants_vectors>();
+    auto m = good;
+    m.magic[6] = '2';
+    CHECK(refused(m) == "ABI");
+    m = good, m.abi_minor_needed = RATION_ABI_MINOR + 1;
+    CHECK(refused(m) == "ABI minor");
+    m = good, m.layout ^= 1;
+    CHECK(refused(m) == "layout");
+    m = good, m.struct_size = 100;
+    CHECK(refused(m) == "size");
+    m = good, std::memset(m.summary, 'x', sizeof m.summary);
+    CHECK(refused(m) == "text");
+    m = good, m.name[0] = '\0';
+    CHECK(refused(m) == "id and name");
+    m = good, m.flags |= 1U << 20;
+    CHECK(refused(m) == "flags");
+    m = good, std::strcpy(m.extensions, "org.example.dreams/1\n");
+    CHECK(refused(m) == "extensions");
+}
+
+TEST_CASE("a line of needs that is none is refused, and named", "[manifest]") {
+    for (char const* line : {"jobs/id", "jobs/id u16", "id u64", "jobs/id u64 ", " u64", "jobs/id  u64", "jobs/ u64"}) {
+        auto m = manifest_of<wants_vectors>();
+        std::strcpy(m.needs, line);
+        auto const needs = needs_of(m);
+        INFO(line);
+        REQUIRE_FALSE(needs);
+        CHECK(needs.failure().subject == line);
+    }
+}
+
+TEST_CASE("a description owns its texts", "[manifest]") {
+    auto const described = std::make_unique<described_policy>(manifest_of<policies::tradl>());
+    CHECK(described->name() == "tradl");
+    CHECK(described->about().reason(5) == "Objective reached: released");
+    CHECK(described->about().reason(6).empty());
+    CHECK(described->about().license == "BSL-1.0");
+}

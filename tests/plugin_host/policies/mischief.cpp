@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// Counts ticks like `counter`, and at one of them does what its config text names: "crash@3". Written against abi.h alone.
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include <ration/plugin/abi.h>
+
+namespace {
+
+RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, 0, "org.example.mischief", "mischief", "1.0.0", "", "", "",
+                            "jobs/id u64\n", "", "", ""};
+
+struct instance {
+    std::string deed;
+    long at = -1, count = 0;
+    bool is(char const* name) const { return count == at && deed == name; }
+};
+
+void before_the_answer(instance& self, ration_tick const& t) {
+    if (self.is("crash")) *static_cast<int volatile*>(nullptr) = 1;
+    if (self.is("hang"))
+        for (volatile long turns = 0;;) turns = turns + 1;
+    if (self.is("exit")) ::_exit(0);
+    if (self.is("abort")) std::abort();
+    if (self.is("throw")) throw std::runtime_error("mischief");
+    if (self.is("scribble")) *const_cast<std::uint64_t*>(static_cast<std::uint64_t const*>(t.table[RATION_JOBS]->slot[0])) = 99;
+    if (self.is("call home")) static_cast<void>(::socket(AF_INET, SOCK_STREAM, 0));
+    if (self.is("kill the host")) ::kill(::getppid(), SIGTERM);
+#if defined(__x86_64__)
+    if (self.is("flush to zero")) _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+}
+
+int32_t create(ration_host const*, char const* config, uint64_t length, void** self, char* err, uint64_t err_size) {
+    std::string const text(config, length);
+    if (text == "refuse") return std::strncpy(err, "it never wants to", err_size), RATION_E_ARG;
+    if (text == "throw") throw std::runtime_error("mischief");
+    if (text == "hang")
+        for (volatile long turns = 0;;) turns = turns + 1;
+    if (text == "crash") std::abort();
+    if (text == "signal") ::signal(SIGUSR2, SIG_IGN);
+    if (text == "wander") static_cast<void>(::chdir("/"));
+    auto* made = new instance;
+    if (auto const at = text.find('@'); at != text.npos) made->deed = text.substr(0, at), made->at = std::stol(text.substr(at + 1));
+    *self = made;
+    return RATION_OK;
+}
+void destroy(void* self) { delete static_cast<instance*>(self); }
+int32_t bind(void*, ration_schema const*, uint64_t* scratch, char*, uint64_t) { return *scratch = 0, RATION_OK; }
+
+int32_t decide(void* me, ration_tick const* t, ration_out* out) {
+    auto& self = *static_cast<instance*>(me);
+    ++self.count;
+    before_the_answer(self, *t);
+    if (self.is("refuse")) return RATION_E_UNSUPPORTED;
+    if (self.is("odd code")) return 1234;
+    out->grant[0] = {0, 0, RATION_CPU, 0, 0, self.count};
+    out->count = self.is("too many") ? out->capacity + 1 : 1;
+    if (self.is("move the space")) ++out->grant;
+    if (self.is("widen the space")) out->capacity += 100;
+    return RATION_OK;
+}
+
+int32_t save(void* me, void* buffer, uint64_t capacity, uint64_t* size) {
+    *size = sizeof(long);
+    if (capacity < sizeof(long)) return RATION_E_CAPACITY;
+    std::memcpy(buffer, &static_cast<instance*>(me)->count, sizeof(long));
+    return RATION_OK;
+}
+int32_t load(void* me, void const* buffer, uint64_t size) {
+    if (size != sizeof(long)) return RATION_E_STATE;
+    std::memcpy(&static_cast<instance*>(me)->count, buffer, sizeof(long));
+    return RATION_OK;
+}
+
+}  // namespace
+
+extern "C" {
+extern RATION_EXPORT ration_policy const ration_policy_v1;
+ration_policy const ration_policy_v1 = {sizeof(ration_policy), 0, &manifest, &create, &destroy, &bind, nullptr, &decide, &save, &load, nullptr};
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+// A plugin in a process of its own: whatever it does, the host answers, and it comes back with what it knew.
+#include "loaded.hpp"
+
+#include <chrono>
+
+using namespace plugin_test;
+
+TEST_CASE("a worker that dies is told, started again, and goes on from its last accepted answer", "[plugin]") {
+    auto const [deed, sentence] = GENERATE(table<char const*, char const*>({
+        {"crash@4", "its worker was killed by signal SIGSEGV"},
+        {"abort@4", "its worker was killed by signal SIGABRT"},
+        {"exit@4", "its worker ended by itself with exit code 0"},
+        {"scribble@4", "its worker was killed by signal SIGSEGV"},
+        {"call home@4", "its worker was ended by the sandbox: it tried what a policy has no use for"},
+        {"kill the host@4", "its worker was ended by the sandbox: it tried what a policy has no use for"},
+    }));
+    loaded mischief("mischief", options(isolation::worker, deed));
+    for (int i = 1; i <= 3; ++i) REQUIRE(mischief.tick() == status::ok);
+    CHECK(mischief.tick() == status::internal);
+    CHECK(mischief.rows == 0);
+    CHECK(mischief.fault() == sentence);
+    CHECK(mischief.on.store[mischief.on.columns.id][0] == 1);
+    // It comes back with count 2 or 3 and would fall over its own feet again at 4: three times, then nobody asks it any more.
+    for (int i = 0; i < 2000 && !mischief.policy->quarantined(); ++i) static_cast<void>(mischief.tick()), ::usleep(500);
+    CHECK(mischief.policy->quarantined());
+    CHECK(mischief.tick() == status::internal);
+}
+
+TEST_CASE("a worker that hangs costs one deadline", "[plugin]") {
+    auto with = options(isolation::worker, "hang@3");
+    with.worker.deadline = milliseconds(60);
+    loaded mischief("mischief", with);
+    for (int i = 1; i <= 2; ++i) REQUIRE(mischief.tick() == status::ok);
+    auto const before = std::chrono::steady_clock::now();
+    CHECK(mischief.tick() == status::deadline);
+    CHECK(std::chrono::steady_clock::now() - before >= std::chrono::milliseconds(59));
+    CHECK(mischief.fault() == "did not answer before its deadline");
+    CHECK(mischief.policy->last_fault().kind == plugin::fault_kind::late);
+}
+
+TEST_CASE("a worker's malformed answers cost the tick and not the worker", "[plugin]") {
+    auto const deed = GENERATE("throw@2", "odd code@2", "too many@2", "widen the space@2");
+    loaded mischief("mischief", options(isolation::worker, deed));
+    REQUIRE(mischief.tick() == status::ok);
+    auto const pid = static_cast<plugin::worker_policy&>(mischief.policy->policy()).pid();
+    CHECK(mischief.tick() != status::ok);
+    CHECK(mischief.tick() == status::ok);
+    CHECK(mischief.amount() == 3);
+    CHECK(static_cast<plugin::worker_policy&>(mischief.policy->policy()).pid() == pid);
+}
+
+TEST_CASE("a crash loses no more than the answers that nobody took", "[plugin]") {
+    auto with = options(isolation::worker, "{\"step\":1}");
+    loaded counter("counter", with);
+    for (int i = 1; i <= 10; ++i) REQUIRE(counter.tick() == status::ok);
+    auto& worker = static_cast<plugin::worker_policy&>(counter.policy->policy());
+    ::kill(worker.pid(), SIGKILL);
+    CHECK(counter.tick() == status::internal);
+    CHECK(counter.fault() == "its worker was killed by signal SIGKILL");
+    REQUIRE(counter.ticks_until_ok() > 0);
+    CHECK(counter.amount() >= 10);
+    CHECK(counter.amount() <= 12);
+}
+
+TEST_CASE("a plugin that fails while it starts is an error that says so", "[plugin]") {
+    CHECK(refusal(path_of("mischief"), options(isolation::worker, "crash")).subject == "its worker was killed by signal SIGABRT");
+    auto slow = options(isolation::worker, "hang");
+    slow.worker.to_start = milliseconds(150);
+    auto const late = refusal(path_of("mischief"), slow);
+    CHECK(late.code == errc::timed_out);
+    CHECK(late.subject == "did not finish load, create and bind in time");
+}
+
+TEST_CASE("a worker program that is none is told from a plugin that fails", "[plugin]") {
+    auto with = options(isolation::worker);
+    with.worker.program = {"/no/such/program", {}};
+    CHECK(refusal(path_of("counter"), with).subject == "/no/such/program");
+    with.worker.program = {"/bin/true", {}};
+    CHECK(refusal(path_of("counter"), with).subject == "its worker ended by itself with exit code 0");
+}
