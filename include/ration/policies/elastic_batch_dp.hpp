@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSL-1.0
+/// elastic_batch_dp: how many devices each job gets, and at which batch, so that all jobs together scale best.
+/// Source: V. Saxena, K. R. Jayaram, S. Basu, Y. Sabharwal, A. Verma, "Effective Elastic Scaling of Deep Learning Workloads",
+/// MASCOTS 2020, arXiv:2006.13878. docs/elastic-batch-dp.md says what the paper leaves open and how it is read here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <ration/buffer.hpp>
+#include <ration/detail/sort.hpp>
+#include <ration/job.hpp>
+#include <ration/job_memory.hpp>
+#include <ration/policies/detail/allocation_dp.hpp>
+#include <ration/policies/detail/job_profile.hpp>
+#include <ration/policy.hpp>
+
+namespace ration::policies {
+
+/// What becomes of a job that arrives while the minima of those admitted leave no room for its own.
+enum class elastic_batch_overflow : std::uint8_t { queue, drop };
+inline constexpr std::string_view elastic_batch_overflow_names[] = {"queue", "drop"};
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(elastic_batch_overflow) noexcept { return elastic_batch_overflow_names; }
+
+struct elastic_batch_dp_parameters {
+    double interval = 30;           ///< seconds from one decision to the next
+    elastic_batch_overflow overflow = elastic_batch_overflow::queue;
+    bool overtake = true;           ///< a queued job lets later ones pass that fit when it does not
+    double restart_penalty = 0.05;  ///< share of a running job's speed-up that another number of devices must first make good
+    double horizon = 600;           ///< seconds an allocation is expected to last: restart_cost / horizon is penalty on top; 0 = none
+    std::int64_t devices = 512;     ///< decided exactly up to so many devices; memory is at most twice the square, in bytes
+    std::int64_t steps = 100'000'000;  ///< additions a decision may take; above, and above `devices`, it is near the best only
+
+    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    [[nodiscard]] constexpr std::string_view problem() const noexcept {
+        if (!(interval >= 0 && interval <= 1e6)) return "interval is a time in seconds: write a number from 0 to 1000000";
+        if (!(restart_penalty >= 0 && restart_penalty <= 1)) return "restart_penalty is a share: write a number from 0 to 1";
+        if (!(horizon >= 0 && horizon <= 1e9)) return "horizon is a time in seconds: write a number from 0 to 1000000000";
+        if (!(devices >= 1 && devices <= 4096)) return "devices is a number of devices: write 1 to 4096";
+        if (steps < 0) return "steps is a number of additions: write 0 or more";
+        return {};
+    }
+};
+
+/// The rule, for the devices of node 0. F(k) is `jobs/speedup` at k devices with the batch `jobs/batch` names for k; a count whose
+/// speed-up is not above 0, or whose batch or count the job does not accept, is none of its choices. Every interval: jobs that
+/// hold devices stay in; those that came since are taken in first come, first served, where the minima of all fit; the devices
+/// are divided so that the sum of F is the largest, and each job gets its batch. A running job's F is cut by the penalty for every
+/// count but the one it holds. Batch grants are given where the node has capacity of `batch`; that capacity bounds their sum.
+///
+/// Exact: O(jobs x devices x most devices of one job). With more devices or additions than the parameters allow, near the best:
+/// O(50 x jobs x most devices of one job). Between decisions O(jobs). State: one entry per job, and the tables of the DP.
+class elastic_batch_dp {
+public:
+    using policy_concept = policy_tag;
+    using parameters = elastic_batch_dp_parameters;
+    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
+                           in_rows<double, "jobs/speedup">, in_rows<std::int64_t, "jobs/batch">, in<double, "jobs/restart_cost">,
+                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">,
+                           in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">,
+                           in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/capacity.batch">>;
+
+    enum reason : std::uint16_t { not_yet_considered, best_total, near_best_total, waiting, dropped, cannot_run, no_batch_left };
+    static constexpr std::string_view reasons[] = {"arrived after the last decision",
+                                                   "the largest sum of speed-ups",
+                                                   "near the largest sum of speed-ups: the exact one takes too long",
+                                                   "waits: the minima of the jobs before it leave no room for its own",
+                                                   "dropped: on its arrival the minima of the others left no room for its own",
+                                                   "accepts no number of devices, with its batch, that the node has",
+                                                   "waits: the node's capacity of batch is used up"};
+    static constexpr meta about{
+        .id = "ration.elastic-batch-dp", .version = "1.0.0", .summary = "devices and batch for the best total speed-up", .reasons = reasons};
+
+    elastic_batch_dp() = default;
+    explicit elastic_batch_dp(elastic_batch_dp_parameters const& p) noexcept : parameters_(p) {}
+
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        memory_.reserve(most.jobs);
+        candidates_.reserve(most.jobs);
+        choices_.reserve(most.jobs);
+        dp_.reserve(most.jobs, static_cast<std::size_t>(parameters_.devices));
+        return status::ok;
+    }
+
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (t.nodes() == 0) return status::ok;
+        devices_ = t.get<"nodes/capacity.gpu">()[0];
+        batch_ = t.get<"nodes/capacity.batch">()[0];
+        memory_.follow(t.get<"jobs/id">());
+        bool const in_force = still_holds(t);
+        if (!in_force || !decided_ || t.now() - decided_at_ >= seconds(parameters_.interval)) decide_anew(t);
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (!active(t, row)) continue;
+            standing const& s = memory_[row];
+            if (!out.set(row, 0, resource_id::gpu, s.devices, s.why)) return status::capacity;
+            if (batch_ > 0 && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
+        }
+        return status::ok;
+    }
+
+private:
+    struct standing {
+        std::int64_t devices = 0, batch = 0;
+        bool admitted = false;
+        reason why = not_yet_considered;
+    };
+    struct candidate {
+        std::uint32_t row;
+        bool admitted;
+        std::int64_t submitted;
+        detail::device_choice choice;
+    };
+
+    elastic_batch_dp_parameters parameters_;
+    job_memory<standing> memory_;
+    buffer<candidate> candidates_;            // after `admit`: those that are in, in the order of `choices_`
+    buffer<detail::device_choice> choices_;
+    detail::allocation_dp dp_;
+    std::int64_t devices_ = 0, batch_ = 0;
+    nanoseconds decided_at_{0};
+    bool decided_ = false;
+
+    [[nodiscard]] static bool active(tick<inputs> const& t, std::size_t row) noexcept {
+        return is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
+    }
+
+    /// False when a job no longer accepts what it was given, or the node no longer has it, or a job has come that holds devices
+    /// already. Forgets what ended jobs had.
+    [[nodiscard]] bool still_holds(tick<inputs> const& t) noexcept {
+        std::int64_t devices = devices_, batch = batch_;
+        bool all = true;
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            standing& s = memory_[row];
+            if (!active(t, row)) s = {};
+            all = all && (s.why != not_yet_considered || t.get<"jobs/held.gpu">()[row] <= 0 || !active(t, row));
+            if (s.devices == 0) continue;
+            all = all && s.devices <= devices && s.batch <= batch && profile_of(t, row).accepts(s.devices, s.batch);
+            if (all) devices -= s.devices, batch -= s.batch;
+        }
+        return all;
+    }
+    [[nodiscard]] detail::job_profile profile_of(tick<inputs> const& t, std::size_t row) const noexcept {
+        return {.speedup = t.get<"jobs/speedup">()[row], .batch = t.get<"jobs/batch">()[row],
+                .devices = {t.get<"jobs/min.gpu">()[row], t.get<"jobs/max.gpu">()[row]},
+                .batches = {t.get<"jobs/min.batch">()[row], t.get<"jobs/max.batch">()[row]}, .batch_capacity = batch_};
+    }
+
+    void decide_anew(tick<inputs> const& t) noexcept {
+        list_candidates(t);
+        admit();
+        auto const exact = dp_.has_room(choices_.size(), devices_) && dp_.steps(choices_.view(), devices_) <= parameters_.steps;
+        auto const gain = [&](std::size_t j, std::int64_t k) noexcept { return gain_of(t, candidates_[j].row, k); };
+        if (exact)
+            dp_.exact(choices_.edit(), devices_, gain);
+        else
+            detail::allocation_dp::priced(choices_.edit(), devices_, gain);
+        std::int64_t batch_left = batch_;
+        for (std::size_t j = 0; j < choices_.size(); ++j) {
+            std::uint32_t const row = candidates_[j].row;
+            std::int64_t const batch = profile_of(t, row).batch_at(choices_[j].given);
+            bool const fits = batch <= batch_left;
+            batch_left -= fits ? batch : 0;
+            memory_[row] = {.devices = fits ? choices_[j].given : 0, .batch = fits ? batch : 0, .admitted = true,
+                            .why = !fits ? no_batch_left : exact ? best_total : near_best_total};
+        }
+        decided_ = true;
+        decided_at_ = t.now();
+    }
+
+    /// What the job is worth with so many devices: F, less what a running job pays for changing.
+    [[nodiscard]] double gain_of(tick<inputs> const& t, std::size_t row, std::int64_t devices) const noexcept {
+        double const f = profile_of(t, row).at(devices);
+        std::int64_t const held = t.get<"jobs/held.gpu">()[row];
+        if (f < 0 || held <= 0 || held == devices) return f;
+        double const cost = t.get<"jobs/restart_cost">()[row];
+        double const lost = parameters_.restart_penalty + (cost > 0 && parameters_.horizon > 0 ? cost / parameters_.horizon : 0);
+        return lost < 1 ? f * (1 - lost) : 0;
+    }
+
+    /// The jobs that may still have devices, each with its smallest and largest choice; what stands in the way of the others.
+    void list_candidates(tick<inputs> const& t) noexcept {
+        candidates_.clear();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            standing& s = memory_[row];
+            if (!active(t, row) || s.why == dropped) continue;
+            auto const choice = profile_of(t, row).choice(devices_);
+            bool const in = s.admitted || t.get<"jobs/held.gpu">()[row] > 0;
+            if (choice.most > 0)
+                candidates_.push_back({static_cast<std::uint32_t>(row), in, t.get<"jobs/submitted">()[row], choice});
+            else
+                s = {.devices = 0, .batch = 0, .admitted = s.admitted, .why = cannot_run};
+        }
+    }
+
+    /// Keeps the jobs that are in, and lets in those that have come since, in order, where all their minima fit. That the devices
+    /// suffice for the smallest choice of each is all there is to a solution of the DP, so it need not be solved for each arrival.
+    void admit() noexcept {
+        ration::detail::sort(candidates_.data(), candidates_.size(), [](candidate const& a, candidate const& b) {
+            if (a.admitted != b.admitted) return a.admitted;
+            return a.submitted != b.submitted ? a.submitted < b.submitted : a.row < b.row;
+        });
+        choices_.clear();
+        std::size_t kept = 0;
+        std::int64_t left = devices_;
+        bool const queue = parameters_.overflow == elastic_batch_overflow::queue;
+        bool blocked = false;
+        for (auto const& c : candidates_) {
+            if (blocked || c.choice.least > left) {
+                reason const why = queue || c.admitted ? waiting : dropped;
+                memory_[c.row] = {.devices = 0, .batch = 0, .admitted = c.admitted, .why = why};
+                blocked = blocked || (queue && !parameters_.overtake);
+                continue;
+            }
+            left -= c.choice.least;
+            choices_.push_back(c.choice);
+            candidates_[kept++] = c;
+        }
+        candidates_.resize(kept);
+    }
+};
+
+static_assert(Policy<elastic_batch_dp>);
+
+}  // namespace ration::policies

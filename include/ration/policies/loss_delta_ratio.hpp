@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSL-1.0
+/// loss_delta_ratio: devices in the ratio of how fast the jobs' losses fall. The less a loss still falls, the more devices; or the
+/// other way round. Source: L. Wei, K. Shudo, "Dynamic Computing Resources Allocation for Multiple Deep Learning Tasks", for two
+/// jobs on four GPUs. docs/loss-delta-ratio.md says what the paper leaves open and how it is read here.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <ration/buffer.hpp>
+#include <ration/job.hpp>
+#include <ration/job_memory.hpp>
+#include <ration/policies/detail/largest_remainder.hpp>
+#include <ration/policies/detail/loss_window.hpp>
+#include <ration/policy.hpp>
+
+namespace ration::policies {
+
+/// Who gets more: `favour_small`, the paper's, the job whose loss falls least; `favour_large` the one whose loss falls most.
+enum class loss_delta_direction : std::uint8_t { favour_small, favour_large };
+inline constexpr std::string_view loss_delta_direction_names[] = {"favour_small", "favour_large"};
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(loss_delta_direction) noexcept { return loss_delta_direction_names; }
+
+struct loss_delta_ratio_parameters {
+    std::int64_t window = 100;  ///< steps over which the fall of a loss is measured
+    double gamma = 1;           ///< weight = delta to the power of gamma, or -gamma: 0 shares evenly, large values give almost all to one
+    double epsilon = 0.01;      ///< added to every delta: one of 0 would take everything
+    bool normalised = true;     ///< a delta counts as a fraction of the job's own first one, so that unlike losses compare
+    loss_delta_direction direction = loss_delta_direction::favour_small;
+    double residence = 30;      ///< seconds from one change to the next that only progress or waiting asks for; restart costs come on top
+    double aging = 600;         ///< seconds after which a waiting job takes the place of a running one of the same weight
+
+    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    [[nodiscard]] constexpr std::string_view problem() const noexcept {
+        if (window < 1) return "window is a number of steps: write 1 or more";
+        if (!(gamma >= 0 && gamma <= 64)) return "gamma is an exponent: write a number from 0 to 64";
+        if (!(epsilon > 0 && epsilon <= 1)) return "epsilon keeps deltas above 0: write a number above 0 and at most 1";
+        if (!(residence >= 0 && residence <= 1e6)) return "residence is a time in seconds: write a number from 0 to 1000000";
+        if (!(aging > 0 && aging <= 1e6)) return "aging is a time in seconds: write a number above 0 and at most 1000000";
+        return {};
+    }
+};
+
+/// The rule, for N devices on node 0 and M jobs. A job's delta d is by how much its loss fell over its last window of steps. Each
+/// job gets its minimum, at least 1; the rest is divided in proportion to (d + epsilon)^-gamma, or ^+gamma, by largest remainder,
+/// within the maxima; of equals the job submitted first comes first. A job whose loss has not fallen over a window yet weighs as
+/// much as the mean of the others: of two jobs each gets half, as in the paper, until the younger has its first window.
+///
+/// Where the minima exceed N the jobs of the largest weights run; a waiting job's weight counts for more the longer it waits.
+/// Made stable: a window in which the loss did not fall is noise and changes nothing; a resized job begins a new window; a change
+/// that no arrival, departure, bound or capacity forces waits for `residence` plus the largest restart cost.
+/// O(jobs log jobs), and O(jobs) more for each round in which a job reaches its maximum; state: one entry per job.
+class loss_delta_ratio {
+public:
+    using policy_concept = policy_tag;
+    using parameters = loss_delta_ratio_parameters;
+    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
+                           in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">, in<double, "jobs/restart_cost">,
+                           in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
+
+    enum reason : std::uint16_t { unexplained, by_ratio, no_window_yet, waiting, cannot_run };
+    static constexpr std::string_view reasons[] = {"", "in the ratio of the loss deltas",
+                                                   "an even share: no window yet in which the loss fell",
+                                                   "waits: the minima of the jobs that run leave no room for its own",
+                                                   "accepts no number of devices that the node has"};
+    static constexpr meta about{
+        .id = "ration.loss-delta-ratio", .version = "1.0.0", .summary = "devices in the ratio of loss deltas", .reasons = reasons};
+
+    loss_delta_ratio() = default;
+    explicit loss_delta_ratio(loss_delta_ratio_parameters const& p) noexcept : parameters_(p) {}
+
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        memory_.reserve(most.jobs);
+        contenders_.reserve(most.jobs);
+        claims_.reserve(most.jobs);
+        return status::ok;
+    }
+
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (t.nodes() == 0) return status::ok;
+        bool changed = memory_.follow(t.get<"jobs/id">());
+        auto const devices = t.get<"nodes/capacity.gpu">()[0];
+        changed |= std::exchange(devices_, devices) != devices;
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            changed |= look_at(t, row);
+            memory_[row].losses.see(t.get<"jobs/step">()[row], t.get<"jobs/loss">()[row], parameters_.window);
+        }
+        if (changed || t.now() >= rests_until_) share_out(t);
+        for (std::size_t row = 0; row < t.jobs(); ++row)
+            if (memory_[row].active && !out.set(row, 0, resource_id::gpu, memory_[row].given, memory_[row].why)) return status::capacity;
+        return status::ok;
+    }
+
+private:
+    struct entry {
+        bounds accepted;    // of devices
+        nanoseconds since;  // when it began to hold devices, or to wait for them
+        detail::loss_window losses;
+        std::int64_t given = 0;
+        bool active = false;
+        reason why = unexplained;
+    };
+    struct contender {
+        std::uint32_t row;
+        std::int64_t submitted, least;
+        double weight = 0, priority = 0;  // priority: for a place, where there is not one for all
+        std::uint32_t rank = 0;           // 0 = submitted first
+    };
+
+    loss_delta_ratio_parameters parameters_;
+    job_memory<entry> memory_;
+    buffer<contender> contenders_;
+    buffer<detail::claim> claims_;
+    std::int64_t devices_ = 0;
+    nanoseconds rests_until_{0};
+
+    /// True when the job begins or ends to take part, or accepts something else than before.
+    [[nodiscard]] bool look_at(tick<inputs> const& t, std::size_t row) noexcept {
+        entry& e = memory_[row];
+        bounds const accepted{t.get<"jobs/min.gpu">()[row], t.get<"jobs/max.gpu">()[row]};
+        bool const active = is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
+        if (active == e.active && accepted == e.accepted) return false;
+        if (active != e.active) e = entry{}, e.since = t.now();
+        e.active = active;
+        e.accepted = accepted;
+        return true;
+    }
+
+    /// Divides the devices anew. A change among jobs that stay is the beginning of a rest.
+    void share_out(tick<inputs> const& t) noexcept {
+        list_contenders(t);
+        weigh();
+        order(t.now());
+        admit();
+        bool moved = false;
+        for (auto const& c : claims_) moved |= give(memory_[c.row], least_of(memory_[c.row]) + c.units, t.now());
+        for (auto const& c : contenders_)
+            if (memory_[c.row].why == waiting) moved |= give(memory_[c.row], 0, t.now());
+        if (!moved) return;
+        double cost = 0;
+        for (double const c : t.get<"jobs/restart_cost">())
+            if (c > cost && is_finite(c)) cost = c;
+        rests_until_ = t.now() + seconds(parameters_.residence + (cost < 1e6 ? cost : 1e6));
+    }
+
+    [[nodiscard]] static std::int64_t least_of(entry const& e) noexcept { return e.accepted.minimum > 1 ? e.accepted.minimum : 1; }
+
+    void list_contenders(tick<inputs> const& t) noexcept {
+        contenders_.clear();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            entry& e = memory_[row];
+            std::int64_t const least = least_of(e);
+            if (e.active && least <= devices_ && least <= e.accepted.maximum)
+                contenders_.push_back({static_cast<std::uint32_t>(row), t.get<"jobs/submitted">()[row], least});
+            else
+                e.given = 0, e.why = cannot_run;
+        }
+    }
+
+    /// What the weight is a power of; 0 = not known yet.
+    [[nodiscard]] double basis(contender const& c) const noexcept {
+        auto const& losses = memory_[c.row].losses;
+        if (losses.empty()) return 0;
+        return (parameters_.normalised ? losses.delta() / losses.first() : losses.delta()) + parameters_.epsilon;
+    }
+
+    /// Relative to the largest one, which is 1: no power overflows.
+    void weigh() noexcept {
+        bool const small = parameters_.direction == loss_delta_direction::favour_small;
+        double best = 0, sum = 0, known = 0;
+        for (auto const& c : contenders_)
+            if (double const b = basis(c); b > 0 && (best == 0 || (small ? b < best : b > best))) best = b;
+        for (auto& c : contenders_) {
+            double const b = basis(c);
+            if (b == 0) continue;
+            c.weight = std::pow(small ? best / b : b / best, parameters_.gamma);
+            sum += c.weight, known += 1;
+        }
+        for (auto& c : contenders_)
+            if (basis(c) == 0) c.weight = known > 0 ? sum / known : 1;
+    }
+
+    /// Whom the devices suffice for, by age or, where they do not suffice for all, by priority.
+    void order(nanoseconds now) noexcept {
+        ration::detail::sort(contenders_.data(), contenders_.size(), [](contender const& a, contender const& b) {
+            return a.submitted != b.submitted ? a.submitted < b.submitted : a.row < b.row;
+        });
+        std::int64_t wanted = 0;
+        for (std::uint32_t rank = 0; rank < contenders_.size(); ++rank) {
+            contender& c = contenders_[rank];
+            c.rank = rank;
+            c.priority = priority_of(c, now);
+            if (wanted <= devices_) wanted += c.least;  // beyond it, it is enough to know that
+        }
+        if (wanted <= devices_) return;
+        ration::detail::sort(contenders_.data(), contenders_.size(), [](contender const& a, contender const& b) {
+            if (a.priority != b.priority) return a.priority > b.priority;
+            return a.weight != b.weight ? a.weight > b.weight : a.rank < b.rank;
+        });
+    }
+
+    /// Lets them in one by one, and divides what their minima leave.
+    void admit() noexcept {
+        std::int64_t left = devices_;
+        claims_.clear();
+        for (auto const& c : contenders_) {
+            entry& e = memory_[c.row];
+            e.why = c.least > left ? waiting : e.losses.empty() ? no_window_yet : by_ratio;
+            if (e.why == waiting) continue;
+            left -= c.least;
+            claims_.push_back({.row = c.row, .rank = c.rank, .room = e.accepted.maximum - c.least, .weight = c.weight});
+        }
+        detail::largest_remainder(claims_.edit(), left);
+    }
+
+    /// A job that has just begun stays for the residence. After that a waiting one goes first when its weight, grown by its time
+    /// of waiting, is the larger.
+    [[nodiscard]] double priority_of(contender const& c, nanoseconds now) const noexcept {
+        entry const& e = memory_[c.row];
+        double const time = to_seconds(now - e.since);
+        if (e.given > 0) return time < parameters_.residence ? std::numeric_limits<double>::infinity() : c.weight;
+        return c.weight * (time / parameters_.aging);
+    }
+
+    [[nodiscard]] static bool give(entry& e, std::int64_t devices, nanoseconds now) noexcept {
+        if (devices == e.given) return false;
+        if ((devices == 0) != (e.given == 0)) e.since = now;
+        e.given = devices;
+        e.losses.begin_anew();  // another number of devices, another slope
+        return true;
+    }
+};
+
+static_assert(Policy<loss_delta_ratio>);
+
+}  // namespace ration::policies
