@@ -44,6 +44,7 @@ public:
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] T* data() noexcept { return data_; }
     [[nodiscard]] T const* data() const noexcept { return data_; }

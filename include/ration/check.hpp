@@ -59,7 +59,7 @@ struct rejection {
 };
 
 /// Proves grants against one snapshot. Only `prepare` allocates; `check` is O(grants), and O(grants log grants) when they are not
-/// in the order of their groups.
+/// in the order of their groups. An answer in the order of jobs, nodes and resources with nothing to refuse takes one pass.
 class checker {
     snapshot_store const* store_ = nullptr;
     standard_columns const* columns_ = nullptr;
@@ -67,6 +67,7 @@ class checker {
     buffer<check_rule> rules_;
     detail::place_set places_;
     capacity_fit fit_;
+    promises promises_;  // of the one pass
 
 public:
     /// What is passed by reference must outlive the checker. `most_grants`: rows of one answer.
@@ -78,13 +79,15 @@ public:
         rules_.reserve(most_grants);
         places_.reserve(most_grants);
         fit_.prepare(most_nodes, resources.size(), most_grants);
+        promises_.prepare(most_nodes, resources.size());
     }
 
     /// Splits `rows` into accepted grants, sorted by group, and rejections in no particular order.
     void check(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted,
                buffer<rejection>& rejected) noexcept {
-        accepted.clear();
         rejected.clear();
+        if (accept_all(held, rows, accepted)) return;
+        accepted.clear();
         rules_.clear();
         places_.clear();
         for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -101,6 +104,58 @@ public:
     }
 
 private:
+    /// Where the last row found what it is judged by; most rows of an answer are of one resource on one node.
+    struct place_facts {
+        std::uint32_t node = ~std::uint32_t{0};
+        std::uint16_t resource = 0;
+        bool whole = false;
+        std::int64_t capacity = 0;
+        std::span<std::int64_t const> minimum, maximum;  // by job
+    };
+
+    /// The common answer: rows ascend by job, node and resource, without groups of their own; none is refused; and there is room
+    /// for all that grows even before anything is given back. False when the answer is not like that: then it has to be judged
+    /// row by row, and `accepted` holds nothing of worth.
+    [[nodiscard]] bool accept_all(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
+        accepted.clear();
+        promises_.start(held);
+        ledger::walk amounts(held);
+        auto const ids = (*store_)[columns_->id];
+        auto const states = (*store_)[columns_->state];
+        if (ids.size() >> 24 != 0) return false;  // so that a place fits into 64 bits
+        place_facts facts;
+        std::uint64_t before = 0;  // the place of the last row, plus one
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            grant const& g = rows[i];
+            std::uint64_t const place = std::uint64_t{g.job} << 40 | std::uint64_t{g.node} << 16 | g.resource;
+            if (g.job >= ids.size() || g.node >> 24 != 0 || g.group != 0 || place < before) return false;
+            before = place + 1;
+            if ((g.node != facts.node || g.resource != facts.resource) && !look_up(g, facts)) return false;
+            if (!in_order(g, facts, states[g.job])) return false;
+            setting const what{{ids[g.job]}, g.node, static_cast<resource_id>(g.resource), g.amount};
+            checked_grant const good{what, amounts.amount(what.job, what.node, what.resource), g.job, static_cast<std::uint32_t>(i), g.job, g.reason};
+            if (!promises_.take(good, facts.capacity)) return false;
+            accepted.push_back(good);
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool look_up(grant const& g, place_facts& facts) const noexcept {
+        if (g.node >= store_->rows(table_id::nodes) || g.resource >= resources_.size()) return false;
+        auto const& columns = of(g.resource);
+        facts = {g.node, g.resource, resources_[g.resource].cut == divisibility::whole, store_->at(columns.capacity, g.node),
+                 (*store_)[columns.minimum], (*store_)[columns.maximum]};
+        return true;
+    }
+
+    /// The rules of `rule_for` that are left when the row's place is known to be right.
+    [[nodiscard]] static bool in_order(grant const& g, place_facts const& facts, std::uint32_t state) noexcept {
+        if (g.amount == 0) return true;
+        if (!is_active(static_cast<job_state>(state))) return false;
+        if (g.amount == unlimited) return !facts.whole;
+        return g.amount > 0 && g.amount <= max_amount && g.amount >= facts.minimum[g.job] && g.amount <= facts.maximum[g.job];
+    }
+
     [[nodiscard]] resource_columns const& of(std::size_t resource) const noexcept { return columns_->resources[resource]; }
     [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
         return store_->at(of(static_cast<std::size_t>(r)).capacity, node);

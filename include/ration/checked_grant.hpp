@@ -48,6 +48,9 @@ public:
             sums_[i] = held.sum(static_cast<std::uint32_t>(i / resources_), static_cast<resource_id>(i % resources_));
     }
 
+    /// Takes it whether there is room or not; false when there is none. Only after a true may more be taken.
+    [[nodiscard]] bool take(checked_grant const& g, std::int64_t capacity) noexcept { return g.growth() <= 0 || (at(g) += g.growth()) <= capacity; }
+
     /// What the group gives back is free from now on.
     void yield(std::span<checked_grant const> group) noexcept {
         for (auto const& g : group)

@@ -57,7 +57,7 @@ public:
     /// Becomes what was saved. False, and unchanged, when that is cut short, or its ids do not ascend. Allocates.
     [[nodiscard]] bool load(state_reader& in) {
         std::uint64_t rows = 0;
-        if (!in.get(rows) || rows > in.left() / (sizeof(std::uint64_t) + sizeof(T))) return false;
+        if (!in.get(rows) || rows > in.left() / sizeof(std::uint64_t)) return false;
         job_memory loaded;
         loaded.reserve(rows > values_.capacity() ? rows : values_.capacity());
         for (std::uint64_t row = 0, id = 0, former = 0; row < rows; ++row, former = id) {

@@ -77,6 +77,19 @@ public:
         holdings_.erase(first, last);
     }
 
+    /// Amounts at places that are asked for in ascending order: O(holdings) for all of them together.
+    class walk {
+        std::span<holding const> rest_;
+
+    public:
+        explicit walk(ledger const& all) noexcept : rest_(all.holdings_.view()) {}
+        [[nodiscard]] std::int64_t amount(job_id job, std::uint32_t node, resource_id resource) noexcept {
+            setting const place{job, node, resource, 0};
+            while (!rest_.empty() && before(rest_.front().what, place)) rest_ = rest_.subspan(1);
+            return !rest_.empty() && same_place(rest_.front().what, place) ? rest_.front().what.amount : 0;
+        }
+    };
+
     [[nodiscard]] static std::int64_t counted(std::int64_t amount) noexcept { return amount == unlimited ? 0 : amount; }
 
 private:

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Saved state: plain values, one after the other, in space that somebody else owns.
+/// Saved state: plain values, one after the other, in space that somebody else owns. A struct of such values has a static
+/// `fields(self)` that ties its members, and `sane()`, which says whether values from outside can be of one.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <tuple>
 #include <type_traits>
 
 namespace ration {
@@ -18,16 +20,24 @@ public:
     explicit state_writer(std::span<std::byte> space) noexcept : space_(space) {}
 
     template <class T>
-        requires std::is_trivially_copyable_v<T>
     void put(T const& value) noexcept {
+        if constexpr (requires { T::fields(value); })
+            std::apply([&](auto const&... field) { (put(field), ...); }, T::fields(value));
+        else
+            put_plain(value);
+    }
+
+    /// Bytes that all of it takes; more than the space had means that nothing useful was written.
+    [[nodiscard]] std::size_t needed() const noexcept { return needed_; }
+
+private:
+    template <class T>
+    void put_plain(T const& value) noexcept {
         static_assert(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>,
                       "ration: a value with padding has no bytes of its own to save: put its members one by one");
         if (needed_ + sizeof(T) <= space_.size()) std::memcpy(space_.data() + needed_, &value, sizeof(T));
         needed_ += sizeof(T);
     }
-
-    /// Bytes that all of it takes; more than the space had means that nothing useful was written.
-    [[nodiscard]] std::size_t needed() const noexcept { return needed_; }
 };
 
 /// Reads what a `state_writer` wrote. Everything is doubtful: after a read past the end all further ones fail as well.
@@ -39,18 +49,33 @@ public:
     explicit state_reader(std::span<std::byte const> saved) noexcept : rest_(saved) {}
 
     template <class T>
-        requires std::is_trivially_copyable_v<T>
     [[nodiscard]] bool get(T& value) noexcept {
+        if constexpr (requires { T::fields(value); })
+            return std::apply([&](auto&... field) { return (get(field) && ...); }, T::fields(value)) && (good_ = value.sane());
+        else
+            return get_plain(value);
+    }
+    /// Any byte but 0 and 1 would be no truth value.
+    [[nodiscard]] bool get(bool& value) noexcept {
+        unsigned char byte = 0;
+        good_ = get_plain(byte) && byte <= 1;
+        return good_ && (value = byte == 1, true);
+    }
+
+    /// Whether exactly all of it has been read.
+    [[nodiscard]] bool finished() const noexcept { return good_ && rest_.empty(); }
+    [[nodiscard]] std::size_t left() const noexcept { return good_ ? rest_.size() : 0; }
+
+private:
+    template <class T>
+    [[nodiscard]] bool get_plain(T& value) noexcept {
+        static_assert(std::is_trivially_copyable_v<T>);
         good_ = good_ && rest_.size() >= sizeof(T);
         if (!good_) return false;
         std::memcpy(&value, rest_.data(), sizeof(T));
         rest_ = rest_.subspan(sizeof(T));
         return true;
     }
-
-    /// Whether exactly all of it has been read.
-    [[nodiscard]] bool finished() const noexcept { return good_ && rest_.empty(); }
-    [[nodiscard]] std::size_t left() const noexcept { return good_ ? rest_.size() : 0; }
 };
 
 }  // namespace ration

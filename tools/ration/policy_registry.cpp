@@ -104,6 +104,8 @@ std::span<known_policy const> known_policies() {
         entry<policies::none>("none"),
         entry<policies::equal_share>("equal_share"),
         entry<policies::tradl>("tradl"),
+        entry<policies::loss_delta_ratio>("loss_delta_ratio"),
+        entry<policies::elastic_batch_dp>("elastic_batch_dp"),
     };
     return all;
 }

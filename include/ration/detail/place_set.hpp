@@ -18,15 +18,19 @@ class place_set {
     };
     buffer<slot> slots_;
     std::uint64_t round_ = 0;
+    int shift_ = 0;  // keys differ in their high bits, and multiplication carries to the left only: the hash is its top bits
 
 public:
-    void reserve(std::size_t keys) { slots_.reset(std::bit_ceil(keys * 2 + 2)); }
+    void reserve(std::size_t keys) {
+        slots_.reset(std::bit_ceil(keys * 2 + 2));
+        shift_ = 64 - std::countr_zero(slots_.size());
+    }
     void clear() noexcept { ++round_; }
 
     /// False when the key was there already. Precondition: fewer keys than reserved.
     [[nodiscard]] bool insert(std::uint64_t key) noexcept {
         std::size_t const mask = slots_.size() - 1;
-        std::size_t i = static_cast<std::size_t>(key * 0x9E3779B97F4A7C15u >> 20) & mask;
+        std::size_t i = static_cast<std::size_t>(key * 0x9E3779B97F4A7C15u >> shift_);
         for (; slots_[i].round == round_; i = (i + 1) & mask)
             if (slots_[i].key == key) return false;
         slots_[i] = {key, round_};

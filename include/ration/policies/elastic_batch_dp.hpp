@@ -4,14 +4,18 @@
 /// MASCOTS 2020, arXiv:2006.13878. docs/elastic-batch-dp.md says what the paper leaves open and how it is read here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include <ration/buffer.hpp>
 #include <ration/detail/sort.hpp>
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
+#include <ration/parameter.hpp>
 #include <ration/policies/detail/allocation_dp.hpp>
 #include <ration/policies/detail/job_profile.hpp>
 #include <ration/policy.hpp>
@@ -31,6 +35,15 @@ struct elastic_batch_dp_parameters {
     double horizon = 600;           ///< seconds an allocation is expected to last: restart_cost / horizon is penalty on top; 0 = none
     std::int64_t devices = 512;     ///< decided exactly up to so many devices; memory is at most twice the square, in bytes
     std::int64_t steps = 100'000'000;  ///< additions a decision may take; above, and above `devices`, it is near the best only
+
+    static constexpr parameter_note notes[] = {
+        {.name = "interval", .meaning = "seconds from one decision to the next, 0 to 1000000", .least = 0, .most = 1e6},
+        {.name = "overflow", .meaning = "what becomes of a job for which there is no room"},
+        {.name = "overtake", .meaning = "a queued job lets later ones pass that fit when it does not"},
+        {.name = "restart_penalty", .meaning = "share of a speed-up that a resize must first make good, 0 to 1", .least = 0, .most = 1},
+        {.name = "horizon", .meaning = "seconds an allocation is expected to last, 0 to 1000000000; 0 = no restart cost", .least = 0, .most = 1e9},
+        {.name = "devices", .meaning = "decided exactly up to so many devices, 1 to 4096", .least = 1, .most = 4096},
+        {.name = "steps", .meaning = "additions a decision may take before it is near the best only", .least = 0}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -99,11 +112,34 @@ public:
         return status::ok;
     }
 
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        memory_.save(out);
+        out.put(decided_at_), out.put(decided_);
+        return out.needed();
+    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
+        state_reader in(saved);
+        auto memory = job_memory<standing>{};
+        nanoseconds decided_at{0};
+        bool decided = false;
+        if (!memory.load(in) || !in.get(decided_at) || !in.get(decided) || !in.finished()) return status::state;
+        memory.reserve(candidates_.capacity());
+        memory_ = std::move(memory);
+        decided_at_ = decided_at, decided_ = decided;
+        return status::ok;
+    }
+
 private:
     struct standing {
         std::int64_t devices = 0, batch = 0;
         bool admitted = false;
         reason why = not_yet_considered;
+
+        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.devices, self.batch, self.admitted, self.why); }
+        [[nodiscard]] bool sane() const noexcept {
+            return devices >= 0 && devices <= max_amount && batch >= 0 && batch <= max_amount && why <= no_batch_left;
+        }
     };
     struct candidate {
         std::uint32_t row;

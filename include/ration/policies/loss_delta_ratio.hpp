@@ -5,15 +5,18 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <ration/buffer.hpp>
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
+#include <ration/parameter.hpp>
 #include <ration/policies/detail/largest_remainder.hpp>
 #include <ration/policies/detail/loss_window.hpp>
 #include <ration/policy.hpp>
@@ -33,6 +36,15 @@ struct loss_delta_ratio_parameters {
     loss_delta_direction direction = loss_delta_direction::favour_small;
     double residence = 30;      ///< seconds from one change to the next that only progress or waiting asks for; restart costs come on top
     double aging = 600;         ///< seconds after which a waiting job takes the place of a running one of the same weight
+
+    static constexpr parameter_note notes[] = {
+        {.name = "window", .meaning = "steps over which the fall of a loss is measured", .least = 1},
+        {.name = "gamma", .meaning = "weight = delta to the power of gamma, from 0 to 64", .least = 0, .most = 64},
+        {.name = "epsilon", .meaning = "added to every delta, above 0 and at most 1", .least = 0, .most = 1},
+        {.name = "normalised", .meaning = "a delta counts as a fraction of the job's own first one"},
+        {.name = "direction", .meaning = "which jobs get more: those whose loss falls little, or much"},
+        {.name = "residence", .meaning = "seconds from one change to the next, 0 to 1000000", .least = 0, .most = 1e6},
+        {.name = "aging", .meaning = "seconds after which a waiting job takes a place, above 0, at most 1000000", .least = 0, .most = 1e6}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -95,6 +107,24 @@ public:
         return status::ok;
     }
 
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        memory_.save(out);
+        out.put(devices_), out.put(rests_until_);
+        return out.needed();
+    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
+        state_reader in(saved);
+        auto memory = job_memory<entry>{};
+        std::int64_t devices = 0;
+        nanoseconds rests_until{0};
+        if (!memory.load(in) || !in.get(devices) || !in.get(rests_until) || !in.finished()) return status::state;
+        memory.reserve(contenders_.capacity());
+        memory_ = std::move(memory);
+        devices_ = devices, rests_until_ = rests_until;
+        return status::ok;
+    }
+
 private:
     struct entry {
         bounds accepted;    // of devices
@@ -103,6 +133,11 @@ private:
         std::int64_t given = 0;
         bool active = false;
         reason why = unexplained;
+
+        [[nodiscard]] static auto fields(auto& self) noexcept {
+            return std::tie(self.accepted.minimum, self.accepted.maximum, self.since, self.losses, self.given, self.active, self.why);
+        }
+        [[nodiscard]] bool sane() const noexcept { return given >= 0 && given <= max_amount && why <= cannot_run; }
     };
     struct contender {
         std::uint32_t row;

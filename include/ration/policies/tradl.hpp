@@ -96,17 +96,15 @@ public:
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         latched_use_.save(out);
-        out.put(running_), out.put(accepted_), out.put(std::uint8_t{limiting_}), out.put(try_again_.count), out.put(wait_.count);
+        out.put(running_), out.put(accepted_), out.put(limiting_), out.put(try_again_), out.put(wait_);
         return out.needed();
     }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         tradl loaded(parameters_);
-        std::uint8_t limiting = 0;
-        bool const whole = loaded.latched_use_.load(in) && in.get(loaded.running_) && in.get(loaded.accepted_) && in.get(limiting) &&
-                           in.get(loaded.try_again_.count) && in.get(loaded.wait_.count);
-        if (!whole || !in.finished() || limiting > 1 || loaded.wait_ < first_wait || loaded.wait_ > longest_wait) return status::state;
-        loaded.limiting_ = limiting == 1;
+        bool const whole = loaded.latched_use_.load(in) && in.get(loaded.running_) && in.get(loaded.accepted_) && in.get(loaded.limiting_) &&
+                           in.get(loaded.try_again_) && in.get(loaded.wait_);
+        if (!whole || !in.finished() || loaded.wait_ < first_wait || loaded.wait_ > longest_wait) return status::state;
         *this = std::move(loaded);
         return status::ok;
     }

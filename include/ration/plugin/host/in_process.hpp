@@ -60,8 +60,9 @@ public:
         fault_.kind = fault_kind::none;
         auto const space = out.unused();
         ration_out answer{sizeof answer, 0, space.size(), 0, 0, reinterpret_cast<ration_grant*>(space.data())};
-        ration_tick tick{sizeof tick,  table_count, t.number, t.seed, t.now.count, t.budget.count, &cancel_, tables_.show(t.data),
-                         nullptr,      0};
+        using detail::alone;
+        ration_tick tick{sizeof tick, table_count, alone(t.number), alone(t.seed), alone(t.now.count), alone(t.budget.count), &cancel_,
+                         tables_.show(t.data), nullptr, 0};
         detail::float_modes const modes;
         std::int32_t const code = live_.decide(tick, answer);
         if (modes.restore()) return fail(fault_kind::meddled, t.number, "changed the floating-point modes");

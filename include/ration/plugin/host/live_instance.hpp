@@ -31,11 +31,18 @@ struct log_sink {
 
 namespace detail {
 
-/// Floating-point modes belong to the process: a policy that leaves flush-to-zero on changes what all others compute.
+/// Floating-point modes belong to the thread that ticks: a policy that leaves flush-to-zero on changes what all others compute.
+/// Reading them takes longer than a small tick, so it is done once after each call and compared with what this thread had when it
+/// first came here: a host that changes its own modes does so before its first tick.
 class float_modes {
 #if defined(__x86_64__)
     static constexpr unsigned flags = 0x3F;  // every operation sets them
-    unsigned before_ = _mm_getcsr();
+
+    [[nodiscard]] static unsigned& of_this_thread() noexcept {
+        thread_local unsigned modes = _mm_getcsr();
+        return modes;
+    }
+    unsigned before_ = of_this_thread();
 
 public:
     /// Puts them back; true when they had been changed.
@@ -49,6 +56,17 @@ public:
     [[nodiscard]] bool restore() const noexcept { return false; }
 #endif
 };
+
+/// Keeps the compiler from loading two neighbours as one vector: the caller has just stored them one by one, and a load that spans
+/// two stores waits until both are through, which is longer than all else that a small tick does.
+[[nodiscard]] inline std::int64_t alone(std::int64_t value) noexcept {
+    asm volatile("" : "+r"(value));
+    return value;
+}
+[[nodiscard]] inline std::uint64_t alone(std::uint64_t value) noexcept {
+    asm volatile("" : "+r"(value));
+    return value;
+}
 
 /// What calls return when an exception came out of one.
 template <class Action>

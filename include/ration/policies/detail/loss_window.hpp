@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 
 #include <ration/target.hpp>
 
@@ -15,6 +16,10 @@ class loss_window {
     double delta_ = 0, first_ = 0;
 
 public:
+    // What is saved, and whether it can be right.
+    [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.step_, self.loss_, self.delta_, self.first_); }
+    [[nodiscard]] bool sane() const noexcept { return is_finite(loss_) && is_finite(delta_) && is_finite(first_) && delta_ >= 0 && first_ >= 0; }
+
     /// No window has closed yet in which the loss fell.
     [[nodiscard]] bool empty() const noexcept { return first_ == 0; }
     /// The fall over the last window in which there was one, and over the first such window; both above 0 unless empty.
