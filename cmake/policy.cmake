@@ -4,12 +4,17 @@
 # A policy as a plugin: NAME.so with the one exported symbol `ration_policy_v1`, bound at load, that unloads when it is closed. In a
 # build with tests, `ration check` looks at it as the test plugin.NAME; where the program is neither built nor installed, no test is made.
 set(RATION_POLICY_EXPORTS ${CMAKE_CURRENT_LIST_DIR}/policy.map CACHE INTERNAL "the version script of policies")
-set(RATION_ABI_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../include CACHE INTERNAL "where ration/plugin/abi.h is")
+if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../include/ration)  # in a checkout; who has an install knows where
+  set(RATION_ABI_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../include CACHE INTERNAL "where ration/plugin/abi.h is")
+endif()
 
 function(ration_add_policy name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
   add_library(${name} MODULE ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ration::plugin ration::adapt)
+  target_link_libraries(${name} PRIVATE ration::plugin)
+  if(TARGET ration::adapt)  # an installed one is there when it was asked for: only policies with parameters need Boost.Hana
+    target_link_libraries(${name} PRIVATE ration::adapt)
+  endif()
   ration_harden_policy(${name})
   if(BUILD_TESTING OR RATION_BUILD_TESTS)
     ration_check_policy(${name})
@@ -32,9 +37,11 @@ function(ration_check_policy name)
   if(TARGET ration)
     add_test(NAME plugin.${name} COMMAND ration check $<TARGET_FILE:${name}>)
   else()
-    find_program(RATION_PROGRAM ration)
+    find_program(RATION_PROGRAM ration HINTS ${RATION_PROGRAM_HINT})
     if(RATION_PROGRAM)
       add_test(NAME plugin.${name} COMMAND ${RATION_PROGRAM} check $<TARGET_FILE:${name}>)
+    else()
+      message(STATUS "The program `ration` is not on the PATH, so `ration check` is no test here. Say where: -D RATION_PROGRAM=FILE")
     endif()
   endif()
 endfunction()

@@ -68,14 +68,17 @@ TEST_CASE("the other commands") {
     CHECK_FALSE(std::get<clean_options>(parsed({"clean"})).dry_run);
     auto const check = std::get<check_options>(parsed({"check", "./mine.so", "--seed", "7", "--config", "{}", "--json"}));
     CHECK((check.file == "./mine.so" && check.seed == 7 && check.config == "{}" && check.json));
+    auto const project = std::get<new_options>(parsed({"new", "my-policy", "--lang", "c"}));
+    CHECK((project.name == "my-policy" && project.language == "c"));
+    CHECK(std::get<new_options>(parsed({"new", "my-policy"})).language == "c++");
     auto const plain = std::get<check_options>(parsed({"check", "./mine.so"}));
     CHECK((plain.seed == 1 && plain.config.empty() && !plain.json));
 }
 
 TEST_CASE("a wrong command line earns one sentence that says what to do") {
-    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check; 'ration --help' tells more");
+    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
-    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check");
+    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");

@@ -18,6 +18,7 @@ constexpr auto help_of_ration = R"(Examples:
   ration run jobs.toml --dry-run                what would be changed, without starting anything
   ration doctor                                 what this machine lets ration control, and how to get more
   ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
+  ration new my-policy                          a folder with a policy of your own, ready to build
 
 Exit codes: 0 all went well; 1 a job or a probe failed; 2 wrong command line or file; 3 this machine cannot do it;
 4 interrupted, the jobs were stopped; 5 an error in ration.)";
@@ -37,9 +38,16 @@ constexpr auto help_of_check = R"(Examples:
 Every probe runs in a process of its own; one that hangs is killed. docs/check.md says what each of them shows.
 Exit codes: 0 every probe passed or does not apply; 1 a probe is red; 2 wrong command line, or the file cannot be read.)";
 
+constexpr auto help_of_new = R"(Example:
+  ration new my-policy && cd my-policy
+  cmake -B build && cmake --build build && ctest --test-dir build
+
+Exit codes: 0 the folder is there; 2 wrong command line, or the folder cannot be made.)";
+
 constexpr std::pair<std::string_view, backend_choice> backends[] = {
     {"auto", backend_choice::automatic}, {"cgroup", backend_choice::cgroup}, {"process", backend_choice::process}};
 constexpr int most_cpus = 4096;
+constexpr std::size_t longest_name = 40;  // with what the templates put around it, it fits every field of a manifest
 
 /// CLI11's view of the program, and the options it fills.
 class parser {
@@ -50,6 +58,7 @@ class parser {
     policies_options policies_;
     clean_options clean_;
     check_options check_;
+    new_options new_;
     std::vector<std::string> const& known_policies_;
 
 public:
@@ -67,6 +76,7 @@ public:
         auto& clean = *app_.add_subcommand("clean", "End and remove what a ration that is gone left behind");
         clean.add_flag("--dry-run", clean_.dry_run, "Only list it");
         add_check(*app_.add_subcommand("check", "Prove that a plugin keeps the rules of the plugin ABI"));
+        add_new(*app_.add_subcommand("new", "Make a folder with a policy that builds, and has tests"));
     }
 
     [[nodiscard]] command parse(std::vector<std::string> words) {
@@ -83,6 +93,7 @@ public:
         if (chosen == "policies") return policies_;
         if (chosen == "clean") return clean_;
         if (chosen == "check") return check_;
+        if (chosen == "new") return new_;
         run_.compare = !run_.policies.empty();
         for (auto const& [name, choice] : backends)
             if (name == backend_) run_.backend = choice;
@@ -124,6 +135,14 @@ private:
         check.add_flag("--json", check_.json, "The results as one JSON object");
     }
 
+    void add_new(CLI::App& make) {
+        make.footer(help_of_new);
+        make.add_option("NAME", new_.name, "Of the policy and its folder")->required()->type_name("")->check(problem_with_name);
+        make.add_option("--lang", new_.language, fmt::format("{}; c++ when left out", fmt::join(template_languages(), ", ")))
+            ->type_name("LANGUAGE")
+            ->check(problem_with_language);
+    }
+
     // A check returns what is wrong with the word, or nothing: that is how CLI11 takes it.
 
     [[nodiscard]] static std::string problem_with_backend(std::string const& word) {
@@ -137,6 +156,21 @@ private:
         bool const digits = !word.empty() && word.size() <= 4 && word.find_first_not_of("0123456789") == std::string::npos;
         if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most_cpus) return {};
         return fmt::format("{} is no number of cores from 1 to {}", program::quoted(word), most_cpus);
+    }
+
+    [[nodiscard]] static std::string problem_with_name(std::string const& name) {
+        constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", others = "0123456789-_";
+        bool const good = !name.empty() && name.size() <= longest_name && letters.find(name.front()) != letters.npos &&
+                          std::ranges::all_of(name, [&](char c) { return letters.find(c) != letters.npos || others.find(c) != others.npos; });
+        if (good) return {};
+        return fmt::format("{} is no name for a policy: take up to {} letters, digits, '-' and '_', with a letter in front",
+                           program::quoted(name), longest_name);
+    }
+
+    [[nodiscard]] static std::string problem_with_language(std::string const& word) {
+        auto const known = template_languages();
+        if (std::ranges::find(known, word) != known.end()) return {};
+        return "there are no templates in " + program::quoted(word) + suggestion(word, known);
     }
 
     [[nodiscard]] std::string problem_with_policy(std::string const& name) const {

@@ -31,6 +31,7 @@ using namespace ration::program;
 [[nodiscard]] exit_code perform(policies_options const& options) { return policies(options); }
 [[nodiscard]] exit_code perform(clean_options const& options) { return clean(options); }
 [[nodiscard]] exit_code perform(check_options const& options) { return check(options); }
+[[nodiscard]] exit_code perform(new_options const& options) { return make_project(options); }
 
 }  // namespace
 

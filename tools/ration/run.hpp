@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config.hpp"
@@ -58,6 +59,11 @@ struct check_options {
     bool json = false;
 };
 
+struct new_options {
+    std::string name;              ///< of the policy and its folder
+    std::string language = "c++";  ///< one of `template_languages`
+};
+
 /// `config` has no problems left but those that only the policy or the machine can see; what the command line sets instead of the
 /// file is in it.
 [[nodiscard]] exit_code run(run_options const& options, run_config const& config);
@@ -65,8 +71,11 @@ struct check_options {
 [[nodiscard]] exit_code policies(policies_options const& options);
 [[nodiscard]] exit_code clean(clean_options const& options);
 [[nodiscard]] exit_code check(check_options const& options);
+[[nodiscard]] exit_code make_project(new_options const& options);
 
 /// The names of the policies that are built in.
 [[nodiscard]] std::vector<std::string> policy_names();
+/// The languages in which `ration new` can write a policy.
+[[nodiscard]] std::vector<std::string_view> template_languages();
 
 }  // namespace ration::program

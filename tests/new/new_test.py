@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`ration new`: its words, and that what it writes builds, keeps the rules of the ABI, and has tests that can fail."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from installed import CHECKOUT, Installed
+
+TEMPLATES = CHECKOUT / "tools/ration/new"
+LANGUAGES = sorted(p.name for p in TEMPLATES.iterdir() if p.is_dir() and p.name != "common")
+NEEDS = {"rust": ("cargo",)}
+
+
+def new(folder, *words) -> subprocess.CompletedProcess:
+    return subprocess.run([os.environ["RATION_PROGRAM"], "new", *words], cwd=folder, text=True, capture_output=True)
+
+
+def files_below(folder) -> dict:
+    left_behind = {"__pycache__", "target", "build"}
+    return {str(p.relative_to(folder)): p.read_text() for p in sorted(pathlib.Path(folder).rglob("*"))
+            if p.is_file() and not left_behind.intersection(p.relative_to(folder).parts)}
+
+
+class Words(Installed):
+    def refused(self, *words) -> str:
+        done = new(self.folder, *words)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        return done.stderr
+
+    def test_a_wrong_word_is_one_sentence(self) -> None:
+        rule = "take up to 40 letters, digits, '-' and '_', with a letter in front\n"
+        for name in ("", "1st", "a b", "../up", "a/b", ".hidden", "_a", "ä", "a.b", "a" * 41):
+            with self.subTest(name=name):
+                self.assertTrue(self.refused(name).endswith(" is no name for a policy: " + rule))
+        self.assertEqual(self.refused("a b"), "ration: NAME: 'a b' is no name for a policy: " + rule)
+        self.assertEqual(self.refused("one", "--lang", "rusty"), "ration: --lang: there are no templates in 'rusty'; did you mean 'rust'?\n")
+        self.assertRegex(self.refused("one", "--lang", "cobol"), r"^ration: --lang: there are no templates in 'cobol'; known here: c\+\+, c, rust")
+        self.assertEqual(self.refused(), "ration: NAME is required; 'ration new --help' tells more\n")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_what_is_there_stays_as_it_is(self) -> None:
+        (self.folder / "file").write_text("mine")
+        (self.folder / "folder").mkdir()
+        (self.folder / "link").symlink_to("nowhere")
+        for name in ("file", "folder", "link"):
+            self.assertEqual(self.refused(name), f"ration: '{name}' is there already: choose another name, or move it away\n")
+        self.assertEqual(((self.folder / "file").read_text(), list((self.folder / "folder").iterdir())), ("mine", []))
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_a_folder_that_cannot_be_made(self) -> None:
+        self.folder.chmod(0o500)
+        self.assertIn("go to a folder that you may write in", self.refused("one"))
+
+    def test_no_half_project_stays_when_the_disk_is_full(self) -> None:
+        limited = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$0" new one', os.environ["RATION_PROGRAM"]], cwd=self.folder, text=True,
+                                 capture_output=True)
+        self.assertEqual((limited.returncode, limited.stderr), (2, "ration: cannot write the files of 'one': is the disk full?\n"))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_help_has_an_example_and_the_languages(self) -> None:
+        said = new(self.folder, "--help")
+        self.assertEqual(said.returncode, 0)
+        for words in ("ration new my-policy && cd my-policy\n  cmake -B build && cmake --build build && ctest --test-dir build\n",
+                      "c++ when left out", "Exit codes: 0 the folder is there; 2 "):
+            self.assertIn(words, said.stdout)
+        self.assertEqual(set(LANGUAGES) - set(re.split(r"[\s,;]+", said.stdout)), set())
+
+
+class Files(Installed):
+    def test_they_are_the_templates_with_the_name_filled_in(self) -> None:
+        for language in LANGUAGES:
+            with self.subTest(language=language):
+                self.assertEqual(new(self.folder, "Mine-2", "--lang", language).returncode, 0)
+                expected = {**files_below(TEMPLATES / "common"), **files_below(TEMPLATES / language)}
+                expected = {p: t.replace("my-policy", "Mine-2").replace("my_policy", "Mine_2_policy") for p, t in expected.items()}
+                self.assertEqual(files_below(self.folder / "Mine-2"), expected)
+                shutil.rmtree(self.folder / "Mine-2")
+
+    def test_cpp_is_what_is_written_without_a_word(self) -> None:
+        self.assertEqual((new(self.folder, "one").returncode, new(self.folder, "two", "--lang", "c++").returncode), (0, 0))
+        self.assertEqual(set(files_below(self.folder / "one")), set(files_below(self.folder / "two")))
+
+
+class Projects(Installed):
+    """Names that are words of the languages, or targets that CMake has for itself."""
+
+    def build(self, name: str, language: str, *settings) -> pathlib.Path:
+        for program in NEEDS.get(language, ()):
+            if not shutil.which(program):
+                self.skipTest(f"there is no {program} here, so no template in {language} was tried")
+        said = self.succeed(self.folder, "ration", "new", name, "--lang", language)
+        commands = re.findall(r"^  (.*)$", said, re.M)
+        self.assertEqual(commands[0], f"cd {name}")
+        steps = commands[1].split(" && ")
+        self.assertEqual(len(steps), 3)
+        for step in steps[:2]:
+            self.succeed(self.folder / name, *step.split(), *(settings if step == steps[0] else ()))
+        return self.folder / name
+
+    def keeps_the_rules(self, project: pathlib.Path) -> None:
+        identifier = re.search(r"build/(\w+)\.so", (project / "jobs.toml").read_text())[1]
+        said = self.succeed(project, "ration", "check", f"build/{identifier}.so")
+        self.assertRegex(said, rf"org\.example\.{project.name} keeps the rules of the plugin ABI 1\.0")
+        said = self.succeed(project, "ctest", "--test-dir", "build", "--output-on-failure")
+        self.assertIn("100% tests passed, 0 tests failed out of 2", said)
+        self.assertRegex(said, rf"plugin\.{identifier} \.+ +Passed")
+        self.assertRegex(said, r"unit_test \.+ +Passed")
+        self.assertRegex(self.succeed(project, "ration", "run", "jobs.toml", "--dry-run"), r"second +python3 trainer\.py 2\n")
+
+    def breaks(self, project: pathlib.Path, file: str, old: str, wrong: str) -> None:
+        """The project's own tests see a wrong rule."""
+        text = (project / file).read_text()
+        self.assertIn(old, text)
+        (project / file).write_text(text.replace(old, wrong))
+        self.succeed(project, "cmake", "--build", "build")
+        done = self.run_in(project, "ctest", "--test-dir", "build", "--output-on-failure", "-R", "unit_test")
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"expected 1000|\(750, 2250\)")
+
+    def test_cpp(self) -> None:
+        project = self.build("namespace", "c++")
+        self.keeps_the_rules(project)
+        self.breaks(project, "policy.hpp", "? 2 : 1", "? 3 : 1")
+
+    def test_c(self) -> None:
+        project = self.build("test", "c")
+        self.keeps_the_rules(project)
+        self.breaks(project, "policy.c", "? 2 : 1", "? 3 : 1")
+
+    def test_rust(self) -> None:
+        project = self.build("crate", "rust")
+        self.keeps_the_rules(project)
+        self.breaks(project, "src/lib.rs", "        2\n", "        3\n")
+
+    def test_cpp_in_a_checkout_of_ration(self) -> None:
+        self.keeps_the_rules(self.build("all", "c++", f"-DRATION_SOURCE={CHECKOUT}"))
+
+    def test_where_no_ration_is_installed_the_way_out_is_said(self) -> None:
+        self.succeed(self.folder, "ration", "new", "lonely")
+        done = self.run_in(self.folder / "lonely", "cmake", "-B", "build", CMAKE_PREFIX_PATH="", PATH=os.environ["PATH"])
+        self.assertNotEqual(done.returncode, 0)
+        said = re.sub(r"\s+", " ", done.stdout)
+        self.assertIn("Say where: -D CMAKE_PREFIX_PATH=FOLDER, the prefix of its `cmake --install`, or -D RATION_SOURCE=FOLDER", said)
+
+
+class PlainC(Installed):
+    def test_it_needs_nothing_but_abi_h(self) -> None:
+        """The command of its README, with a folder that holds the one header."""
+        self.succeed(self.folder, "ration", "new", "lean", "--lang", "c")
+        header = self.folder / "INCLUDE/ration/plugin/abi.h"
+        header.parent.mkdir(parents=True)
+        shutil.copy(CHECKOUT / "include/ration/plugin/abi.h", header)
+        readme = (self.folder / "lean/README.md").read_text()
+        words = re.search(r"^cc .*-I INCLUDE .*$", readme, re.M)[0].split()
+        for flag in ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"):
+            self.assertIn(flag, words)
+        for compiler in filter(shutil.which, ("gcc", "clang-19")):
+            with self.subTest(compiler=compiler):
+                self.succeed(self.folder / "lean", compiler, *[str(header.parents[2]) if w == "INCLUDE" else w for w in words[1:]])
+                self.succeed(self.folder / "lean", "ration", "check", "lean_policy.so")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

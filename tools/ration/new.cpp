@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// `ration new NAME`: a folder with a policy that builds, passes `ration check`, and has tests of its own.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "new_templates.hpp"
+#include "problem.hpp"
+#include "run.hpp"
+
+namespace ration::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[nodiscard]] std::string replaced(std::string text, std::string_view what, std::string_view with) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) text.replace(at, what.size(), with);
+    return text;
+}
+
+/// For C++, C, CMake and Cargo. The ending keeps it apart from their keywords and from the targets that CMake has for itself.
+[[nodiscard]] std::string identifier_of(std::string const& name) {
+    std::string identifier = replaced(name, "-", "_");
+    return identifier.ends_with("policy") ? identifier : identifier + "_policy";
+}
+
+/// The name last: it may hold what is to be replaced.
+[[nodiscard]] std::string filled_in(std::string_view text, std::string const& name) {
+    constexpr std::string_view placeholder = "\x01";
+    auto const marked = replaced(std::string(text), "my-policy", placeholder);
+    return replaced(replaced(marked, "my_policy", identifier_of(name)), placeholder, name);
+}
+
+/// False when it cannot be written as a whole.
+[[nodiscard]] bool write_file(fs::path const& to, std::string const& text) {
+    std::error_code failed;
+    fs::create_directories(to.parent_path(), failed);
+    std::ofstream out(to, std::ios::binary);
+    out << text << std::flush;
+    return out.good();
+}
+
+[[nodiscard]] exit_code refuse(std::string const& sentence) {
+    std::fprintf(stderr, "ration: %s\n", sentence.c_str());
+    return exit_code::bad_input;
+}
+
+}  // namespace
+
+exit_code make_project(new_options const& options) {
+    std::error_code failed;
+    if (fs::exists(fs::symlink_status(options.name, failed)))
+        return refuse(program::quoted(options.name) + " is there already: choose another name, or move it away");
+    if (!fs::create_directory(options.name, failed))
+        return refuse(fmt::format("cannot make the folder {}: {}; go to a folder that you may write in", program::quoted(options.name), failed.message()));
+    for (auto const& file : template_files()) {
+        if (file.set != "common" && file.set != options.language) continue;
+        if (write_file(fs::path(options.name) / file.path, filled_in(file.text, options.name))) continue;
+        fs::remove_all(options.name, failed);  // half a project would be in the way of the next attempt
+        return refuse(fmt::format("cannot write the files of {}: is the disk full?", program::quoted(options.name)));
+    }
+    fmt::print("{0} is a policy that works. Next:\n"
+               "  cd {0}\n"
+               "  cmake -B build && cmake --build build && ctest --test-dir build\n"
+               "README.md says where the rule stands and how to run jobs under it.\n",
+               options.name);
+    return exit_code::ok;
+}
+
+std::vector<std::string_view> template_languages() {
+    std::vector<std::string_view> names;
+    for (auto const& file : template_files())
+        if (file.set != "common" && std::ranges::find(names, file.set) == names.end()) names.push_back(file.set);
+    return names;
+}
+
+}  // namespace ration::program
