@@ -32,8 +32,9 @@ struct loaded {
     std::array<grant, 16> space{};
     std::size_t rows = 0;
 
+    /// By name, or by its whole path.
     loaded(std::string const& name, plugin::open_options const& with) {
-        auto opened = plugin::open(path_of(name), with);
+        auto opened = plugin::open(name.starts_with('/') ? name : path_of(name), with);
         if (!opened) FAIL(std::string(opened.failure().subject.view()) << ": " << opened.failure().remedy);
         policy = std::move(opened).value();
         auto const bound = policy->bind(on.store.schema(), {.jobs = 3, .nodes = 1});

@@ -63,7 +63,7 @@ std::string trouble_of(decider const& policy) {
     auto const* const guarded = dynamic_cast<plugin::guarded_policy const*>(&policy);
     if (guarded == nullptr || guarded->last_fault().kind == plugin::fault_kind::none) return {};
     if (!guarded->quarantined()) return guarded->last_fault().what.c_str();
-    return fmt::format("{}; it is not asked any more", guarded->last_fault().what.view());
+    return fmt::format("{}; it is not asked any more", std::string_view(guarded->last_fault().what));
 }
 
 }  // namespace ration::program

@@ -57,10 +57,11 @@ void supervisor::tell(tick_report const& report, nanoseconds took) {
                   .schema = board_.store().schema(), .data = &data, .status = static_cast<int>(report.policy_status),
                   .grants = report.grants},
          now);
-    if (report.fell_back)
-        warn_once(parts_.policy_name, fmt::format("its answer was refused (status {}); limits stay as they are",
-                                                  static_cast<int>(report.policy_status)), now);
-    if (auto const trouble = trouble_of(parts_.policy); !trouble.empty()) warn_once("policy " + parts_.policy_name, trouble, now);
+    if (auto const trouble = trouble_of(parts_.policy); !trouble.empty())
+        warn_once("policy " + parts_.policy_name, trouble + "; the last good limits stay", now);
+    else if (report.fell_back)
+        warn_once("policy " + parts_.policy_name, fmt::format("its answer was refused (status {}); the last good limits stay",
+                                                              static_cast<int>(report.policy_status)), now);
     for (auto const& change : report.changes) {
         auto& job = board_.job(change.grant.what.job);
         job.waits.reset();

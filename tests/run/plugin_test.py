@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`ration run` with each of the forty plugins that break a rule: no job is lost, limits stay, and the report names plugin and reason."""
+import concurrent.futures
+import os
+import unittest
+
+from support import PYTHON, HERE, RunTest, job, main, trainer
+
+EVIL = os.environ["RATION_EVIL"]
+PLUGINS = os.environ["RATION_PLUGINS"]
+
+REFUSED = {  # before a job starts
+    1: "its worker was killed by signal SIG", 4: "threw an exception", 36: "the plugin was built for another major version",
+    37: "the plugin needs a newer host", 38: "the plugin was built with an edited header", 39: "the size of ration_policy_v1 is absurd",
+    40: "create, destroy, bind and decide must all be there"}
+FAULTS = {  # in the middle of the run
+    13: "threw an exception", 14: "its worker was killed by signal SIGABRT", 15: "its worker ended by itself with exit code 0",
+    16: "did not answer before its deadline", 17: "its worker was killed by signal SIG", 19: "changed the floating-point modes",
+    20: "its worker was killed by signal SIG", **{k: "granted what the rules do not allow" for k in range(23, 29)},
+    30: "says that it wrote more grants than there is space for", 32: "changed a field of the answer that belongs to the host"}
+
+
+class Plugins(RunTest):
+    def jobs(self) -> list[str]:
+        return [job(name, [PYTHON, str(HERE / "job.py"), "3", "1"]) for name in ("a", "b")]
+
+    def run_with(self, k: int) -> tuple:
+        log = f"log{k}.jsonl"
+        return k, self.run_jobs("--policy", f"{EVIL}/evil_{k}.so", "--log", log, limit=60), log
+
+    def check(self, k: int, done, log: str) -> None:
+        if k in REFUSED:
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"evil_{k}.so: ", done.stderr)
+            self.assertIn(REFUSED[k], done.stderr)
+            return
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = self.events(log)
+        self.assertEqual(sorted(e["job"] for e in events if e["event"] == "job_ended" and e["how"] == "finished"), ["a", "b"])
+        self.assertGreater(sum(e["event"] == "decision" for e in events), 8)
+        warnings = [e for e in events if e["event"] == "warning"]
+        if k not in FAULTS:
+            self.assertEqual(warnings, [])
+            return
+        self.assertIn(f"evil_{k}.so", warnings[0]["subject"])
+        self.assertIn(FAULTS[k], warnings[0]["message"])
+        self.assertIn("the last good limits stay", warnings[0]["message"])
+        self.assertTrue(any("it is not asked any more" in w["message"] for w in warnings))
+        running = [e for e in events if e["event"] == "change" and warnings[0]["t"] < e["t"] < 2.5e9]
+        self.assertEqual(running, [], "a limit was changed after the fault")
+
+    def test_forty_plugins_that_break_a_rule(self) -> None:
+        self.write(*self.jobs(), head='policy = "none"\ncpus = 1\ntick = "200ms"\n')
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for k, done, log in pool.map(self.run_with, range(1, 41)):
+                with self.subTest(evil=k):
+                    self.check(k, done, log)
+
+    def test_a_plugin_shares_as_the_same_class_does(self) -> None:
+        self.write(trainer("early", 5, 1, 1, 0.4), trainer("late", 6, 1),
+                   head='policy = "none"\ntradl = { alpha = 0.3 }\ncpus = 1\ntick = "200ms"\n')
+        changes = {}
+        for policy in ("tradl", f"{PLUGINS}/tradl.so"):
+            done = self.run_jobs("--policy", policy, "--log", "log.jsonl")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            changes[policy] = [(e["job"], e["new"], e["reason"]) for e in self.events() if e["event"] == "change"]
+        self.assertTrue(any("Acceptable reached" in reason for _, _, reason in changes["tradl"]))
+        self.assertEqual(*changes.values())
+
+    def test_wrong_parameters_are_told_with_their_place(self) -> None:
+        self.write(*self.jobs(), head=f'policy = "{PLUGINS}/tradl.so"\ntradl = {{ alpha = 7 }}\n')
+        done = self.run_jobs()
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("jobs.toml:2:1: ", done.stderr)
+        self.assertIn("tradl.so: alpha is out of its range", done.stderr)
+
+
+main()
