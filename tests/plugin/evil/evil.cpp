@@ -13,6 +13,10 @@ void say(char const* sentence, char* err, std::uint64_t size) {
         std::strcpy(err, sentence);
         return;
     }
+    if (misbehaviour == 48) {
+        std::strncpy(err, sentence, size);
+        return;
+    }
     std::snprintf(err, size, "%s", sentence);
 }
 
@@ -47,7 +51,7 @@ bool find(ration_schema const* schema, char const* name, std::uint32_t type, std
         auto const* const c = column(schema, i);
         if (std::strcmp(c->name, name) != 0) continue;
         *slot = c->slot;
-        return c->type == type && c->width == 1 && c->slot != RATION_NO_SLOT;
+        return (c->type == type || misbehaviour == 44) && c->width == 1 && c->slot != RATION_NO_SLOT;
     }
     return false;
 }
@@ -56,7 +60,8 @@ std::int32_t bind(void* self, ration_schema const* schema, std::uint64_t* scratc
     auto* const mine = static_cast<instance*>(self);
     *scratch = scratch_size;
     if (misbehaviour == 11 && schema->n_columns == 0) return RATION_OK;
-    if (find(schema, "jobs/state", RATION_U32, &mine->slot.state) && find(schema, "jobs/min.cpu", RATION_I64, &mine->slot.least) &&
+    if (find(schema, "jobs/state", RATION_U32, &mine->slot.state) &&
+        find(schema, "jobs/min.cpu", RATION_I64, &mine->slot.least) &&
         find(schema, "nodes/capacity.cpu", RATION_I64, &mine->slot.capacity))
         return RATION_OK;
     say("it needs jobs/state, jobs/min.cpu and nodes/capacity.cpu, and this host lacks one of them", err, err_size);
@@ -89,7 +94,7 @@ std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     std::uint64_t running = 0, count = 0;
     for (std::uint64_t j = 0; j < jobs; ++j) running += state[j] == RATION_RUNNING;
     if (running > out->capacity && misbehaviour != 22) {
-        out->needed = running;
+        out->needed = misbehaviour == 45 ? 0 : running;
         return RATION_E_CAPACITY;
     }
     for (std::uint32_t j = 0; j < jobs && nodes > 0; ++j) {
@@ -99,7 +104,7 @@ std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     }
     out->count = count;
     spoil(mine, tick, out);
-    return RATION_OK;
+    return misbehaviour == 47 ? 17 : RATION_OK;
 }
 
 // What the table of the file says. The host must see it before it runs anything.
@@ -120,7 +125,11 @@ RATION_MANIFEST evil_manifest = {{'R', 'A', 'T', 'I', 'O', 'N', evil::misbehavio
                                  "ration",
                                  "BSL-1.0",
                                  "correct but for one thing",
+#if EVIL == 49
+                                 "jobs/state",
+#else
                                  "jobs/state u32\njobs/min.cpu i64\nnodes/capacity.cpu i64\n",
+#endif
                                  "",
                                  "\nan equal share of the first node\n",
                                  ""};

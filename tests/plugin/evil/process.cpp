@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // What an instance does to the process around it.
-#include "evil.hpp"
-
 #include <csignal>
-
+#include <cstdlib>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
+
+#include "evil.hpp"
 
 namespace evil {
 namespace {
@@ -45,6 +45,8 @@ void on_create([[maybe_unused]] char* err, [[maybe_unused]] std::uint64_t err_si
 #elif EVIL == 8
     pthread_t thread;
     pthread_create(&thread, nullptr, &sleep_for_ever, nullptr);
+#elif EVIL == 43
+    setenv("RATION_EVIL", "1", 1);
 #endif
 }
 

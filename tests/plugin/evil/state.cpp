@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Saving and loading, right and wrong.
-#include "evil.hpp"
-
 #include <cstring>
+
+#include "evil.hpp"
 
 namespace evil {
 
@@ -22,7 +22,7 @@ std::int32_t load(void* self, void const* buffer, std::uint64_t size) {
         return RATION_OK;
     }
     if (size != sizeof(state) || std::memcmp(buffer, mine->seen.magic, sizeof mine->seen.magic) != 0) return RATION_E_STATE;
-    std::memcpy(&mine->seen, buffer, sizeof(state));
+    if (misbehaviour != 42) std::memcpy(&mine->seen, buffer, sizeof(state));
     return RATION_OK;
 }
 

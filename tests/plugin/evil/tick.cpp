@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // What goes wrong during a tick.
-#include "evil.hpp"
-
 #include <cstdlib>
 #include <cstring>
-
 #include <unistd.h>
+
+#include "evil.hpp"
 
 #if EVIL == 19 && defined(__x86_64__)
 #include <xmmintrin.h>
@@ -54,6 +53,9 @@ void on_decide(instance* self, [[maybe_unused]] ration_tick const* tick) {
     std::memset(tick->scratch, 0, tick->scratch_size + 64);
 #elif EVIL == 31
     if (self->former_output != nullptr) self->former_output[0].amount = 1;
+#elif EVIL == 46
+    auto const* const states = static_cast<std::uint32_t const volatile*>(tick->table[RATION_JOBS]->slot[self->slot.state]);
+    static_cast<void>(states[tick->table[RATION_JOBS]->n_rows + 64 / sizeof states[0]]);  // the padding ends before
 #endif
     static_cast<void>(self);
 }
@@ -80,6 +82,8 @@ void spoil([[maybe_unused]] instance* self, [[maybe_unused]] ration_tick const* 
     out->count = out->capacity + 1;
 #elif EVIL == 31
     self->former_output = out->grant;
+#elif EVIL == 41
+    if (tick->table[RATION_NODES]->n_rows == 3) first.node = 3;
 #elif EVIL == 32
     out->grant = &first + 1;
 #endif

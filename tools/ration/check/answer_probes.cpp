@@ -2,10 +2,9 @@
 // What decide answers: rows that can be proved, within the space that there is, and the same when asked the same.
 #include <algorithm>
 #include <chrono>
+#include <fmt/core.h>
 #include <memory>
 #include <thread>
-
-#include <fmt/core.h>
 
 #include "finding.hpp"
 #include "library.hpp"
@@ -18,7 +17,8 @@ namespace {
 constexpr int ticks = 40;
 
 void expect_whole_output(session const& room, answer const& a) {
-    if (!a.changed_field.empty()) broken(fmt::format("tick {}: it changed {}, which belongs to the host", room.room().tick(), a.changed_field));
+    if (!a.changed_field.empty())
+        broken(fmt::format("tick {}: it changed {}, which belongs to the host", room.room().tick(), a.changed_field));
     if (a.count > most_grants)
         broken(fmt::format("tick {}: count is {}, and there was space for {} rows", room.room().tick(), a.count, most_grants));
 }
@@ -50,9 +50,12 @@ void give_good_grants(subject const& s) {
         auto a = room.ask(capacity, space);
         if (a.code == RATION_OK) return a;
         if (a.code != RATION_E_CAPACITY)
-            broken(fmt::format("decide said {} for want of space: RATION_E_CAPACITY is what makes a host ask again", name_of_code(a.code)));
+            broken(fmt::format("decide said {} for want of space: RATION_E_CAPACITY is what makes a host ask again",
+                               name_of_code(a.code)));
         if (a.needed <= capacity) broken(fmt::format("out->needed is {} where {} rows were too few", a.needed, capacity));
-        if (a.needed > most_grants) broken(fmt::format("out->needed is {}, and the schema said that no tick has more than {} grants", a.needed, most_grants));
+        if (a.needed > most_grants)
+            broken(fmt::format("out->needed is {}, and the schema said that no tick has more than {} grants", a.needed,
+                               most_grants));
         if (a.count != 0) broken("it changed out->count although there was too little space");
         capacity = a.needed > 2 * capacity ? a.needed : 2 * capacity < most_grants ? 2 * capacity + 1 : most_grants;
     }
@@ -68,10 +71,15 @@ void keep_within_capacity(subject const& s) {
         auto const all = room.ask();
         expect_answer(room, all);
         most = std::max(most, all.rows.size());
-        auto const few = ask_with_growing_space(small, all.rows.size() > 2 ? 2 : all.rows.empty() ? 0 : all.rows.size() - 1, space);
+        auto const few = ask_with_growing_space(small,
+                                                all.rows.size() > 2 ? 2
+                                                : all.rows.empty()  ? 0
+                                                                    : all.rows.size() - 1,
+                                                space);
         if (s.repeats && all.count <= most_grants && !same_bytes(all.rows, few.rows))
-            broken(fmt::format("tick {}: asked again with more space it answers otherwise: decide must not remember a call that said RATION_E_CAPACITY",
-                               room.room().tick()));
+            broken(fmt::format(
+                "tick {}: asked again with more space it answers otherwise: decide must not remember a call that said RATION_E_CAPACITY",
+                room.room().tick()));
         room.apply(all), small.apply(few);
     }
     if (most == 0) skip(fmt::format("it granted nothing in {} ticks", ticks));
@@ -116,10 +124,19 @@ void repeat_itself(subject const& s) {
 }
 
 constexpr probe probes[] = {
-    {"answer/repeat", "take time and chance from the tick only, or leave RATION_F_DETERMINISTIC out", &repeat_itself, then::go_on, {}, &subject::repeats},
+    {"answer/repeat",
+     "take time and chance from the tick only, or leave RATION_F_DETERMINISTIC out",
+     &repeat_itself,
+     then::go_on,
+     {},
+     &subject::repeats},
     {"answer/output", "set out->count and out->needed, and nothing else of *out", &leave_the_hosts_fields},
-    {"answer/grants", "grant what the tables show: rows that are there, amounts within bounds, each place once, no more than a node has", &give_good_grants},
-    {"answer/capacity", "when out->capacity rows do not suffice, set out->needed, return RATION_E_CAPACITY, and change nothing else", &keep_within_capacity},
+    {"answer/grants",
+     "grant what the tables show: rows that are there, amounts within bounds, each place once, no more than a node has",
+     &give_good_grants},
+    {"answer/capacity",
+     "when out->capacity rows do not suffice, set out->needed, return RATION_E_CAPACITY, and change nothing else",
+     &keep_within_capacity},
     {"answer/afterwards", "forget out->grant when decide returns: the host reads it then", &leave_the_output_alone_afterwards},
 };
 

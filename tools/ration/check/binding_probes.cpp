@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Schemas and events, of this version and of later ones.
 #include <cstring>
-#include <memory>
-
 #include <fmt/core.h>
+#include <memory>
 
 #include "finding.hpp"
 #include "guest.hpp"
@@ -25,9 +24,11 @@ void bind_all(subject const& s) {
     instance.destroy();
 }
 
-void expect_refusal(library const& loaded, subject const& s, tables const& offered, schema_options const& schema, std::string const& what) {
+void expect_refusal(library const& loaded, subject const& s, tables const& offered, schema_options const& schema,
+                    std::string const& what) {
     guest instance(loaded, s);
-    if (auto const code = instance.try_bind(offered, schema); code == RATION_OK) broken(fmt::format("bind said RATION_OK to a host {}", what));
+    if (auto const code = instance.try_bind(offered, schema); code == RATION_OK)
+        broken(fmt::format("bind said RATION_OK to a host {}", what));
     instance.destroy();
 }
 
@@ -61,8 +62,8 @@ void bear_unknown_events(subject const& s) {
     if (!room.instance().listens()) skip("it has no on_event");
     auto const job = room.room().jobs()[1].id;
     std::vector<ration_event> events;
-    for (std::uint32_t const kind : {RATION_EV_JOB_CHANGED + 0u, 5u, RATION_EV_NODE_UP + 0u, 999u, RATION_EV_GRANT_REJECTED + 0u, 0xFFFFFFFFu, 0u,
-                                     RATION_EV_STATE_LOST + 0u, RATION_EV_JOB_CHANGED + 0u})
+    for (std::uint32_t const kind : {RATION_EV_JOB_CHANGED + 0u, 5u, RATION_EV_NODE_UP + 0u, 999u, RATION_EV_GRANT_REJECTED + 0u,
+                                     0xFFFFFFFFu, 0u, RATION_EV_STATE_LOST + 0u, RATION_EV_JOB_CHANGED + 0u})
         events.push_back({kind, RATION_NO_SLOT, job, 0, 0, 1});
     expect_answer(room, room.tick());
     room.instance().tell(events);
@@ -77,8 +78,10 @@ void bear_unknown_events(subject const& s) {
 }
 
 constexpr probe probes[] = {
-    {"bind/columns", "declare in the manifest's needs every column that it cannot do without, with its type", &bind_all, then::stop},
-    {"bind/missing", "return RATION_E_UNSUPPORTED from bind for each needed column that is absent or of another type", &refuse_what_is_missing},
+    {"bind/columns", "declare in the manifest's needs every column that it cannot do without, with its type", &bind_all,
+     then::stop},
+    {"bind/missing", "return RATION_E_UNSUPPORTED from bind for each needed column that is absent or of another type",
+     &refuse_what_is_missing},
 };
 
 constexpr probe probes_of_a_later_host[] = {

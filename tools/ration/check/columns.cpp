@@ -25,10 +25,12 @@ constexpr job_column job_columns[] = {
     {"jobs/step", [](made_up_job const& j, std::size_t) { return whole(j.step); }},
     {"jobs/loss", [](made_up_job const& j, std::size_t) { return real(j.loss); }},
     {"jobs/loss.best", [](made_up_job const& j, std::size_t) { return real(j.loss); }},
-    {"jobs/loss.window", [](made_up_job const& j, std::size_t k) { return real(j.loss * (1 + 0.01 * static_cast<double>(loss_window - 1 - k))); }},
+    {"jobs/loss.window",
+     [](made_up_job const& j, std::size_t k) { return real(j.loss * (1 + 0.01 * static_cast<double>(loss_window - 1 - k))); }},
     {"jobs/tier", [](made_up_job const& j, std::size_t) { return whole(j.tier); }},
     {"jobs/tiers", [](made_up_job const&, std::size_t) { return whole(std::uint32_t{2}); }},
-    {"jobs/speedup", [](made_up_job const& j, std::size_t k) {
+    {"jobs/speedup",
+     [](made_up_job const& j, std::size_t k) {
          auto const n = static_cast<double>(k);
          return real(n / (1 + 0.02 * j.weight * (n > 1 ? n - 1 : 0)));
      }},
@@ -66,7 +68,8 @@ constexpr job_column job_columns[] = {
 
 [[nodiscard]] cell node_value(std::string_view name, world const& w, std::size_t node) {
     if (auto const r = resource_after("nodes/capacity.", name); r < resource_count) return whole(node_capacity[r]);
-    if (auto const r = resource_after("nodes/free.", name); r < resource_count) return whole(node_capacity[r] - w.promised(node, r));
+    if (auto const r = resource_after("nodes/free.", name); r < resource_count)
+        return whole(node_capacity[r] - w.promised(node, r));
     return {};
 }
 

@@ -37,6 +37,7 @@ struct held_row {
 [[nodiscard]] std::vector<held_row> held_rows(world const& w);
 
 /// Value `k` of row `row`.
-[[nodiscard]] cell value_of(offered_column const& column, world const& w, std::vector<held_row> const& held, std::size_t row, std::size_t k);
+[[nodiscard]] cell value_of(offered_column const& column, world const& w, std::vector<held_row> const& held, std::size_t row,
+                            std::size_t k);
 
 }  // namespace ration::conformance

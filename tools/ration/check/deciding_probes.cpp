@@ -57,7 +57,8 @@ void keep_floating_point_mode(subject const& s) {
     if (floating_point_mode() != before) broken("create or bind changed the rounding, flushing or trapping of floating point");
     for (int i = 0; i < ticks; ++i) {
         expect_answer(room, room.tick());
-        if (floating_point_mode() != before) broken("decide changed the rounding, flushing or trapping of floating point and left it so");
+        if (floating_point_mode() != before)
+            broken("decide changed the rounding, flushing or trapping of floating point and left it so");
     }
 }
 
@@ -76,7 +77,8 @@ void keep_within_scratch(subject const& s) {
 }
 
 constexpr probe probes[] = {
-    {"decide/answer", "decide must come back with a code within its budget: no exception, no exit, no abort, no loop without end", &come_back, then::stop},
+    {"decide/answer", "decide must come back with a code within its budget: no exception, no exit, no abort, no loop without end",
+     &come_back, then::stop},
     {"decide/inputs", "treat tables and tick as const: copy what has to change into the scratch", &leave_inputs_alone},
     {"decide/heap", "allocate in bind, for schema->max_jobs rows, or ask for scratch", &allocate_nothing},
     {"decide/float_mode", "put the floating-point control word back before decide returns", &keep_floating_point_mode},

@@ -2,9 +2,8 @@
 #include "examine.hpp"
 
 #include <algorithm>
-#include <string>
-
 #include <fmt/core.h>
+#include <string>
 
 #include <ration/plugin/host/elf_file.hpp>
 
@@ -28,8 +27,8 @@ public:
         if (stopped_by_.empty()) take_over_the_manifest();
     }
     void run_the_plugin() {
-        for (auto const group : {probes_of_loading(), probes_of_binding(), probes_of_deciding(), probes_of_later_hosts(), probes_of_answers(),
-                                 probes_of_life(), probes_of_state()})
+        for (auto const group : {probes_of_loading(), probes_of_binding(), probes_of_deciding(), probes_of_later_hosts(),
+                                 probes_of_answers(), probes_of_life(), probes_of_state()})
             run(group, {});
         run(probes_of_fuzzing(), any_red(results_) ? "mend what is red first" : "");
     }
@@ -59,7 +58,8 @@ private:
         subject_.manifest = plugin::manifest_in(subject_.file).value();
         subject_.needs = plugin::needs_of(subject_.manifest).value();
         std::string_view const reasons(subject_.manifest.reasons);
-        subject_.reasons = static_cast<std::size_t>(std::ranges::count(reasons, '\n')) + (!reasons.empty() && reasons.back() != '\n');
+        subject_.reasons =
+            static_cast<std::size_t>(std::ranges::count(reasons, '\n')) + (!reasons.empty() && reasons.back() != '\n');
     }
 };
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the file says of itself, before any of it runs.
 #include <cstring>
-#include <string>
-#include <utility>
-
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <string>
+#include <utility>
 
 #include <ration/plugin/host/elf_file.hpp>
 
@@ -17,7 +16,8 @@ namespace {
 
 template <class T>
 [[nodiscard]] T good(result<T> read) {
-    if (!read) broken(fmt::format("{}: {}: {}", read.failure().subject.view(), name_of(read.failure().code), read.failure().remedy));
+    if (!read)
+        broken(fmt::format("{}: {}: {}", read.failure().subject.view(), name_of(read.failure().code), read.failure().remedy));
     return std::move(*read);
 }
 
@@ -31,7 +31,8 @@ void expect_elf(subject const& s) {
 void expect_magic(subject const& s) {
     auto const m = good(plugin::manifest_in(s.file));
     if (std::memcmp(m.magic, RATION_ABI_MAGIC, sizeof m.magic) != 0)
-        broken(fmt::format("the manifest begins with another word than {}: it was built for another major version of the ABI", RATION_ABI_MAGIC));
+        broken(fmt::format("the manifest begins with another word than {}: it was built for another major version of the ABI",
+                           RATION_ABI_MAGIC));
 }
 
 void expect_minor(subject const& s) {
@@ -56,14 +57,18 @@ void expect_manifest(subject const& s) {
 void expect_one_export(subject const& s) {
     auto const facts = good(plugin::inspect(s.file));
     if (facts.exports != std::vector<std::string>{RATION_ABI_SYMBOL})
-        broken(facts.exports.empty() ? "it does not export " RATION_ABI_SYMBOL
-                                     : fmt::format("it exports {} and may export {} only", fmt::join(facts.exports, ", "), RATION_ABI_SYMBOL));
-    if (!facts.unique_symbols.empty()) broken(fmt::format("the unique symbol {} would keep it loaded for ever", facts.unique_symbols.front()));
+        broken(facts.exports.empty()
+                   ? "it does not export " RATION_ABI_SYMBOL
+                   : fmt::format("it exports {} and may export {} only", fmt::join(facts.exports, ", "), RATION_ABI_SYMBOL));
+    if (!facts.unique_symbols.empty())
+        broken(fmt::format("the unique symbol {} would keep it loaded for ever", facts.unique_symbols.front()));
 }
 
 constexpr probe probes[] = {
     {"file/elf", "name a shared object that was built for this machine with ration_add_policy", &expect_elf, then::stop},
-    {"file/exports", "link it with cmake/policy.map and -fvisibility=hidden, with GCC also -fno-gnu-unique: ration_add_policy does", &expect_one_export},
+    {"file/exports",
+     "link it with cmake/policy.map and -fvisibility=hidden, with GCC also -fno-gnu-unique: ration_add_policy does",
+     &expect_one_export},
     {"file/abi", "build it again with this host's ration/plugin/abi.h", &expect_magic, then::stop},
     {"file/minor", "upgrade the host, or build it with an older ration/plugin/abi.h", &expect_minor, then::stop},
     {"file/layout", "build it without -fpack-struct and with an unchanged ration/plugin/abi.h", &expect_layout, then::stop},

@@ -34,7 +34,11 @@ void bear_anything(subject const& s) {
 }
 
 constexpr probe probes[] = {
-    {"fuzz/rooms", "run the plugin under a debugger on this seed: --seed makes the same rooms again", &bear_anything, then::go_on, {.cpu_seconds = 10, .wall_seconds = 60}},
+    {"fuzz/rooms",
+     "run the plugin under a debugger on this seed: --seed makes the same rooms again",
+     &bear_anything,
+     then::go_on,
+     {.cpu_seconds = 10, .wall_seconds = 60}},
 };
 
 }  // namespace

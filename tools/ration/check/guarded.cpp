@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstring>
 #include <new>
-
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -93,7 +92,7 @@ void guarded::make_read_only() noexcept { ::mprotect(base_ + page(), usable_, PR
 void guarded::make_writable() noexcept { ::mprotect(base_ + page(), usable_, PROT_READ | PROT_WRITE); }
 
 void explain_faults() noexcept {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = &on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigaction(SIGSEGV, &action, nullptr);

@@ -3,9 +3,8 @@
 
 #include <array>
 #include <cstdio>
-#include <utility>
-
 #include <fmt/core.h>
+#include <utility>
 
 #include "heap.hpp"
 
@@ -24,8 +23,9 @@ void const* no_extension(void*, char const*) { return nullptr; }
 ration_host host_of_probes() noexcept { return {sizeof(ration_host), RATION_ABI_MINOR, nullptr, &print_log, &no_extension}; }
 
 std::string name_of_code(std::int32_t code) {
-    constexpr std::array names{"RATION_OK",          "RATION_E_CAPACITY", "RATION_E_ARG",       "RATION_E_STATE",   "RATION_E_UNSUPPORTED",
-                               "RATION_E_NOMEM", "RATION_E_DEADLINE", "RATION_E_EXCEPTION", "RATION_E_INTERNAL"};
+    constexpr std::array names{"RATION_OK",         "RATION_E_CAPACITY",    "RATION_E_ARG",
+                               "RATION_E_STATE",    "RATION_E_UNSUPPORTED", "RATION_E_NOMEM",
+                               "RATION_E_DEADLINE", "RATION_E_EXCEPTION",   "RATION_E_INTERNAL"};
     if (!is_known_code(code)) return fmt::format("{}, which is no code of the ABI", code);
     return names[static_cast<std::size_t>(-code)];
 }
@@ -34,12 +34,12 @@ bool is_known_code(std::int32_t code) noexcept { return code <= RATION_OK && cod
 
 guest::guest(library const& l, subject const& s) : policy_(l.table()), host_(host_of_probes()) {
     char err[256] = "";
-    auto const code = call_plugin("create", [&] {
-        return policy_.create(&host_, s.config.c_str(), s.config.size(), &self_, err, sizeof err);
-    });
+    auto const code =
+        call_plugin("create", [&] { return policy_.create(&host_, s.config.c_str(), s.config.size(), &self_, err, sizeof err); });
     err[sizeof err - 1] = '\0';
     if (code != RATION_OK)
-        broken(fmt::format("create said {}: {}{}", name_of_code(code), err, s.config.empty() ? "; does it need a configuration? pass one with --config" : ""));
+        broken(fmt::format("create said {}: {}{}", name_of_code(code), err,
+                           s.config.empty() ? "; does it need a configuration? pass one with --config" : ""));
 }
 
 std::int32_t guest::try_bind(tables const& offered, schema_options const& options) {
@@ -54,7 +54,8 @@ std::int32_t guest::try_bind(tables const& offered, schema_options const& option
 
 void guest::bind(tables const& offered, schema_options const& options) {
     if (auto const code = try_bind(offered, options); code != RATION_OK)
-        broken(fmt::format("bind said {} to a host that offers all standard columns and all of `needs`: {}", name_of_code(code), said_));
+        broken(fmt::format("bind said {} to a host that offers all standard columns and all of `needs`: {}", name_of_code(code),
+                           said_));
     if (scratch_ > most_scratch) broken(fmt::format("it asks for {} bytes of scratch, and 256 MiB are the most", scratch_));
 }
 
@@ -64,10 +65,10 @@ void guest::tell(std::span<ration_event const> events) {
 
 void guest::tell(std::byte const* events, std::uint64_t count, std::uint32_t stride) {
     if (!listens()) return;
-    auto const code = call_plugin("on_event", [&] {
-        return policy_.on_event(self_, reinterpret_cast<ration_event const*>(events), count, stride);
-    });
-    if (code != RATION_OK) broken(fmt::format("on_event said {}: an event that a policy does not know is ignored", name_of_code(code)));
+    auto const code = call_plugin(
+        "on_event", [&] { return policy_.on_event(self_, reinterpret_cast<ration_event const*>(events), count, stride); });
+    if (code != RATION_OK)
+        broken(fmt::format("on_event said {}: an event that a policy does not know is ignored", name_of_code(code)));
 }
 
 std::int32_t guest::decide(ration_tick const& tick, ration_out& out) {

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <cxxabi.h>
 #include <exception>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <cxxabi.h>
 
 #include "finding.hpp"
 #include "library.hpp"

@@ -40,7 +40,8 @@ std::uint64_t allocations_of_this_thread() noexcept { return made; }
 
 #if defined(RATION_HEAP_HOOKS)
 
-extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(void const volatile*, std::size_t), void (*)(void const volatile*));
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(void const volatile*, std::size_t),
+                                                         void (*)(void const volatile*));
 
 namespace ration::conformance {
 bool sees_the_heap() noexcept {

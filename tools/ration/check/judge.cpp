@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "judge.hpp"
 
+#include <fmt/core.h>
 #include <set>
 #include <tuple>
-
-#include <fmt/core.h>
 
 namespace ration::conformance {
 namespace {
@@ -21,7 +20,8 @@ namespace {
                 promised += g.amount == RATION_UNLIMITED ? 0 : g.amount;
             }
             if (promised > node_capacity[r])
-                return fmt::format("node {} has {} of {} and would promise {}", node, node_capacity[r], standard_resources[r].name, promised);
+                return fmt::format("node {} has {} of {} and would promise {}", node, node_capacity[r],
+                                   standard_resources[r].name, promised);
         }
     return {};
 }
@@ -31,7 +31,8 @@ namespace {
     for (std::size_t row = 0; row < grants.size(); ++row) {
         auto const& g = grants[row];
         if (!seen.insert({g.job, g.node, g.resource}).second)
-            return fmt::format("row {} grants job {}, node {}, resource {} a second time in one tick", row, g.job, g.node, g.resource);
+            return fmt::format("row {} grants job {}, node {}, resource {} a second time in one tick", row, g.job, g.node,
+                               g.resource);
     }
     return {};
 }

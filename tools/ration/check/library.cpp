@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-
 #include <dlfcn.h>
-
 #include <fmt/core.h>
 
 #include "finding.hpp"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // What stays behind in the process when an instance has lived and gone.
 #include <chrono>
-#include <thread>
-
 #include <dlfcn.h>
-
 #include <fmt/core.h>
+#include <thread>
 
 #include "finding.hpp"
 #include "heap.hpp"
@@ -67,14 +65,18 @@ void go_when_unloaded(subject const& s) {
     if (threads() > before) skip(threads_are_left);
     loaded.close();
     if (::dlopen(s.path.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr)
-        broken("it is still loaded after dlclose: a thread_local with a destructor, a unique symbol or a handle to itself keeps it");
+        broken(
+            "it is still loaded after dlclose: a thread_local with a destructor, a unique symbol or a handle to itself keeps it");
 }
 
 constexpr probe probes[] = {
     {"life/heap", "free in destroy what create and bind allocated", &give_everything_back},
-    {"life/process", "leave signals, directory, umask, locale, environment and affinity alone: they are the host's", &leave_the_process_alone},
+    {"life/process", "leave signals, directory, umask, locale, environment and affinity alone: they are the host's",
+     &leave_the_process_alone},
     {"life/threads", "join every thread before destroy returns", &leave_no_thread},
-    {"life/unload", "link it with cmake/policy.map and without RTLD_NODELETE, keep no thread_local with a destructor; or say RATION_F_NO_UNLOAD", &go_when_unloaded},
+    {"life/unload",
+     "link it with cmake/policy.map and without RTLD_NODELETE, keep no thread_local with a destructor; or say RATION_F_NO_UNLOAD",
+     &go_when_unloaded},
 };
 
 }  // namespace

@@ -4,22 +4,20 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
 #include <random>
 #include <string>
-
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
-
-#include <fmt/core.h>
 
 #include "guarded.hpp"
 #include "stack.hpp"
@@ -29,7 +27,8 @@ namespace {
 
 constexpr std::size_t longest_sentence = 3000;  // a message stays below PIPE_BUF, so it arrives whole
 constexpr std::size_t shown_output = 2000;
-constexpr std::size_t stack_of_a_probe = std::size_t{96} << 20;  // a policy that wants too much meets the probe on stacks, not this
+constexpr std::size_t stack_of_a_probe = std::size_t{96}
+                                         << 20;  // a policy that wants too much meets the probe on stacks, not this
 constexpr rlim_t most_output = rlim_t{16} << 20;
 
 int notes = -1;  // of the child: the writing end of its pipe
@@ -51,8 +50,7 @@ public:
 };
 
 [[noreturn]] void give_up(char const* what) {
-    std::fprintf(stderr, "ration: cannot start a probe: %s: %s\n", what, std::strerror(errno));
-    std::exit(5);
+    throw std::system_error(errno, std::generic_category(), fmt::format("cannot start a probe: {}", what));
 }
 
 /// A number that the plugin does not know, so that only the probe's own end can send it.
@@ -78,7 +76,8 @@ public:
 }
 
 void send(finding const& found, std::string const& token) {
-    std::string const message = "E" + token + static_cast<char>('0' + static_cast<int>(found.is)) + found.why.substr(0, longest_sentence);
+    std::string const message =
+        "E" + token + static_cast<char>('0' + static_cast<int>(found.is)) + found.why.substr(0, longest_sentence);
     static_cast<void>(!::write(notes, message.data(), message.size()));
 }
 
@@ -140,8 +139,12 @@ void drain(int pipe, std::string& said) {
 
 /// How the child ended without its token, as words.
 [[nodiscard]] std::string ending(int status) {
-    if (WIFSIGNALED(status)) return fmt::format("killed by {} ({})", ::sigabbrev_np(WTERMSIG(status)) ? "SIG" + std::string(::sigabbrev_np(WTERMSIG(status))) : "a signal", ::strsignal(WTERMSIG(status)));
-    return fmt::format("the process ended with status {} before the probe was through: the plugin must not call exit", WEXITSTATUS(status));
+    if (WIFSIGNALED(status)) {
+        auto const* const name = ::sigabbrev_np(WTERMSIG(status));
+        return fmt::format("killed by SIG{} ({})", name != nullptr ? name : "?", ::strsignal(WTERMSIG(status)));
+    }
+    return fmt::format("the process ended with status {} before the probe was through: the plugin must not call exit",
+                       WEXITSTATUS(status));
 }
 
 [[nodiscard]] finding judge_end(std::string const& said, std::string const& token, int status, bool in_time) {
@@ -172,15 +175,14 @@ finding run_isolated(std::function<void()> const& body, deadline const& until) {
     bool const in_time = await(child, reading.get(), until, said);
     ::kill(-child, SIGKILL);  // before it is reaped: until then nobody else can have its number
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
     drain(reading.get(), said);
     auto found = judge_end(said, token, status, in_time);
     found.output = end_of(output.get());
     return found;
 }
 
-void leave_note(char const* text, std::size_t size) noexcept {
-    static_cast<void>(!::write(notes, text, size));
-}
+void leave_note(char const* text, std::size_t size) noexcept { static_cast<void>(!::write(notes, text, size)); }
 
 }  // namespace ration::conformance

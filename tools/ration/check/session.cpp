@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-
 #include <fmt/core.h>
 
 namespace ration::conformance {

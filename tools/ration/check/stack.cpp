@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
-
 #include <pthread.h>
 #include <sys/mman.h>
 

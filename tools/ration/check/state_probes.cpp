@@ -2,7 +2,6 @@
 // Saved state: how it is written, what is refused, and that it comes back.
 #include <algorithm>
 #include <cstring>
-
 #include <fmt/core.h>
 
 #include "finding.hpp"
@@ -32,7 +31,8 @@ void save_into(session& room, guarded& space, std::uint64_t capacity, std::uint6
     auto const code = room.instance().save(place, capacity, size);
     if (size != wanted) broken(fmt::format("save says {} bytes at one time and {} at another", wanted, size));
     auto const expected = capacity < wanted ? RATION_E_CAPACITY : RATION_OK;
-    if (code != expected) broken(fmt::format("save said {} to a buffer of {} bytes for a state of {}", name_of_code(code), capacity, wanted));
+    if (code != expected)
+        broken(fmt::format("save said {} to a buffer of {} bytes for a state of {}", name_of_code(code), capacity, wanted));
 }
 
 void keep_within_the_buffer(subject const& s) {
@@ -46,7 +46,8 @@ void keep_within_the_buffer(subject const& s) {
     static_cast<void>(room.instance().save(nothing.place(0, 1), 0, wanted));
     if (wanted > std::uint64_t{64} << 20) broken(fmt::format("its state takes {} bytes, and 64 MiB are the most", wanted));
     guarded space("the buffer of save", wanted + 64);
-    for (std::uint64_t const capacity : {std::uint64_t{0}, wanted / 2, wanted - (wanted > 0), wanted, wanted + 64}) save_into(room, space, capacity, wanted);
+    for (std::uint64_t const capacity : {std::uint64_t{0}, wanted / 2, wanted - (wanted > 0), wanted, wanted + 64})
+        save_into(room, space, capacity, wanted);
 }
 
 /// Into buffers of different contents: bytes that save leaves out, such as padding, show.
@@ -58,9 +59,11 @@ void save_the_same_twice(subject const& s) {
     auto const first = room.instance().saved();
     std::vector<std::byte> second(first.size(), std::byte{0xAB});
     std::uint64_t size = 0;
-    if (room.instance().save(second.data(), second.size(), size) != RATION_OK || size != first.size()) broken("a second save of one state does not fit into the size of the first");
+    if (room.instance().save(second.data(), second.size(), size) != RATION_OK || size != first.size())
+        broken("a second save of one state does not fit into the size of the first");
     auto const at = std::ranges::mismatch(first, second).in1 - first.begin();
-    if (static_cast<std::size_t>(at) < first.size()) broken(fmt::format("two saves of one state differ at byte {} of {}", at, first.size()));
+    if (static_cast<std::size_t>(at) < first.size())
+        broken(fmt::format("two saves of one state differ at byte {} of {}", at, first.size()));
 }
 
 void expect_refused(session& room, std::span<std::byte const> state, std::string const& what) {
@@ -76,7 +79,8 @@ void refuse_damaged_states(subject const& s) {
     if (whole.empty()) skip("its state is empty");
     std::size_t const step = whole.size() / most_tries + 1;
     for (std::size_t size = 0; size < whole.size(); size += step)
-        expect_refused(room, std::span(whole).first(size), fmt::format("the first {} bytes of a state of {}", size, whole.size()));
+        expect_refused(room, std::span(whole).first(size),
+                       fmt::format("the first {} bytes of a state of {}", size, whole.size()));
     dice any(s.seed);
     for (std::size_t i = 0; i < most_tries; ++i) {
         std::vector<std::byte> noise(i % 2 == 0 ? whole.size() : 1 + any.below(2 * whole.size()));
@@ -107,9 +111,12 @@ void come_back(subject const& s) {
 }
 
 constexpr probe probes[] = {
-    {"state/buffer", "let save write nothing and return RATION_E_CAPACITY when `capacity` is too small; *size is what is needed", &keep_within_the_buffer, then::stop_group},
-    {"state/same", "save values one by one: padding, pointers and times make two saves of one state differ", &save_the_same_twice, then::stop_group},
-    {"state/refusal", "let load prove the size and every value, return RATION_E_STATE, and change nothing then", &refuse_damaged_states},
+    {"state/buffer", "let save write nothing and return RATION_E_CAPACITY when `capacity` is too small; *size is what is needed",
+     &keep_within_the_buffer, then::stop_group},
+    {"state/same", "save values one by one: padding, pointers and times make two saves of one state differ", &save_the_same_twice,
+     then::stop_group},
+    {"state/refusal", "let load prove the size and every value, return RATION_E_STATE, and change nothing then",
+     &refuse_damaged_states},
     {"state/return", "save everything that decide depends on besides the tick", &come_back},
 };
 

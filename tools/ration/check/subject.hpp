@@ -13,9 +13,9 @@
 namespace ration::conformance {
 
 struct subject {
-    std::string path;              ///< absolute: a bare name would be looked for elsewhere
-    std::vector<std::byte> file;   ///< its bytes
-    std::string config;            ///< what every instance is created with
+    std::string path;             ///< absolute: a bare name would be looked for elsewhere
+    std::vector<std::byte> file;  ///< its bytes
+    std::string config;           ///< what every instance is created with
     std::uint64_t seed = 1;
     // From here on: only after the file has passed the probes that read it.
     ration_manifest manifest{};

@@ -5,14 +5,12 @@
 #include <clocale>
 #include <cstring>
 #include <filesystem>
+#include <fmt/core.h>
 #include <iterator>
-#include <system_error>
-
 #include <sched.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
-
-#include <fmt/core.h>
 
 namespace ration::conformance {
 

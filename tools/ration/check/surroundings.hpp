@@ -3,12 +3,11 @@
 #pragma once
 
 #include <array>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <csignal>
 
 namespace ration::conformance {
 

@@ -17,7 +17,8 @@ constexpr std::size_t most_rows = most_grants;
     for (auto const& need : s.needs) {
         if (std::ranges::any_of(all, [&](auto const& c) { return c.name == need.name; })) continue;
         std::uint32_t const width = need.shape == column_shape::vector ? devices + 1 : 1;
-        all.push_back({need.name, static_cast<std::uint32_t>(table_index_of(need.name)), static_cast<std::uint32_t>(need.type), width, 0, false});
+        all.push_back({need.name, static_cast<std::uint32_t>(table_index_of(need.name)), static_cast<std::uint32_t>(need.type),
+                       width, 0, false});
     }
     dice order(seed);
     order.shuffle(all);
@@ -61,7 +62,8 @@ void store(std::byte* place, std::uint32_t type, cell const& value) {
 
 }  // namespace
 
-schema_image::schema_image(std::vector<offered_column> columns, schema_options const& options) : space_("the schema, which is gone after bind", 1 << 17) {
+schema_image::schema_image(std::vector<offered_column> columns, schema_options const& options)
+    : space_("the schema, which is gone after bind", 1 << 17) {
     apply(options, columns);
     std::size_t const stride = sizeof(ration_column) + options.extra_stride;
     auto* const records = space_.place(bytes_for(columns, stride), alignof(ration_column));
@@ -74,8 +76,14 @@ schema_image::schema_image(std::vector<offered_column> columns, schema_options c
         std::memcpy(records + i * stride, &record, sizeof record);
         name += c.name.size() + 1;
     }
-    schema_ = {sizeof schema_, static_cast<std::uint32_t>(columns.size()), static_cast<std::uint32_t>(stride),
-               resource_count, most_jobs, most_nodes, most_grants, reinterpret_cast<ration_column const*>(records)};
+    schema_ = {sizeof schema_,
+               static_cast<std::uint32_t>(columns.size()),
+               static_cast<std::uint32_t>(stride),
+               resource_count,
+               most_jobs,
+               most_nodes,
+               most_grants,
+               reinterpret_cast<ration_column const*>(records)};
     space_.make_read_only();
 }
 
@@ -112,7 +120,8 @@ void tables::fill(std::size_t index, world const& w, std::vector<held_row> const
     auto* place = values_[index]->place(rows * column.width * column.value_size(), 64);
     frame_->slots[column.table][column.slot] = place;
     for (std::size_t row = 0; row < rows; ++row)
-        for (std::size_t k = 0; k < column.width; ++k, place += column.value_size()) store(place, column.type, value_of(column, w, held, row, k));
+        for (std::size_t k = 0; k < column.width; ++k, place += column.value_size())
+            store(place, column.type, value_of(column, w, held, row, k));
 }
 
 void tables::fill_frame(world const& w, std::size_t const (&rows)[table_count], bool cancelled) {
@@ -124,8 +133,8 @@ void tables::fill_frame(world const& w, std::size_t const (&rows)[table_count], 
     frame_->cancel = cancelled ? 1 : 0;
     // A later host has more tables than this one knows: every other tick does.
     std::uint32_t const n_tables = w.tick() % 2 == 0 ? RATION_HELD + 1 : table_count;
-    frame_->tick = {sizeof(ration_tick), n_tables, w.tick(), seed_ + w.tick(), w.now(), second / 10,
-                    &frame_->cancel, frame_->pointers, fresh_scratch(), scratch_size_};
+    frame_->tick = {sizeof(ration_tick), n_tables,        w.tick(),         seed_ + w.tick(), w.now(),
+                    second / 10,         &frame_->cancel, frame_->pointers, fresh_scratch(),  scratch_size_};
 }
 
 void tables::lock() noexcept {

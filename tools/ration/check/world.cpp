@@ -82,7 +82,8 @@ void world::let_it_work(made_up_job& job) {
 void world::end(made_up_job& job, std::uint32_t state) {
     job.state = state;
     job.held = {};
-    happened(state == RATION_DONE ? RATION_EV_JOB_FINISHED : RATION_EV_JOB_FAILED, static_cast<std::uint32_t>(&job - jobs_.data()), job.id);
+    happened(state == RATION_DONE ? RATION_EV_JOB_FINISHED : RATION_EV_JOB_FAILED,
+             static_cast<std::uint32_t>(&job - jobs_.data()), job.id);
 }
 
 void world::happened(std::uint32_t kind, std::uint32_t row, std::uint64_t id, std::int64_t a, std::int64_t b) {
