@@ -73,6 +73,8 @@ public:
         doctor.add_flag("--json", doctor_.json, "As JSON");
         auto& policies_command = *app_.add_subcommand("policies", "List the policies and their parameters");
         policies_command.add_flag("--json", policies_.json, "As JSON");
+        policies_command.add_option("--show", policies_.show, "Describe one policy and its parameters")->type_name("NAME");
+        policies_command.add_option("PATH", policies_.paths, "Plugins, or folders of plugins, to list as well")->type_name("");
         auto& clean = *app_.add_subcommand("clean", "End and remove what a ration that is gone left behind");
         clean.add_flag("--dry-run", clean_.dry_run, "Only list it");
         add_check(*app_.add_subcommand("check", "Prove that a plugin keeps the rules of the plugin ABI"));

@@ -1,42 +1,113 @@
 // SPDX-License-Identifier: BSL-1.0
-// `ration policies`: what can be named in `policy = "..."`.
+// `ration policies`: what can be named in `policy = "..."`, compiled in and in files.
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <vector>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "error_text.hpp"
+#include "plugin_policy.hpp"
 #include "policy_registry.hpp"
 #include "run.hpp"
 
 namespace ration::program {
 namespace {
 
-[[nodiscard]] nlohmann::ordered_json as_json(known_policy const& p) {
-    nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
-    for (auto const& parameter : p.parameters) parameters[parameter.name] = parameter.default_value;
-    return {{"name", p.name}, {"id", p.about.id}, {"version", p.about.version}, {"summary", p.about.summary}, {"parameters", parameters}};
+/// A policy as it is listed, wherever it comes from.
+struct listed {
+    std::string name, id, version, summary, vendor, license;
+    std::string place;   ///< "compiled in", or the file
+    std::string schema;  ///< of its parameters; empty when it takes none
+};
+
+[[nodiscard]] listed as_listed(known_policy const& p) {
+    return {std::string(p.name), std::string(p.about.id), std::string(p.about.version), std::string(p.about.summary), "ration", "BSL-1.0",
+            "compiled in", p.schema};
 }
 
-[[nodiscard]] std::string as_text(known_policy const& p) {
-    std::string text = fmt::format("{:<12} {:<8} {}\n", p.name, p.about.version, p.about.summary);
-    std::string parameters;
-    for (auto const& parameter : p.parameters)
-        parameters += fmt::format("{}{} = {}", parameters.empty() ? "" : ", ", parameter.name, parameter.default_value);
-    if (!parameters.empty()) text += fmt::format("{:<21} {} = {{ {} }}\n", "", p.name, parameters);
-    return text;
+[[nodiscard]] listed as_listed(plugin_description const& p) {
+    return {p.name, p.id, p.version, p.summary, p.vendor, p.license, p.path, p.parameters};
+}
+
+/// The files of a folder that may be plugins, or the file itself.
+[[nodiscard]] std::vector<std::string> files_of(std::string const& path) {
+    std::error_code failed;
+    if (!std::filesystem::is_directory(path, failed)) return {path};
+    std::vector<std::string> files;
+    for (auto const& entry : std::filesystem::directory_iterator(path, failed))
+        if (entry.path().extension() == ".so") files.push_back(entry.path().string());
+    std::ranges::sort(files);
+    return files;
+}
+
+[[nodiscard]] std::vector<listed> list(policies_options const& options, exit_code& code) {
+    std::vector<listed> all;
+    for (auto const& p : known_policies()) all.push_back(as_listed(p));
+    for (auto const& path : options.paths)
+        for (auto const& file : files_of(path)) {
+            if (auto const described = describe_plugin(file)) {
+                all.push_back(as_listed(*described));
+            } else {
+                std::fprintf(stderr, "ration: %s: %s\n", file.c_str(), to_text(described.failure()).c_str());
+                code = exit_code::bad_input;
+            }
+        }
+    return all;
+}
+
+[[nodiscard]] nlohmann::ordered_json as_json(listed const& p) {
+    auto const schema = nlohmann::ordered_json::parse(p.schema, nullptr, false);
+    return {{"name", p.name}, {"id", p.id}, {"version", p.version}, {"summary", p.summary}, {"vendor", p.vendor}, {"license", p.license},
+            {"where", p.place}, {"isolation", p.place == "compiled in" ? "none" : "worker"},
+            {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
+}
+
+/// The value after `key` of one parameter's schema, as people write it; empty when there is none.
+[[nodiscard]] std::string text_of(nlohmann::ordered_json const& parameter, char const* key) {
+    auto const found = parameter.find(key);
+    if (found == parameter.end()) return {};
+    return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+void show(listed const& p) {
+    fmt::print("{} {}: {}\n  {}; by {} ({}); {}\n", p.name, p.version, p.summary, p.id, p.vendor.empty() ? "nobody who says so" : p.vendor,
+               p.license.empty() ? "no license named" : p.license, p.place == "compiled in" ? p.place : "runs in a worker process: " + p.place);
+    auto const schema = nlohmann::ordered_json::parse(p.schema, nullptr, false);
+    if (schema.is_discarded() || !schema.contains("properties")) return;
+    for (auto const& [name, parameter] : schema["properties"].items()) {
+        std::string const words = text_of(parameter, "enum"), least = text_of(parameter, "minimum"), most = text_of(parameter, "maximum");
+        fmt::print("  {:<16} = {:<14} {}{}{}\n", name, parameter.contains("default") ? parameter["default"].dump() : "", text_of(parameter, "description"),
+                   words.empty() ? "" : " " + words, least.empty() && most.empty() ? "" : fmt::format(" [{}, {}]", least.empty() ? "-inf" : least, most.empty() ? "inf" : most));
+    }
+}
+
+[[nodiscard]] exit_code show_one(std::vector<listed> const& all, std::string const& name) {
+    auto const found = std::ranges::find(all, name, &listed::name);
+    if (found != all.end()) return show(*found), exit_code::ok;
+    std::vector<std::string_view> names;
+    for (auto const& p : all) names.push_back(p.name);
+    std::fprintf(stderr, "ration: there is no policy %s%s\n", program::quoted(name).c_str(), suggestion(name, names).c_str());
+    return exit_code::bad_input;
 }
 
 }  // namespace
 
 exit_code policies(policies_options const& options) {
+    auto code = exit_code::ok;
+    auto const all = list(options, code);
+    if (!options.show.empty()) return show_one(all, options.show);
     if (options.json) {
-        nlohmann::ordered_json all = nlohmann::ordered_json::array();
-        for (auto const& p : known_policies()) all.push_back(as_json(p));
-        std::puts(all.dump().c_str());
-        return exit_code::ok;
+        auto json = nlohmann::ordered_json::array();
+        for (auto const& p : all) json.push_back(as_json(p));
+        std::puts(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+        return code;
     }
-    for (auto const& p : known_policies()) std::fputs(as_text(p).c_str(), stdout);
-    return exit_code::ok;
+    for (auto const& p : all) fmt::print("{:<18} {:<8} {}{}\n", p.name, p.version, p.summary, p.place == "compiled in" ? "" : "  (" + p.place + ")");
+    fmt::print("'ration policies --show NAME' tells a policy's parameters\n");
+    return code;
 }
 
 }  // namespace ration::program

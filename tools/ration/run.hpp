@@ -46,6 +46,8 @@ struct doctor_options {
 
 struct policies_options {
     bool json = false;
+    std::string show;                ///< the one to describe, with its parameters
+    std::vector<std::string> paths;  ///< files and folders with plugins to list as well
 };
 
 struct clean_options {
