@@ -3,6 +3,8 @@
 
 A block is tied to its file by a comment on the line above it, `region: PATH#NAME` between <!-- and -->. In the file two lines
 that hold nothing but a comment with [NAME] enclose the region. Common indentation is left out.
+
+A document whose every command is run by a test has `console` blocks instead, since the test runs those and no others.
 """
 
 import posixpath
@@ -18,6 +20,7 @@ _CODE_SPAN = re.compile(r"`[^`\n]*`")
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.I)
 _HAS_TO_BE_A_REGION = ("cpp", "c++")
+_RUN_BY = {"docs/tutorial.md": "tests/tutorial/tutorial_test.py"}
 
 
 def blocks(text):
@@ -51,6 +54,8 @@ def _check_block(tree, path, block):
     if region is None:
         if language.lower() in _HAS_TO_BE_A_REGION:
             return Problem(path, line, "code typed by hand: put it into a file that is built and name the region above the block")
+        if path in _RUN_BY and language != "console":
+            return Problem(path, line, f"nothing runs this block: {_RUN_BY[path]} runs those that are `console`")
         return None
     if region[1] not in tree:
         return Problem(path, line, f"there is no file {region[1]}")
@@ -69,6 +74,13 @@ def check_regions(tree):
                 problem = _check_block(tree, path, block)
                 if problem:
                     yield problem
+
+
+def check_commands(tree):
+    """What is said to run a document does so: it is there, and names the document."""
+    for path, test in _RUN_BY.items():
+        if path in tree and not (test in tree and path in tree.text(test)):
+            yield Problem(path, 1, f"its commands are to be run by {test}, which has to be there and to name {path}")
 
 
 def _prose(text):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 import unittest
 
-from documents import anchors, check_links, check_regions
+from documents import anchors, check_commands, check_links, check_regions
 from made_up import MadeUpTree
 
 SOURCE = """\
@@ -41,6 +41,26 @@ class Regions(MadeUpTree):
         self.write("examples/a.py", "# [x]\na = 1\n# [x]\n")
         self.write("docs/a.md", "```sh\nls\n```\n\n<!-- region: examples/a.py#x -->\n```python\na = 2\n```\n")
         self.assertEqual(self.found(check_regions), [("docs/a.md", 6)])
+
+
+class Commands(MadeUpTree):
+    TEST = "tests/tutorial/tutorial_test.py"
+
+    def test_only_blocks_that_are_run(self):
+        self.write("docs/tutorial.md", "```console\n$ ls\n```\n\n```sh\nls\n```\n\n```\nls\n```\n\n```cpp\nint a;\n```\n")
+        self.assertEqual(self.found(check_regions), [("docs/tutorial.md", line) for line in (5, 9, 13)])
+
+    def test_other_documents_may_show_commands(self):
+        self.write("docs/a.md", "```sh\nls\n```\n")
+        self.assertEqual(self.found(check_regions), [])
+
+    def test_the_test_is_there_and_runs_this_document(self):
+        self.write("docs/tutorial.md", "# A\n")
+        self.assertEqual(self.found(check_commands), [("docs/tutorial.md", 1)])
+        self.write(self.TEST, "DOCUMENT = 'docs/other.md'\n")
+        self.assertEqual(self.found(check_commands), [("docs/tutorial.md", 1)])
+        self.write(self.TEST, "DOCUMENT = 'docs/tutorial.md'\n")
+        self.assertEqual(self.found(check_commands), [])
 
 
 class Links(MadeUpTree):

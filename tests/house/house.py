@@ -19,6 +19,7 @@ RULES = (
     sources.check_machine_paths,
     sources.check_nothing_thrown,
     documents.check_regions,
+    documents.check_commands,
     documents.check_links,
 )
 
