@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
 """`ration run` with each of the forty plugins that break a rule: no job is lost, limits stay, and the report names plugin and reason."""
 import concurrent.futures
+import json
 import os
+import subprocess
 import unittest
 
-from support import PYTHON, HERE, RunTest, job, main, trainer
+from support import PYTHON, HERE, RATION, RunTest, job, main, trainer
 
 EVIL = os.environ["RATION_EVIL"]
 PLUGINS = os.environ["RATION_PLUGINS"]
@@ -73,6 +75,21 @@ class Plugins(RunTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("jobs.toml:2:1: ", done.stderr)
         self.assertIn("tradl.so: alpha is out of its range", done.stderr)
+
+    def test_policies_in_files_are_listed_without_running_them(self) -> None:
+        def ration(*words: str) -> subprocess.CompletedProcess:
+            return subprocess.run([RATION, "policies", *words], capture_output=True, text=True, check=False)
+        listed = json.loads(ration("--json", f"{PLUGINS}/tradl.so", f"{EVIL}/evil_1.so").stdout)  # evil_1 crashes as it is loaded
+        from_files = [(p["name"], p["isolation"]) for p in listed if p["where"] != "compiled in"]
+        self.assertEqual(from_files[0], ("tradl", "worker"))
+        self.assertEqual(len(from_files), 2)
+        compiled = {p["name"]: p for p in listed if p["where"] == "compiled in"}["tradl"]
+        self.assertEqual(compiled["parameters"], listed[[p["where"] for p in listed].index(f"{PLUGINS}/tradl.so")]["parameters"])
+        self.assertIn("alpha            = 0.9", ration("--show", "tradl").stdout)
+        refused = ration(f"{EVIL}/evil_36.so")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("evil_36.so: read manifest: ABI", refused.stderr)
+        self.assertIn("did you mean 'tradl'?", ration("--show", "tradel").stderr)
 
 
 main()

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSL-1.0
+# A header of the next minor version: a field, a function and a kind of event appended, as the rules of growth allow. Plugins and hosts of
+# both versions are built, and each plugin has to work in each host.
+file(READ ${PROJECT_SOURCE_DIR}/include/ration/plugin/abi.h header)
+set(before "${header}")
+string(REPLACE "RATION_ABI_MINOR 0u" "RATION_ABI_MINOR 1u" header "${header}")
+string(REPLACE "    uint64_t scratch_size;\n} ration_tick;" "    uint64_t scratch_size;\n    uint64_t epoch;\n} ration_tick;" header "${header}")
+string(REPLACE "may be NULL */\n} ration_policy;" "may be NULL */\n    int32_t (*idle)(void *self);\n} ration_policy;" header "${header}")
+string(REPLACE "RATION_EV_STATE_LOST = 48 " "RATION_EV_STATE_LOST = 48, RATION_EV_IDLE = 49 " header "${header}")
+foreach(added IN ITEMS "RATION_ABI_MINOR 1u" "uint64_t epoch" "(*idle)" "RATION_EV_IDLE")
+  string(FIND "${header}" "${added}" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "tests/plugin_host/minor.cmake no longer finds where to append '${added}'")
+  endif()
+endforeach()
+set(newer ${CMAKE_CURRENT_BINARY_DIR}/newer)
+file(CONFIGURE OUTPUT ${newer}/ration/plugin/abi.h CONTENT "${header}" @ONLY)
+
+foreach(version IN ITEMS today newer)
+  add_executable(test.host_${version} minor_host.cpp)
+  target_link_libraries(test.host_${version} PRIVATE ration::plugin_host Boost::headers)
+  set_target_properties(test.host_${version} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+endforeach()
+add_library(test.counter_newer MODULE policies/counter.cpp)
+target_link_libraries(test.counter_newer PRIVATE ration::plugin ration::adapt)
+ration_harden_policy(test.counter_newer)
+set_target_properties(test.counter_newer PROPERTIES OUTPUT_NAME counter_newer LIBRARY_OUTPUT_DIRECTORY ${plugins})
+foreach(target IN ITEMS test.host_newer test.counter_newer)
+  target_include_directories(${target} BEFORE PRIVATE ${newer})
+  target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)  # nobody fills the new field yet
+endforeach()
+
+foreach(host IN ITEMS today newer)
+  foreach(plugin IN ITEMS counter counter_newer)
+    add_test(NAME plugin/minor_${host}_${plugin} COMMAND test.host_${host} ${plugins}/${plugin}.so)
+    set(minor 0)
+    if(host STREQUAL newer)
+      set(minor 1)
+    endif()
+    set_tests_properties(plugin/minor_${host}_${plugin} PROPERTIES TIMEOUT 60 LABELS plugin
+      PASS_REGULAR_EXPRESSION "^host minor ${minor}: in process 1 2 3, worker 1 2 3\n$")
+  endforeach()
+endforeach()
