@@ -34,7 +34,7 @@ foreach(host IN ITEMS today newer)
   foreach(plugin IN ITEMS counter counter_newer)
     add_test(NAME plugin/minor_${host}_${plugin} COMMAND test.host_${host} ${plugins}/${plugin}.so)
     set(minor 0)
-    if(host STREQUAL newer)
+    if("${host}" STREQUAL "newer")
       set(minor 1)
     endif()
     set_tests_properties(plugin/minor_${host}_${plugin} PROPERTIES TIMEOUT 60 LABELS plugin
