@@ -54,7 +54,7 @@ void tell_where(std::byte const* at, void* context) noexcept {
         (note() << way_of(context) << where << r.name << (*where == '\0' ? ", which is locked" : "")).leave();
         return;
     }
-    if (at < reinterpret_cast<std::byte const*>(page())) (note() << "it followed a null pointer").leave();
+    if (reinterpret_cast<std::uintptr_t>(at) < page()) (note() << "it followed a null pointer").leave();
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {

@@ -40,6 +40,7 @@ std::uint64_t allocations_of_this_thread() noexcept { return made; }
 
 #if defined(RATION_HEAP_HOOKS)
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the sanitizer's own name
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(void const volatile*, std::size_t),
                                                          void (*)(void const volatile*));
 
@@ -55,11 +56,13 @@ bool sees_the_heap() noexcept {
 #elif defined(RATION_HEAP_OWN)
 
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): glibc's own names
 void* __libc_malloc(std::size_t) noexcept;
 void* __libc_calloc(std::size_t, std::size_t) noexcept;
 void* __libc_realloc(void*, std::size_t) noexcept;
 void* __libc_memalign(std::size_t, std::size_t) noexcept;
 void __libc_free(void*) noexcept;
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 void* malloc(std::size_t size) noexcept {
     ration::conformance::note_taken();

@@ -32,7 +32,7 @@ surroundings::surroundings() {
 std::string surroundings::change_since(surroundings const& before) const {
     for (std::size_t signal = 1; signal < signals; ++signal) {
         auto const &was = before.handlers_[signal], &is = handlers_[signal];
-        if (std::memcmp(&was.sa_handler, &is.sa_handler, sizeof was.sa_handler) != 0 || was.sa_flags != is.sa_flags)
+        if (was.sa_handler != is.sa_handler || was.sa_flags != is.sa_flags)
             return fmt::format("it replaced the handler of signal {}: signals belong to the host", signal);
     }
     if (directory_ != before.directory_) return "it changed the working directory";
@@ -45,11 +45,11 @@ std::string surroundings::change_since(surroundings const& before) const {
 
 std::uint64_t floating_point_mode() noexcept {
 #if defined(__x86_64__)
-    std::uint16_t x87 = 0;
+    std::uint16_t x87 = 0;  // NOLINT(misc-const-correctness): the next line writes it
     __asm__ volatile("fnstcw %0" : "=m"(x87));
     return std::uint64_t{x87} << 32 | (__builtin_ia32_stmxcsr() & ~0x3Fu);
 #elif defined(__aarch64__)
-    std::uint64_t control = 0;
+    std::uint64_t control = 0;  // NOLINT(misc-const-correctness): the next line writes it
     __asm__ volatile("mrs %0, fpcr" : "=r"(control));
     return control;
 #else
