@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+/* policy.py as a plugin. It brings CPython along, so it may only live in a worker process and stays loaded until that ends. The text of
+ * policy.py is part of the .so: what was checked is what runs. Columns are memoryviews of the host's own memory, nothing is copied. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <dlfcn.h>
+
+#include <ration/plugin/abi.h>
+
+#include "manifest.h"
+
+enum { FLAGS = RATION_F_DETERMINISTIC | RATION_F_NO_UNLOAD | RATION_F_OUT_OF_PROCESS_ONLY };
+RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, FLAGS, POLICY_ID, POLICY_NAME, POLICY_VERSION, "",
+                            "", POLICY_SUMMARY, POLICY_NEEDS, "", POLICY_REASONS, ""};
+
+typedef struct instance {
+    const ration_host *host;
+    PyObject *policy, *tick, *grant, *names[COLUMNS];
+    uint32_t slots[COLUMNS];
+    ration_out *out; /* of the call that runs */
+    uint64_t asked;  /* grants of this call, those without a place included */
+} instance;
+
+static PyObject *policy_class, *word_decide, *word_release, *word_cast, *word_number, *word_seed, *word_now;
+
+/* The text of the Python exception, which is then over. */
+static int32_t tell(char *err, uint64_t err_size, int32_t code) {
+    PyObject *type, *value, *trace, *text;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    text = value != NULL ? PyObject_Repr(value) : NULL;
+    if (err_size != 0) snprintf(err, (size_t)err_size, "%s", text != NULL ? PyUnicode_AsUTF8(text) : "CPython gives no reason");
+    Py_XDECREF(text), Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+    PyErr_Clear();
+    return code;
+}
+
+/* Isolated: no environment, no signal handlers, no locale, no site; and the same hashes in every process. */
+static int start_python(char *err, uint64_t err_size) {
+    Dl_info library;
+    PyStatus status;
+    PyConfig config;
+    PyConfig_InitIsolatedConfig(&config);
+    config.use_hash_seed = 1, config.hash_seed = 0, config.site_import = 0, config.write_bytecode = 0;
+    status = PyConfig_SetBytesString(&config, &config.program_name, PYTHON_EXECUTABLE);
+    if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+    PyConfig_Clear(&config);
+    if (PyStatus_Exception(status)) {
+        snprintf(err, (size_t)err_size, "CPython does not start: %s", status.err_msg != NULL ? status.err_msg : "no reason given");
+        return 0;
+    }
+    /* Extension modules do not say that they need libpython: they look for it among what everybody sees. */
+    if (dladdr((void *)Py_IsInitialized, &library) != 0) dlopen(library.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+    return 1;
+}
+
+static int load_policy(void) {
+    PyObject *module = PyModule_New("policy"), *names, *done = NULL, *code;
+    if (module == NULL) return 0;
+    names = PyModule_GetDict(module);
+    PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
+    code = Py_CompileString(policy_source, "policy.py", Py_file_input);
+    if (code != NULL) done = PyEval_EvalCode(code, names, names);
+    if (done != NULL) policy_class = PyObject_GetAttrString(module, "Policy");
+    word_decide = PyUnicode_InternFromString("decide"), word_release = PyUnicode_InternFromString("release");
+    word_cast = PyUnicode_InternFromString("cast"), word_number = PyUnicode_InternFromString("number");
+    word_seed = PyUnicode_InternFromString("seed"), word_now = PyUnicode_InternFromString("now_ns");
+    Py_XDECREF(code), Py_XDECREF(done); /* the module stays, as long as the process */
+    return policy_class != NULL;
+}
+
+static PyObject *grant_one(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
+    instance *mine = PyCapsule_GetPointer(capsule, NULL);
+    long long given[5];
+    Py_ssize_t i;
+    if (count != 5) return PyErr_SetString(PyExc_TypeError, "grant takes job, node, resource, amount and reason"), NULL;
+    for (i = 0; i < 5; ++i) given[i] = PyLong_AsLongLong(args[i]);
+    if (PyErr_Occurred()) return NULL;
+    if (mine->out == NULL) return PyErr_SetString(PyExc_RuntimeError, "grant is for the time of decide"), NULL;
+    if (mine->asked++ < mine->out->capacity) {
+        ration_grant *to = &mine->out->grant[mine->asked - 1];
+        to->job = (uint32_t)given[0], to->node = (uint32_t)given[1], to->resource = (uint16_t)given[2];
+        to->amount = given[3], to->reason = (uint16_t)given[4], to->group = 0;
+    }
+    Py_RETURN_NONE;
+}
+static PyMethodDef grant_method = {"grant", (PyCFunction)(void (*)(void))grant_one, METH_FASTCALL, NULL};
+
+static int make(instance *mine) {
+    PyObject *capsule = PyCapsule_New(mine, NULL, NULL);
+    int i;
+    if (capsule == NULL) return 0;
+    mine->grant = PyCFunction_New(&grant_method, capsule);
+    Py_DECREF(capsule);
+    mine->tick = PyDict_New();
+    for (i = 0; i < COLUMNS; ++i) mine->names[i] = PyUnicode_InternFromString(wanted[i].name);
+    mine->policy = PyObject_CallNoArgs(policy_class);
+    return mine->policy != NULL && mine->grant != NULL && mine->tick != NULL;
+}
+
+static void destroy(void *self) {
+    instance *mine = self;
+    PyGILState_STATE held = PyGILState_Ensure();
+    int i;
+    Py_XDECREF(mine->policy), Py_XDECREF(mine->tick), Py_XDECREF(mine->grant);
+    for (i = 0; i < COLUMNS; ++i) Py_XDECREF(mine->names[i]);
+    PyGILState_Release(held);
+    free(mine);
+}
+
+static int32_t create(const ration_host *host, const char *config, uint64_t length, void **self, char *err, uint64_t err_size) {
+    instance *mine;
+    PyGILState_STATE held;
+    int32_t said = RATION_OK;
+    (void)config;
+    if (length != 0) {
+        snprintf(err, (size_t)err_size, "this policy takes no parameters: leave them out");
+        return RATION_E_ARG;
+    }
+    if (!Py_IsInitialized()) {
+        if (!start_python(err, err_size)) return RATION_E_INTERNAL;
+        PyEval_SaveThread();
+    }
+    mine = calloc(1, sizeof *mine);
+    if (mine == NULL) return RATION_E_NOMEM;
+    mine->host = host;
+    held = PyGILState_Ensure();
+    if ((policy_class == NULL && !load_policy()) || !make(mine)) said = tell(err, err_size, RATION_E_EXCEPTION);
+    PyGILState_Release(held);
+    if (said != RATION_OK) return destroy(mine), said;
+    *self = mine;
+    return RATION_OK;
+}
+
+static int find(const ration_schema *schema, const struct wanted *column_wanted, uint32_t *slot) {
+    const char *at = (const char *)schema->column;
+    uint32_t i;
+    for (i = 0; i < schema->n_columns; ++i, at += schema->column_stride) { /* a later host's columns are longer */
+        const ration_column *column = (const ration_column *)at;
+        if (strcmp(column->name, column_wanted->name) != 0) continue;
+        *slot = column->slot;
+        return column->type == column_wanted->type && column->width == 1 && column->slot != RATION_NO_SLOT;
+    }
+    return 0;
+}
+
+static int32_t bind_columns(void *self, const ration_schema *schema, uint64_t *scratch_size, char *err, uint64_t err_size) {
+    instance *mine = self;
+    int i;
+    *scratch_size = 0;
+    for (i = 0; i < COLUMNS; ++i)
+        if (!find(schema, &wanted[i], &mine->slots[i])) {
+            snprintf(err, (size_t)err_size, "%s: this host does not offer the column as the policy needs it", wanted[i].name);
+            return RATION_E_UNSUPPORTED;
+        }
+    return RATION_OK;
+}
+
+/* A view of the host's memory, in items of its type. */
+static PyObject *view(const ration_table *table, uint32_t slot, uint32_t type) {
+    static const char formats[] = {0, 'I', 'q', 'Q', 'f', 'd'};
+    static const Py_ssize_t sizes[] = {0, 4, 8, 8, 4, 8};
+    static char nothing[8];
+    char *data = table->n_rows != 0 ? (char *)table->slot[slot] : nothing; /* PyBUF_READ: Python does not write there */
+    PyObject *bytes = PyMemoryView_FromMemory(data, (Py_ssize_t)table->n_rows * sizes[type], PyBUF_READ), *format, *items = NULL;
+    if (bytes == NULL) return NULL;
+    format = PyUnicode_FromStringAndSize(&formats[type], 1);
+    if (format != NULL) items = PyObject_CallMethodOneArg(bytes, word_cast, format);
+    Py_XDECREF(format), Py_DECREF(bytes);
+    return items;
+}
+
+static int set(PyObject *tick, PyObject *name, PyObject *value) {
+    int const said = value == NULL ? -1 : PyDict_SetItem(tick, name, value);
+    Py_XDECREF(value);
+    return said == 0;
+}
+
+static int show(instance *mine, const ration_tick *tick) {
+    int i, good = set(mine->tick, word_number, PyLong_FromUnsignedLongLong(tick->number)) &&
+                  set(mine->tick, word_seed, PyLong_FromUnsignedLongLong(tick->seed)) &&
+                  set(mine->tick, word_now, PyLong_FromLongLong(tick->now_ns));
+    for (i = 0; good && i < COLUMNS; ++i)
+        good = set(mine->tick, mine->names[i], view(tick->table[wanted[i].table], mine->slots[i], wanted[i].type));
+    return good;
+}
+
+/* Whoever kept a view gets an exception from now on, and not what the host has there by then. */
+static void hide(instance *mine) {
+    int i;
+    for (i = 0; i < COLUMNS; ++i) {
+        PyObject *items = PyDict_GetItem(mine->tick, mine->names[i]);
+        Py_XDECREF(items != NULL ? PyObject_CallMethodNoArgs(items, word_release) : NULL);
+        PyErr_Clear();
+    }
+}
+
+static int32_t decide(void *self, const ration_tick *tick, ration_out *out) {
+    instance *mine = self;
+    PyGILState_STATE held = PyGILState_Ensure();
+    PyObject *done = NULL;
+    char text[300];
+    mine->out = out, mine->asked = 0;
+    if (show(mine, tick)) done = PyObject_CallMethodObjArgs(mine->policy, word_decide, mine->tick, mine->grant, NULL);
+    mine->out = NULL;
+    if (done == NULL) {
+        tell(text, sizeof text, RATION_E_EXCEPTION);
+        mine->host->log(mine->host->ctx, RATION_LOG_ERROR, text, strlen(text));
+    }
+    hide(mine);
+    Py_XDECREF(done);
+    PyGILState_Release(held);
+    if (done == NULL) return RATION_E_EXCEPTION;
+    if (mine->asked > out->capacity) return out->needed = mine->asked, RATION_E_CAPACITY;
+    out->count = mine->asked;
+    return RATION_OK;
+}
+
+extern RATION_EXPORT const ration_policy ration_policy_v1;
+const ration_policy ration_policy_v1 = {sizeof(ration_policy), FLAGS, &manifest, create, destroy, bind_columns, NULL, decide, NULL, NULL, NULL};
