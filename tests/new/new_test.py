@@ -61,10 +61,12 @@ class Words(Installed):
             self.assertEqual(self.refused(name), f"ration: '{name}' is there already: choose another name, or move it away\n")
         self.assertEqual(((self.folder / "file").read_text(), list((self.folder / "folder").iterdir())), ("mine", []))
 
-    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_a_folder_that_cannot_be_made(self) -> None:
-        self.folder.chmod(0o500)
-        self.assertIn("go to a folder that you may write in", self.refused("one"))
+        (self.folder / "gone").mkdir()
+        done = subprocess.run(["sh", "-c", 'rmdir ../gone && exec "$0" new one', os.environ["RATION_PROGRAM"]], cwd=self.folder / "gone",
+                              text=True, capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (2, "ration: cannot make the folder 'one': No such file or directory; "
+                                                             "go to a folder that you may write in\n"))
 
     def test_no_half_project_stays_when_the_disk_is_full(self) -> None:
         limited = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$0" new one', os.environ["RATION_PROGRAM"]], cwd=self.folder, text=True,

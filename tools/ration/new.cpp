@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fmt/core.h>
 #include <fstream>
 #include <string>
 #include <system_error>
-
-#include <fmt/core.h>
 
 #include "new_templates.hpp"
 #include "problem.hpp"
@@ -19,13 +18,14 @@ namespace {
 namespace fs = std::filesystem;
 
 [[nodiscard]] std::string replaced(std::string text, std::string_view what, std::string_view with) {
-    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) text.replace(at, what.size(), with);
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+        text.replace(at, what.size(), with);
     return text;
 }
 
 /// For C++, C, CMake and Cargo. The ending keeps it apart from their keywords and from the targets that CMake has for itself.
 [[nodiscard]] std::string identifier_of(std::string const& name) {
-    std::string identifier = replaced(name, "-", "_");
+    std::string const identifier = replaced(name, "-", "_");
     return identifier.ends_with("policy") ? identifier : identifier + "_policy";
 }
 
@@ -57,18 +57,20 @@ exit_code make_project(new_options const& options) {
     if (fs::exists(fs::symlink_status(options.name, failed)))
         return refuse(program::quoted(options.name) + " is there already: choose another name, or move it away");
     if (!fs::create_directory(options.name, failed))
-        return refuse(fmt::format("cannot make the folder {}: {}; go to a folder that you may write in", program::quoted(options.name), failed.message()));
+        return refuse(fmt::format("cannot make the folder {}: {}; go to a folder that you may write in",
+                                  program::quoted(options.name), failed.message()));
     for (auto const& file : template_files()) {
         if (file.set != "common" && file.set != options.language) continue;
         if (write_file(fs::path(options.name) / file.path, filled_in(file.text, options.name))) continue;
         fs::remove_all(options.name, failed);  // half a project would be in the way of the next attempt
         return refuse(fmt::format("cannot write the files of {}: is the disk full?", program::quoted(options.name)));
     }
-    fmt::print("{0} is a policy that works. Next:\n"
-               "  cd {0}\n"
-               "  cmake -B build && cmake --build build && ctest --test-dir build\n"
-               "README.md says where the rule stands and how to run jobs under it.\n",
-               options.name);
+    fmt::print(
+        "{0} is a policy that works. Next:\n"
+        "  cd {0}\n"
+        "  cmake -B build && cmake --build build && ctest --test-dir build\n"
+        "README.md says where the rule stands and how to run jobs under it.\n",
+        options.name);
     return exit_code::ok;
 }
 

@@ -13,8 +13,10 @@ struct my_policy {
                                    ration::in<std::int64_t, "jobs/min.cpu">, ration::in<std::int64_t, "jobs/max.cpu">,
                                    ration::in<std::int64_t, "nodes/capacity.cpu">>;
     static constexpr std::string_view reasons[] = {"", "on its way to the first tier", "has reached its first tier"};
-    static constexpr ration::meta about{
-        .id = "org.example.my-policy", .version = "0.1.0", .summary = "more CPU for jobs below their first tier", .reasons = reasons};
+    static constexpr ration::meta about{.id = "org.example.my-policy",
+                                        .version = "0.1.0",
+                                        .summary = "more CPU for jobs below their first tier",
+                                        .reasons = reasons};
 
     /// What a job counts when the CPU is divided.
     static constexpr std::int64_t weight(std::uint32_t tier) noexcept { return tier == 0 ? 2 : 1; }
@@ -22,7 +24,9 @@ struct my_policy {
     ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
         auto const state = t.get<"jobs/state">(), tier = t.get<"jobs/tier">();
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), capacity = t.get<"nodes/capacity.cpu">();
-        auto const runs = [&](std::size_t job) { return static_cast<ration::job_state>(state[job]) == ration::job_state::running; };
+        auto const runs = [&](std::size_t job) {
+            return static_cast<ration::job_state>(state[job]) == ration::job_state::running;
+        };
         std::int64_t all = 0;
         for (std::size_t job = 0; job < t.jobs(); ++job) all += runs(job) ? weight(tier[job]) : 0;
         for (std::size_t job = 0; job < t.jobs(); ++job) {
