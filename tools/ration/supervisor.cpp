@@ -148,7 +148,7 @@ void supervisor::warn_once(std::string_view subject, std::string sentence, nanos
 
 view_model supervisor::view(nanoseconds now) const {
     view_model model{.policy = parts_.policy_name, .backend = parts_.node.name(), .elapsed = now,
-                     .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000), .used = board_.used_cores(),
+                     .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000), .used = cpu_of_all_.per_second() * 1e-9,
                      .jobs = {}, .notice = notice_};
     auto const held = board_.store()[board_.columns().resources[static_cast<std::size_t>(resource_id::cpu)].held];
     for (auto const& job : board_.jobs()) {

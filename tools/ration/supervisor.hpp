@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ration/engine.hpp>
+#include <ration/meter.hpp>
 #include <ration/policies/none.hpp>
 #include <ration/progress/receiver.hpp>
 
@@ -42,6 +43,7 @@ class supervisor {
     bound_policy<policies::none> fallback_;
     engine<node_backend> engine_;
     spare_cpu spare_;
+    rate_meter cpu_of_all_;       // the jobs' own rates lag behind an arrival, each for itself, and so does their sum
     nanoseconds next_tick_{0};
     bool news_ = true;            // something happened that the policy should know at once
     bool interrupted_ = false;

@@ -33,6 +33,9 @@ void supervisor::tick(nanoseconds now) {
         job.cpu_time = std::max(job.cpu_time, seen->cpu_time);
         job.health.observe(now, *seen);
     }
+    nanoseconds used{};
+    for (auto const& job : board_.jobs()) used = used + job.cpu_time;
+    cpu_of_all_.read(now, used.count);
     judge_health(now);
     spare_.read(now);
     board_.set_capacity(spare_.available(board_.used_cores() * 1000, parts_.node.capacity()));

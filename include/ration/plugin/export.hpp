@@ -78,7 +78,7 @@ class exported {
         for (std::uint32_t i = 0; i < schema.n_columns; ++i, place += schema.column_stride) {
             ration_column column;
             std::memcpy(&column, place, sizeof column);  // a later host's columns are longer
-            if (column.table >= table_count || column.type < RATION_U32 || column.type > RATION_F64) continue;  // of a later host
+            if (column.slot == RATION_NO_SLOT || column.table >= table_count || column.type < RATION_U32 || column.type > RATION_F64) continue;  // not there, or of a later host
             all.push_back({column.name, static_cast<table_id>(column.table), static_cast<column_type>(column.type), column.width, column.slot});
         }
         return all;

@@ -94,6 +94,7 @@ public:
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
+        if (active_jobs(t) > out.unused().size()) return status::capacity;  // before anything moves: the call will be repeated
         bool changed = memory_.follow(t.get<"jobs/id">());
         auto const devices = t.get<"nodes/capacity.gpu">()[0];
         changed |= std::exchange(devices_, devices) != devices;
@@ -103,7 +104,7 @@ public:
         }
         if (changed || t.now() >= rests_until_) share_out(t);
         for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (memory_[row].active && !out.set(row, 0, resource_id::gpu, memory_[row].given, memory_[row].why)) return status::capacity;
+            if (memory_[row].active) static_cast<void>(out.set(row, 0, resource_id::gpu, memory_[row].given, memory_[row].why));
         return status::ok;
     }
 
@@ -152,6 +153,12 @@ private:
     buffer<detail::claim> claims_;
     std::int64_t devices_ = 0;
     nanoseconds rests_until_{0};
+
+    [[nodiscard]] static std::size_t active_jobs(tick<inputs> const& t) noexcept {
+        std::size_t count = 0;
+        for (auto const state : t.get<"jobs/state">()) count += is_active(static_cast<job_state>(state));
+        return count;
+    }
 
     /// True when the job begins or ends to take part, or accepts something else than before.
     [[nodiscard]] bool look_at(tick<inputs> const& t, std::size_t row) noexcept {

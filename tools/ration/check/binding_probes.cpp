@@ -40,6 +40,7 @@ void refuse_what_is_missing(subject const& s) {
     for (auto const& need : s.needs) {
         expect_refusal(loaded, s, offered, {.without = need.name}, "without " + need.name);
         expect_refusal(loaded, s, offered, {.mistyped = need.name}, "where " + need.name + " has another type");
+        expect_refusal(loaded, s, offered, {.without_slot = need.name}, "where " + need.name + " has RATION_NO_SLOT");
     }
 }
 

@@ -3,6 +3,7 @@
 /// write files or touch other processes. Source: seccomp(2), prctl(2).
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <ration/event.hpp>
+#include <ration/policy.hpp>
 #include <ration/snapshot.hpp>
 #include <ration/units.hpp>
 

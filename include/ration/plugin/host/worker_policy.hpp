@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,7 @@
 
 #include <ration/plugin/host/fault.hpp>
 #include <ration/plugin/host/library.hpp>
+#include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
 #include <ration/plugin/host/worker_process.hpp>
 
