@@ -65,8 +65,9 @@ class Plugins(RunTest):
         for policy in ("tradl", f"{PLUGINS}/tradl.so"):
             done = self.run_jobs("--policy", policy, "--log", "log.jsonl")
             self.assertEqual(done.returncode, 0, done.stderr)
-            changes[policy] = [(e["job"], e["new"], e["reason"]) for e in self.events() if e["event"] == "change"]
-        self.assertTrue(any("Acceptable reached" in reason for _, _, reason in changes["tradl"]))
+            # Not the amounts: the capacity follows what the rest of this machine leaves.
+            changes[policy] = {(e["job"], e["reason"]) for e in self.events() if e["event"] == "change"}
+        self.assertTrue(any("Acceptable reached" in reason for _, reason in changes["tradl"]))
         self.assertEqual(*changes.values())
 
     def test_wrong_parameters_are_told_with_their_place(self) -> None:
