@@ -65,8 +65,8 @@ class Plugins(RunTest):
             with self.subTest(policy=policy):
                 done = self.run_jobs("--policy", policy, "--log", "log.jsonl")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                limited = [(e["job"], e["reason"]) for e in self.events() if e["event"] == "change" and "Acceptable" in e["reason"]]
-                self.assertEqual(set(limited), {("early", "Acceptable reached: 1/(n+1)")})
+                limited = {e["job"] for e in self.events() if e["event"] == "change" and e["reason"].startswith("Acceptable reached")}
+                self.assertEqual(limited, {"early"})
 
     def test_wrong_parameters_are_told_with_their_place(self) -> None:
         self.write(*self.jobs(), head=f'policy = "{PLUGINS}/tradl.so"\ntradl = {{ alpha = 7 }}\n')
