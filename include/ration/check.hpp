@@ -110,7 +110,8 @@ private:
         std::uint16_t resource = 0;
         bool whole = false;
         std::int64_t capacity = 0;
-        std::span<std::int64_t const> minimum, maximum;  // by job
+        std::int64_t const* minimum = nullptr;  // by job
+        std::int64_t const* maximum = nullptr;
     };
 
     /// The common answer: rows ascend by job, node and resource, without groups of their own; none is refused; and there is room
@@ -120,15 +121,17 @@ private:
         accepted.clear();
         promises_.start(held);
         ledger::walk amounts(held);
-        auto const ids = (*store_)[columns_->id];
-        auto const states = (*store_)[columns_->state];
-        if (ids.size() >> 24 != 0) return false;  // so that a place fits into 64 bits
+        std::size_t const jobs = store_->rows(table_id::jobs);
+        if (rows.empty()) return true;
+        if (jobs == 0 || jobs >> 24 != 0) return false;  // more than 2^24: a place would not fit into 64 bits
+        std::uint64_t const* const ids = &store_->at(columns_->id, 0);
+        std::uint32_t const* const states = &store_->at(columns_->state, 0);
         place_facts facts;
         std::uint64_t before = 0;  // the place of the last row, plus one
         for (std::size_t i = 0; i < rows.size(); ++i) {
             grant const& g = rows[i];
             std::uint64_t const place = std::uint64_t{g.job} << 40 | std::uint64_t{g.node} << 16 | g.resource;
-            if (g.job >= ids.size() || g.node >> 24 != 0 || g.group != 0 || place < before) return false;
+            if (g.job >= jobs || g.node >> 24 != 0 || g.group != 0 || place < before) return false;
             before = place + 1;
             if ((g.node != facts.node || g.resource != facts.resource) && !look_up(g, facts)) return false;
             if (!in_order(g, facts, states[g.job])) return false;
@@ -144,7 +147,7 @@ private:
         if (g.node >= store_->rows(table_id::nodes) || g.resource >= resources_.size()) return false;
         auto const& columns = of(g.resource);
         facts = {g.node, g.resource, resources_[g.resource].cut == divisibility::whole, store_->at(columns.capacity, g.node),
-                 (*store_)[columns.minimum], (*store_)[columns.maximum]};
+                 &store_->at(columns.minimum, 0), &store_->at(columns.maximum, 0)};
         return true;
     }
 

@@ -49,7 +49,7 @@ public:
     }
 
     /// The space behind the rows, for an answer that is written there as a whole, and `commit` afterwards. `n` is at most its size.
-    [[nodiscard]] std::span<grant> unused() noexcept { return space_.subspan(count_); }
+    [[nodiscard]] std::span<grant> unused() noexcept { return {space_.data() + count_, space_.size() - count_}; }
     void commit(std::size_t n) noexcept { count_ += n; }
 
     [[nodiscard]] std::span<grant const> rows() const noexcept { return {space_.data(), count_}; }

@@ -79,14 +79,15 @@ public:
 
     /// Amounts at places that are asked for in ascending order: O(holdings) for all of them together.
     class walk {
-        std::span<holding const> rest_;
+        holding const* next_;
+        holding const* end_;
 
     public:
-        explicit walk(ledger const& all) noexcept : rest_(all.holdings_.view()) {}
+        explicit walk(ledger const& all) noexcept : next_(all.holdings_.begin()), end_(all.holdings_.end()) {}
         [[nodiscard]] std::int64_t amount(job_id job, std::uint32_t node, resource_id resource) noexcept {
             setting const place{job, node, resource, 0};
-            while (!rest_.empty() && before(rest_.front().what, place)) rest_ = rest_.subspan(1);
-            return !rest_.empty() && same_place(rest_.front().what, place) ? rest_.front().what.amount : 0;
+            while (next_ != end_ && before(next_->what, place)) ++next_;
+            return next_ != end_ && same_place(next_->what, place) ? next_->what.amount : 0;
         }
     };
 

@@ -42,11 +42,12 @@ private:
 
 /// Reads what a `state_writer` wrote. Everything is doubtful: after a read past the end all further ones fail as well.
 class state_reader {
-    std::span<std::byte const> rest_;
+    std::byte const* at_;
+    std::size_t left_;
     bool good_ = true;
 
 public:
-    explicit state_reader(std::span<std::byte const> saved) noexcept : rest_(saved) {}
+    explicit state_reader(std::span<std::byte const> saved) noexcept : at_(saved.data()), left_(saved.size()) {}
 
     template <class T>
     [[nodiscard]] bool get(T& value) noexcept {
@@ -63,17 +64,17 @@ public:
     }
 
     /// Whether exactly all of it has been read.
-    [[nodiscard]] bool finished() const noexcept { return good_ && rest_.empty(); }
-    [[nodiscard]] std::size_t left() const noexcept { return good_ ? rest_.size() : 0; }
+    [[nodiscard]] bool finished() const noexcept { return good_ && left_ == 0; }
+    [[nodiscard]] std::size_t left() const noexcept { return good_ ? left_ : 0; }
 
 private:
     template <class T>
     [[nodiscard]] bool get_plain(T& value) noexcept {
         static_assert(std::is_trivially_copyable_v<T>);
-        good_ = good_ && rest_.size() >= sizeof(T);
+        good_ = good_ && left_ >= sizeof(T);
         if (!good_) return false;
-        std::memcpy(&value, rest_.data(), sizeof(T));
-        rest_ = rest_.subspan(sizeof(T));
+        std::memcpy(&value, at_, sizeof(T));
+        at_ += sizeof(T), left_ -= sizeof(T);
         return true;
     }
 };

@@ -9,7 +9,7 @@ import unittest
 
 from support import PYTHON, RATION, RunTest, alive, another_session, groups, has_cgroups, job, main, signal, trainer
 
-CGROUPS = has_cgroups(run)
+CGROUPS = has_cgroups()
 
 
 def of(events: list[dict], kind: str, name: str | None = None) -> list[dict]:
@@ -113,11 +113,11 @@ class Interruption(RunTest):
 
 
 class AfterSigkill(RunTest):
-    def start_and_kill(self) -> int:
+    def start_and_kill(self, **options) -> tuple[subprocess.Popen, int]:
         self.write(trainer("orphan", 60, 1), trainer("second", 60, 1, more='at = "55s"'))
-        run = self.start("--log", "log.jsonl")
+        run = self.start("--log", "log.jsonl", **options)
         pid = self.pid_of("orphan")
-        time.sleep(1)
+        self.wait_for(lambda: of(self.events(), "progress", "orphan"))
         run.kill()
         run.wait()
         self.assertTrue(alive(pid), "a job must outlive its ration")
