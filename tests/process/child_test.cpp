@@ -15,9 +15,9 @@ TEST_CASE("a process that a signal ended says which") {
 }
 
 TEST_CASE("the CPU time of an ended process counts the children it waited for") {
-    auto job = start(shell("i=0; while [ $i -lt 4000 ]; do i=$((i+1)); done; /bin/sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'"));
+    auto job = start(shell("i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done; /bin/sh -c 'i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done'"));
     auto const own = finish(job).cpu_time;
-    auto alone = start(shell("i=0; while [ $i -lt 4000 ]; do i=$((i+1)); done"));
+    auto alone = start(shell("i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"));
     CHECK(own.count > 2 * finish(alone).cpu_time.count);
 }
 

@@ -134,8 +134,10 @@ TEST_CASE("loss-delta ratio: no nodes, no jobs, no space", "[loss_delta]") {
     asked<loss_delta_ratio> no_jobs(0);
     CHECK(no_jobs.decide().empty());
     asked<loss_delta_ratio> cramped(3);
-    CHECK(cramped.decide(0, 2).size() == 2);
+    CHECK(cramped.decide(0, 2).empty());
     CHECK(cramped.said == ration::status::capacity);
+    asked<loss_delta_ratio> roomy(3);
+    CHECK(cramped.decide() == roomy.decide());  // the call that had no room has left nothing behind
 }
 
 TEST_CASE("loss-delta ratio: whatever happens, the devices suffice, and none is free that a running job would take", "[loss_delta]") {
