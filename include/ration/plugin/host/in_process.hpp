@@ -2,7 +2,6 @@
 /// A plugin in this process: as fast as a class that was compiled in, and as dangerous. For plugins that are trusted.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,7 +22,7 @@ class in_process_policy final : public plugin_policy {
     library code_;
     live_instance live_;
     tick_tables tables_;
-    std::uint32_t cancel_ = 0;
+    static constexpr std::uint32_t cancel_ = 0;  // nobody watches the clock in this process
 
 public:
     in_process_policy(library code, log_sink sink)
@@ -41,10 +40,6 @@ public:
         if (result != RATION_OK) return made->refused(result);
         return made;
     }
-
-    /// For the cooperative end of a tick that takes too long; any thread.
-    void cancel(bool now) noexcept { std::atomic_ref(cancel_).store(now ? 1 : 0, std::memory_order_relaxed); }
-    [[nodiscard]] library& code() noexcept { return code_; }
 
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         if (auto const good = offers(schema, described().manifest()); !good) return good;

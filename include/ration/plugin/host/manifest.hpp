@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ration/plugin/abi.h>
+#include <ration/plugin/manifest_of.hpp>
 #include <ration/policy.hpp>
 #include <ration/result.hpp>
 
@@ -48,11 +49,10 @@ template <std::size_t N>
     std::string_view word = line.substr(space + 1);
     column.shape = word.ends_with("[]") ? column_shape::vector : column_shape::scalar;
     if (word.ends_with("[]")) word.remove_suffix(2);
-    constexpr std::string_view words[] = {"u32", "i64", "u64", "f32", "f64"};
-    for (std::size_t i = 0; i < std::size(words); ++i)
-        if (word == words[i]) {
+    for (column_type const type : {column_type::u32, column_type::i64, column_type::u64, column_type::f32, column_type::f64})
+        if (word == type_word(type)) {
             column.name = line.substr(0, space);
-            column.type = static_cast<column_type>(i + 1);
+            column.type = type;
             return true;
         }
     return false;
