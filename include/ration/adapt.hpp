@@ -57,6 +57,7 @@ constexpr void write_number(Writer& out, double value) {
     if (value < 0) out << "-", value = -value;
     if (!(value < 9e15)) a_number_is_too_large_for_the_schema();
     auto const whole = static_cast<std::uint64_t>(value);
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): never negative, and lround is not constexpr
     auto fraction = static_cast<std::uint64_t>((value - static_cast<double>(whole)) * 1e9 + 0.5);
     char digits[20] = {};
     std::size_t at = sizeof digits;

@@ -35,7 +35,7 @@ public:
         swap(other);
         return *this;
     }
-    ~buffer() { ::operator delete(data_, std::align_val_t{alignof(T)}); }
+    ~buffer() { ::operator delete(static_cast<void*>(data_), std::align_val_t{alignof(T)}); }
 
     void swap(buffer& other) noexcept {
         std::swap(data_, other.data_);
@@ -66,8 +66,8 @@ public:
         if (capacity <= capacity_) return;
         auto* const fresh = static_cast<T*>(::operator new(capacity * sizeof(T), std::align_val_t{alignof(T)}, std::nothrow));
         RATION_ASSERT(fresh != nullptr, "out of memory");
-        if (size_ != 0) std::memcpy(static_cast<void*>(fresh), data_, size_ * sizeof(T));
-        ::operator delete(data_, std::align_val_t{alignof(T)});
+        if (size_ != 0) std::memcpy(static_cast<void*>(fresh), static_cast<void const*>(data_), size_ * sizeof(T));
+        ::operator delete(static_cast<void*>(data_), std::align_val_t{alignof(T)});
         data_ = fresh;
         capacity_ = capacity;
     }

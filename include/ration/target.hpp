@@ -155,10 +155,10 @@ public:
         }
         push({mean, count < target_.mean_of() ? count : target_.mean_of()});
         if (values_ < target_.mean_of()) return tier_;
-        double const value = *smoothed();
-        if (!is_finite(value)) return tier_;  // finite values whose sum is not
-        if (!best_ || reaches(target_.way(), value, *best_)) best_ = value;
-        std::uint32_t const now = target_.reached(value);
+        auto const value = smoothed();
+        if (!value || !is_finite(*value)) return tier_;  // finite values whose sum is not
+        if (!best_ || reaches(target_.way(), *value, *best_)) best_ = value;
+        std::uint32_t const now = target_.reached(*value);
         if (now > tier_) tier_ = now;
         return tier_;
     }

@@ -197,8 +197,8 @@ private:
         if (auto const rest = app_.remaining(true); !rest.empty()) return sentence_on_unknown(where, rest.front());
         std::string const help = &where == &app_ ? "ration --help" : "ration " + where.get_name() + " --help";
         if (&where == &app_) return fmt::format("say what to do: {}; '{}' tells more", fmt::join(command_names(), ", "), help);
+        if (e.get_name() == "ValidationError") return e.what();
         std::string const said = e.what();
-        if (e.get_name() == "ValidationError") return said;
         if (e.get_name() == "ArgumentMismatch")
             return fmt::format("'{}' takes one value; '{}' tells more", said.substr(0, said.find(':')), help);
         return fmt::format("{}; '{}' tells more", said, help);

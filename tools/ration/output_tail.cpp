@@ -13,7 +13,7 @@
 namespace ration::program {
 namespace {
 
-constexpr std::size_t chunk = 64 * 1024;
+constexpr std::size_t chunk = std::size_t{64} << 10;
 constexpr std::size_t longest_line = 160;
 
 [[nodiscard]] std::string end_of_file(int file, std::size_t size) {

@@ -88,6 +88,7 @@ void show(listed const& p) {
     auto const found = std::ranges::find(all, name, &listed::name);
     if (found != all.end()) return show(*found), exit_code::ok;
     std::vector<std::string_view> names;
+    names.reserve(all.size());
     for (auto const& p : all) names.push_back(p.name);
     std::fprintf(stderr, "ration: there is no policy %s%s\n", program::quoted(name).c_str(), suggestion(name, names).c_str());
     return exit_code::bad_input;

@@ -50,7 +50,7 @@ class call_filter {
     }
     void load(std::size_t offset) noexcept { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
 
-    static constexpr std::size_t argument(int n) noexcept { return offsetof(seccomp_data, args) + 8U * static_cast<unsigned>(n); }
+    static constexpr std::size_t argument(int n) noexcept { return offsetof(seccomp_data, args) + 8 * static_cast<std::size_t>(n); }
 
 public:
     call_filter() noexcept {

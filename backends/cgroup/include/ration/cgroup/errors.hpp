@@ -16,8 +16,7 @@ namespace ration::cgroup {
         case EINVAL: return errc::invalid_value;
         case ERANGE: return errc::out_of_range;
         case EEXIST: return errc::already_exists;
-        case ENOENT:
-            return errc::not_supported;   // a file that this kernel does not offer; a lost group is told apart by `directory`
+        case ENOENT:   // a file that this kernel does not offer; a lost group is told apart by `directory`
         case EOPNOTSUPP:
         case ENOSYS: return errc::not_supported;
         case EACCES:

@@ -188,7 +188,7 @@ private:
         return system_error("open a socket pair", "start", errno, "raise the limit on open files: ulimit -n");
     }
     descriptor ours = above_standard(descriptor(ends[0]));
-    descriptor theirs = above_standard(descriptor(ends[1]));
+    descriptor const theirs = above_standard(descriptor(ends[1]));
     // No handler of ours may run in the child, where it would speak through descriptors that it shares with us.
     sigset_t all, before;
     ::sigfillset(&all);

@@ -84,6 +84,7 @@ static inline int ration_progress_finite_(double value) {
 static inline void ration_progress_word_(char *out, char const *in) {
     size_t n = 0;
     for (; in != NULL && in[n] != '\0' && n < RATION_PROGRESS_WORD; ++n)
+        /* NOLINTNEXTLINE(readability-redundant-casting): in C the expression is an int */
         out[n] = (char)(in[n] > ' ' && in[n] < 0x7f && in[n] != '=' ? in[n] : '_');
     if (n == 0) out[n++] = '_';
     out[n] = '\0';

@@ -117,7 +117,7 @@ public:
             return bad_pattern(pattern, "it needs a group (?<loss>...), or one with the name of another metric");
         }
         try {
-            std::regex const alone(translated->pattern, flavour);  // so that a ')' too many cannot close the bracket below
+            static_cast<void>(std::regex(translated->pattern, flavour));  // so that a ')' too many cannot close the bracket below
             return log_pattern(std::move(*translated));
         } catch (std::exception const&) {
             return bad_pattern(pattern, "it is not an ECMAScript regular expression without back-references or look-behind");
