@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+// Where sightings go.
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "witness.hpp"
+
+namespace witness {
+namespace {
+
+using sentence = char[128];
+
+char file[256];
+std::atomic<bool> anything{false};
+sightings without_instance;
+
+void record(char const* text) noexcept {
+    if (file[0] == '\0') return;
+    int const fd = ::open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) return;
+    sentence line;
+    int const length = std::snprintf(line, sizeof line, "%s\n", text);
+    static_cast<void>(!::write(fd, line, static_cast<std::size_t>(length)));
+    ::close(fd);
+}
+
+void write_sentence(sentence& text, int number, char const* format, std::va_list words) noexcept {
+    int const begin = std::snprintf(text, sizeof text, "H%d: ", number);
+    std::vsnprintf(text + begin, sizeof text - 1 - static_cast<std::size_t>(begin), format, words);
+}
+
+void log(instance const& self, char const* text) noexcept {
+    if (self.host.log != nullptr) self.host.log(self.host.ctx, RATION_LOG_ERROR, text, std::strlen(text));
+}
+
+}  // namespace
+
+void see(instance& self, int number, char const* format, ...) noexcept {
+    anything = true;
+    if (self.seen.count[number]++ != 0) return;
+    auto& text = self.seen.first[number];
+    std::va_list words;
+    va_start(words, format);
+    write_sentence(text, number, format, words);
+    va_end(words);
+    record(text);
+    log(self, text);
+}
+
+void see_without_instance(int number, char const* format, ...) noexcept {
+    anything = true;
+    if (without_instance.count[number]++ != 0) return;
+    std::va_list words;
+    va_start(words, format);
+    write_sentence(without_instance.first[number], number, format, words);
+    va_end(words);
+    record(without_instance.first[number]);
+}
+
+void tell_what_was_seen_before(instance& self) noexcept {
+    for (int number = 1; number <= misbehaviours; ++number)
+        if (without_instance.count[number] != 0) see(self, number, "%s", without_instance.first[number] + (number < 10 ? 4 : 5));
+    without_instance = {};
+}
+
+void record_to(char const* path, std::size_t length) noexcept {
+    if (length >= sizeof file) return;
+    std::memcpy(file, path, length);
+    file[length] = '\0';
+}
+
+bool anything_seen() noexcept { return anything; }
+
+}  // namespace witness
