@@ -4,7 +4,8 @@
 #
 #   tests/run.sh            what every change has to pass
 #   tests/run.sh --quick    one compiler, no sanitizer
-#   tests/run.sh --all      also the slow tests, the benchmarks' build, both compilers in full, clang-tidy
+#   tests/run.sh --all      also the slow tests, the benchmarks' build, both compilers in full, clang-tidy, and under the sanitizers
+#                           every test program and every test of the plugin ABI
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,7 +17,11 @@ case "${1-}" in
 esac
 
 jobs=$(nproc)
-slow='^(slow|soak|mutation|qemu-full)$'
+slow='^(slow|soak|mutation|qemu-full)$'  # with --all, once, in the first preset: another one would say the same
+# What other presets run of the tests on every change, by label. The program itself is built there with --all: that takes too long.
+second_compiler=(fast threads)
+under_asan=(fast threads plugin_host)
+under_tsan=(threads)
 rows=()       # step, result, seconds
 suites=()     # presets whose tests ran, the main one first
 failed=0
@@ -62,8 +67,17 @@ suite() {
   step "$1: tests" run_ctest "$@"
 }
 
-has_target() {
-  cmake --build --preset "$1" --target help | grep -q "^$2:"
+# These labels as a regular expression.
+any_of() {
+  local IFS='|'
+  printf '^(%s)$' "$*"
+}
+
+# labelled PRESET LABEL...: builds the tests with one of these labels, and runs them.
+labelled() {
+  local preset=$1
+  shift
+  build "$preset" --target "${@/#/tests_}" && suite "$preset" --label-regex "$(any_of "$@")"
 }
 
 usual_labels=(--label-exclude "$slow")
@@ -77,28 +91,26 @@ check_clang() {
   if ! command -v clang++-19 >/dev/null; then
     skip clang-debug "clang++-19 is not installed"
   elif [[ $extent == all ]]; then
-    build clang-debug --target all all_verify_interface_header_sets && suite clang-debug --label-exclude 'house|misuse|compile_cost'
+    build clang-debug --target all all_verify_interface_header_sets && suite clang-debug --label-exclude "^(house|misuse|compile_cost)$|$slow"
   else
-    build clang-debug --target all_verify_interface_header_sets tests_fast && suite clang-debug --label-regex '^fast$'
+    build clang-debug --target all_verify_interface_header_sets "${second_compiler[@]/#/tests_}" &&
+      suite clang-debug --label-regex "$(any_of "${second_compiler[@]}")"
   fi
 }
 
 check_sanitizers() {
   if [[ $extent == all ]]; then
-    build asan --target tests_program && suite asan --label-regex '^program$'
+    labelled asan program plugin new || true
+    labelled tsan threads plugin new
   else
-    build asan --target tests_fast && suite asan --label-regex '^fast$'
-  fi
-  if has_target debug tests_threads; then
-    build tsan --target tests_threads && suite tsan --label-regex '^threads$' "${usual_labels[@]}"
-  else
-    skip tsan "no test has the label threads"
+    labelled asan "${under_asan[@]}" || true
+    labelled tsan "${under_tsan[@]}"
   fi
 }
 
 check_release() {
   cmake/packages.sh bench tidy
-  build release && suite release
+  build release && suite release --label-exclude "$slow"
   if command -v clang-tidy-19 >/dev/null; then
     step clang-tidy tests/tidy.sh
   else

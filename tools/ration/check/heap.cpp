@@ -8,16 +8,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RATION_HEAP_HOOKS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define RATION_HEAP_HOOKS 1
-#endif
-#endif
-#if !defined(RATION_HEAP_HOOKS) && defined(__GLIBC__)
-#define RATION_HEAP_OWN 1
-#endif
+#include <ration/detail/sanitizer.hpp>
 
 namespace ration::conformance {
 namespace {
@@ -38,7 +29,7 @@ std::uint64_t allocations_of_this_thread() noexcept { return made; }
 
 }  // namespace ration::conformance
 
-#if defined(RATION_HEAP_HOOKS)
+#if RATION_SANITIZED
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the sanitizer's own name
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(void const volatile*, std::size_t),
@@ -53,7 +44,7 @@ bool sees_the_heap() noexcept {
 }
 }  // namespace ration::conformance
 
-#elif defined(RATION_HEAP_OWN)
+#elif defined(__GLIBC__)
 
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): glibc's own names

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,6 +17,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <ration/detail/sanitizer.hpp>
 
 namespace ration::plugin {
 namespace detail {
@@ -104,9 +107,15 @@ inline void limit_resource(__rlimit_resource what, rlim_t most) noexcept {
     static_cast<void>(::setrlimit(what, &limit));  // tightening what is tighter already fails, and is no loss
 }
 
+/// A sanitizer answers a crash with a report, for which it wants to start a program, and with an exit code. The host of a worker has
+/// to see the signal.
+inline void let_crashes_be_crashes() noexcept {
+    for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(signal, SIG_DFL);
+}
+
 }  // namespace detail
 
-/// Bytes of address space beyond what is shared; not limited under AddressSanitizer, which takes terabytes.
+/// Bytes of address space beyond what is shared; not limited under a sanitizer, which takes terabytes.
 inline constexpr std::uint64_t worker_memory = std::uint64_t{4} << 30;
 
 /// No way back. False when the kernel has no seccomp filters.
@@ -114,11 +123,11 @@ inline constexpr std::uint64_t worker_memory = std::uint64_t{4} << 30;
     detail::limit_resource(RLIMIT_CORE, 0);
     detail::limit_resource(RLIMIT_FSIZE, 0);
     detail::limit_resource(RLIMIT_NOFILE, 64);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    detail::limit_resource(RLIMIT_AS, worker_memory + shared_bytes);
-#else
-    static_cast<void>(shared_bytes);
-#endif
+    if (RATION_SANITIZED) {
+        detail::let_crashes_be_crashes();
+    } else {
+        detail::limit_resource(RLIMIT_AS, worker_memory + shared_bytes);
+    }
     return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && detail::limit_calls();
 }
 
