@@ -84,6 +84,13 @@ public:
         size_ = size;
     }
 
+    /// So many more elements, for the caller to write before anybody reads them; returns the first.
+    [[nodiscard]] T* extend(std::size_t by) noexcept {
+        reserve(size_ + by);
+        size_ += by;
+        return data_ + (size_ - by);
+    }
+
     /// As many elements, all `T{}`.
     void reset(std::size_t size) noexcept {
         clear();

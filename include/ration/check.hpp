@@ -104,59 +104,61 @@ public:
     }
 
 private:
-    /// Where the last row found what it is judged by; most rows of an answer are of one resource on one node.
-    struct place_facts {
-        std::uint32_t node = ~std::uint32_t{0};
-        std::uint16_t resource = 0;
-        bool whole = false;
-        std::int64_t capacity = 0;
-        std::int64_t const* minimum = nullptr;  // by job
-        std::int64_t const* maximum = nullptr;
-    };
-
     /// The common answer: rows ascend by job, node and resource, without groups of their own; none is refused; and there is room
     /// for all that grows even before anything is given back. False when the answer is not like that: then it has to be judged
     /// row by row, and `accepted` holds nothing of worth.
     [[nodiscard]] bool accept_all(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
         accepted.clear();
+        if ((store_->rows(table_id::jobs) | store_->rows(table_id::nodes)) >> 24 != 0) return false;  // places would not fit into 64 bits
         promises_.start(held);
         ledger::walk amounts(held);
-        std::size_t const jobs = store_->rows(table_id::jobs);
-        if (rows.empty()) return true;
-        if (jobs == 0 || jobs >> 24 != 0) return false;  // more than 2^24: a place would not fit into 64 bits
-        std::uint64_t const* const ids = &store_->at(columns_->id, 0);
-        std::uint32_t const* const states = &store_->at(columns_->state, 0);
-        place_facts facts;
-        std::uint64_t before = 0;  // the place of the last row, plus one
-        for (std::size_t i = 0; i < rows.size(); ++i) {
+        checked_grant* const out = accepted.extend(rows.size());
+        std::uint64_t least = 0;  // the place after that of the last row
+        for (std::size_t i = 0; i < rows.size();) {
             grant const& g = rows[i];
-            std::uint64_t const place = std::uint64_t{g.job} << 40 | std::uint64_t{g.node} << 16 | g.resource;
-            if (g.job >= jobs || g.node >> 24 != 0 || g.group != 0 || place < before) return false;
-            before = place + 1;
-            if ((g.node != facts.node || g.resource != facts.resource) && !look_up(g, facts)) return false;
-            if (!in_order(g, facts, states[g.job])) return false;
-            setting const what{{ids[g.job]}, g.node, static_cast<resource_id>(g.resource), g.amount};
-            checked_grant const good{what, amounts.amount(what.job, what.node, what.resource), g.job, static_cast<std::uint32_t>(i), g.job, g.reason};
-            if (!promises_.take(good, facts.capacity)) return false;
-            accepted.push_back(good);
+            std::uint64_t const place = place_of(g);
+            if (place < least || !is_known(g)) return false;
+            std::size_t const run = accept_run(rows.data() + i, rows.data() + rows.size(), amounts, out + i, static_cast<std::uint32_t>(i));
+            if (run == 0) return false;
+            i += run;
+            least = place_of(rows[i - 1]) + 1;
         }
         return true;
     }
 
-    [[nodiscard]] bool look_up(grant const& g, place_facts& facts) const noexcept {
-        if (g.node >= store_->rows(table_id::nodes) || g.resource >= resources_.size()) return false;
-        auto const& columns = of(g.resource);
-        facts = {g.node, g.resource, resources_[g.resource].cut == divisibility::whole, store_->at(columns.capacity, g.node),
-                 &store_->at(columns.minimum, 0), &store_->at(columns.maximum, 0)};
-        return true;
+    /// Accepts rows as long as they are of the first one's resource and node; stops before the first row of another place, and
+    /// before one that cannot be accepted here. Returns how many.
+    [[nodiscard]] std::size_t accept_run(grant const* const first, grant const* const last, ledger::walk& amounts, checked_grant* out,
+                                         std::uint32_t row) noexcept {
+        std::uint32_t const node = first->node, before_row = row;
+        std::uint16_t const resource = first->resource;
+        auto const& columns = of(resource);
+        std::int64_t const* const minimum = &store_->at(columns.minimum, 0);
+        std::int64_t const* const maximum = &store_->at(columns.maximum, 0);
+        std::uint64_t const* const ids = &store_->at(columns_->id, 0);
+        std::uint32_t const* const states = &store_->at(columns_->state, 0);
+        std::int64_t const most = store_->at(columns.capacity, node);
+        std::int64_t sum = promises_.at(node, static_cast<resource_id>(resource));
+        std::uint64_t const jobs = store_->rows(table_id::jobs);
+        std::uint64_t least = 0;
+        for (grant const* g = first; g != last && g->node == node && g->resource == resource; ++g) {
+            std::uint32_t const job = g->job;
+            std::int64_t const amount = g->amount;
+            if (job < least || job >= jobs || g->group != 0) break;
+            bool const in_bounds = amount >= minimum[job] && amount <= maximum[job] && static_cast<std::uint64_t>(amount) <= max_amount;
+            if (!(in_bounds && is_active(static_cast<job_state>(states[job]))) && rule_for_amount(*g) != check_rule::passed) break;
+            std::int64_t const holds = amounts.amount({ids[job]}, node, static_cast<resource_id>(resource));
+            std::int64_t const growth = ledger::counted(amount) - ledger::counted(holds);
+            if (growth > 0 && (sum += growth) > most) break;
+            *out++ = {{{ids[job]}, node, static_cast<resource_id>(resource), amount}, holds, job, row++, job, g->reason};
+            least = std::uint64_t{job} + 1;
+        }
+        promises_.at(node, static_cast<resource_id>(resource)) = sum;
+        return row - before_row;
     }
 
-    /// The rules of `rule_for` that are left when the row's place is known to be right.
-    [[nodiscard]] static bool in_order(grant const& g, place_facts const& facts, std::uint32_t state) noexcept {
-        if (g.amount == 0) return true;
-        if (!is_active(static_cast<job_state>(state))) return false;
-        if (g.amount == unlimited) return !facts.whole;
-        return g.amount > 0 && g.amount <= max_amount && g.amount >= facts.minimum[g.job] && g.amount <= facts.maximum[g.job];
+    [[nodiscard]] static std::uint64_t place_of(grant const& g) noexcept {
+        return std::uint64_t{g.job} << 40 ^ std::uint64_t{g.node} << 16 ^ g.resource;
     }
 
     [[nodiscard]] resource_columns const& of(std::size_t resource) const noexcept { return columns_->resources[resource]; }
@@ -164,16 +166,24 @@ private:
         return store_->at(of(static_cast<std::size_t>(r)).capacity, node);
     }
 
+    [[nodiscard]] bool is_known(grant const& g) const noexcept {
+        return g.job < store_->rows(table_id::jobs) && g.node < store_->rows(table_id::nodes) && g.resource < resources_.size();
+    }
+
     [[nodiscard]] check_rule rule_for(grant const& g) noexcept {
         if (g.job >= store_->rows(table_id::jobs)) return check_rule::unknown_job;
         if (g.node >= store_->rows(table_id::nodes)) return check_rule::unknown_node;
         if (g.resource >= resources_.size()) return check_rule::unknown_resource;
+        if (auto const rule = rule_for_amount(g); rule != check_rule::passed) return rule;
+        return places_.insert(place_of(g)) ? check_rule::passed : check_rule::duplicate;
+    }
+
+    /// Of a row whose job, node and resource exist. Not inline: the common row needs it only for the amounts 0 and `unlimited`.
+    [[nodiscard, gnu::noinline]] check_rule rule_for_amount(grant const& g) const noexcept {
         if (g.amount < 0) return check_rule::negative_amount;
         if (g.amount > max_amount && g.amount != unlimited) return check_rule::amount_too_large;
         if (g.amount == unlimited && resources_[g.resource].cut == divisibility::whole) return check_rule::unlimited_whole;
-        if (auto const rule = rule_of_the_job(g); rule != check_rule::passed) return rule;
-        std::uint64_t const place = std::uint64_t{g.job} << 40 ^ std::uint64_t{g.node} << 16 ^ g.resource;
-        return places_.insert(place) ? check_rule::passed : check_rule::duplicate;
+        return rule_of_the_job(g);
     }
 
     [[nodiscard]] check_rule rule_of_the_job(grant const& g) const noexcept {

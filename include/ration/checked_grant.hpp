@@ -48,8 +48,10 @@ public:
             sums_[i] = held.sum(static_cast<std::uint32_t>(i / resources_), static_cast<resource_id>(i % resources_));
     }
 
-    /// Takes it whether there is room or not; false when there is none. Only after a true may more be taken.
-    [[nodiscard]] bool take(checked_grant const& g, std::int64_t capacity) noexcept { return g.growth() <= 0 || (at(g) += g.growth()) <= capacity; }
+    /// The sum of one place, for a caller that keeps it itself.
+    [[nodiscard]] std::int64_t& at(std::uint32_t node, resource_id resource) noexcept {
+        return sums_[node * resources_ + static_cast<std::size_t>(resource)];
+    }
 
     /// What the group gives back is free from now on.
     void yield(std::span<checked_grant const> group) noexcept {
@@ -86,9 +88,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::int64_t& at(checked_grant const& g) noexcept {
-        return sums_[g.what.node * resources_ + static_cast<std::size_t>(g.what.resource)];
-    }
+    [[nodiscard]] std::int64_t& at(checked_grant const& g) noexcept { return at(g.what.node, g.what.resource); }
 };
 
 /// Drops whole groups until no node promises more than it has.

@@ -77,7 +77,7 @@ public:
         holdings_.erase(first, last);
     }
 
-    /// Amounts at places that are asked for in ascending order: O(holdings) for all of them together.
+    /// Amounts at places that are asked for in ascending order, each once: O(holdings) for all of them together.
     class walk {
         holding const* next_;
         holding const* end_;
@@ -85,9 +85,12 @@ public:
     public:
         explicit walk(ledger const& all) noexcept : next_(all.holdings_.begin()), end_(all.holdings_.end()) {}
         [[nodiscard]] std::int64_t amount(job_id job, std::uint32_t node, resource_id resource) noexcept {
-            setting const place{job, node, resource, 0};
-            while (next_ != end_ && before(next_->what, place)) ++next_;
-            return next_ != end_ && same_place(next_->what, place) ? next_->what.amount : 0;
+            for (; next_ != end_; ++next_) {
+                setting const& next = next_->what;
+                if (next.job == job && next.node == node && next.resource == resource) return next_++->what.amount;
+                if (!before(next, {job, node, resource, 0})) break;
+            }
+            return 0;
         }
     };
 

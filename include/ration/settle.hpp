@@ -114,6 +114,7 @@ private:
     template <class Outlook, class Capacity>
     [[nodiscard]] static deferral wait_of(settle_rules const& rules, ledger const& held, nanoseconds now, checked_grant const& g,
                                           Outlook& outlook, Capacity& capacity) noexcept {
+        if (g.what.amount == g.held) return deferral::unchanged;  // most are, and need no search
         return reason_to_wait(rules, g, held.find(g.what.job, g.what.node, g.what.resource), capacity(g.what.node, g.what.resource),
                               outlook(g), now);
     }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ration/buffer.hpp>
@@ -19,15 +20,18 @@
 namespace ration {
 
 /// One table as a policy reads it: `slot[k]` is column k, contiguous, on a 64-byte boundary, padded to a multiple of 64 bytes.
+/// A plugin reads the same bytes (plugin/abi.h), so that no table is copied on the way to it.
 struct table_view {
-    std::size_t rows = 0;
+    std::uint32_t struct_size = sizeof(table_view);
+    std::uint32_t slots = 0;
+    std::uint64_t rows = 0;
     void const* const* slot = nullptr;
 };
 
-/// What is known at one instant; read-only, and dead when `decide` returns.
+/// What is known at one instant: `tables[t]` is table t. Read-only, and dead when `decide` returns.
 struct snapshot {
-    std::array<table_view, table_count> tables{};
-    [[nodiscard]] table_view const& operator[](table_id t) const noexcept { return tables[static_cast<std::size_t>(t)]; }
+    table_view const* const* tables = nullptr;
+    [[nodiscard]] table_view const& operator[](table_id t) const noexcept { return *tables[static_cast<std::size_t>(t)]; }
 };
 
 /// One column that a host offers. `width` is 1 for a scalar.
@@ -62,17 +66,32 @@ class snapshot_store {
         std::size_t row_bytes = 0;
     };
     struct stored_table {
-        std::size_t rows = 0;
+        table_view shown;
         std::vector<stored_column> columns;
         buffer<void const*> slots;
     };
 
     std::array<stored_table, table_count> tables_;
+    std::array<table_view const*, table_count> shown_;
     buffer<column_info> schema_;
 
 public:
+    snapshot_store() noexcept {
+        for (std::size_t i = 0; i < table_count; ++i) shown_[i] = &tables_[i].shown;
+    }
+    /// Views stay with the object that they were taken of.
+    snapshot_store(snapshot_store&& other) noexcept : snapshot_store() { swap(other); }
+    snapshot_store& operator=(snapshot_store&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    void swap(snapshot_store& other) noexcept {
+        std::swap(tables_, other.tables_);
+        schema_.swap(other.schema_);
+    }
+
     [[nodiscard]] std::span<column_info const> schema() const noexcept { return schema_.view(); }
-    [[nodiscard]] std::size_t rows(table_id t) const noexcept { return table_at(t).rows; }
+    [[nodiscard]] std::size_t rows(table_id t) const noexcept { return table_at(t).shown.rows; }
 
     /// Adds a column, zero for the rows there are; a second time it returns the first one.
     /// Errors: `invalid_value` (name without a table or above `longest_column_name`, width 0), `conflict` (declared with
@@ -107,48 +126,45 @@ public:
     template <ColumnValue T>
     [[nodiscard]] std::span<T> operator[](column<T> c) noexcept {
         auto& table = table_at(c.table);
-        return {reinterpret_cast<T*>(table.columns[c.slot].data.data()), table.rows * c.width};
+        return {reinterpret_cast<T*>(table.columns[c.slot].data.data()), table.shown.rows * c.width};
     }
     template <ColumnValue T>
     [[nodiscard]] std::span<T const> operator[](column<T> c) const noexcept {
         auto const& table = table_at(c.table);
-        return {reinterpret_cast<T const*>(table.columns[c.slot].data.data()), table.rows * c.width};
+        return {reinterpret_cast<T const*>(table.columns[c.slot].data.data()), table.shown.rows * c.width};
     }
 
     /// New rows are zero. Errors: `no_capacity` when there is no memory; then nothing has changed.
     [[nodiscard]] result<void> resize(table_id t, std::size_t rows) noexcept {
         auto& table = table_at(t);
+        std::size_t const before = table.shown.rows;
         bool room = true;
-        for (auto& c : table.columns) room = room && c.data.reserve(rows * c.row_bytes, table.rows * c.row_bytes);
+        for (auto& c : table.columns) room = room && c.data.reserve(rows * c.row_bytes, before * c.row_bytes);
         refresh_slots(table);  // some buffers have moved, even when a later one found no memory
         if (!room) return error{.code = errc::no_capacity, .operation = "grow snapshot table"};
         for (auto& c : table.columns)
-            if (rows > table.rows)
-                std::memset(c.data.data() + table.rows * c.row_bytes, 0, (rows - table.rows) * c.row_bytes);
-            else if (rows < table.rows)
-                std::memset(c.data.data() + rows * c.row_bytes, 0, (table.rows - rows) * c.row_bytes);
-        table.rows = rows;
+            if (rows > before)
+                std::memset(c.data.data() + before * c.row_bytes, 0, (rows - before) * c.row_bytes);
+            else if (rows < before)
+                std::memset(c.data.data() + rows * c.row_bytes, 0, (before - rows) * c.row_bytes);
+        table.shown.rows = rows;
         return {};
     }
 
     /// Removes one row; the later ones move up. O(rows x columns).
     void erase_row(table_id t, std::size_t row) noexcept {
         auto& table = table_at(t);
-        RATION_ASSERT(row < table.rows, "erase_row: there is no such row");
+        RATION_ASSERT(row < table.shown.rows, "erase_row: there is no such row");
+        std::size_t const last = --table.shown.rows;
         for (auto& c : table.columns) {
             unsigned char* const place = c.data.data() + row * c.row_bytes;
-            std::memmove(place, place + c.row_bytes, (table.rows - row - 1) * c.row_bytes);
-            std::memset(c.data.data() + (table.rows - 1) * c.row_bytes, 0, c.row_bytes);
+            std::memmove(place, place + c.row_bytes, (last - row) * c.row_bytes);
+            std::memset(c.data.data() + last * c.row_bytes, 0, c.row_bytes);
         }
-        --table.rows;
     }
 
-    /// The read-only view for one tick; valid until the store is changed in shape.
-    [[nodiscard]] snapshot view() const noexcept {
-        snapshot s;
-        for (std::size_t i = 0; i < table_count; ++i) s.tables[i] = {tables_[i].rows, tables_[i].slots.data()};
-        return s;
-    }
+    /// The read-only view: of this store as it is whenever the view is read.
+    [[nodiscard]] snapshot view() const noexcept { return {shown_.data()}; }
 
 private:
     [[nodiscard]] stored_table& table_at(table_id t) noexcept { return tables_[static_cast<std::size_t>(t)]; }
@@ -156,6 +172,8 @@ private:
 
     static void refresh_slots(stored_table& table) noexcept {
         for (std::size_t i = 0; i < table.columns.size(); ++i) table.slots[i] = table.columns[i].data.data();
+        table.shown.slots = static_cast<std::uint32_t>(table.slots.size());
+        table.shown.slot = table.slots.data();
     }
 
     [[nodiscard]] result<column_info> declare(std::string_view name, column_type type, std::uint32_t width) noexcept {
@@ -168,7 +186,7 @@ private:
         }
         auto& table = tables_[index];
         stored_column fresh{.data = {}, .row_bytes = size_of(type) * width};
-        if (!fresh.data.reserve(table.rows * fresh.row_bytes, 0)) return refuse(errc::no_capacity);
+        if (!fresh.data.reserve(table.shown.rows * fresh.row_bytes, 0)) return refuse(errc::no_capacity);
         column_info const info{name, static_cast<table_id>(index), type, width, static_cast<std::uint32_t>(table.columns.size())};
         table.columns.push_back(std::move(fresh));
         table.slots.push_back(nullptr);

@@ -124,6 +124,23 @@ TEST_CASE("an erased row leaves and the later ones move up", "[snapshot]") {
     CHECK(store.rows(table_id::jobs) == 0);
 }
 
+TEST_CASE("a store that is moved takes its columns along, and a view stays with the store that it is of", "[snapshot]") {
+    snapshot_store old;
+    auto const id = must(old.declare<std::uint64_t>("jobs/id"));
+    must(old.resize(table_id::jobs, 2));
+    old.at(id, 1) = 7;
+    auto const before = old.view();
+
+    snapshot_store fresh(std::move(old));
+    auto const& jobs = fresh.view()[table_id::jobs];
+    REQUIRE(jobs.rows == 2);
+    CHECK(jobs.slots == 1);
+    CHECK(static_cast<std::uint64_t const*>(jobs.slot[id.slot])[1] == 7);
+    CHECK(fresh.find<std::uint64_t>("jobs/id"));
+    CHECK(before[table_id::jobs].rows == 0);
+    CHECK(before[table_id::jobs].slot == nullptr);
+}
+
 TEST_CASE("tables are independent of each other", "[snapshot]") {
     snapshot_store store;
     auto const j = must(store.declare<double>("jobs/x"));

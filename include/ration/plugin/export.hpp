@@ -20,6 +20,8 @@ namespace ration::plugin {
 static_assert(sizeof(grant) == sizeof(ration_grant) && offsetof(grant, group) == offsetof(ration_grant, group) &&
               offsetof(grant, amount) == offsetof(ration_grant, amount) && offsetof(grant, reason) == offsetof(ration_grant, reason));
 static_assert(sizeof(event) == sizeof(ration_event) && offsetof(event, at) == offsetof(ration_event, t_ns) && offsetof(event, b) == offsetof(ration_event, b));
+static_assert(sizeof(table_view) == sizeof(ration_table) && offsetof(table_view, rows) == offsetof(ration_table, n_rows) &&
+              offsetof(table_view, slot) == offsetof(ration_table, slot));
 static_assert(unlimited == RATION_UNLIMITED && max_amount == RATION_MAX_AMOUNT);
 static_assert(static_cast<int>(status::internal) == RATION_E_INTERNAL && static_cast<int>(status::state) == RATION_E_STATE);
 
@@ -110,8 +112,8 @@ public:
 
     static std::int32_t decide(void* self, ration_tick const* t, ration_out* out) noexcept {
         auto& mine = *static_cast<instance*>(self);
-        tick_data data{.number = t->number, .seed = t->seed, .now = {t->now_ns}, .budget = {t->budget_ns}, .data = {}};
-        for (std::size_t i = 0; i < table_count && i < t->n_tables; ++i) data.data.tables[i] = {t->table[i]->n_rows, t->table[i]->slot};
+        tick_data const data{.number = t->number, .seed = t->seed, .now = {t->now_ns}, .budget = {t->budget_ns},
+                             .data = {reinterpret_cast<table_view const* const*>(t->table)}};
         grants answer(std::span(reinterpret_cast<grant*>(out->grant), out->capacity));
         auto const said = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
         if (said == status::capacity || answer.overflowed()) {

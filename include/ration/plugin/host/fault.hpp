@@ -46,7 +46,7 @@ protected:
     fault fault_;
     explicit plugin_policy(ration_manifest const& m) : described_(m) {}
 
-    [[nodiscard]] status fail(fault_kind kind, std::uint64_t tick, std::string_view what, status code = status::internal) noexcept {
+    [[nodiscard, gnu::cold, gnu::noinline]] status fail(fault_kind kind, std::uint64_t tick, std::string_view what, status code = status::internal) noexcept {
         fault_ = {kind, tick, what};
         return code;
     }

@@ -22,7 +22,8 @@ struct strike_rules {
 /// every tick is refused at once, so that the engine's fallback answers.
 class guarded_policy final : public decider {
     std::unique_ptr<plugin_policy> policy_;
-    strike_rules rules_;
+    int most_strikes_;
+    std::uint64_t window_;       // a bit for each tick that counts
     std::uint64_t history_ = 0;  // bit 0 is the last tick; 1 = bad
     std::uint64_t ticks_ = 0;
     fault last_;
@@ -30,7 +31,8 @@ class guarded_policy final : public decider {
 
 public:
     explicit guarded_policy(std::unique_ptr<plugin_policy> policy, strike_rules rules = {}) noexcept
-        : policy_(std::move(policy)), rules_(rules) {}
+        : policy_(std::move(policy)), most_strikes_(rules.most),
+          window_(rules.window < 64 ? (std::uint64_t{1} << rules.window) - 1 : ~std::uint64_t{0}) {}
     ~guarded_policy() override {
         if (quarantined_) static_cast<void>(policy_.release());  // its code may be broken in ways that show when it is cleaned up
     }
@@ -49,8 +51,7 @@ public:
 
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         if (quarantined_) return status::internal;
-        std::uint64_t const kept = rules_.window < 64 ? (std::uint64_t{1} << rules_.window) - 1 : ~std::uint64_t{0};
-        history_ = history_ << 1 & kept;
+        history_ = history_ << 1 & window_;
         ticks_ = t.number;
         auto const said = policy_->decide(t, out);
         if (said != status::ok && policy_->last_fault().kind != fault_kind::absent) strike(policy_->last_fault());
@@ -76,7 +77,7 @@ private:
     void strike(fault const& why) noexcept {
         history_ |= 1;
         last_ = why;
-        quarantined_ = strikes() >= rules_.most || why.kind == fault_kind::meddled;
+        quarantined_ = strikes() >= most_strikes_ || why.kind == fault_kind::meddled;
     }
 };
 

@@ -21,7 +21,7 @@ namespace ration::plugin {
 class in_process_policy final : public plugin_policy {
     library code_;
     live_instance live_;
-    tick_tables tables_;
+    ration_tick tick_{};
     static constexpr std::uint32_t cancel_ = 0;  // nobody watches the clock in this process
 
 public:
@@ -43,26 +43,26 @@ public:
 
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         if (auto const good = offers(schema, described().manifest()); !good) return good;
-        tables_.bind(schema);
         process_state const before;
         std::int32_t const result = live_.bind(schema, most, most.jobs * most.nodes * 64);
         static_cast<void>(before.restore());
         if (result != RATION_OK) return refused(result);
+        tick_ = live_.blank_tick();
+        tick_.cancel = &cancel_;
         return {};
     }
 
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         fault_.kind = fault_kind::none;
+        tick_.number = t.number, tick_.seed = t.seed, tick_.now_ns = t.now.count, tick_.budget_ns = t.budget.count;
+        tick_.table = tables_of(t.data);
         auto const space = out.unused();
-        ration_out answer{sizeof answer, 0, space.size(), 0, 0, reinterpret_cast<ration_grant*>(space.data())};
-        using detail::alone;
-        ration_tick tick{sizeof tick, table_count, alone(t.number), alone(t.seed), alone(t.now.count), alone(t.budget.count), &cancel_,
-                         tables_.show(t.data), nullptr, 0};
+        auto* const first = reinterpret_cast<ration_grant*>(space.data());
+        ration_out answer{sizeof answer, 0, space.size(), 0, 0, first};
         detail::float_modes const modes;
-        std::int32_t const code = live_.decide(tick, answer);
-        if (modes.restore()) return fail(fault_kind::meddled, t.number, "changed the floating-point modes");
-        if (answer.struct_size != sizeof answer || answer.flags != 0 || answer.capacity != space.size() ||
-            answer.grant != reinterpret_cast<ration_grant*>(space.data()))
+        std::int32_t const code = live_.decide(tick_, answer);
+        if (modes.restore(t.number)) return fail(fault_kind::meddled, t.number, "changed the floating-point modes");
+        if (answer.struct_size != sizeof answer || answer.flags != 0 || answer.capacity != space.size() || answer.grant != first)
             return fail(fault_kind::malformed, t.number, "changed a field of the answer that belongs to the host");
         if (code != RATION_OK) return fail(fault_kind::refused, t.number, text_of(code), known_status(code));
         if (answer.count > space.size()) return fail(fault_kind::malformed, t.number, "says that it wrote more grants than there is space for");

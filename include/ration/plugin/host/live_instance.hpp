@@ -32,8 +32,10 @@ struct log_sink {
 namespace detail {
 
 /// Floating-point modes belong to the thread that ticks: a policy that leaves flush-to-zero on changes what all others compute.
-/// Reading them takes longer than a small tick, so it is done once after each call and compared with what this thread had when it
-/// first came here: a host that changes its own modes does so before its first tick.
+/// What this thread had when it first came here is what is put back: a host that changes its own modes does so before.
+/// Reading the control word takes longer than a small tick, so most ticks look at what sums come to: half a unit in the last place
+/// vanishes on both sides of 1 when sums are rounded to nearest, and twice the smallest number vanishes when it is flushed to zero.
+/// A mode that changes no result, an unmasked exception, is found when the word is read: at every 64th tick.
 class float_modes {
 #if defined(__x86_64__)
     static constexpr unsigned flags = 0x3F;  // every operation sets them
@@ -42,31 +44,27 @@ class float_modes {
         thread_local unsigned modes = _mm_getcsr();
         return modes;
     }
-    unsigned before_ = of_this_thread();
+    [[nodiscard]] static bool sums_are_right() noexcept {
+        double one = 1.0, half_unit = 0x1p-54, tiny = 0x1p-1074;
+        asm volatile("" : "+x"(one), "+x"(half_unit), "+x"(tiny));  // summed here and now
+        return (one + half_unit) - (one - half_unit) < tiny + tiny;
+    }
 
 public:
-    /// Puts them back; true when they had been changed.
-    [[nodiscard]] bool restore() const noexcept {
-        if (((_mm_getcsr() ^ before_) & ~flags) == 0) return false;
-        _mm_setcsr(before_);
+    float_modes() noexcept { static_cast<void>(of_this_thread()); }
+    /// Puts them back after tick `number`; true when they had been changed.
+    [[nodiscard]] bool restore(std::uint64_t number) const noexcept {
+        if (number % 64 != 0 && sums_are_right()) return false;
+        unsigned const before = of_this_thread();
+        if (((_mm_getcsr() ^ before) & ~flags) == 0) return false;
+        _mm_setcsr(before);
         return true;
     }
 #else
 public:
-    [[nodiscard]] bool restore() const noexcept { return false; }
+    [[nodiscard]] bool restore(std::uint64_t) const noexcept { return false; }
 #endif
 };
-
-/// Keeps the compiler from loading two neighbours as one vector: the caller has just stored them one by one, and a load that spans
-/// two stores waits until both are through, which is longer than all else that a small tick does.
-[[nodiscard]] inline std::int64_t alone(std::int64_t value) noexcept {
-    asm volatile("" : "+r"(value));
-    return value;
-}
-[[nodiscard]] inline std::uint64_t alone(std::uint64_t value) noexcept {
-    asm volatile("" : "+r"(value));
-    return value;
-}
 
 /// What calls return when an exception came out of one.
 template <class Action>
@@ -79,6 +77,13 @@ template <class Action>
 }
 
 }  // namespace detail
+
+/// The tables of a snapshot are laid out as the ABI wants them.
+[[nodiscard]] inline ration_table const* const* tables_of(snapshot const& data) noexcept {
+    static_assert(sizeof(table_view) == sizeof(ration_table) && offsetof(table_view, slots) == offsetof(ration_table, n_slots) &&
+                  offsetof(table_view, rows) == offsetof(ration_table, n_rows) && offsetof(table_view, slot) == offsetof(ration_table, slot));
+    return reinterpret_cast<ration_table const* const*>(data.tables);
+}
 
 /// Create, then bind, then ticks; destroyed by the destructor. What comes back from `decide` is not checked here.
 class live_instance {
@@ -136,10 +141,12 @@ public:
         return scratch_size_ <= largest_scratch && scratch_.reserve(scratch_size_, 0) ? RATION_OK : RATION_E_NOMEM;
     }
 
-    /// `t` needs its tables; scratch is filled in here.
-    [[nodiscard]] std::int32_t decide(ration_tick& t, ration_out& out) noexcept {
-        t.scratch = scratch_.data();
-        t.scratch_size = scratch_size_;
+    /// A tick with nothing in it yet but its scratch.
+    [[nodiscard]] ration_tick blank_tick() const noexcept {
+        return {sizeof(ration_tick), table_count, 0, 0, 0, 0, nullptr, nullptr, scratch_.data(), scratch_size_};
+    }
+
+    [[nodiscard]] std::int32_t decide(ration_tick const& t, ration_out& out) noexcept {
         return detail::without_exceptions([&] { return table_->decide(self_, &t, &out); });
     }
 
@@ -161,28 +168,6 @@ public:
     [[nodiscard]] std::int32_t load(std::span<std::byte const> saved) noexcept {
         if (table_->load == nullptr) return saved.empty() ? RATION_OK : RATION_E_STATE;
         return detail::without_exceptions([&] { return table_->load(self_, saved.data(), saved.size()); });
-    }
-};
-
-/// The tables of a snapshot as the ABI wants them; good for one tick.
-class tick_tables {
-    ration_table tables_[table_count];
-    ration_table const* places_[table_count];
-
-public:
-    tick_tables() noexcept {
-        for (std::size_t i = 0; i < table_count; ++i) tables_[i] = {sizeof(ration_table), 0, 0, nullptr}, places_[i] = &tables_[i];
-    }
-    tick_tables(tick_tables const&) = delete;
-    tick_tables& operator=(tick_tables const&) = delete;
-
-    void bind(std::span<column_info const> schema) noexcept {
-        for (auto& table : tables_) table.n_slots = 0;
-        for (auto const& column : schema) ++tables_[static_cast<std::size_t>(column.table)].n_slots;
-    }
-    [[nodiscard]] ration_table const* const* show(snapshot const& data) noexcept {
-        for (std::size_t i = 0; i < table_count; ++i) tables_[i].n_rows = data.tables[i].rows, tables_[i].slot = data.tables[i].slot;
-        return places_;
     }
 };
 

@@ -40,7 +40,8 @@ class worker {
     std::string_view config_;
     std::span<std::byte const> state_;
     std::vector<void const*> slots_;
-    tick_tables tables_;
+    table_view tables_[table_count];
+    table_view const* shown_[table_count] = {};
     std::uint32_t kept_ = 0, written_ = 1;  // places for the state: the one to keep, and the last one written
 
     [[nodiscard]] worker_request const& request() const noexcept { return *reinterpret_cast<worker_request const*>(input_.data()); }
@@ -73,6 +74,11 @@ public:
             column.slot = static_cast<std::uint32_t>(slots_.size());
             slots_.push_back(input_.data() + at);
             at += worker_places::bytes_of(column, most);
+        }
+        for (std::size_t i = 0; i < table_count; ++i) {
+            tables_[i].slots = static_cast<std::uint32_t>(slots_.size());  // one numbering for all tables
+            tables_[i].slot = slots_.data();
+            shown_[i] = &tables_[i];
         }
     }
 
@@ -111,7 +117,6 @@ private:
         auto const said = [&](std::int32_t result) { return answer(result, live.sentence()); };
         if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0) return said(made);
         place_columns();
-        tables_.bind(schema_);
         if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes}, brief_.most_grants); bound != RATION_OK) return said(bound);
         if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;  // it starts anew, and the host tells
         static_cast<void>(said(RATION_OK));
@@ -136,15 +141,16 @@ private:
 
     void tick(live_instance& live) noexcept {
         auto const& asked = request();
-        snapshot data;
-        for (std::size_t i = 0; i < table_count; ++i) data.tables[i] = {asked.rows[i], slots_.data()};
-        ration_tick t{sizeof t, table_count, asked.number, asked.seed, asked.now, asked.budget, &asked.cancel, tables_.show(data), nullptr, 0};
+        for (std::size_t i = 0; i < table_count; ++i) tables_[i].rows = asked.rows[i];
+        ration_tick t = live.blank_tick();
+        t.number = asked.number, t.seed = asked.seed, t.now_ns = asked.now, t.budget_ns = asked.budget;
+        t.cancel = &asked.cancel, t.table = tables_of({shown_});
         auto* const space = reinterpret_cast<ration_grant*>(grants_at());
         ration_out out{sizeof out, 0, brief_.most_grants, 0, 0, space};
         float_modes const modes;
         auto& r = reply();
         r.code = live.decide(t, out);
-        r.meddled = modes.restore() ? 1 : 0;
+        r.meddled = modes.restore(t.number) ? 1 : 0;
         r.changed = out.struct_size != sizeof out || out.flags != 0 || out.capacity != brief_.most_grants || out.grant != space ? 1 : 0;
         r.count = out.count;
     }

@@ -235,7 +235,7 @@ private:
     void ask(tick_data const& t) noexcept {
         auto& r = request();
         r.number = t.number, r.seed = t.seed, r.now = t.now.count, r.budget = t.budget.count, r.cancel = 0;
-        for (std::size_t i = 0; i < table_count; ++i) r.rows[i] = t.data.tables[i].rows;
+        for (std::size_t i = 0; i < table_count; ++i) r.rows[i] = t.data.tables[i]->rows;
         for (auto const& c : shared_) {
             auto const& table = t.data[c.table];
             if (table.rows != 0) std::memcpy(input_.map.data() + c.place, table.slot[c.from_slot], table.rows * c.row_bytes);
