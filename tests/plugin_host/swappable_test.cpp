@@ -112,6 +112,22 @@ TEST_CASE("rejected grants in the first ticks roll back as well", "[plugin][swap
     CHECK(s.policy.report().rolled_back);
 }
 
+TEST_CASE("what became of the old one's grants is not held against the new one in its shadow", "[plugin][swap]") {
+    swapping s(fresh("counter"));
+    REQUIRE(s.tick() == status::ok);
+    REQUIRE(s.policy.change_to(fresh("counter"), {.shadow_ticks = 5}));
+    event const refused{.kind = event_kind::grant_rejected}, lost{.kind = event_kind::state_lost};
+    for (int i = 2; i <= 6; ++i) {
+        REQUIRE(s.tick() == status::ok);
+        if (i < 4) s.policy.on_events({&refused, 1});  // twice: three times would end the old one
+    }
+    s.policy.on_events({&lost, 1});  // heard by both
+    REQUIRE(s.tick() == status::ok);
+    CHECK(s.space[0].amount == 1007);
+    CHECK_FALSE(s.policy.report().rolled_back);
+    CHECK(dynamic_cast<plugin::guarded_policy&>(s.policy.current()).strikes() == 0);
+}
+
 TEST_CASE("another policy starts anew", "[plugin][swap]") {
     swapping s(fresh("counter"));
     REQUIRE(s.tick() == status::ok);

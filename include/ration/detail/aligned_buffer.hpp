@@ -29,10 +29,11 @@ public:
     [[nodiscard]] unsigned char* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-    /// Makes room for `size` bytes and keeps the first `used`; false when there is no memory (then nothing has changed).
+    /// Makes room for `size` bytes and keeps the first `used`; false when there is no memory (then nothing has changed). There is a place
+    /// for no bytes as well: a plugin is never shown a column at null.
     [[nodiscard]] bool reserve(std::size_t size, std::size_t used) noexcept {
-        if (size <= capacity_) return true;
-        std::size_t const rounded = (size + line - 1) / line * line;
+        if (data_ != nullptr && size <= capacity_) return true;
+        std::size_t const rounded = size == 0 ? line : (size + line - 1) / line * line;
         auto* const fresh = static_cast<unsigned char*>(::operator new(rounded, std::align_val_t{line}, std::nothrow));
         if (fresh == nullptr) return false;
         if (used != 0) std::memcpy(fresh, data_, used);

@@ -26,6 +26,11 @@ void look_at_life(instance& self, ration_event const& event) noexcept {
         if (self.job_count < most_jobs_known) self.jobs[self.job_count++] = {event.id, ends};
 }
 
+void forget_what_was_heard(instance& self) noexcept {
+    self.lost = false;
+    self.job_count = 0;  // its last answer was given all the same, and may still be heard of
+}
+
 void look_at_grant(instance& self, ration_event const& event) noexcept {
     bool const applied = event.kind == RATION_EV_GRANT_APPLIED;
     for (std::size_t i = 0; i < self.answered; ++i) {
@@ -56,7 +61,7 @@ void look_at_grant(instance& self, ration_event const& event) noexcept {
 }  // namespace
 
 void look_at_event(instance& self, ration_event const& event) noexcept {
-    if (event.kind == RATION_EV_STATE_LOST) return forget_everything(self);
+    if (event.kind == RATION_EV_STATE_LOST) return forget_what_was_heard(self);
     bool const of_a_job = event.kind >= RATION_EV_JOB_ARRIVED && event.kind <= RATION_EV_JOB_FAILED;
     bool const of_a_grant = event.kind == RATION_EV_GRANT_APPLIED || event.kind == RATION_EV_GRANT_REJECTED;
     if (!of_a_job && !of_a_grant && event.kind != RATION_EV_NODE_UP && event.kind != RATION_EV_NODE_DOWN) return;  // of a later host
@@ -78,11 +83,6 @@ void look_at_last_group(instance& self, ration_tick const& tick) noexcept {
                 return see(self, 11, "group %u: the grant to job %llu was applied, that to job %llu was not", other.row.group, wide(in_force.job),
                            wide(other.job));
         }
-}
-
-void forget_everything(instance& self) noexcept {
-    self.lost = false;
-    self.answered = self.job_count = 0;
 }
 
 }  // namespace witness

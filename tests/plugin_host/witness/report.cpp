@@ -18,14 +18,17 @@ char file[256];
 std::atomic<bool> anything{false};
 sightings without_instance;
 
-void record(char const* text) noexcept {
+void append(char const* text, std::size_t size) noexcept {
     if (file[0] == '\0') return;
     int const fd = ::open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) return;
-    sentence line;
-    int const length = std::snprintf(line, sizeof line, "%s\n", text);
-    static_cast<void>(!::write(fd, line, static_cast<std::size_t>(length)));
+    if (size != 0) static_cast<void>(!::write(fd, text, size));
     ::close(fd);
+}
+
+void record(char const* text) noexcept {
+    sentence line;
+    append(line, static_cast<std::size_t>(std::snprintf(line, sizeof line, "%s\n", text)));
 }
 
 void write_sentence(sentence& text, int number, char const* format, std::va_list words) noexcept {
@@ -71,6 +74,7 @@ void record_to(char const* path, std::size_t length) noexcept {
     if (length >= sizeof file) return;
     std::memcpy(file, path, length);
     file[length] = '\0';
+    append("", 0);  // a file that is there and empty says that nothing was seen, one that is not there says nothing
 }
 
 bool anything_seen() noexcept { return anything; }

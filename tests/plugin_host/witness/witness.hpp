@@ -105,6 +105,5 @@ template <class T>
 void look_at_event(instance& self, ration_event const& event) noexcept;
 /// H11: one row of the group is in force, another is not.
 void look_at_last_group(instance& self, ration_tick const& tick) noexcept;
-void forget_everything(instance& self) noexcept;
 
 }  // namespace witness

@@ -58,7 +58,7 @@ class Lived:
             record = pathlib.Path(folder) / "record"
             done = subprocess.run([HOST, WITNESS, str(record), *words], capture_output=True, text=True, timeout=50)
             self.code, self.output = done.returncode, done.stdout + done.stderr
-            self.record = record.read_text().splitlines() if record.exists() else []
+            self.record = record.read_text().splitlines()
         self.log = re.findall(r"^log (H.*)$", self.output, re.M)
         self.state = re.findall(r"^state (H.*)$", self.output, re.M)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Schemas and events, of this version and of later ones.
+#include <algorithm>
 #include <cstring>
 #include <fmt/core.h>
 #include <memory>
@@ -61,12 +62,15 @@ void bear_unknown_events(subject const& s) {
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed});
     if (!room.instance().listens()) skip("it has no on_event");
-    auto const job = room.room().jobs()[1].id;
-    std::vector<ration_event> events;
-    for (std::uint32_t const kind : {RATION_EV_JOB_CHANGED + 0u, 5u, RATION_EV_NODE_UP + 0u, 999u, RATION_EV_GRANT_REJECTED + 0u,
-                                     0xFFFFFFFFu, 0u, RATION_EV_STATE_LOST + 0u, RATION_EV_JOB_CHANGED + 0u})
-        events.push_back({kind, RATION_NO_SLOT, job, 0, 0, 1});
     expect_answer(room, room.tick());
+    auto const& jobs = room.room().jobs();
+    auto const job = std::ranges::find_if(jobs, [](auto const& j) { return !j.is_over(); });  // of one that is over, nothing is told
+    std::vector<ration_event> events;
+    for (std::uint32_t const kind : {RATION_EV_JOB_CHANGED + 0u, 5u, RATION_EV_NODE_UP + 0u, 999u, 0xFFFFFFFFu, 0u, RATION_EV_STATE_LOST + 0u,
+                                     RATION_EV_JOB_CHANGED + 0u}) {
+        bool const of_a_job = kind == RATION_EV_JOB_CHANGED && job != jobs.end();
+        events.push_back({kind, RATION_NO_SLOT, of_a_job ? job->id : 0, room.room().now(), 0, 1});
+    }
     room.instance().tell(events);
     auto const wide = with_stride(events, sizeof(ration_event) + wider);
     guarded space("the events", wide.size());

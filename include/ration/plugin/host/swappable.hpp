@@ -87,10 +87,13 @@ public:
         return current_->decide(t, out);
     }
 
+    /// What became of grants is heard by the one whose grants they are; what happened to jobs and nodes, by both.
     void on_events(std::span<event const> events) noexcept override {
         failed_ |= std::ranges::any_of(events, [](event const& e) { return e.kind == event_kind::grant_rejected; });
         current_->on_events(events);
-        if (other_ != nullptr) other_->on_events(events);
+        if (other_ == nullptr) return;
+        for (auto const& e : events)
+            if (e.kind != event_kind::grant_applied && e.kind != event_kind::grant_rejected) other_->on_events({&e, 1});
     }
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return current_->save(space); }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override { return current_->load(saved); }

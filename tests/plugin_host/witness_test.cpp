@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSL-1.0
+// ration's own hosts under the eyes of the witness: through all that can happen to a policy it must have nothing to report. What it can
+// see is proved by witness/wrong_host_test.py.
+#include "loaded.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <ration/engine.hpp>
+#include <ration/fake/backend.hpp>
+#include <ration/plugin/host/swappable.hpp>
+#include <ration/policies/none.hpp>
+
+#include "witness/sightings.hpp"
+
+using namespace plugin_test;
+
+namespace {
+
+/// What the witnesses of this process write down, and their config text. A worker can write nothing: its state tells.
+struct record {
+    std::string path = "/tmp/ration-witness-" + std::to_string(::getpid());
+
+    record() { std::remove(path.c_str()); }
+    record(record const&) = delete;
+    record& operator=(record const&) = delete;
+    ~record() { std::remove(path.c_str()); }
+    [[nodiscard]] std::string config(std::string const& deeds = {}) const { return "record=" + path + " " + deeds; }
+    [[nodiscard]] std::string text() const {
+        std::ifstream in(path);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+};
+
+[[nodiscard]] std::unique_ptr<plugin::guarded_policy> fresh(isolation where, std::string const& config) {
+    auto opened = plugin::open(path_of("witness"), options(where, config));
+    if (!opened) FAIL(std::string(opened.failure().subject.view()) << ": " << opened.failure().remedy);
+    return std::move(opened).value();
+}
+
+/// What the saved state says, all in one line.
+[[nodiscard]] std::string told_by(decider& policy) {
+    std::vector<std::byte> state(policy.save({}));
+    witness::sightings seen;
+    if (policy.save(state) != state.size() || !witness::read(state.data(), state.size(), seen)) return "there is no state";
+    std::string all;
+    for (auto const& sentence : seen.first)
+        if (sentence[0] != '\0') all += std::string(sentence) + "\n";
+    return all;
+}
+
+/// An engine on the fake backend, and jobs that come and go.
+struct machine {
+    unit::host on{0};
+    fake::backend backend{{resource_id::cpu, resource_id::memory, resource_id::gpu}};
+    bound_policy<policies::none> fallback;
+    engine<fake::backend> loop;
+    std::uint64_t last_id = 0;
+    std::int64_t second = 0;
+    int answered = 0;
+
+    machine(decider& policy, settle_rules const& rules)
+        : loop(backend, policy, fallback, on.store, on.columns, standard_resources, {.settle = rules}) {
+        bind(8);
+    }
+    void bind(std::size_t most) { unit::must(loop.bind({.jobs = most, .nodes = 1})); }
+
+    [[nodiscard]] std::size_t jobs() const { return on.store.rows(table_id::jobs); }
+    void let_one_arrive() {
+        std::size_t const row = jobs();
+        unit::must(on.store.resize(table_id::jobs, row + 1));
+        on.store[on.columns.id][row] = ++last_id;
+        on.set_state(row, last_id % 4 == 0 ? job_state::queued : job_state::running);
+        for (auto const& r : on.columns.resources) on.store[r.maximum][row] = unlimited;
+        backend.add(on.id(row));
+    }
+    void let_one_leave(std::size_t row) {
+        backend.remove(on.id(row));
+        loop.release(on.id(row));
+        on.store.erase_row(table_id::jobs, row);
+    }
+    void have(std::size_t wanted) {
+        while (jobs() < wanted) let_one_arrive();
+        while (jobs() > wanted) let_one_leave(static_cast<std::size_t>(second) % jobs());
+    }
+    void tick(tick_mode mode = tick_mode::apply) { answered += !loop.tick(seconds(++second), mode).fell_back; }
+
+    /// Many jobs, few, none; ticks that only say what they would do; operations that fail.
+    void live(int ticks, bool with_failures = false) {
+        static constexpr std::size_t wanted[] = {0, 1, 3, 8, 7, 5, 5, 2, 0, 4, 6, 8, 1};
+        for (int i = 0; i < ticks; ++i) {
+            have(wanted[static_cast<std::size_t>(i) % std::size(wanted)]);
+            if (with_failures && i % 70 == 30) backend.fail(fake::call::apply, 2, {.code = errc::io, .operation = "scripted"});
+            tick(i % 11 == 5 ? tick_mode::plan_only : tick_mode::apply);
+        }
+    }
+};
+
+constexpr settle_rules at_once{.dead_band = 0, .dwell = {}, .grace = {}};
+
+}  // namespace
+
+TEST_CASE("the witness has nothing to say of a long life", "[plugin][witness]") {
+    auto const where = isolation::in_process;
+    auto const rules = GENERATE(at_once, settle_rules{});
+    record written;
+    {
+        auto const policy = fresh(where, written.config());
+        machine m(*policy, rules);
+        m.live(150);
+        CHECK(m.answered == 150);
+        CHECK(told_by(*policy) == "");
+        m.have(3);
+        m.bind(20);
+        m.live(60);
+        CHECK(m.answered == 210);
+        CHECK(told_by(*policy) == "");
+    }
+    CHECK(written.text() == "");
+}
+
+TEST_CASE("the witness has nothing to say of operations that fail and of its own errors", "[plugin][witness]") {
+    auto const where = isolation::in_process;
+    record written;
+    {
+        auto const policy = fresh(where, written.config("refuse@7 refuse@90"));
+        machine m(*policy, at_once);
+        m.live(150, true);
+        CHECK(m.answered == 148);
+        CHECK(told_by(*policy) == "");
+    }
+    CHECK(written.text() == "");
+}
+
+TEST_CASE("the witness has nothing to say of a quarantine", "[plugin][witness]") {
+    auto const where = isolation::in_process;
+    record written;
+    {
+        auto const policy = fresh(where, written.config("refuse@7 refuse@9 refuse@11"));
+        machine m(*policy, at_once);
+        m.live(30);
+        CHECK(policy->quarantined());
+        CHECK(m.answered == 8);
+    }
+    CHECK(written.text() == "");
+}
+
+TEST_CASE("the witness is asked again with more space when it had too little", "[plugin][witness]") {
+    auto const where = isolation::in_process;
+    record written;
+    {
+        loaded few("witness", options(where, written.config()));
+        std::array<grant, 2> two{};
+        grants small(two);
+        CHECK(few.policy->decide({.number = few.ticks++, .seed = 1, .now = seconds(1), .budget = milliseconds(50), .data = few.on.store.view()}, small) !=
+              status::ok);
+        CHECK(small.rows().empty());
+        REQUIRE(few.tick() == status::ok);
+        CHECK(few.rows == 3);
+        CHECK(told_by(*few.policy) == "");
+    }
+    CHECK(written.text() == "");
+}
+
+TEST_CASE("the witness has nothing to say of one that takes its place", "[plugin][witness]") {
+    auto const where = isolation::in_process;
+    auto const [deeds, rolled_back] = GENERATE(table<char const*, bool>({{"", false}, {"refuse@3", true}, {"refuse@10", true}}));
+    record written;
+    {
+        plugin::swappable_policy policy(fresh(where, written.config()));
+        machine m(policy, at_once);
+        m.live(20);
+        for (int change = 0; change < 3; ++change) {
+            unit::must(policy.change_to(fresh(where, written.config(deeds)), {.shadow_ticks = 6, .warm_ticks = 8}));
+            m.live(30);
+            CHECK(policy.report().phase == plugin::swap_phase::settled);
+            CHECK(policy.report().rolled_back == rolled_back);
+            if (auto const retired = policy.take_retired()) CHECK(told_by(*retired) == "");
+            CHECK(told_by(policy) == "");
+        }
+        CHECK(m.answered == 110);
+    }
+    CHECK(written.text() == "");
+}
+
