@@ -38,6 +38,8 @@ void look_at_grant(instance& self, ration_event const& event) noexcept {
         if (g.job != event.id || event.a != (std::int64_t{g.row.node} << 16 | g.row.resource) || g.row.amount != event.b) continue;
         (applied ? g.applied : g.rejected) = true;
         self.failed |= g.rejected;
+        if (auto const* const job = find_job(self, event.id); job != nullptr && job->ended)
+            see(self, 10, "event %u of job %llu, which has ended", event.kind, wide(event.id));
         return;
     }
     see(self, 10, "%s for job %llu, %lld, which its last answer did not grant", applied ? "APPLIED" : "REJECTED", wide(event.id),

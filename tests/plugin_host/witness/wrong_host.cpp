@@ -165,9 +165,11 @@ void live_through_a_tick(guest& g, running_jobs& jobs) {
     g.decide(jobs, few ? 1 : room_for);
     if (few && g.said == RATION_E_CAPACITY) g.decide(jobs, wrong("H18") ? 1 : g.out.needed);
     if (g.said == RATION_E_STATE && !wrong("H16")) g.tell({of(RATION_EV_STATE_LOST, 0, g.now)});
+    if (g.number == 10 && wrong("H10-ended")) g.tell({of(RATION_EV_JOB_FAILED, 3, g.now)});
     if (g.said == RATION_OK) g.tell(put_into_force(g, jobs));
     if (g.number == 8) ++jobs.count, g.tell({of(RATION_EV_JOB_ARRIVED, jobs.count, g.now)});
-    if (g.number == 10) g.tell({of(RATION_EV_JOB_CHANGED, 3, g.now), of(RATION_EV_JOB_FINISHED, 3, g.now)}), --jobs.count;
+    if (g.number == 10 && !wrong("H10-ended")) g.tell({of(RATION_EV_JOB_CHANGED, 3, g.now), of(RATION_EV_JOB_FINISHED, 3, g.now)});
+    if (g.number == 10) --jobs.count;
     if (g.number == 11 && wrong("H10")) g.tell({of(RATION_EV_JOB_CHANGED, 3, g.now)});
     if (g.number == 11 && wrong("H10-time")) g.tell({of(RATION_EV_NODE_UP, 0, g.now - 5000)});
     if (g.number == 11 && wrong("H10-arrived")) g.tell({of(RATION_EV_JOB_ARRIVED, 4, g.now), of(RATION_EV_JOB_ARRIVED, 4, g.now)});

@@ -24,6 +24,7 @@ TABLE = {
     "H10": "event 2 of job 3, which has ended",
     "H10-applied": "APPLIED for job 1, 211, which its last answer did not grant",
     "H10-arrived": "event 1 of job 4, which is there already",
+    "H10-ended": "event 32 of job 3, which has ended",
     "H10-time": "event 16 of time",
     "H11": "the grant to job 1 was applied, that to job 2 was not",
     "H11-rejected": "the grant to job 1 was applied, that to job 2 was not",
