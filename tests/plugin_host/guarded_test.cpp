@@ -39,3 +39,17 @@ TEST_CASE("several rejected grants of one tick are one strike", "[plugin]") {
     CHECK(counter.policy->strikes() == 1);
     CHECK_FALSE(counter.policy->quarantined());
 }
+
+TEST_CASE("a worker in quarantine ends with its policy", "[plugin]") {
+    auto counter = std::make_unique<loaded>("counter", options(isolation::worker));
+    auto const e = rejected();
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(counter->tick() == status::ok);
+        counter->policy->on_events({&e, 1});
+    }
+    REQUIRE(counter->policy->quarantined());
+    auto const worker = static_cast<plugin::worker_policy&>(counter->policy->policy()).pid();
+    REQUIRE(::kill(worker, 0) == 0);
+    counter.reset();
+    CHECK(::kill(worker, 0) == -1);
+}

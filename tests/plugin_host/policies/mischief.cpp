@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Counts ticks like `counter`, and at one of them does what its config text names: "crash@3". Written against abi.h alone.
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -25,8 +26,10 @@ struct instance {
     bool is(char const* name) const { return count == at && deed == name; }
 };
 
+std::uintptr_t volatile nowhere = 64;  // not null, which UBSan would catch before the machine does
+
 void before_the_answer(instance& self, ration_tick const& t) {
-    if (self.is("crash")) *static_cast<int volatile*>(nullptr) = 1;
+    if (self.is("crash")) *reinterpret_cast<int volatile*>(nowhere) = 1;
     if (self.is("hang"))
         for (volatile long turns = 0;;) turns = turns + 1;
     if (self.is("exit")) ::_exit(0);

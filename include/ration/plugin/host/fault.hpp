@@ -56,6 +56,8 @@ public:
     [[nodiscard]] described_policy const& described() const noexcept { return described_; }
     /// What was wrong with the last tick; kind `none` when nothing was.
     [[nodiscard]] fault const& last_fault() const noexcept { return fault_; }
+    /// Whether destroying it runs code of the plugin in this process.
+    [[nodiscard]] virtual bool ends_here() const noexcept { return true; }
 };
 
 /// A code that came from outside, as one that exists.

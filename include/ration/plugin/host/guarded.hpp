@@ -2,16 +2,34 @@
 /// Strikes and quarantine: how long a host goes on asking a policy that answers badly.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 
 #include <ration/plugin/host/fault.hpp>
 
 namespace ration::plugin {
+
+namespace detail {
+
+/// Never destroyed, and in reach of whoever looks for leaks.
+inline void keep_for_good(std::unique_ptr<plugin_policy> policy) noexcept {
+    struct kept {
+        plugin_policy* policy;
+        kept* before;
+    };
+    static std::atomic<kept*> last{nullptr};
+    auto* const one = new (std::nothrow) kept{policy.release(), last.load(std::memory_order_relaxed)};
+    while (one != nullptr && !last.compare_exchange_weak(one->before, one, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+}
+
+}  // namespace detail
 
 struct strike_rules {
     int most = 3;     ///< so many bad ticks
@@ -34,7 +52,8 @@ public:
         : policy_(std::move(policy)), most_strikes_(rules.most),
           window_(rules.window < 64 ? (std::uint64_t{1} << rules.window) - 1 : ~std::uint64_t{0}) {}
     ~guarded_policy() override {
-        if (quarantined_) static_cast<void>(policy_.release());  // its code may be broken in ways that show when it is cleaned up
+        // Its code may be broken in ways that show when it is cleaned up; a worker process takes that with it.
+        if (quarantined_ && policy_->ends_here()) detail::keep_for_good(std::move(policy_));
     }
 
     [[nodiscard]] plugin_policy& policy() noexcept { return *policy_; }

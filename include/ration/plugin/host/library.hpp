@@ -128,12 +128,6 @@ public:
         code_.unload();
         return !detail::is_resident(file_.copy.path());
     }
-
-    /// Keeps the code mapped until the process ends: for a plugin that may still be running somewhere.
-    void leak() noexcept {
-        static_cast<void>(new boost::dll::shared_library(std::move(code_)));
-        static_cast<void>(new sealed_copy(std::move(file_.copy)));
-    }
 };
 
 }  // namespace ration::plugin

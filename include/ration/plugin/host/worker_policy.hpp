@@ -73,6 +73,7 @@ public:
     }
 
     [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
+    [[nodiscard]] bool ends_here() const noexcept override { return false; }
 
     /// Starts a worker for this schema. Errors: those of `offers`; invalid_value with the plugin's own sentence; timed_out; io.
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
