@@ -26,24 +26,27 @@ inline void need(result<void> const& r) {
     if (!r) std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy), std::exit(1);
 }
 
-/// Half of the jobs have reached Acceptable; together they use all of the CPU.
+/// Half of the jobs have reached Acceptable; together they use all of the CPU, and there are two GPUs for each.
 struct scene {
     snapshot_store store;
     standard_columns columns;
     std::vector<grant> space;
     std::uint64_t ticks = 0;
 
-    explicit scene(std::size_t jobs) : columns(need(standard_columns::declare(store, standard_resources))), space(jobs) {
+    explicit scene(std::size_t jobs, column_memory* memory = nullptr) : store(memory), columns(need(standard_columns::declare(store, standard_resources))), space(jobs) {
         need(store.resize(table_id::nodes, 1));
         need(store.resize(table_id::jobs, jobs));
         auto const& cpu = columns.resources[0];
+        auto const& gpu = columns.resources[static_cast<std::size_t>(resource_id::gpu)];
         store.at(cpu.capacity, 0) = static_cast<std::int64_t>(jobs) * 1000;
+        store.at(gpu.capacity, 0) = static_cast<std::int64_t>(jobs) * 2;
         for (std::size_t row = 0; row < jobs; ++row) {
             store.at(columns.id, row) = row + 1;
             store.at(columns.state, row) = static_cast<std::uint32_t>(job_state::running);
             store.at(columns.tier, row) = row % 2;
             store.at(cpu.used, row) = 1000;
             store.at(cpu.maximum, row) = unlimited;
+            store.at(gpu.maximum, row) = 8;
         }
     }
 

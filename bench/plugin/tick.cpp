@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a tick costs: a bare loop, a policy class, the same class as a plugin in this process, and in a worker process; the check of
-// each grant; and what an exchange of the policy costs. One table on standard output.
+// What a tick costs: a bare loop, a policy class, the same class as a plugin in this process, and in a worker process; what the check
+// of its answer adds; and what an exchange of the policy costs. One table on standard output.
 //   bench.plugin [--benchmark_repetitions=9]
 #include <algorithm>
 #include <chrono>
@@ -14,6 +14,7 @@
 #include <ration/plugin/host/swappable.hpp>
 #include <ration/plugin/host/worker_main.hpp>
 #include <ration/policies/equal_share.hpp>
+#include <ration/policies/loss_delta_ratio.hpp>
 #include <ration/policies/tradl.hpp>
 
 #include "scene.hpp"
@@ -25,31 +26,62 @@ namespace {
 
 std::size_t allocated_on_ticks = 0;
 
+/// With the check of each answer, as in an engine, or without.
+enum class proof : bool { no, yes };
+
+struct checked {
+    ledger held;
+    checker check;
+    buffer<checked_grant> accepted;
+    buffer<rejection> rejected;
+
+    explicit checked(scene const& on) {
+        held.reset(1, std::size(standard_resources), on.space.size());
+        check.prepare(on.store, on.columns, standard_resources, 1, on.space.size());
+        accepted.reserve(on.space.size()), rejected.reserve(on.space.size());
+    }
+    void all(scene const& on, std::size_t rows) { check.check(held, {on.space.data(), rows}, accepted, rejected); }
+};
+
 template <class Policy>
-void time_ticks(benchmark::State& state, Policy& policy) {
-    scene on(static_cast<std::size_t>(state.range(0)));
+void time_ticks(benchmark::State& state, scene& on, Policy& policy, proof with_proof) {
     need(policy.bind(on.store.schema(), on.most()));
+    checked answers(on);
     std::size_t rows = on.ask(policy);
     if (rows != on.space.size()) state.SkipWithError("a job got no grant");
     std::size_t const before = allocations();
-    for (auto _ : state) benchmark::DoNotOptimize(rows = on.ask(policy));
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(rows = on.ask(policy));
+        if (with_proof == proof::yes) answers.all(on, rows);
+    }
     allocated_on_ticks += allocations() - before;
+    if (with_proof == proof::yes && answers.accepted.size() != rows) state.SkipWithError("a good grant was refused");
 }
 
 template <class P>
-void compiled_in(benchmark::State& state) {
+void compiled_in(benchmark::State& state, proof with_proof) {
+    scene on(static_cast<std::size_t>(state.range(0)));
     bound_policy<P> policy;
-    time_ticks(state, policy);
+    time_ticks(state, on, policy, with_proof);
 }
 
-[[nodiscard]] std::unique_ptr<plugin::guarded_policy> open(char const* path, plugin::isolation where) {
-    return need(plugin::open(path, {.where = where, .config = {}, .worker = {.program = {"/proc/self/exe", {"worker"}}}, .strikes = {}}));
+[[nodiscard]] std::unique_ptr<plugin::guarded_policy> open(char const* path, plugin::isolation where, plugin::shared_columns const* columns = nullptr) {
+    plugin::worker_options const worker{.program = {"/proc/self/exe", {"worker"}}, .columns = columns};
+    return need(plugin::open(path, {.where = where, .config = {}, .worker = worker, .strikes = {}}));
 }
 
-template <plugin::isolation Where>
-void from_file(benchmark::State& state, char const* path) {
-    auto const policy = open(path, Where);
-    time_ticks(state, *policy);
+void in_process(benchmark::State& state, char const* path, proof with_proof) {
+    scene on(static_cast<std::size_t>(state.range(0)));
+    auto const policy = open(path, plugin::isolation::in_process);
+    time_ticks(state, on, *policy, with_proof);
+}
+
+/// Its columns are copied at each tick, or lie where the worker sees them.
+void in_worker(benchmark::State& state, char const* path, bool copied) {
+    plugin::shared_columns columns;
+    scene on(static_cast<std::size_t>(state.range(0)), copied ? nullptr : &columns);
+    auto const policy = open(path, plugin::isolation::worker, copied ? nullptr : &columns);
+    time_ticks(state, on, *policy, proof::no);
 }
 
 /// equal_share by hand, with nothing of ration in it.
@@ -74,43 +106,28 @@ void bare_loop(benchmark::State& state) {
     }
 }
 
-void check_grants(benchmark::State& state) {
-    scene on(static_cast<std::size_t>(state.range(0)));
-    bound_policy<policies::equal_share> policy;
-    need(policy.bind(on.store.schema(), on.most()));
-    std::size_t const rows = on.ask(policy);
-    ledger held;
-    held.reset(1, std::size(standard_resources), rows);
-    checker check;
-    check.prepare(on.store, on.columns, standard_resources, 1, rows);
-    buffer<checked_grant> accepted;
-    buffer<rejection> rejected;
-    accepted.reserve(rows), rejected.reserve(rows);
-    for (auto _ : state) check.check(held, {on.space.data(), rows}, accepted, rejected);
-    if (accepted.size() != rows) state.SkipWithError("a good grant was refused");
-}
-
-void add(char const* name, void (*run)(benchmark::State&)) {
-    benchmark::RegisterBenchmark(name, run)->Arg(1)->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
-}
-void add_files(std::string const& policy, char const* path) {
-    for (auto const* mode : {"in process", "worker"}) {
-        bool const worker = std::strcmp(mode, "worker") == 0;
-        auto run = [=](benchmark::State& state) {
-            worker ? from_file<plugin::isolation::worker>(state, path) : from_file<plugin::isolation::in_process>(state, path);
-        };
-        benchmark::RegisterBenchmark((policy + " " + mode).c_str(), run)->Arg(1)->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
-    }
+template <class P>
+void add(std::string const& policy, char const* path) {
+    auto const run = [&](char const* mode, auto how) {
+        benchmark::RegisterBenchmark((policy + ' ' + mode).c_str(), how)->Arg(1)->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
+    };
+    run("class", [](benchmark::State& state) { compiled_in<P>(state, proof::no); });
+    run("class, checked", [](benchmark::State& state) { compiled_in<P>(state, proof::yes); });
+    run("in process", [=](benchmark::State& state) { in_process(state, path, proof::no); });
+    run("in process, checked", [=](benchmark::State& state) { in_process(state, path, proof::yes); });
+    run("worker", [=](benchmark::State& state) { in_worker(state, path, false); });
+    run("worker, copied", [=](benchmark::State& state) { in_worker(state, path, true); });
 }
 
 void print_ticks(medians const& all, std::string const& policy) {
-    std::printf("\n%-12s %14s %14s %14s %14s %12s %12s\n", policy.c_str(), "bare loop, ns", "class, ns", "in process, ns", "worker, ns",
-                "in process +", "worker +, ns");
-    for (auto const* jobs : {"1", "100", "10000", "100000"}) {
-        auto const of = [&](std::string const& mode) { return all.of(policy + " " + mode + "/" + jobs); };
+    std::printf("\n%-16s %11s %11s %11s %11s %11s %14s %10s %12s\n", policy.c_str(), "bare loop", "class", "in process", "worker", "w. copied",
+                "in process +", "worker +", "check/grant");
+    for (int const jobs : {1, 100, 10000, 100000}) {
+        auto const of = [&](std::string const& mode) { return all.of(policy + ' ' + mode + '/' + std::to_string(jobs)); };
         double const compiled = of("class"), here = of("in process"), worker = of("worker");
-        std::printf("%9s jobs %12.1f %14.1f %14.1f %14.1f %7.1f ns %3.0f %% %10.0f\n", jobs, of("bare loop"), compiled, here, worker, here - compiled,
-                    100 * (here / compiled - 1), worker - compiled);
+        std::printf("%11d jobs %11.1f %11.1f %11.1f %11.1f %11.1f %6.1f ns %3.0f %% %10.0f %12.2f\n", jobs, all.of("bare loop/" + std::to_string(jobs)),
+                    compiled, here, worker, of("worker, copied"), here - compiled, 100 * (here / compiled - 1), worker - compiled,
+                    (of("class, checked") - compiled) / jobs);
     }
 }
 
@@ -159,18 +176,14 @@ int main(int argc, char** argv) {
     for (auto* more : {&repetitions, &least, &interleaved}) arguments.insert(arguments.begin() + 1, more->data());
     int count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, arguments.data());
-    add("equal_share bare loop", bare_loop);
-    add("equal_share class", compiled_in<policies::equal_share>);
-    add("tradl class", compiled_in<policies::tradl>);
-    add("check", check_grants);
-    add_files("equal_share", RATION_BENCH_EQUAL_SHARE);
-    add_files("tradl", RATION_BENCH_TRADL);
+    benchmark::RegisterBenchmark("bare loop", bare_loop)->Arg(1)->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
+    add<policies::equal_share>("equal_share", RATION_BENCH_EQUAL_SHARE);
+    add<policies::tradl>("tradl", RATION_BENCH_TRADL);
+    add<policies::loss_delta_ratio>("loss_delta_ratio", RATION_BENCH_LOSS_DELTA_RATIO);
     medians all;
     benchmark::RunSpecifiedBenchmarks(&all);
-    print_ticks(all, "equal_share");
-    print_ticks(all, "tradl");
-    std::printf("\ncheck of the answer, ns per grant: %.2f at 100 jobs, %.2f at 10 000, %.2f at 100 000\n", all.of("check/100") / 100,
-                all.of("check/10000") / 1e4, all.of("check/100000") / 1e5);
+    std::printf("nanoseconds a tick, medians; the bare loop is equal_share by hand");
+    for (auto const* policy : {"equal_share", "tradl", "loss_delta_ratio"}) print_ticks(all, policy);
     print_swaps();
     std::printf("allocations on all those ticks: %zu\n", allocated_on_ticks);
 }

@@ -8,11 +8,11 @@
 #include <cstring>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <ration/buffer.hpp>
 #include <ration/column.hpp>
+#include <ration/column_memory.hpp>
 #include <ration/detail/aligned_buffer.hpp>
 #include <ration/result.hpp>
 #include <ration/text.hpp>
@@ -69,14 +69,24 @@ class snapshot_store {
         table_view shown;
         std::vector<stored_column> columns;
         buffer<void const*> slots;
+
+        void swap(stored_table& other) noexcept {
+            table_view const mine = shown;
+            shown = other.shown, other.shown = mine;
+            columns.swap(other.columns);
+            slots.swap(other.slots);
+        }
     };
 
     std::array<stored_table, table_count> tables_;
     std::array<table_view const*, table_count> shown_;
     buffer<column_info> schema_;
+    column_memory* memory_;
 
 public:
-    snapshot_store() noexcept {
+    snapshot_store() noexcept : snapshot_store(nullptr) {}
+    /// Columns are in `memory`, or on the heap when it is nullptr.
+    explicit snapshot_store(column_memory* memory) noexcept : memory_(memory) {
         for (std::size_t i = 0; i < table_count; ++i) shown_[i] = &tables_[i].shown;
     }
     /// Views stay with the object that they were taken of.
@@ -86,8 +96,10 @@ public:
         return *this;
     }
     void swap(snapshot_store& other) noexcept {
-        std::swap(tables_, other.tables_);
+        for (std::size_t i = 0; i < table_count; ++i) tables_[i].swap(other.tables_[i]);
         schema_.swap(other.schema_);
+        column_memory* const mine = memory_;
+        memory_ = other.memory_, other.memory_ = mine;
     }
 
     [[nodiscard]] std::span<column_info const> schema() const noexcept { return schema_.view(); }
@@ -185,7 +197,7 @@ private:
             return *known;
         }
         auto& table = tables_[index];
-        stored_column fresh{.data = {}, .row_bytes = size_of(type) * width};
+        stored_column fresh{.data = detail::aligned_buffer(memory_), .row_bytes = size_of(type) * width};
         if (!fresh.data.reserve(table.shown.rows * fresh.row_bytes, 0)) return refuse(errc::no_capacity);
         column_info const info{name, static_cast<table_id>(index), type, width, static_cast<std::uint32_t>(table.columns.size())};
         table.columns.push_back(std::move(fresh));

@@ -7,41 +7,59 @@
 #include <new>
 #include <utility>
 
+#include <ration/column_memory.hpp>
+
 namespace ration::detail {
 
 /// Zeroed memory on a 64-byte boundary whose size is a multiple of 64 bytes, so that a vector loop may read past the last row.
 class aligned_buffer {
     static constexpr std::size_t line = 64;
+    column_memory* from_ = nullptr;  // nullptr: the heap
     unsigned char* data_ = nullptr;
     std::size_t capacity_ = 0;
 
 public:
     aligned_buffer() noexcept = default;
+    explicit aligned_buffer(column_memory* from) noexcept : from_(from) {}
     aligned_buffer(aligned_buffer&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), capacity_(std::exchange(other.capacity_, 0)) {}
+        : from_(other.from_), data_(std::exchange(other.data_, nullptr)), capacity_(std::exchange(other.capacity_, 0)) {}
     aligned_buffer& operator=(aligned_buffer&& other) noexcept {
+        column_memory* const mine = from_;
+        from_ = other.from_, other.from_ = mine;
         std::swap(data_, other.data_);
         std::swap(capacity_, other.capacity_);
         return *this;
     }
-    ~aligned_buffer() { ::operator delete(data_, std::align_val_t{line}); }
+    ~aligned_buffer() { release(); }
 
     [[nodiscard]] unsigned char* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-    /// Makes room for `size` bytes and keeps the first `used`; false when there is no memory (then nothing has changed). There is a place
-    /// for no bytes as well: a plugin is never shown a column at null.
+    /// Makes room for `size` bytes and keeps the first `used`; false when there is no memory (then nothing has changed). There is a
+    /// place for no bytes as well: a plugin is never shown a column at null. Grows at least by half, so that rows may come one by one.
     [[nodiscard]] bool reserve(std::size_t size, std::size_t used) noexcept {
         if (data_ != nullptr && size <= capacity_) return true;
-        std::size_t const rounded = size == 0 ? line : (size + line - 1) / line * line;
-        auto* const fresh = static_cast<unsigned char*>(::operator new(rounded, std::align_val_t{line}, std::nothrow));
+        std::size_t const grown = capacity_ + capacity_ / 2, wanted = size > grown ? size : grown;
+        std::size_t const rounded = wanted == 0 ? line : (wanted + line - 1) / line * line;
+        auto* const fresh = static_cast<unsigned char*>(allocate(rounded));
         if (fresh == nullptr) return false;
         if (used != 0) std::memcpy(fresh, data_, used);
         std::memset(fresh + used, 0, rounded - used);
-        ::operator delete(data_, std::align_val_t{line});
+        release();
         data_ = fresh;
         capacity_ = rounded;
         return true;
+    }
+
+private:
+    [[nodiscard]] void* allocate(std::size_t bytes) noexcept {
+        return from_ != nullptr ? from_->allocate(bytes) : ::operator new(bytes, std::align_val_t{line}, std::nothrow);
+    }
+    void release() noexcept {
+        if (from_ == nullptr)
+            ::operator delete(data_, std::align_val_t{line});
+        else if (data_ != nullptr)
+            from_->release(data_, capacity_);
     }
 };
 

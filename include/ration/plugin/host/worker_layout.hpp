@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a host and a worker process share: three memory files. `brief` says what to load and how to bind, read once. `input` is
-/// written by the host and cannot be written by the worker. `output` is written by the worker and believed by nobody.
+/// What a host and a worker process share: memory files. `brief` says what to load and how to bind, read once. `input`, and `columns`
+/// where the host has its store in one, are written by the host and cannot be written by the worker. `output` is written by the
+/// worker and believed by nobody.
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include <ration/event.hpp>
+#include <ration/plugin/abi.h>
 #include <ration/policy.hpp>
 #include <ration/snapshot.hpp>
 #include <ration/units.hpp>
@@ -20,9 +22,11 @@
 namespace ration::plugin {
 
 /// The worker's files, at fixed numbers.
-enum worker_fd : int { plugin_fd = 3, brief_fd = 4, input_fd = 5, output_fd = 6 };
+enum worker_fd : int { plugin_fd = 3, brief_fd = 4, input_fd = 5, output_fd = 6, columns_fd = 7 };
 
 inline constexpr std::size_t most_worker_events = 4096;
+/// A manifest has room for fewer.
+inline constexpr std::size_t most_worker_columns = sizeof(ration_manifest::needs) / sizeof("jobs/x i64");
 
 /// Followed by the columns, the config text and the saved state, each on a 64-byte boundary.
 struct worker_brief {
@@ -31,6 +35,7 @@ struct worker_brief {
     std::uint64_t config_size = 0, state_size = 0;
     std::uint64_t most_jobs = 0, most_nodes = 0, most_grants = 0;
     std::uint64_t input_size = 0, output_size = 0, state_capacity = 0;
+    std::uint64_t columns_size = 0;            ///< of the file `columns`; 0 when there is none
     std::uint32_t create_only = 0;             ///< to try a plugin that was never seen before: load, create, destroy
     std::uint32_t sandbox = 1;
     std::int32_t host = 0;                     ///< its process; when it is gone, so is the worker
@@ -44,6 +49,7 @@ struct worker_request {
     std::uint64_t seed = 0;
     std::int64_t now = 0, budget = 0;
     std::uint64_t rows[table_count] = {};
+    std::uint64_t place[most_worker_columns] = {};  ///< where each column begins in `input`, or with `in_columns` in `columns`
     std::uint32_t cancel = 0, events = 0;
     std::uint32_t accepted = 0, reserved = 0;  ///< 1: the last answer was taken, so the state after it is worth keeping
     event event_at[most_worker_events];
@@ -59,6 +65,9 @@ struct worker_reply {
     std::uint64_t state_tick[2] = {}, state_size[2] = {};
     char sentence[256] = {};
 };
+
+/// Places are multiples of 64, so their lowest bit is free to say in which file.
+inline constexpr std::uint64_t in_columns = 1;
 
 inline constexpr std::size_t on_line(std::size_t size) noexcept { return (size + 63) / 64 * 64; }
 

@@ -34,7 +34,7 @@ namespace detail {
 /// The worker's side of the shared files.
 class worker {
     mapping brief_map_ = map_whole(brief_fd, PROT_READ), input_ = map_whole(input_fd, PROT_READ),
-            output_ = map_whole(output_fd, PROT_READ | PROT_WRITE);
+            output_ = map_whole(output_fd, PROT_READ | PROT_WRITE), columns_;
     worker_brief brief_{};
     std::vector<column_info> schema_;
     std::string_view config_;
@@ -56,6 +56,7 @@ public:
     [[nodiscard]] bool read_brief() noexcept {
         if (!brief_map_ || !input_ || !output_ || brief_map_.bytes().size() < sizeof brief_) return false;
         std::memcpy(&brief_, brief_map_.data(), sizeof brief_);
+        if (brief_.columns_size != 0 && !(columns_ = map_whole(columns_fd, PROT_READ))) return false;
         std::size_t at = on_line(sizeof brief_);
         schema_.resize(brief_.columns);
         if (!schema_.empty()) std::memcpy(schema_.data(), brief_map_.data() + at, schema_.size() * sizeof(column_info));
@@ -66,17 +67,12 @@ public:
         return true;
     }
 
-    /// Where each column is; the same arithmetic as in the host.
-    void place_columns() noexcept {
-        limits const most{brief_.most_jobs, brief_.most_nodes};
-        std::size_t at = on_line(sizeof(worker_request));
-        for (auto& column : schema_) {
-            column.slot = static_cast<std::uint32_t>(slots_.size());
-            slots_.push_back(input_.data() + at);
-            at += worker_places::bytes_of(column, most);
-        }
+    /// One numbering for all tables.
+    void number_columns() noexcept {
+        slots_.resize(schema_.size());
+        for (std::size_t i = 0; i < schema_.size(); ++i) schema_[i].slot = static_cast<std::uint32_t>(i);
         for (std::size_t i = 0; i < table_count; ++i) {
-            tables_[i].slots = static_cast<std::uint32_t>(slots_.size());  // one numbering for all tables
+            tables_[i].slots = static_cast<std::uint32_t>(slots_.size());
             tables_[i].slot = slots_.data();
             shown_[i] = &tables_[i];
         }
@@ -101,7 +97,7 @@ public:
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != brief_.host) return EXIT_FAILURE;
         auto copy = sealed_copy::adopt(descriptor(plugin_fd));
-        if (brief_.sandbox != 0 && !enter_sandbox(brief_.input_size + brief_.output_size))
+        if (brief_.sandbox != 0 && !enter_sandbox(brief_.input_size + brief_.output_size + brief_.columns_size))
             return answer(RATION_E_UNSUPPORTED, "this kernel has no seccomp filters, so a worker cannot be shut in");
         auto file = copy ? plugin_file::check(std::move(copy).value(), "the passed file") : result<plugin_file>(copy.failure());
         if (!file) return answer(RATION_E_UNSUPPORTED, file.failure().remedy);
@@ -116,7 +112,7 @@ private:
     [[nodiscard]] int start(live_instance& live) noexcept {
         auto const said = [&](std::int32_t result) { return answer(result, live.sentence()); };
         if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0) return said(made);
-        place_columns();
+        number_columns();
         if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes}, brief_.most_grants); bound != RATION_OK) return said(bound);
         if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;  // it starts anew, and the host tells
         static_cast<void>(said(RATION_OK));
@@ -142,6 +138,10 @@ private:
     void tick(live_instance& live) noexcept {
         auto const& asked = request();
         for (std::size_t i = 0; i < table_count; ++i) tables_[i].rows = asked.rows[i];
+        for (std::size_t i = 0; i < slots_.size(); ++i) {
+            std::uint64_t const place = asked.place[i];
+            slots_[i] = (place & in_columns) != 0 ? columns_.data() + (place - in_columns) : input_.data() + place;
+        }
         ration_tick t = live.blank_tick();
         t.number = asked.number, t.seed = asked.seed, t.now_ns = asked.now, t.budget_ns = asked.budget;
         t.cancel = &asked.cancel, t.table = tables_of({shown_});

@@ -18,6 +18,7 @@
 
 #include <ration/plugin/host/fault.hpp>
 #include <ration/plugin/host/library.hpp>
+#include <ration/plugin/host/shared_file.hpp>
 #include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
 #include <ration/plugin/host/worker_process.hpp>
@@ -29,10 +30,11 @@ struct worker_options {
     bool sandbox = true;
     nanoseconds to_start = seconds(5);           ///< load, create and bind together
     nanoseconds deadline = milliseconds(100);    ///< for one answer, or the tick's budget if that is longer
+    shared_columns const* columns = nullptr;     ///< where the host's store has its columns; without it they are copied each tick
     nanoseconds first_pause = milliseconds(100), longest_pause = seconds(60);  ///< before it is started again; doubled each time
 };
 
-/// One tick costs two context switches and a copy of the columns that the manifest names. After a crash or a missed deadline the
+/// One tick costs two context switches, a copy of the grants, and one of the columns that the manifest names unless they are shared. After a crash or a missed deadline the
 /// worker is started again, after a growing pause, with the state of its last accepted answer.
 class worker_policy final : public plugin_policy {
     enum class phase : std::uint8_t { down, starting, ready, off };
@@ -155,8 +157,8 @@ private:
                          .remedy = "free some memory"};
         sequence_ = 1;
         (new (input_.map.data()) worker_request)->sequence.store(sequence_, std::memory_order_release);  // before it can look
-        int const files[] = {file_.copy.fd(), brief.fd.get(), input_.fd.get(), output_.fd.get()};
-        auto process = worker_process::start(options_.program, files);
+        int const files[] = {file_.copy.fd(), brief.fd.get(), input_.fd.get(), output_.fd.get(), columns_size() != 0 ? options_.columns->fd() : -1};
+        auto process = worker_process::start(options_.program, std::span(files, columns_size() != 0 ? 5 : 4));
         if (!process) return process.failure();
         process_ = std::move(process).value();
         phase_ = phase::starting;
@@ -165,6 +167,8 @@ private:
         last_taken_ = false;
         return {};
     }
+
+    [[nodiscard]] std::size_t columns_size() const noexcept { return options_.columns == nullptr ? 0 : options_.columns->size(); }
 
     void place_columns() noexcept {
         shared_.clear();
@@ -178,7 +182,8 @@ private:
     [[nodiscard]] shared_file write_brief(bool create_only, std::size_t input_size, std::size_t output_size) const noexcept {
         worker_brief brief{.columns = schema_.size(), .config_size = config_.size(), .state_size = create_only ? 0 : state_.size(),
                            .most_jobs = most_.jobs, .most_nodes = most_.nodes, .most_grants = most_grants_, .input_size = input_size,
-                           .output_size = output_size, .state_capacity = state_capacity_, .create_only = create_only ? 1U : 0U,
+                           .output_size = output_size, .state_capacity = state_capacity_,
+                           .columns_size = columns_size(), .create_only = create_only ? 1U : 0U,
                            .sandbox = options_.sandbox ? 1U : 0U, .host = ::getpid()};
         std::size_t const columns = on_line(schema_.size() * sizeof(column_info)), config = on_line(config_.size());
         brief.size = on_line(sizeof brief) + columns + config + on_line(brief.state_size) + 64;
@@ -237,10 +242,7 @@ private:
         auto& r = request();
         r.number = t.number, r.seed = t.seed, r.now = t.now.count, r.budget = t.budget.count, r.cancel = 0;
         for (std::size_t i = 0; i < table_count; ++i) r.rows[i] = t.data.tables[i]->rows;
-        for (auto const& c : shared_) {
-            auto const& table = t.data[c.table];
-            if (table.rows != 0) std::memcpy(input_.map.data() + c.place, table.slot[c.from_slot], table.rows * c.row_bytes);
-        }
+        for (std::size_t i = 0; i < shared_.size(); ++i) r.place[i] = show(t.data, shared_[i]);
         r.accepted = last_taken_ ? 1 : 0;
         if (last_taken_) accept();
         r.events = static_cast<std::uint32_t>(events_.size());
@@ -248,6 +250,16 @@ private:
         events_.clear();
         r.sequence.store(++sequence_, std::memory_order_release);
         wake(r.sequence);
+    }
+
+    /// Where the worker finds the column; copied there if need be.
+    [[nodiscard]] std::uint64_t show(snapshot const& data, shared_column const& c) noexcept {
+        auto const& table = data[c.table];
+        if (table.rows == 0) return c.place;
+        void const* const values = table.slot[c.from_slot];
+        if (options_.columns != nullptr && options_.columns->holds(values)) return options_.columns->offset_of(values) | in_columns;
+        std::memcpy(input_.map.data() + c.place, values, table.rows * c.row_bytes);
+        return c.place;
     }
 
     void accept() noexcept {

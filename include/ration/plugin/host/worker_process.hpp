@@ -16,11 +16,9 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <ration/plugin/host/descriptor.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
 #include <ration/result.hpp>
 #include <ration/text.hpp>
@@ -31,22 +29,6 @@ namespace ration::plugin {
 struct worker_program {
     std::string path;
     std::vector<std::string> arguments;
-};
-
-/// A memory file of this size, shared with the worker; for it alone to read when `read_only`.
-struct shared_file {
-    descriptor fd;
-    mapping map;
-
-    [[nodiscard]] static shared_file make(char const* name, std::size_t size, int protection, int seals) noexcept {
-        shared_file made;
-        made.fd = descriptor(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-        if (!made.fd || ::ftruncate(made.fd.get(), static_cast<off_t>(size)) != 0) return {};
-        made.map = mapping(made.fd.get(), size, protection);
-        if (::fcntl(made.fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | seals) != 0) return {};
-        return made;
-    }
-    explicit operator bool() const noexcept { return fd && map; }
 };
 
 /// How a process ended, in words.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+// Columns that a worker reads where the host writes them.
+#include <csignal>
+#include <vector>
+
+#include <ration/standard_columns.hpp>
+
+#include "loaded.hpp"
+
+using namespace plugin_test;
+using unit::must;
+
+namespace {
+
+/// A store with one node, its columns where `memory` says, and a worker that sees `columns`.
+struct echoing {
+    snapshot_store store;
+    standard_columns columns;
+    std::unique_ptr<plugin::guarded_policy> policy;
+    std::vector<grant> space = std::vector<grant>(1000);
+    std::uint64_t ticks = 0;
+
+    echoing(column_memory* memory, plugin::shared_columns const* shown, std::string const& name = "echo", std::string_view config = {})
+        : store(memory), columns(must(standard_columns::declare(store, standard_resources))) {
+        must(store.resize(table_id::nodes, 1));
+        auto with = options(isolation::worker, config);
+        with.worker.columns = shown;
+        policy = must(plugin::open(path_of(name), with));
+        must(policy->bind(store.schema(), {.jobs = 1000, .nodes = 1}));
+    }
+
+    void jobs(std::size_t n) {
+        std::size_t const before = store.rows(table_id::jobs);
+        must(store.resize(table_id::jobs, n));
+        for (std::size_t row = before; row < n; ++row) store.at(columns.step, row) = 10 * row + 7;
+    }
+    /// What the policy saw of each job's steps.
+    [[nodiscard]] std::vector<std::int64_t> seen() {
+        grants out(space);
+        std::vector<std::int64_t> amounts;
+        if (policy->decide({.number = ++ticks, .seed = 1, .now = seconds(1), .budget = milliseconds(50), .data = store.view()}, out) == status::ok)
+            for (auto const& g : out.rows()) amounts.push_back(g.amount);
+        return amounts;
+    }
+    [[nodiscard]] std::vector<std::int64_t> true_steps() {
+        auto const steps = store[columns.step];
+        return {steps.begin(), steps.end()};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a worker reads shared columns as they are, also after they have moved", "[plugin]") {
+    plugin::shared_columns columns(std::size_t{16} << 20);
+    echoing host(&columns, &columns);
+    host.jobs(3);
+    CHECK(host.seen() == std::vector<std::int64_t>{7, 17, 27});
+    host.store.at(host.columns.step, 1) = 99;
+    CHECK(host.seen() == std::vector<std::int64_t>{7, 99, 27});
+    void const* const before = host.store[host.columns.step].data();
+    host.jobs(900);
+    REQUIRE(host.store[host.columns.step].data() != before);
+    CHECK(host.seen() == host.true_steps());
+    host.store.erase_row(table_id::jobs, 0);
+    CHECK(host.seen() == host.true_steps());
+}
+
+TEST_CASE("columns that lie elsewhere are copied to the worker", "[plugin]") {
+    plugin::shared_columns columns(std::size_t{1} << 20);
+    echoing host(nullptr, &columns);
+    host.jobs(3);
+    CHECK(host.seen() == std::vector<std::int64_t>{7, 17, 27});
+}
+
+TEST_CASE("a worker that writes to shared columns dies, and they stay as they were", "[plugin]") {
+    plugin::shared_columns columns(std::size_t{1} << 20);
+    echoing host(&columns, &columns, "mischief", "scribble@2");
+    host.jobs(2);
+    host.store.at(host.columns.id, 0) = 5, host.store.at(host.columns.id, 1) = 6;
+    static_cast<void>(host.seen());
+    static_cast<void>(host.seen());
+    CHECK(host.policy->last_fault().what == "its worker was killed by signal SIGSEGV");
+    CHECK(host.store.at(host.columns.id, 0) == 5);
+    CHECK(host.store.at(host.columns.id, 1) == 6);
+}
+
+TEST_CASE("a table that outgrows the shared columns says so and stays as it was", "[plugin]") {
+    plugin::shared_columns columns(std::size_t{64} << 10);
+    snapshot_store store(&columns);
+    auto const step = must(store.declare<std::uint64_t>("jobs/step"));
+    must(store.resize(table_id::jobs, 1000));
+    store.at(step, 999) = 42;
+    auto const grown = store.resize(table_id::jobs, 100'000);
+    REQUIRE_FALSE(grown);
+    CHECK(grown.failure().code == errc::no_capacity);
+    CHECK(store.rows(table_id::jobs) == 1000);
+    CHECK(store.at(step, 999) == 42);
+}
