@@ -34,8 +34,16 @@ struct record {
     }
 };
 
-[[nodiscard]] std::unique_ptr<plugin::guarded_policy> fresh(isolation where, std::string const& config) {
-    auto opened = plugin::open(path_of("witness"), options(where, config));
+/// Where a witness runs, and whether the host keeps its columns where a worker can read them.
+struct place {
+    isolation where;
+    bool shares = false;
+};
+
+[[nodiscard]] std::unique_ptr<plugin::guarded_policy> fresh(place at, std::string const& config, plugin::shared_columns const& columns) {
+    auto with = options(at.where, config);
+    if (at.shares) with.worker.columns = &columns;
+    auto opened = plugin::open(path_of("witness"), with);
     if (!opened) FAIL(std::string(opened.failure().subject.view()) << ": " << opened.failure().remedy);
     return std::move(opened).value();
 }
@@ -53,7 +61,7 @@ struct record {
 
 /// An engine on the fake backend, and jobs that come and go.
 struct machine {
-    unit::host on{0};
+    unit::host on;
     fake::backend backend{{resource_id::cpu, resource_id::memory, resource_id::gpu}};
     bound_policy<policies::none> fallback;
     engine<fake::backend> loop;
@@ -61,8 +69,8 @@ struct machine {
     std::int64_t second = 0;
     int answered = 0;
 
-    machine(decider& policy, settle_rules const& rules)
-        : loop(backend, policy, fallback, on.store, on.columns, standard_resources, {.settle = rules}) {
+    machine(decider& policy, settle_rules const& rules, plugin::shared_columns& columns)
+        : on(0, 1, &columns), loop(backend, policy, fallback, on.store, on.columns, standard_resources, {.settle = rules}) {
         bind(8);
     }
     void bind(std::size_t most) { unit::must(loop.bind({.jobs = most, .nodes = 1})); }
@@ -103,12 +111,13 @@ constexpr settle_rules at_once{.dead_band = 0, .dwell = {}, .grace = {}};
 }  // namespace
 
 TEST_CASE("the witness has nothing to say of a long life", "[plugin][witness]") {
-    auto const where = isolation::in_process;
+    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker, true});
+    plugin::shared_columns columns(std::size_t{16} << 20);
     auto const rules = GENERATE(at_once, settle_rules{});
     record written;
     {
-        auto const policy = fresh(where, written.config());
-        machine m(*policy, rules);
+        auto const policy = fresh(at, written.config(), columns);
+        machine m(*policy, rules, columns);
         m.live(150);
         CHECK(m.answered == 150);
         CHECK(told_by(*policy) == "");
@@ -122,11 +131,12 @@ TEST_CASE("the witness has nothing to say of a long life", "[plugin][witness]") 
 }
 
 TEST_CASE("the witness has nothing to say of operations that fail and of its own errors", "[plugin][witness]") {
-    auto const where = isolation::in_process;
+    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker, true});
+    plugin::shared_columns columns(std::size_t{16} << 20);
     record written;
     {
-        auto const policy = fresh(where, written.config("refuse@7 refuse@90"));
-        machine m(*policy, at_once);
+        auto const policy = fresh(at, written.config("refuse@7 refuse@90"), columns);
+        machine m(*policy, at_once, columns);
         m.live(150, true);
         CHECK(m.answered == 148);
         CHECK(told_by(*policy) == "");
@@ -135,11 +145,12 @@ TEST_CASE("the witness has nothing to say of operations that fail and of its own
 }
 
 TEST_CASE("the witness has nothing to say of a quarantine", "[plugin][witness]") {
-    auto const where = isolation::in_process;
+    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker, true});
+    plugin::shared_columns columns(std::size_t{16} << 20);
     record written;
     {
-        auto const policy = fresh(where, written.config("refuse@7 refuse@9 refuse@11"));
-        machine m(*policy, at_once);
+        auto const policy = fresh(at, written.config("refuse@7 refuse@9 refuse@11"), columns);
+        machine m(*policy, at_once, columns);
         m.live(30);
         CHECK(policy->quarantined());
         CHECK(m.answered == 8);
@@ -148,7 +159,7 @@ TEST_CASE("the witness has nothing to say of a quarantine", "[plugin][witness]")
 }
 
 TEST_CASE("the witness is asked again with more space when it had too little", "[plugin][witness]") {
-    auto const where = isolation::in_process;
+    auto const where = GENERATE(isolation::in_process, isolation::worker);
     record written;
     {
         loaded few("witness", options(where, written.config()));
@@ -164,16 +175,28 @@ TEST_CASE("the witness is asked again with more space when it had too little", "
     CHECK(written.text() == "");
 }
 
+TEST_CASE("the witness has nothing to say of a worker that died and came back", "[plugin][witness]") {
+    record written;
+    plugin::shared_columns columns(std::size_t{16} << 20);
+    auto const policy = fresh({isolation::worker, true}, written.config("abort@20"), columns);
+    machine m(*policy, at_once, columns);
+    for (int i = 0; i < 2000 && m.answered < 30; ++i) m.live(1), ::usleep(500);
+    CHECK(m.answered == 30);
+    CHECK(policy->strikes() == 1);
+    CHECK(told_by(*policy) == "");
+}
+
 TEST_CASE("the witness has nothing to say of one that takes its place", "[plugin][witness]") {
-    auto const where = isolation::in_process;
+    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker, true});
+    plugin::shared_columns columns(std::size_t{16} << 20);
     auto const [deeds, rolled_back] = GENERATE(table<char const*, bool>({{"", false}, {"refuse@3", true}, {"refuse@10", true}}));
     record written;
     {
-        plugin::swappable_policy policy(fresh(where, written.config()));
-        machine m(policy, at_once);
+        plugin::swappable_policy policy(fresh(at, written.config(), columns));
+        machine m(policy, at_once, columns);
         m.live(20);
         for (int change = 0; change < 3; ++change) {
-            unit::must(policy.change_to(fresh(where, written.config(deeds)), {.shadow_ticks = 6, .warm_ticks = 8}));
+            unit::must(policy.change_to(fresh(at, written.config(deeds), columns), {.shadow_ticks = 6, .warm_ticks = 8}));
             m.live(30);
             CHECK(policy.report().phase == plugin::swap_phase::settled);
             CHECK(policy.report().rolled_back == rolled_back);
@@ -184,4 +207,3 @@ TEST_CASE("the witness has nothing to say of one that takes its place", "[plugin
     }
     CHECK(written.text() == "");
 }
-

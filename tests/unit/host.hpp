@@ -35,7 +35,7 @@ struct host {
     ration::ledger held;
 
     /// Jobs 1, 2, ... all running; `nodes` nodes of 1000 of everything.
-    explicit host(std::size_t jobs, std::size_t nodes = 1) {
+    explicit host(std::size_t jobs, std::size_t nodes = 1, ration::column_memory* memory = nullptr) : store(memory) {
         columns = must(ration::standard_columns::declare(store, ration::standard_resources));
         must(store.resize(table_id::nodes, nodes));
         must(store.resize(table_id::jobs, jobs));
