@@ -30,6 +30,9 @@ function(ration_harden_policy name)
   target_link_options(${name} PRIVATE LINKER:--version-script=${RATION_POLICY_EXPORTS} LINKER:-z,now LINKER:-z,relro)
   if(NOT "${CMAKE_CXX_FLAGS} ${CMAKE_C_FLAGS}" MATCHES "-fsanitize")
     target_link_options(${name} PRIVATE LINKER:-z,defs)
+  else()
+    # UBSan looks through a pipe whether an object can be read; a worker process may not make one, and the check takes that for a fault.
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
   endif()
 endfunction()
 

@@ -21,6 +21,8 @@ FAULTS = {  # in the middle of the run
     20: "its worker was killed by signal SIG", **{k: "granted what the rules do not allow" for k in range(23, 29)},
     30: "says that it wrote more grants than there is space for", 32: "changed a field of the answer that belongs to the host"}
 
+UNDETERMINED = {21}  # writes past its scratch: whether that hits anything is up to the allocator, and a sanitizer's takes note of it
+
 
 class Plugins(RunTest):
     def jobs(self) -> list[str]:
@@ -41,11 +43,11 @@ class Plugins(RunTest):
         self.assertEqual(sorted(e["job"] for e in events if e["event"] == "job_ended" and e["how"] == "finished"), ["a", "b"])
         self.assertGreater(sum(e["event"] == "decision" for e in events), 8)
         warnings = [e for e in events if e["event"] == "warning"]
-        if k not in FAULTS:
+        if k not in FAULTS and not (k in UNDETERMINED and warnings):
             self.assertEqual(warnings, [])
             return
         self.assertIn(f"evil_{k}.so", warnings[0]["subject"])
-        self.assertIn(FAULTS[k], warnings[0]["message"])
+        self.assertIn(FAULTS.get(k, ""), warnings[0]["message"])
         self.assertIn("the last good limits stay", warnings[0]["message"])
         self.assertTrue(any("it is not asked any more" in w["message"] for w in warnings))
         running = [e for e in events if e["event"] == "change" and warnings[0]["t"] < e["t"] < 2.5e9]
