@@ -66,7 +66,8 @@ void compiled_in(benchmark::State& state, proof with_proof) {
 }
 
 [[nodiscard]] std::unique_ptr<plugin::guarded_policy> open(char const* path, plugin::isolation where, plugin::shared_columns const* columns = nullptr) {
-    plugin::worker_options const worker{.program = {"/proc/self/exe", {"worker"}}, .columns = columns};
+    plugin::worker_options worker{.program = {}, .columns = columns};
+    if (where == plugin::isolation::worker) worker.program = {"/proc/self/exe", {"worker"}};  // in process: not tried in a worker first
     return need(plugin::open(path, {.where = where, .config = {}, .worker = worker, .strikes = {}}));
 }
 

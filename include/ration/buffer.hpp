@@ -29,8 +29,7 @@ public:
     buffer() noexcept = default;
     explicit buffer(std::size_t size) noexcept { resize(size); }
     buffer(buffer const& other) noexcept { assign(other.data_, other.size_); }
-    buffer(buffer&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+    buffer(buffer&& other) noexcept { swap(other); }
     buffer& operator=(buffer other) noexcept {
         swap(other);
         return *this;
@@ -38,7 +37,8 @@ public:
     ~buffer() { ::operator delete(static_cast<void*>(data_), std::align_val_t{alignof(T)}); }
 
     void swap(buffer& other) noexcept {
-        std::swap(data_, other.data_);
+        T* const data = data_;  // by hand: std::swap would be instantiated for each T
+        data_ = other.data_, other.data_ = data;
         std::swap(size_, other.size_);
         std::swap(capacity_, other.capacity_);
     }

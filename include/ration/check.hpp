@@ -149,7 +149,8 @@ private:
             if (!(in_bounds && is_active(static_cast<job_state>(states[job]))) && rule_for_amount(*g) != check_rule::passed) break;
             std::int64_t const holds = amounts.amount({ids[job]}, node, static_cast<resource_id>(resource));
             std::int64_t const growth = ledger::counted(amount) - ledger::counted(holds);
-            if (growth > 0 && (sum += growth) > most) break;
+            if (growth > 0) sum += growth;
+            if (growth > 0 && sum > most) break;
             *out++ = {{{ids[job]}, node, static_cast<resource_id>(resource), amount}, holds, job, row++, job, g->reason};
             least = std::uint64_t{job} + 1;
         }

@@ -12,6 +12,7 @@
 #include <ration/backend.hpp>
 #include <ration/check.hpp>
 #include <ration/decider.hpp>
+#include <ration/detail/job_watch.hpp>
 #include <ration/event.hpp>
 #include <ration/holdings.hpp>
 #include <ration/job_memory.hpp>
@@ -86,6 +87,7 @@ class engine {
     plan<typename B::operation> plan_;
     buffer<operation_text> texts_;
     buffer<event> events_;
+    detail::job_watch watch_;
     std::uint64_t ticks_ = 0;
 
 public:
@@ -103,9 +105,9 @@ public:
         if (columns_.resources.size() != resources_.size() || resources_.size() <= static_cast<std::size_t>(resource_id::memory))
             return error{.code = errc::invalid_value, .operation = "bind engine", .subject = "resources",
                          .remedy = "declare standard_columns with the same resources: ration::standard_resources"};
-        most_ = most;
+        most_ = {.jobs = most.jobs, .nodes = most.nodes, .resources = resources_.size()};
         for (decider* const d : {&policy_, &fallback_})
-            if (auto bound = d->bind(store_.schema(), most); !bound) return bound;
+            if (auto bound = d->bind(store_.schema(), most_); !bound) return bound;
         std::size_t const grants = most.jobs * most.nodes * resources_.size();
         ledger_.reset(most.nodes, resources_.size(), grants);
         checker_.prepare(store_, columns_, resources_, most.nodes, grants);
@@ -115,7 +117,8 @@ public:
         if (auto known = store_.find<double>("jobs/speedup")) speedup_ = *known;
         space_.resize(grants);
         accepted_.reserve(grants), rejected_.reserve(grants), deferred_.reserve(grants);
-        changes_.reserve(grants), failed_.reserve(grants), events_.reserve(grants);
+        changes_.reserve(grants), failed_.reserve(grants), events_.reserve(grants + 2 * most.jobs);
+        watch_.prepare(most.jobs);
         return {};
     }
 
@@ -133,6 +136,7 @@ public:
         RATION_ASSERT(store_.rows(table_id::jobs) <= most_.jobs && store_.rows(table_id::nodes) <= most_.nodes,
                       "engine: more rows than bind() was told: call it again with higher limits");
         observe(now);
+        tell_of_jobs(now);
         show_holdings(ledger_, store_, columns_);
         tick_report report{.number = ticks_++, .now = now};
         grants answer(space_.edit());
@@ -166,11 +170,20 @@ private:
                         answer);
     }
 
+    /// Both policies hear what has happened to jobs: the fallback may be asked at any time.
+    void tell_of_jobs(nanoseconds now) noexcept {
+        events_.clear();
+        watch_.look(store_, columns_, now, events_);
+        if (events_.empty()) return;
+        policy_.on_events(events_.view());
+        fallback_.on_events(events_.view());
+    }
+
     /// The policy whose answer it was hears what became of it.
     void tell(decider& who, std::span<grant const> answer, nanoseconds now) noexcept {
         events_.clear();
         for (auto const& c : changes_.view()) events_.push_back(event_of(event_kind::grant_applied, c.grant.what, c.grant.job_row, now));
-        for (auto const& f : failed_.view()) events_.push_back(event_of(event_kind::grant_rejected, f.grant.what, f.grant.job_row, now));
+        for (auto const& f : failed_.view()) events_.push_back(event_of(event_kind::grant_failed, f.grant.what, f.grant.job_row, now));
         for (auto const& r : rejected_.view()) {
             grant const& g = answer[r.row];
             job_id const job{g.job < store_.rows(table_id::jobs) ? store_.at(columns_.id, g.job) : 0};

@@ -18,7 +18,8 @@ enum class event_kind : std::uint32_t {
     node_up = 16,
     node_down = 17,
     grant_applied = 32,   ///< a = node << 16 | resource, b = amount
-    grant_rejected = 33,  ///< the same: refused by `check`, or the backend could not do it
+    grant_rejected = 33,  ///< the same: refused by `check`
+    grant_failed = 34,    ///< the same: the backend could not do it, and what held before holds on
     state_lost = 48,
 };
 
@@ -31,6 +32,11 @@ struct event {
     std::int64_t a = 0, b = 0;
 };
 static_assert(sizeof(event) == 40);
+
+/// Whether it says what became of a grant: of interest to the policy whose grant it was.
+[[nodiscard]] constexpr bool is_of_a_grant(event_kind kind) noexcept {
+    return kind == event_kind::grant_applied || kind == event_kind::grant_rejected || kind == event_kind::grant_failed;
+}
 
 /// What became of one grant.
 [[nodiscard]] constexpr event event_of(event_kind kind, setting const& what, std::uint32_t row, nanoseconds now) noexcept {

@@ -14,6 +14,7 @@
 #include <ration/column.hpp>
 #include <ration/event.hpp>
 #include <ration/grant.hpp>
+#include <ration/resource.hpp>
 #include <ration/result.hpp>
 #include <ration/snapshot.hpp>
 #include <ration/units.hpp>
@@ -47,6 +48,10 @@ struct tick_data {
 struct limits {
     std::size_t jobs = 0;
     std::size_t nodes = 0;
+    std::size_t resources = std::size(standard_resources);
+
+    /// A job may hold each resource on each node.
+    [[nodiscard]] constexpr std::size_t grants() const noexcept { return jobs * nodes * resources; }
 };
 
 namespace detail {

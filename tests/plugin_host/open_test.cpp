@@ -95,6 +95,14 @@ TEST_CASE("in process: floating-point modes are put back, and the plugin is not 
 }
 #endif
 
+TEST_CASE("what crashes or hangs at its start is refused before this process loads it", "[plugin]") {
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "crash")).subject == "its worker was killed by signal SIGABRT");
+    auto slow = options(isolation::in_process, "hang");
+    slow.worker.to_start = milliseconds(150);
+    CHECK(refusal(path_of("mischief"), slow).code == errc::timed_out);
+    CHECK(std::string(refusal(RATION_TEST_EVIL "/evil_1.so", options(isolation::in_process)).subject.view()).starts_with("its worker was killed by signal"));
+}
+
 TEST_CASE("in process: a plugin that touches the process is refused, and what it touched is put back", "[plugin]") {
     auto const folder = std::filesystem::current_path();
     CHECK(refusal(path_of("mischief"), options(isolation::in_process, "signal")).subject == "replaced a signal handler");

@@ -111,7 +111,7 @@ constexpr settle_rules at_once{.dead_band = 0, .dwell = {}, .grace = {}};
 }  // namespace
 
 TEST_CASE("the witness has nothing to say of a long life", "[plugin][witness]") {
-    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker, true});
+    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker}, place{isolation::worker, true});
     plugin::shared_columns columns(std::size_t{16} << 20);
     auto const rules = GENERATE(at_once, settle_rules{});
     record written;
@@ -131,7 +131,7 @@ TEST_CASE("the witness has nothing to say of a long life", "[plugin][witness]") 
 }
 
 TEST_CASE("the witness has nothing to say of operations that fail and of its own errors", "[plugin][witness]") {
-    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker, true});
+    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker}, place{isolation::worker, true});
     plugin::shared_columns columns(std::size_t{16} << 20);
     record written;
     {
@@ -145,7 +145,7 @@ TEST_CASE("the witness has nothing to say of operations that fail and of its own
 }
 
 TEST_CASE("the witness has nothing to say of a quarantine", "[plugin][witness]") {
-    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker, true});
+    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker}, place{isolation::worker, true});
     plugin::shared_columns columns(std::size_t{16} << 20);
     record written;
     {
@@ -178,7 +178,7 @@ TEST_CASE("the witness is asked again with more space when it had too little", "
 TEST_CASE("the witness has nothing to say of a worker that died and came back", "[plugin][witness]") {
     record written;
     plugin::shared_columns columns(std::size_t{16} << 20);
-    auto const policy = fresh({isolation::worker, true}, written.config("abort@20"), columns);
+    auto const policy = fresh({isolation::worker}, written.config("abort@20"), columns);
     machine m(*policy, at_once, columns);
     for (int i = 0; i < 2000 && m.answered < 30; ++i) m.live(1), ::usleep(500);
     CHECK(m.answered == 30);
@@ -187,7 +187,7 @@ TEST_CASE("the witness has nothing to say of a worker that died and came back", 
 }
 
 TEST_CASE("the witness has nothing to say of one that takes its place", "[plugin][witness]") {
-    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker, true});
+    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker}, place{isolation::worker, true});
     plugin::shared_columns columns(std::size_t{16} << 20);
     auto const [deeds, rolled_back] = GENERATE(table<char const*, bool>({{"", false}, {"refuse@3", true}, {"refuse@10", true}}));
     record written;
@@ -204,6 +204,20 @@ TEST_CASE("the witness has nothing to say of one that takes its place", "[plugin
             CHECK(told_by(policy) == "");
         }
         CHECK(m.answered == 110);
+    }
+    CHECK(written.text() == "");
+}
+
+TEST_CASE("the witness has nothing to say of what follows when it lost its state", "[plugin][witness]") {
+    auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker}, place{isolation::worker, true});
+    plugin::shared_columns columns(std::size_t{16} << 20);
+    record written;
+    {
+        auto const policy = fresh(at, written.config("lose@7"), columns);
+        machine m(*policy, at_once, columns);
+        m.live(40);
+        CHECK(m.answered == 39);
+        CHECK(told_by(*policy) == "");
     }
     CHECK(written.text() == "");
 }

@@ -64,6 +64,20 @@ TEST_CASE("a crash loses no more than the answers that nobody took", "[plugin]")
     CHECK(counter.amount() <= 12);
 }
 
+TEST_CASE("a worker that comes back hears again what its state does not know of", "[plugin]") {
+    loaded counter("counter", options(isolation::worker, "{\"step\":1}"));
+    for (int i = 1; i <= 3; ++i) REQUIRE(counter.tick() == status::ok);
+    event const marker{.kind = event_kind::state_lost};  // it counts 1000 for each
+    counter.policy->on_events({&marker, 1});
+    REQUIRE(counter.tick() == status::ok);
+    REQUIRE(counter.amount() == 1004);
+    ::kill(static_cast<plugin::worker_policy&>(counter.policy->policy()).pid(), SIGKILL);
+    CHECK(counter.tick() == status::internal);
+    REQUIRE(counter.ticks_until_ok() > 0);
+    CHECK(counter.amount() >= 1004);  // the state after tick 3, the marker and this tick; or the state after tick 4, if it came to that
+    CHECK(counter.amount() <= 1005);
+}
+
 TEST_CASE("a plugin that fails while it starts is an error that says so", "[plugin]") {
     CHECK(refusal(path_of("mischief"), options(isolation::worker, "crash")).subject == "its worker was killed by signal SIGABRT");
     auto slow = options(isolation::worker, "hang");
@@ -79,4 +93,13 @@ TEST_CASE("a worker program that is none is told from a plugin that fails", "[pl
     CHECK(refusal(path_of("counter"), with).subject == "/no/such/program");
     with.worker.program = {"/bin/true", {}};
     CHECK(refusal(path_of("counter"), with).subject == "its worker ended by itself with exit code 0");
+}
+
+TEST_CASE("the state after the last accepted answer outlives refusals that follow it", "[plugin]") {
+    loaded mischief("mischief", options(isolation::worker, "refuse from@3"));
+    for (int i = 1; i <= 2; ++i) REQUIRE(mischief.tick() == status::ok);
+    for (int i = 1; i <= 2; ++i) CHECK(mischief.tick() == status::unsupported);
+    long count = 0;
+    REQUIRE(mischief.policy->save(std::as_writable_bytes(std::span(&count, 1))) == sizeof count);
+    CHECK(count == 2);
 }

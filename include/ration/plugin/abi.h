@@ -58,7 +58,8 @@ enum {
     RATION_EV_NODE_UP = 16, /* id = row of the node */
     RATION_EV_NODE_DOWN = 17,
     RATION_EV_GRANT_APPLIED = 32,  /* id = jobs/id, a = node << 16 | resource, b = amount */
-    RATION_EV_GRANT_REJECTED = 33, /* the same */
+    RATION_EV_GRANT_REJECTED = 33, /* the same: it broke a rule */
+    RATION_EV_GRANT_FAILED = 34,   /* the same: it could not be put into force, and what held before holds on */
     RATION_EV_STATE_LOST = 48      /* what an earlier call believed is void: start anew from the tables */
 };
 
@@ -306,6 +307,7 @@ RATION_FROZEN(RATION_EV_NODE_UP == 16);
 RATION_FROZEN(RATION_EV_NODE_DOWN == 17);
 RATION_FROZEN(RATION_EV_GRANT_APPLIED == 32);
 RATION_FROZEN(RATION_EV_GRANT_REJECTED == 33);
+RATION_FROZEN(RATION_EV_GRANT_FAILED == 34);
 RATION_FROZEN(RATION_EV_STATE_LOST == 48);
 RATION_FROZEN(RATION_F_DETERMINISTIC == 1);
 RATION_FROZEN(RATION_F_OWN_THREADS == 2);

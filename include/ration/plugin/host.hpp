@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
+
 #include <ration/plugin/host/guarded.hpp>
 #include <ration/plugin/host/in_process.hpp>
 #include <ration/plugin/host/library.hpp>
@@ -20,9 +22,25 @@ enum class isolation : unsigned char { in_process, worker };
 struct open_options {
     isolation where = isolation::worker;
     std::string_view config;  ///< one flat JSON object, or empty
-    worker_options worker;    ///< `worker.program` is needed for `isolation::worker`
+    /// `worker.program` is needed for `isolation::worker`. A plugin for this process is tried in a worker first, if there is one.
+    worker_options worker;
     strike_rules strikes;
+    log_sink log{};           ///< gets what the plugin logs, at most 1000 lines a second
 };
+
+namespace detail {
+
+/// Its constructors and `create` run once in a worker: what crashes or hangs there is refused before this process loads it.
+[[nodiscard]] inline result<void> try_out(plugin_file const& file, open_options const& options) {
+    auto same = sealed_copy::adopt(descriptor(::fcntl(file.copy.fd(), F_DUPFD_CLOEXEC, 0)));
+    if (!same) return same.failure();
+    auto again = plugin_file::check(std::move(same).value(), file.path);
+    if (!again) return again.failure();
+    auto const tried = worker_policy::create(std::move(again).value(), options.config, options.worker);
+    return tried ? result<void>{} : tried.failure();
+}
+
+}  // namespace detail
 
 /// Errors: those of `plugin_file::open`, `library::load`, `in_process_policy::create` and `worker_policy::create`; denied for a
 /// plugin that may not share a process.
@@ -32,15 +50,17 @@ struct open_options {
     auto file = plugin_file::open(path);
     if (!file) return file.failure();
     if (options.where == isolation::worker) {
-        auto made = worker_policy::create(std::move(file).value(), options.config, options.worker);
+        auto made = worker_policy::create(std::move(file).value(), options.config, options.worker, options.log);
         if (!made) return made.failure();
         return std::make_unique<guarded_policy>(std::move(made).value(), options.strikes);
     }
     if ((file->manifest.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0)
         return detail::file_error(errc::denied, path, "it may only run in a worker process: choose that");
+    if (!options.worker.program.path.empty())
+        if (auto const tried = detail::try_out(*file, options); !tried) return tried.failure();
     auto code = library::load(std::move(file).value());
     if (!code) return code.failure();
-    auto made = in_process_policy::create(std::move(code).value(), options.config);
+    auto made = in_process_policy::create(std::move(code).value(), options.config, options.log);
     if (!made) return made.failure();
     return std::make_unique<guarded_policy>(std::move(made).value(), options.strikes);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -21,6 +22,7 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION
                             "jobs/id u64\n", "", "", ""};
 
 struct instance {
+    ration_host const* host;
     std::string deed;
     long at = -1, count = 0;
     bool is(char const* name) const { return count == at && deed == name; }
@@ -28,7 +30,13 @@ struct instance {
 
 std::uintptr_t volatile nowhere = 64;  // not null, which UBSan would catch before the machine does
 
+void say(instance const& self, std::uint32_t level, std::string_view text) { self.host->log(self.host->ctx, level, text.data(), text.size()); }
+
 void before_the_answer(instance& self, ration_tick const& t) {
+    if (self.is("say")) say(self, RATION_LOG_INFO, "first\nsecond"), say(self, 77, "of no level there is");
+    if (self.is("chatter"))
+        for (int i = 0; i < 5000; ++i) say(self, RATION_LOG_DEBUG, "line " + std::to_string(i));
+    if (self.is("crash")) say(self, RATION_LOG_ERROR, "I am falling");
     if (self.is("crash")) *reinterpret_cast<int volatile*>(nowhere) = 1;
     if (self.is("hang"))
         for (volatile long turns = 0;;) turns = turns + 1;
@@ -43,7 +51,7 @@ void before_the_answer(instance& self, ration_tick const& t) {
 #endif
 }
 
-int32_t create(ration_host const*, char const* config, uint64_t length, void** self, char* err, uint64_t err_size) {
+int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err, uint64_t err_size) {
     std::string const text(config, length);
     if (text == "refuse") return std::strncpy(err, "it never wants to", err_size), RATION_E_ARG;
     if (text == "throw") throw std::runtime_error("mischief");
@@ -52,7 +60,7 @@ int32_t create(ration_host const*, char const* config, uint64_t length, void** s
     if (text == "crash") std::abort();
     if (text == "signal") ::signal(SIGUSR2, SIG_IGN);
     if (text == "wander") static_cast<void>(::chdir("/"));
-    auto* made = new instance;
+    auto* made = new instance{.host = host, .deed = {}};
     if (auto const at = text.find('@'); at != text.npos) made->deed = text.substr(0, at), made->at = std::stol(text.substr(at + 1));
     *self = made;
     return RATION_OK;
@@ -65,6 +73,7 @@ int32_t decide(void* me, ration_tick const* t, ration_out* out) {
     ++self.count;
     before_the_answer(self, *t);
     if (self.is("refuse")) return RATION_E_UNSUPPORTED;
+    if (self.deed == "refuse from" && self.count >= self.at) return RATION_E_UNSUPPORTED;
     if (self.is("odd code")) return 1234;
     out->grant[0] = {0, 0, RATION_CPU, 0, 0, self.count};
     out->count = self.is("too many") ? out->capacity + 1 : 1;

@@ -65,7 +65,7 @@ void look_at_grant(instance& self, ration_event const& event) noexcept {
 void look_at_event(instance& self, ration_event const& event) noexcept {
     if (event.kind == RATION_EV_STATE_LOST) return forget_what_was_heard(self);
     bool const of_a_job = event.kind >= RATION_EV_JOB_ARRIVED && event.kind <= RATION_EV_JOB_FAILED;
-    bool const of_a_grant = event.kind == RATION_EV_GRANT_APPLIED || event.kind == RATION_EV_GRANT_REJECTED;
+    bool const of_a_grant = event.kind >= RATION_EV_GRANT_APPLIED && event.kind <= RATION_EV_GRANT_FAILED;
     if (!of_a_job && !of_a_grant && event.kind != RATION_EV_NODE_UP && event.kind != RATION_EV_NODE_DOWN) return;  // of a later host
     if (event.t_ns < self.last_event)
         see(self, 10, "event %u of time %lld after one of %lld", event.kind, static_cast<long long>(event.t_ns),

@@ -7,6 +7,7 @@
 
 #include <ration/decider.hpp>
 #include <ration/plugin/abi.h>
+#include <ration/plugin/host/log_sink.hpp>
 #include <ration/plugin/host/manifest.hpp>
 #include <ration/text.hpp>
 #include <ration/units.hpp>
@@ -44,7 +45,8 @@ class plugin_policy : public decider {
 
 protected:
     fault fault_;
-    explicit plugin_policy(ration_manifest const& m) : described_(m) {}
+    limited_log log_;
+    plugin_policy(ration_manifest const& m, log_sink log) : described_(m), log_(log) {}
 
     [[nodiscard, gnu::cold, gnu::noinline]] status fail(fault_kind kind, std::uint64_t tick, std::string_view what, status code = status::internal) noexcept {
         fault_ = {kind, tick, what};

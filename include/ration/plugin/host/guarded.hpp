@@ -93,7 +93,7 @@ public:
     }
 
 private:
-    void strike(fault const& why) noexcept {
+    [[gnu::cold, gnu::noinline]] void strike(fault const& why) noexcept {
         history_ |= 1;
         last_ = why;
         quarantined_ = strikes() >= most_strikes_ || why.kind == fault_kind::meddled;

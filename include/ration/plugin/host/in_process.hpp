@@ -25,14 +25,14 @@ class in_process_policy final : public plugin_policy {
     static constexpr std::uint32_t cancel_ = 0;  // nobody watches the clock in this process
 
 public:
-    in_process_policy(library code, log_sink sink)
-        : plugin_policy(code.file().manifest), code_(std::move(code)), live_(code_.table(), sink) {}
+    in_process_policy(library code, log_sink log)
+        : plugin_policy(code.file().manifest, log), code_(std::move(code)), live_(code_.table(), log_.as_sink()) {}
     ~in_process_policy() override = default;
 
     /// Errors: invalid_value, with the plugin's own sentence; denied when it changed what belongs to the process.
-    [[nodiscard]] static result<std::unique_ptr<in_process_policy>> create(library code, std::string_view config, log_sink sink = {}) {
+    [[nodiscard]] static result<std::unique_ptr<in_process_policy>> create(library code, std::string_view config, log_sink log = {}) {
         process_state const before;
-        auto made = std::make_unique<in_process_policy>(std::move(code), sink);
+        auto made = std::make_unique<in_process_policy>(std::move(code), log);
         std::int32_t const result = made->live_.create(config);
         if (char const* const meddled = before.restore())
             return error{.code = errc::denied, .operation = "create policy:", .subject = std::string_view(meddled),
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         if (auto const good = offers(schema, described().manifest()); !good) return good;
         process_state const before;
-        std::int32_t const result = live_.bind(schema, most, most.jobs * most.nodes * 64);
+        std::int32_t const result = live_.bind(schema, most);
         static_cast<void>(before.restore());
         if (result != RATION_OK) return refused(result);
         tick_ = live_.blank_tick();

@@ -15,6 +15,7 @@
 
 #include <ration/detail/aligned_buffer.hpp>
 #include <ration/plugin/abi.h>
+#include <ration/plugin/host/log_sink.hpp>
 #include <ration/policy.hpp>
 #include <ration/result.hpp>
 
@@ -22,12 +23,6 @@ namespace ration::plugin {
 
 /// What a host gives at most; docs/plugin-abi.md lists all limits.
 inline constexpr std::size_t largest_scratch = 256U << 20, largest_state = 64U << 20, largest_config = 1U << 20;
-
-/// Takes what a plugin logs. Called by any thread of it.
-struct log_sink {
-    void (*write)(void* context, std::uint32_t level, std::string_view text) = nullptr;
-    void* context = nullptr;
-};
 
 namespace detail {
 
@@ -45,9 +40,9 @@ class float_modes {
         return modes;
     }
     [[nodiscard]] static bool sums_are_right() noexcept {
-        double one = 1.0, half_unit = 0x1p-54, tiny = 0x1p-1074;
-        asm volatile("" : "+x"(one), "+x"(half_unit), "+x"(tiny));  // summed here and now
-        return (one + half_unit) - (one - half_unit) < tiny + tiny;
+        double half_unit = 0x1p-54, tiny = 0x1p-1074;
+        asm volatile("" : "+x"(half_unit), "+x"(tiny));  // summed here and now
+        return (1.0 + half_unit) - (1.0 - half_unit) < tiny + tiny;
     }
 
 public:
@@ -99,7 +94,7 @@ class live_instance {
 
     static void log(void* context, std::uint32_t level, char const* text, std::uint64_t length) noexcept {
         auto const& sink = static_cast<live_instance*>(context)->sink_;
-        if (sink.write != nullptr && text != nullptr) sink.write(sink.context, level, {text, length < 4096 ? length : 4096});
+        if (sink.write != nullptr && text != nullptr) sink.write(sink.context, level, {text, length < longest_log_line ? length : longest_log_line});
     }
     static void const* no_extension(void*, char const*) noexcept { return nullptr; }
 
@@ -126,13 +121,13 @@ public:
         return code;
     }
 
-    [[nodiscard]] std::int32_t bind(std::span<column_info const> schema, limits const& most, std::uint64_t most_grants) noexcept {
+    [[nodiscard]] std::int32_t bind(std::span<column_info const> schema, limits const& most) noexcept {
         schema_.assign(schema.begin(), schema.end());
         columns_.clear();
         for (auto const& c : schema_)
             columns_.push_back({c.name.c_str(), static_cast<std::uint32_t>(c.table), static_cast<std::uint32_t>(c.type), c.width, c.slot, 0, 0});
-        ration_schema const given{sizeof given, static_cast<std::uint32_t>(columns_.size()), sizeof(ration_column), 0,
-                                  most.jobs, most.nodes, most_grants, columns_.data()};
+        ration_schema const given{sizeof given, static_cast<std::uint32_t>(columns_.size()), sizeof(ration_column), static_cast<std::uint32_t>(most.resources),
+                                  most.jobs, most.nodes, most.grants(), columns_.data()};
         err_[0] = '\0';
         scratch_size_ = 0;
         auto const code =
@@ -147,14 +142,23 @@ public:
     }
 
     [[nodiscard]] std::int32_t decide(ration_tick const& t, ration_out& out) noexcept {
-        return detail::without_exceptions([&] { return table_->decide(self_, &t, &out); });
+        auto const code = detail::without_exceptions([&] { return table_->decide(self_, &t, &out); });
+        if (code == RATION_E_STATE) start_anew(t.now_ns);
+        return code;
+    }
+
+    /// It said that its state is lost: what earlier calls believed is void, and the tables are where it begins again.
+    [[gnu::cold, gnu::noinline]] void start_anew(std::int64_t now) noexcept {
+        event const lost{.kind = event_kind::state_lost, .at = {now}};
+        on_events({&lost, 1});
     }
 
     void on_events(std::span<event const> events) noexcept {
         if (table_->on_event == nullptr || events.empty()) return;
-        static_cast<void>(detail::without_exceptions([&] {
+        auto const code = detail::without_exceptions([&] {
             return table_->on_event(self_, reinterpret_cast<ration_event const*>(events.data()), events.size(), sizeof(event));
-        }));
+        });
+        if (code == RATION_E_STATE && events.back().kind != event_kind::state_lost) start_anew(events.back().at.count);
     }
 
     /// Bytes that its state takes, written when they fit; 0 when it keeps none or cannot say.

@@ -93,7 +93,7 @@ public:
         current_->on_events(events);
         if (other_ == nullptr) return;
         for (auto const& e : events)
-            if (e.kind != event_kind::grant_applied && e.kind != event_kind::grant_rejected) other_->on_events({&e, 1});
+            if (!is_of_a_grant(e.kind)) other_->on_events({&e, 1});
     }
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return current_->save(space); }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override { return current_->load(saved); }

@@ -15,6 +15,7 @@
 
 #include <ration/event.hpp>
 #include <ration/plugin/abi.h>
+#include <ration/plugin/host/worker_log.hpp>
 #include <ration/policy.hpp>
 #include <ration/snapshot.hpp>
 #include <ration/units.hpp>
@@ -33,7 +34,7 @@ struct worker_brief {
     std::uint64_t size = 0;
     std::uint64_t columns = 0;                 ///< so many column_info follow
     std::uint64_t config_size = 0, state_size = 0;
-    std::uint64_t most_jobs = 0, most_nodes = 0, most_grants = 0;
+    std::uint64_t most_jobs = 0, most_nodes = 0, most_resources = 0, most_grants = 0;
     std::uint64_t input_size = 0, output_size = 0, state_capacity = 0;
     std::uint64_t columns_size = 0;            ///< of the file `columns`; 0 when there is none
     std::uint32_t create_only = 0;             ///< to try a plugin that was never seen before: load, create, destroy
@@ -48,10 +49,12 @@ struct worker_request {
     alignas(64) std::uint64_t number = 0;
     std::uint64_t seed = 0;
     std::int64_t now = 0, budget = 0;
+    std::uint64_t capacity = 0;                ///< grants that the host has space for in this tick
     std::uint64_t rows[table_count] = {};
     std::uint64_t place[most_worker_columns] = {};  ///< where each column begins in `input`, or with `in_columns` in `columns`
     std::uint32_t cancel = 0, events = 0;
-    std::uint32_t accepted = 0, reserved = 0;  ///< 1: the last answer was taken, so the state after it is worth keeping
+    std::uint32_t accepted = 0;                ///< 1: the last answer was taken, so the state after it is worth keeping
+    std::uint32_t log_read = 0;                ///< so many bytes of the log need not be kept
     event event_at[most_worker_events];
 };
 
@@ -64,6 +67,7 @@ struct worker_reply {
     std::uint64_t count = 0;
     std::uint64_t state_tick[2] = {}, state_size[2] = {};
     char sentence[256] = {};
+    worker_log log;
 };
 
 /// Places are multiples of 64, so their lowest bit is free to say in which file.

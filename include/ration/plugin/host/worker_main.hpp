@@ -2,6 +2,7 @@
 /// The worker process: loads one plugin behind a sandbox and answers ticks until its host goes away.
 #pragma once
 
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/host/sandbox.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
+#include <ration/plugin/host/worker_log.hpp>
 
 namespace ration::plugin {
 namespace detail {
@@ -104,26 +106,28 @@ public:
         std::string message;
         auto code = library::load(std::move(file).value(), &message);
         if (!code) return answer(RATION_E_UNSUPPORTED, message.empty() ? std::string_view(code.failure().remedy) : message);
-        live_instance live(code->table());
-        return start(live);
+        worker_log_writer log(reply().log);
+        live_instance live(code->table(), log.as_sink());
+        return start(live, log);
     }
 
 private:
-    [[nodiscard]] int start(live_instance& live) noexcept {
+    [[nodiscard]] int start(live_instance& live, worker_log_writer& log) noexcept {
         auto const said = [&](std::int32_t result) { return answer(result, live.sentence()); };
         if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0) return said(made);
         number_columns();
-        if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes}, brief_.most_grants); bound != RATION_OK) return said(bound);
+        if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes, brief_.most_resources}); bound != RATION_OK) return said(bound);
         if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;  // it starts anew, and the host tells
         static_cast<void>(said(RATION_OK));
-        return serve(live);
+        return serve(live, log);
     }
 
-    [[nodiscard]] int serve(live_instance& live) noexcept {
+    [[nodiscard]] int serve(live_instance& live, worker_log_writer& log) noexcept {
         for (std::uint32_t done = 1;;) {
             while (request().sequence.load(std::memory_order_acquire) == done)
                 if (!spin_while(request().sequence, done)) wait_while(request().sequence, done, seconds(1));
             std::uint32_t const sequence = request().sequence.load(std::memory_order_acquire);
+            log.forget(request().log_read);
             std::uint32_t const events = request().events;
             live.on_events({request().event_at, events < most_worker_events ? events : most_worker_events});
             if (request().accepted != 0) kept_ = written_;
@@ -146,12 +150,13 @@ private:
         t.number = asked.number, t.seed = asked.seed, t.now_ns = asked.now, t.budget_ns = asked.budget;
         t.cancel = &asked.cancel, t.table = tables_of({shown_});
         auto* const space = reinterpret_cast<ration_grant*>(grants_at());
-        ration_out out{sizeof out, 0, brief_.most_grants, 0, 0, space};
+        std::uint64_t const capacity = std::min(asked.capacity, brief_.most_grants);
+        ration_out out{sizeof out, 0, capacity, 0, 0, space};
         float_modes const modes;
         auto& r = reply();
         r.code = live.decide(t, out);
         r.meddled = modes.restore(t.number) ? 1 : 0;
-        r.changed = out.struct_size != sizeof out || out.flags != 0 || out.capacity != brief_.most_grants || out.grant != space ? 1 : 0;
+        r.changed = out.struct_size != sizeof out || out.flags != 0 || out.capacity != capacity || out.grant != space ? 1 : 0;
         r.count = out.count;
     }
 

@@ -21,6 +21,7 @@
 #include <ration/plugin/host/shared_file.hpp>
 #include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
+#include <ration/plugin/host/worker_log.hpp>
 #include <ration/plugin/host/worker_process.hpp>
 
 namespace ration::plugin {
@@ -54,22 +55,27 @@ class worker_policy final : public plugin_policy {
     limits most_;
     std::size_t most_grants_ = 0, state_capacity_ = 0;
     phase phase_ = phase::down;
-    std::uint32_t sequence_ = 0;
-    std::vector<event> events_;
+    std::uint32_t sequence_ = 0, log_read_ = 0;
+    std::vector<event> events_;  // not told yet
+    struct told_event {
+        event what;
+        std::uint64_t tick;
+    };
+    std::vector<told_event> told_;  // told, and perhaps not known to the state that a new worker would begin with
     std::vector<std::byte> state_;
     static constexpr std::uint64_t never = ~std::uint64_t{0};
-    std::uint64_t answered_ = 0, accepted_ = never, accepted_before_ = never;  // numbers of ticks
+    std::uint64_t answered_ = 0, accepted_ = never, accepted_before_ = never, state_tick_ = never;  // numbers of ticks
     bool last_taken_ = false;
     nanoseconds pause_{}, started_{}, again_{};
 
 public:
-    worker_policy(plugin_file file, std::string_view config, worker_options options)
-        : plugin_policy(file.manifest), file_(std::move(file)), config_(config), options_(std::move(options)), pause_(options_.first_pause) {}
+    worker_policy(plugin_file file, std::string_view config, worker_options options, log_sink log)
+        : plugin_policy(file.manifest, log), file_(std::move(file)), config_(config), options_(std::move(options)), pause_(options_.first_pause) {}
 
     /// Runs the plugin's constructors and `create` once, in a worker that is thrown away. Errors: invalid_value with the plugin's
     /// own sentence; timed_out; io.
-    [[nodiscard]] static result<std::unique_ptr<worker_policy>> create(plugin_file file, std::string_view config, worker_options options) {
-        auto made = std::make_unique<worker_policy>(std::move(file), config, std::move(options));
+    [[nodiscard]] static result<std::unique_ptr<worker_policy>> create(plugin_file file, std::string_view config, worker_options options, log_sink log = {}) {
+        auto made = std::make_unique<worker_policy>(std::move(file), config, std::move(options), log);
         if (auto const tried = made->try_out(); !tried) return tried.failure();
         return made;
     }
@@ -85,7 +91,8 @@ public:
         schema_.clear();
         for (auto const& column : *needed) schema_.push_back(*find_column(schema, column.name));
         most_ = most;
-        most_grants_ = std::min<std::size_t>(most.jobs * most.nodes * 64, 1U << 24);
+        most_grants_ = std::min<std::size_t>(most.grants(), 1U << 24);
+        events_.reserve(2 * most_worker_events), told_.reserve(2 * most_worker_events);
         state_capacity_ = on_line(std::min<std::size_t>(largest_state, 65536 + 256 * most.jobs));
         if (auto const started = start(false); !started) return started;
         return wait_until_ready();
@@ -96,7 +103,7 @@ public:
         if (phase_ == phase::down && now() >= again_) static_cast<void>(start(false));
         if (phase_ == phase::starting) look_whether_ready();
         if (phase_ != phase::ready) return fail(fault_kind::absent, t.number, "is not there: it is started again after a pause");
-        ask(t);
+        ask(t, out.unused().size());
         if (!wait_for_answer(std::max(options_.deadline, t.budget))) return give_up_on(t.number);
         return take_answer(t.number, out);
     }
@@ -104,7 +111,8 @@ public:
     void on_events(std::span<event const> events) noexcept override {
         for (auto const& e : events) {
             if (e.kind == event_kind::grant_rejected) last_taken_ = false;
-            if (events_.size() < most_worker_events) events_.push_back(e);
+            if (events_.size() == most_worker_events) events_.assign(1, {.kind = event_kind::state_lost, .at = e.at});  // all, or none
+            events_.push_back(e);
         }
     }
 
@@ -118,6 +126,8 @@ public:
     /// Starts a worker anew with this state.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override {
         state_.assign(saved.begin(), saved.end());
+        state_tick_ = never;
+        events_.clear(), told_.clear();
         if (!start(false) || !wait_until_ready()) return status::internal;
         return reply().state_lost == 0 ? status::ok : status::state;
     }
@@ -163,9 +173,21 @@ private:
         process_ = std::move(process).value();
         phase_ = phase::starting;
         started_ = now();
-        events_.clear();
+        tell_again();
         last_taken_ = false;
+        log_read_ = 0;
         return {};
+    }
+
+    /// What the state does not know of that the new worker begins with. Without a state it begins with the tables.
+    void tell_again() noexcept {
+        std::vector<event> again;
+        if (!state_.empty())
+            for (auto const& e : told_)
+                if (state_tick_ == never || e.tick > state_tick_) again.push_back(e.what);
+        events_.insert(events_.begin(), again.begin(), again.end());
+        if (events_.size() > most_worker_events) events_.assign(1, {.kind = event_kind::state_lost, .at = events_.back().at});
+        told_.clear();
     }
 
     [[nodiscard]] std::size_t columns_size() const noexcept { return options_.columns == nullptr ? 0 : options_.columns->size(); }
@@ -181,7 +203,7 @@ private:
 
     [[nodiscard]] shared_file write_brief(bool create_only, std::size_t input_size, std::size_t output_size) const noexcept {
         worker_brief brief{.columns = schema_.size(), .config_size = config_.size(), .state_size = create_only ? 0 : state_.size(),
-                           .most_jobs = most_.jobs, .most_nodes = most_.nodes, .most_grants = most_grants_, .input_size = input_size,
+                           .most_jobs = most_.jobs, .most_nodes = most_.nodes, .most_resources = most_.resources, .most_grants = most_grants_, .input_size = input_size,
                            .output_size = output_size, .state_capacity = state_capacity_,
                            .columns_size = columns_size(), .create_only = create_only ? 1U : 0U,
                            .sandbox = options_.sandbox ? 1U : 0U, .host = ::getpid()};
@@ -214,6 +236,7 @@ private:
         if (reply().sequence.load(std::memory_order_acquire) == 1) {
             if (reply().code == RATION_OK) {
                 phase_ = phase::ready;
+                read_log();
                 return;
             }
             char said[sizeof(worker_reply::sentence)];
@@ -233,20 +256,24 @@ private:
     /// Down, for twice as long as the last time; off for good after the longest pause.
     void rest() noexcept {
         process_.kill();
+        read_log();  // its last words
         phase_ = pause_ > options_.longest_pause ? phase::off : phase::down;
         again_ = now() + pause_;
         pause_ = {pause_.count * 2};
     }
 
-    void ask(tick_data const& t) noexcept {
+    void ask(tick_data const& t, std::size_t capacity) noexcept {
         auto& r = request();
-        r.number = t.number, r.seed = t.seed, r.now = t.now.count, r.budget = t.budget.count, r.cancel = 0;
+        r.number = t.number, r.seed = t.seed, r.now = t.now.count, r.budget = t.budget.count, r.cancel = 0, r.capacity = capacity;
         for (std::size_t i = 0; i < table_count; ++i) r.rows[i] = t.data.tables[i]->rows;
         for (std::size_t i = 0; i < shared_.size(); ++i) r.place[i] = show(t.data, shared_[i]);
+        r.log_read = std::exchange(log_read_, 0);
         r.accepted = last_taken_ ? 1 : 0;
-        if (last_taken_) accept();
+        if (std::exchange(last_taken_, false)) accept();  // once: the next answer may be refused
         r.events = static_cast<std::uint32_t>(events_.size());
         std::copy(events_.begin(), events_.end(), r.event_at);
+        for (auto const& e : events_) told_.push_back({e, t.number});
+        if (told_.size() > most_worker_events) told_.assign(1, {{.kind = event_kind::state_lost, .at = t.now}, t.number});
         events_.clear();
         r.sequence.store(++sequence_, std::memory_order_release);
         wake(r.sequence);
@@ -255,16 +282,18 @@ private:
     /// Where the worker finds the column; copied there if need be.
     [[nodiscard]] std::uint64_t show(snapshot const& data, shared_column const& c) noexcept {
         auto const& table = data[c.table];
-        if (table.rows == 0) return c.place;
         void const* const values = table.slot[c.from_slot];
         if (options_.columns != nullptr && options_.columns->holds(values)) return options_.columns->offset_of(values) | in_columns;
-        std::memcpy(input_.map.data() + c.place, values, table.rows * c.row_bytes);
+        std::size_t const used = table.rows * c.row_bytes;
+        std::memcpy(input_.map.data() + c.place, values, used);
+        std::memset(input_.map.data() + c.place + used, 0, on_line(used) - used);  // of rows that have gone, nothing stays
         return c.place;
     }
 
     void accept() noexcept {
         if (accepted_ == answered_) return;
         accepted_before_ = std::exchange(accepted_, answered_);
+        if (accepted_before_ != never) std::erase_if(told_, [&](told_event const& e) { return e.tick <= accepted_before_; });
     }
 
     [[nodiscard]] bool wait_for_answer(nanoseconds at_most) noexcept {
@@ -291,8 +320,13 @@ private:
         return fail(fault_kind::died, tick, text<120>("its worker ").append(process_.end()));
     }
 
+    void read_log() noexcept {
+        if (output_) log_read_ = read_worker_log(reply().log, log_read_, log_);
+    }
+
     /// Copied to private memory first: the worker could change them between the check and the use.
     [[nodiscard]] status take_answer(std::uint64_t tick, grants& out) noexcept {
+        if (reply().log.size.load(std::memory_order_relaxed) != 0) read_log();
         auto const& r = reply();
         std::int32_t const code = r.code;
         std::uint64_t const count = r.count;
@@ -328,6 +362,7 @@ private:
                 std::uint64_t const size = reply().state_size[place];
                 if (wanted == never || size == 0 || size > state_capacity_ || reply().state_tick[place] != wanted) continue;
                 state_.assign(first + place * state_capacity_, first + place * state_capacity_ + size);
+                state_tick_ = wanted;
             }
     }
 };

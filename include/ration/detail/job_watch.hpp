@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private, include "ration/engine.hpp"
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <ration/buffer.hpp>
+#include <ration/event.hpp>
+#include <ration/job.hpp>
+#include <ration/standard_columns.hpp>
+
+namespace ration::detail {
+
+/// Finds what has happened to jobs from one tick to the next, for policies that are told of it. A job that has ended is told of once:
+/// when its state says so, or when it leaves the table without that.
+class job_watch {
+    struct seen {
+        std::uint64_t id;
+        std::uint32_t state;
+    };
+    buffer<seen> last_, now_;
+
+public:
+    /// What it has seen it remembers.
+    void prepare(std::size_t jobs) noexcept {
+        last_.reserve(jobs), now_.reserve(jobs);
+    }
+
+    /// Appends the events since the last call; a row is that of the last tick's table. O(rows).
+    void look(snapshot_store const& store, standard_columns const& columns, nanoseconds now, buffer<event>& events) noexcept {
+        now_.clear();
+        std::size_t old = 0;
+        for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) {
+            seen const job{store.at(columns.id, row), store.at(columns.state, row)};
+            for (; old < last_.size() && last_[old].id < job.id; ++old) tell_gone(old, now, events);
+            if (old < last_.size() && last_[old].id == job.id)
+                tell_changed(old++, job, now, events);
+            else
+                events.push_back({.kind = event_kind::job_arrived, .id = job.id, .at = now});
+            now_.push_back(job);
+        }
+        for (; old < last_.size(); ++old) tell_gone(old, now, events);
+        last_.swap(now_);
+    }
+
+private:
+    [[nodiscard]] static bool active(std::uint32_t state) noexcept { return is_active(static_cast<job_state>(state)); }
+
+    void tell(event_kind kind, std::size_t row, nanoseconds now, buffer<event>& events) const noexcept {
+        events.push_back({.kind = kind, .row = static_cast<std::uint32_t>(row), .id = last_[row].id, .at = now});
+    }
+    void tell_gone(std::size_t row, nanoseconds now, buffer<event>& events) const noexcept {
+        if (active(last_[row].state)) tell(event_kind::job_finished, row, now, events);
+    }
+    void tell_changed(std::size_t row, seen const& job, nanoseconds now, buffer<event>& events) const noexcept {
+        if (last_[row].state == job.state || !active(last_[row].state)) return;
+        bool const failed = static_cast<job_state>(job.state) == job_state::failed;
+        tell(active(job.state) ? event_kind::job_changed : failed ? event_kind::job_failed : event_kind::job_finished, row, now, events);
+    }
+};
+
+}  // namespace ration::detail

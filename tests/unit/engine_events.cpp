@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+// What policies are told between ticks, and by which tick they know it.
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <ration/policies/none.hpp>
+
+#include "rig.hpp"
+
+using namespace unit;
+using ration::event;
+using ration::event_kind;
+
+namespace {
+
+/// Keeps what it hears, and how much of it before the last decision.
+class listener final : public ration::decider {
+public:
+    std::vector<event> heard;
+    std::size_t heard_when_asked = 0;
+
+    [[nodiscard]] ration::meta const& about() const noexcept override { return ration::policies::none::about; }
+    [[nodiscard]] ration::result<void> bind(std::span<ration::column_info const>, ration::limits const&) noexcept override { return {}; }
+    [[nodiscard]] ration::status decide(ration::tick_data const&, ration::grants&) noexcept override {
+        heard_when_asked = heard.size();
+        return ration::status::ok;
+    }
+    void on_events(std::span<event const> events) noexcept override { heard.insert(heard.end(), events.begin(), events.end()); }
+};
+
+struct told {
+    event_kind kind;
+    std::uint64_t id;
+    std::uint32_t row;
+    friend bool operator==(told const&, told const&) = default;
+};
+
+constexpr std::uint32_t nowhere = 0xFFFFFFFF;
+
+struct listening_rig {
+    host on{3};
+    ration::fake::backend backend{{resource_id::cpu, resource_id::memory, resource_id::gpu}};
+    listener policy, fallback;
+    ration::engine<ration::fake::backend> engine{backend, policy, fallback, on.store, on.columns, ration::standard_resources, {}};
+
+    listening_rig() { must(engine.bind({.jobs = 4, .nodes = 1})); }
+
+    /// What the policy heard by its decision at this second.
+    std::vector<told> heard_at(double second) {
+        policy.heard.clear(), fallback.heard.clear();
+        engine.tick(ration::seconds(second));
+        CHECK(policy.heard_when_asked == policy.heard.size());
+        CHECK(fallback.heard.size() == policy.heard.size());
+        std::vector<told> all;
+        for (auto const& e : policy.heard) {
+            CHECK(e.at == ration::seconds(second));
+            all.push_back({e.kind, e.id, e.row});
+        }
+        return all;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("policies hear of each job that comes, changes and ends, once and before they decide", "[engine][events]") {
+    listening_rig r;
+    r.on.set_state(2, job_state::queued);
+    CHECK(r.heard_at(1) == std::vector<told>{{event_kind::job_arrived, 1, nowhere}, {event_kind::job_arrived, 2, nowhere}, {event_kind::job_arrived, 3, nowhere}});
+    CHECK(r.heard_at(2).empty());
+
+    r.on.set_state(0, job_state::done);
+    r.on.set_state(1, job_state::failed);
+    r.on.set_state(2, job_state::running);
+    CHECK(r.heard_at(3) == std::vector<told>{{event_kind::job_finished, 1, 0}, {event_kind::job_failed, 2, 1}, {event_kind::job_changed, 3, 2}});
+    CHECK(r.heard_at(4).empty());
+
+    r.on.store.erase_row(table_id::jobs, 0);  // ended long ago
+    CHECK(r.heard_at(5).empty());
+    must(r.on.store.resize(table_id::jobs, 3));
+    r.on.store[r.on.columns.id][2] = 9;
+    CHECK(r.heard_at(6) == std::vector<told>{{event_kind::job_arrived, 9, nowhere}});
+}
+
+TEST_CASE("a job that leaves the table while it runs has finished", "[engine][events]") {
+    listening_rig r;
+    static_cast<void>(r.heard_at(1));
+    r.on.store.erase_row(table_id::jobs, 2);
+    r.on.store.erase_row(table_id::jobs, 0);
+    CHECK(r.heard_at(2) == std::vector<told>{{event_kind::job_finished, 1, 0}, {event_kind::job_finished, 3, 2}});
+    must(r.on.store.resize(table_id::jobs, 0));
+    CHECK(r.heard_at(3) == std::vector<told>{{event_kind::job_finished, 2, 0}});
+}
