@@ -94,7 +94,7 @@ void write(json_writer& json, decision const& e) {
     json.member("number", e.number), json.member("seed", e.seed), json.member("budget", e.budget), json.member("took", e.took);
     json.member("status", e.status);
     json.key("rows").array([&] {
-        for (auto const& table : e.data->tables) json.value(table.rows);
+        for (std::size_t table = 0; table < table_count; ++table) json.value(e.data->tables[table]->rows);
     });
     json.key("columns").object([&] {
         for (auto const& info : e.schema) column_values(json, info, (*e.data)[info.table]);
