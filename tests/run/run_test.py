@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from support import PYTHON, RATION, RunTest, alive, another_session, groups, has_cgroups, job, main, signal, trainer
+from support import HERE, PYTHON, RATION, RunTest, alive, another_session, groups, has_cgroups, job, main, signal, trainer
 
 CGROUPS = has_cgroups()
 
@@ -169,6 +169,18 @@ class Hostility(RunTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("/dev/full", done.stderr)
         self.assertIn("No space left on device", done.stderr)
+
+    def test_a_job_that_was_over_before_ration_came_to_read_is_heard(self) -> None:
+        self.write(job("a", ["/bin/sh", "-c", f"sleep 1; exec {PYTHON} {HERE}/job.py 1 0.4"]))
+        run = self.start("--log", "log.jsonl")
+        pid = self.pid_of("a")
+        run.send_signal(signal.SIGSTOP)
+        self.wait_for(lambda: not alive(pid))
+        run.send_signal(signal.SIGCONT)
+        _, err = run.communicate(timeout=30)
+        self.assertEqual(run.returncode, 0, err)
+        self.assertEqual(of(self.events(), "warning"), [])
+        self.assertTrue(of(self.events(), "progress", "a"))
 
     def test_a_storm_of_wrong_tokens_changes_nothing(self) -> None:
         self.write(trainer("a", 4, 1))

@@ -75,7 +75,11 @@ void supervisor::wait(nanoseconds now) {
 }
 
 void supervisor::read_progress(nanoseconds now) {
-    auto const belongs = [this](job_id id, pid_t pid) { return parts_.node.contains(id, pid); };
+    auto const belongs = [this](job_id id, pid_t pid) {
+        // Its first process may have ended, and left its place, before anybody came to read what it said.
+        auto const& job = board_.job(id);
+        return (job.alive() && job.process->pid() == pid) || parts_.node.contains(id, pid);
+    };
     auto const drained = receiver_.drain(now, belongs, [&](progress::update const& said) { hear(said, now); });
     if (!drained) warn_once("progress", fmt::format("{}: {}", drained.failure().operation, name_of(drained.failure().code)), now);
     auto const& counts = receiver_.counts();
