@@ -73,7 +73,7 @@ TEST_CASE("keys of the file") {
     CHECK(
         said_of_file("policy = 'none'\nverbosity = 2") ==
         sentences{
-            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, cpus, tick, job, none, equal_share, tradl"});
+            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, cpus, tick, isolation, job, none, equal_share, tradl"});
     CHECK(said_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
           sentences{"jobs.toml:2:1: unknown key 'tardl' in the file; did you mean 'tradl'?"});
     CHECK(said_of_file("policy = 'none'\ntradl = 0.9") ==
@@ -90,6 +90,25 @@ TEST_CASE("keys of the file") {
     CHECK(said_of_file("policy = 'none'\ntick = '61s'").size() == 1);
     CHECK(said_of_file("policy = 'none'\ntick = 1") ==
           sentences{"jobs.toml:2:8: 'tick' must be a duration in quotes, such as \"500ms\", not a whole number"});
+}
+
+TEST_CASE("where policies run") {
+    auto const isolation = [](std::string const& table) { return said_of_file("policy = 'lib/libmine.so'\nisolation = " + table); };
+    CHECK(isolation("{ mine = 'worker' }").empty());
+    CHECK(isolation("{ mine = 'in-process', tradl = 'in-process' }").empty());
+    CHECK(isolation("{ mine = 'inprocess' }") ==
+          sentences{"jobs.toml:2:22: there is no isolation 'inprocess'; did you mean 'in-process'?"});
+    CHECK(isolation("{ mine = 'thread' }") ==
+          sentences{"jobs.toml:2:22: there is no isolation 'thread'; known here: worker, in-process"});
+    CHECK(isolation("{ mine = true }") ==
+          sentences{"jobs.toml:2:22: where 'mine' runs must be \"worker\" or \"in-process\", not true or false"});
+    CHECK(isolation("{ mime = 'worker' }") == sentences{"jobs.toml:2:15: there is no policy 'mime'; did you mean 'mine'?"});
+    CHECK(isolation("{ other = 'worker' }") ==
+          sentences{"jobs.toml:2:15: there is no policy 'other'; known here: none, equal_share, tradl, mine"});
+    CHECK(isolation("{ tradl = 'worker' }") ==
+          sentences{"jobs.toml:2:23: 'tradl' is compiled in and has no worker; name the path of its .so as the policy, or leave this out"});
+    CHECK(isolation("'worker'") ==
+          sentences{"jobs.toml:2:13: 'isolation' must be a table of policies, such as { mine = \"in-process\" }, not text"});
 }
 
 TEST_CASE("names of jobs") {

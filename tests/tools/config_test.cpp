@@ -148,6 +148,22 @@ TEST_CASE("a policy in a file has its parameters under the name of the file") {
     CHECK(policy_stem("library") == "library");
 }
 
+TEST_CASE("the file may speak of policies that only the command line names") {
+    constexpr auto text = "policy = 'none'\nmine = { a = 1 }\nisolation = { mine = 'in-process', tradl = 'worker' }\n"
+                          "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
+    auto const parsed = parse_config(text, "f", {.policies = {"none", "tradl"}, .named = {"x/mine.so", "libtradl.so"}});
+    REQUIRE(parsed.problems.empty());
+    REQUIRE(parsed.config.parameters_of("x/mine.so") != nullptr);
+    auto const* const mine = parsed.config.isolation_of("elsewhere/libmine.so");
+    REQUIRE(mine != nullptr);
+    CHECK(mine->where == policy_place::in_process);
+    CHECK(mine->at == position{3, 22});
+    REQUIRE(parsed.config.isolation_of("libtradl.so") != nullptr);
+    CHECK(parsed.config.isolation_of("libtradl.so")->where == policy_place::worker);
+    CHECK(parsed.config.isolation_of("none") == nullptr);
+    CHECK(parse_config(text, "f", {.policies = {"none", "tradl"}}).problems.size() == 3);
+}
+
 TEST_CASE("the direction: what is stated, then what the name tells, then the order of the tiers") {
     CHECK(target("{ loss = { acceptable = 2 } }").way == direction::down);
     CHECK(target("{ val_loss = { acceptable = 2 } }").way == direction::down);

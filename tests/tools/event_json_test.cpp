@@ -110,7 +110,8 @@ TEST_CASE("fields hold what the event holds") {
                                                 "reason":"at fair share"})"));
     CHECK(first_of("deferred") ==
           json::parse(R"({"event":"deferred","t":8,"job":"vae","resource":"cpu","amount":"unlimited","why":"dead band"})"));
-    CHECK(first_of("job_ended") == json::parse(R"({"event":"job_ended","t":11,"job":"vae","epoch":1,"how":"failed","exit_code":3,
+    CHECK(first_of("policy_log") == json::parse(R"({"event":"policy_log","t":11,"policy":"mine.so","level":"debug","text":"tick 6"})"));
+    CHECK(first_of("job_ended") == json::parse(R"({"event":"job_ended","t":13,"job":"vae","epoch":1,"how":"failed","exit_code":3,
                                                    "signal":null,"step":40,"why":"exit code 3"})"));
     CHECK(first_of("job_started")["command"] == json::parse(R"(["train","--name","a \"b\"\n\ufffd"])"));
     json const end = first_of("run_ended");
@@ -120,6 +121,7 @@ TEST_CASE("fields hold what the event holds") {
     CHECK(end["lost_events"] == 2);
     json const run = first_of("run");
     CHECK(run["schema"] == 1);
+    CHECK(run["isolation"] == "none");
     CHECK(run["source"] == "policy = \"tradl\"\n");
     CHECK(run["seed"] == std::numeric_limits<std::uint64_t>::max());
     CHECK(run["controls"][1] == json::parse(R"({"resource":"memory","backend":"process","approximate":"not limited"})"));

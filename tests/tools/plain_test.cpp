@@ -18,6 +18,7 @@ TEST_CASE("the events worth a line, each as one sentence") {
                        "[  0.0 s] vae is stalled: no step for 60 s",
                        "[  0.0 s] vae: cpu.max from max 100000 to 50000 100000 (at fair share)",
                        "[  0.0 s] warning: vae: 12 messages with a wrong token",
+                       "[  0.0 s] error of policy mine.so: a?[2Jb",
                        "[  0.0 s] vae failed: exit code 3 at step 40",
                        "[  0.0 s] mlp failed at step 41",
                        "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
@@ -27,6 +28,9 @@ TEST_CASE("the events worth a line, each as one sentence") {
 TEST_CASE("a line tells its time, and a later epoch") {
     CHECK(plain_line({seconds(65), job_started{.job = "vae", .id = {}, .epoch = 2, .pid = 5, .command = {}}}) ==
           "[   1:05] vae started as process 5, epoch 2");
+    run_started const begin{.policy = "mine.so", .policy_version = "1", .isolation = "in-process", .cpus = 1, .tick = {}, .file = {},
+                            .source = {}, .machine = {}, .controls = {}};
+    CHECK(plain_line({seconds(0), begin}) == "[  0.0 s] policy mine.so (in this process) shares 1 core");
     CHECK(plain_line({seconds(4000), warning{.subject = "", .message = "a\x1b[2Jb"}}) == "[1:06:40] warning: a?[2Jb");
 }
 

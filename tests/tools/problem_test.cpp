@@ -32,6 +32,14 @@ TEST_CASE("a suggestion, or all there is") {
     CHECK(suggestion("fifo", {}).empty());
 }
 
+TEST_CASE("what could harm a terminal is replaced, and nothing else") {
+    CHECK(printable("a\x1b[2J\r\n\tb\x7f") == "a?[2J???b?");
+    CHECK(printable("\xc2\x9b" "2J \xc2\x80 \xc2\xa0") == "?2J ? \xc2\xa0");
+    CHECK(printable("\xff\xc2 \x9b\xe2\x82") == "?? ???");
+    CHECK(printable("ä€😀") == "ä€😀");
+    CHECK(printable(std::string_view("a\0b", 3)) == "a?b");
+}
+
 TEST_CASE("quoted text is harmless and short") {
     CHECK(quoted("a\nb\x7f") == "'a?b?'");
     CHECK(quoted(std::string(60, 'x')) == "'" + std::string(60, 'x') + "'");

@@ -36,6 +36,7 @@ private:
         machine_facts const machine{.cpus = 4, .cpu_model = "a cpu", .memory = {1 << 30}, .kernel = "Linux 6"};
         add(run_started{.policy = "tradl",
                         .policy_version = "1.0.0",
+                        .isolation = "none",
                         .seed = std::numeric_limits<std::uint64_t>::max(),
                         .unix_time = 1'700'000'000,
                         .cpus = 2,
@@ -79,6 +80,8 @@ private:
         add(change_deferred{.job = "vae", .resource = "cpu", .amount = unlimited, .why = "dead band"});
         add(grant_rejected{.row = grants[1], .rule = "capacity", .detail = "more than there is"});
         add(warning{.subject = "vae", .message = "12 messages with a wrong token"});
+        add(policy_logged{.policy = "mine.so", .level = "debug", .text = "tick 6"});
+        add(policy_logged{.policy = "mine.so", .level = "error", .text = "a\x1b[2Jb", .for_people = true});
     }
 
     void add_ends() {

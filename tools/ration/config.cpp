@@ -40,6 +40,7 @@ public:
         read_policy();
         read_cpus();
         read_tick();
+        read_isolation();
         read_jobs();
         keys_.each_unknown([this](entry const& e) { read_parameters(e); });
         return std::move(config_);
@@ -109,12 +110,57 @@ private:
         }
     }
 
+    /// Visits the file's policy and those of the command line.
+    template <class Visit>
+    void each_chosen(Visit visit) const {
+        visit(std::string_view(config_.policy));
+        for (auto const& policy : rules_.named) visit(std::string_view(policy));
+    }
+
+    /// Under which the file may say something of a policy.
+    [[nodiscard]] std::vector<std::string_view> names_of_policies() const {
+        auto names = views(rules_.policies);
+        each_chosen([&](std::string_view policy) {
+            auto const stem = policy_stem(policy);
+            if (!stem.empty() && std::ranges::find(names, stem) == names.end()) names.push_back(stem);
+        });
+        return names;
+    }
+
+    [[nodiscard]] bool is_compiled_in(std::string_view name) const {
+        bool from_a_file = false;
+        each_chosen([&](std::string_view policy) { from_a_file |= is_plugin_path(policy) && policy_stem(policy) == name; });
+        return !from_a_file && std::ranges::find(rules_.policies, name) != rules_.policies.end();
+    }
+
+    void read_isolation() {
+        auto const* const from = keys_.take<table>("isolation", "a table of policies, such as { mine = \"in-process\" }");
+        if (from == nullptr) return;
+        for (auto const& e : *from) read_isolation_of(e);
+    }
+
+    void read_isolation_of(entry const& e) {
+        constexpr std::string_view words[] = {"worker", "in-process"};
+        auto const names = names_of_policies();
+        if (!rules_.policies.empty() && std::ranges::find(names, e.key) == names.end())
+            return refuse(e.key_at, "there is no policy " + quoted(e.key) + suggestion(e.key, names));
+        auto const* const word = std::get_if<std::string>(&e.held.data);
+        if (word == nullptr)
+            return refuse(e.held.at, fmt::format("where {} runs must be \"worker\" or \"in-process\", not {}", quoted(e.key), kind_of(e.held)));
+        auto const found = std::ranges::find(words, *word);
+        if (found == std::end(words))
+            return refuse(e.held.at, "there is no isolation " + quoted(*word) + suggestion(*word, {words[0], words[1]}));
+        auto const where = static_cast<policy_place>(found - words);
+        if (where == policy_place::worker && is_compiled_in(e.key))
+            return refuse(e.held.at, fmt::format("{} is compiled in and has no worker; name the path of its .so as the policy, or leave this out",
+                                                 quoted(e.key)));
+        config_.isolations.push_back({e.key, where, e.held.at});
+    }
+
     /// A table that no key of ours explains is the table of a policy, if there is such a policy.
     void read_parameters(entry const& e) {
         auto const* const from = std::get_if<table>(&e.held.data);
-        auto names = views(rules_.policies);
-        auto const own = policy_stem(config_.policy);
-        if (!own.empty() && std::ranges::find(names, own) == names.end()) names.push_back(own);
+        auto const names = names_of_policies();
         bool const known = rules_.policies.empty() || std::ranges::find(names, e.key) != names.end();
         if (known && from == nullptr && std::ranges::find(names, e.key) != names.end())
             return keys_.wrong_kind(e.key, e.held, "the table of the policy's parameters");
@@ -162,6 +208,11 @@ private:
 policy_parameters const* run_config::parameters_of(std::string_view name) const noexcept {
     auto const found = std::ranges::find(parameters, policy_stem(name), &policy_parameters::policy);
     return found == parameters.end() ? nullptr : &*found;
+}
+
+policy_isolation const* run_config::isolation_of(std::string_view name) const noexcept {
+    auto const found = std::ranges::find(isolations, policy_stem(name), &policy_isolation::policy);
+    return found == isolations.end() ? nullptr : &*found;
 }
 
 bool is_plugin_path(std::string_view policy) noexcept {

@@ -33,6 +33,16 @@ struct policy_parameters {
     std::vector<parameter> parameters;  ///< in the order of the file
 };
 
+/// Where a policy from a file runs.
+enum class policy_place : std::uint8_t { worker, in_process };
+
+/// One key of `isolation = { mine = "in-process" }`.
+struct policy_isolation {
+    std::string policy;  ///< as in `policy_parameters`
+    policy_place where = policy_place::worker;
+    position at;
+};
+
 /// What the job has to reach. At least one of the two tiers is given, and they are in order.
 struct target_config {
     std::string metric;
@@ -63,12 +73,15 @@ struct run_config {
     std::string policy;  ///< a name or the path of a .so; empty only if `config_rules::policy_given`
     position policy_at;
     std::vector<policy_parameters> parameters;
+    std::vector<policy_isolation> isolations;
     std::optional<std::uint32_t> cpus;  ///< cores that the jobs share; not given: all there are
     nanoseconds tick = milliseconds(500);
     std::vector<job_config> jobs;  ///< 1 to `max_jobs`, in the order of the file
 
     /// The table of this policy (a name or the path of a .so), or nullptr.
     [[nodiscard]] policy_parameters const* parameters_of(std::string_view policy) const noexcept;
+    /// What the file says of where this policy runs, or nullptr.
+    [[nodiscard]] policy_isolation const* isolation_of(std::string_view policy) const noexcept;
 };
 
 inline constexpr std::size_t max_jobs = 512;
@@ -77,6 +90,7 @@ inline constexpr std::size_t max_config_bytes = 1u << 20;
 struct config_rules {
     std::vector<std::string> policies;  ///< names that are known; empty: any name passes
     bool policy_given = false;          ///< the command line names a policy, so that the file need not
+    std::vector<std::string> named{};   ///< what the command line names: the file may have tables for these as well
 };
 
 /// The outcome of reading: `config` is complete if and only if `problems` is empty. All problems, in the order of the file.

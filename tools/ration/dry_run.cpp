@@ -105,7 +105,8 @@ void print_jobs(run_config const& config) {
 
 [[nodiscard]] exit_code plan_policy(run_options const& options, run_config const& config, std::string const& policy_name) {
     std::vector<problem> problems;
-    auto const policy = make_policy(config, policy_name, problems);
+    auto& log = policy_log::for_good();
+    auto const policy = make_policy(config, policy_name, log, problems);
     paper_backend backend(options.backend, config.jobs);
     std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);
     job_board board(config.jobs, millicores{std::int64_t{1000} * cpus}, machine_here().memory);
@@ -126,6 +127,7 @@ void print_jobs(run_config const& config) {
         fmt::print("\nand, once all of them run, set\n");
     }
     print(options, config, policy->about(), planner.tick({}, tick_mode::plan_only));
+    print_to_stderr(log, policy_name);
     return exit_code::ok;
 }
 

@@ -55,7 +55,8 @@ void column_values(json_writer& json, column_info const& info, table_view const&
 
 void write(json_writer& json, run_started const& e) {
     json.member("schema", log_schema), json.member("ration", version_text());
-    json.member("policy", e.policy), json.member("policy_version", e.policy_version), json.member("seed", e.seed);
+    json.member("policy", e.policy), json.member("policy_version", e.policy_version);
+    json.member("isolation", e.isolation), json.member("seed", e.seed);
     json.member("unix_time", e.unix_time), json.member("cpus", e.cpus), json.member("tick", e.tick);
     json.key("machine").object([&] {
         json.member("cpus", e.machine.cpus), json.member("cpu_model", e.machine.cpu_model);
@@ -127,6 +128,10 @@ void write(json_writer& json, grant_rejected const& e) {
 
 void write(json_writer& json, warning const& e) { json.member("subject", e.subject), json.member("message", e.message); }
 
+void write(json_writer& json, policy_logged const& e) {
+    json.member("policy", e.policy), json.member("level", e.level), json.member("text", e.text);
+}
+
 void write(json_writer& json, job_ended const& e) {
     json.member("job", e.job), json.member("epoch", e.epoch), json.member("how", name_of(e.how));
     json.member("exit_code", e.exit_code), json.member("signal", e.signal), json.member("step", e.step),
@@ -151,8 +156,8 @@ void write(json_writer& json, run_ended const& e) {
     texts(json, "approximate", s.approximate);
 }
 
-constexpr std::string_view names[] = {"run",    "job_started", "progress", "tier_reached", "condition", "decision",
-                                      "change", "deferred",    "rejected", "warning",      "job_ended", "run_ended"};
+constexpr std::string_view names[] = {"run",      "job_started", "progress", "tier_reached", "condition", "decision", "change",
+                                      "deferred", "rejected",    "warning",  "policy_log",   "job_ended", "run_ended"};
 static_assert(std::size(names) == std::variant_size_v<event_body>);
 
 }  // namespace

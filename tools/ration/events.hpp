@@ -52,6 +52,7 @@ struct machine_facts {
 /// The first line of a run. A log may hold several runs, one after another.
 struct run_started {
     std::string policy, policy_version;
+    std::string_view isolation = "none";  ///< where the policy runs: "worker", "in-process"; "none" when it is compiled in
     std::uint64_t seed = 0;
     std::int64_t unix_time = 0;  ///< seconds
     std::uint32_t cpus = 0;      ///< shared by the jobs
@@ -126,6 +127,12 @@ struct warning {
     std::string_view subject, message;
 };
 
+/// A line that a policy from a file has logged.
+struct policy_logged {
+    std::string_view policy, level, text;
+    bool for_people = false;  ///< worth showing where people read; not written down
+};
+
 struct job_ended {
     std::string_view job;
     std::uint32_t epoch = 0;
@@ -160,7 +167,7 @@ struct run_ended {
 };
 
 using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision, change_applied,
-                                change_deferred, grant_rejected, warning, job_ended, run_ended>;
+                                change_deferred, grant_rejected, warning, policy_logged, job_ended, run_ended>;
 
 /// Views inside the body need to live only until the event is written.
 struct event {

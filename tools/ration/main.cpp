@@ -18,7 +18,9 @@ using namespace ration::program;
 
 [[nodiscard]] exit_code perform(run_options options) {
     auto const known = policy_names();
-    auto read = load_config(options.file, {.policies = known, .policy_given = !options.policy.empty() || options.compare});
+    auto named = options.policies;
+    if (!options.policy.empty()) named.push_back(options.policy);
+    auto read = load_config(options.file, {.policies = known, .policy_given = !named.empty(), .named = named});
     if (read.problems.empty()) read.problems = missing_files(read.config);
     for (auto const& p : read.problems) std::fprintf(stderr, "%s\n", to_text(p, options.file).c_str());
     if (!read.problems.empty()) return exit_code::bad_input;

@@ -22,7 +22,8 @@ namespace {
     for (auto const& c : e.controls)
         controls += fmt::format("{}{} by {}{}", controls.empty() ? ": " : ", ", c.resource, c.backend,
                                 c.approximate.empty() ? "" : ", approximate");
-    return fmt::format("policy {} shares {} core{}{}", e.policy, e.cpus, e.cpus == 1 ? "" : "s", controls);
+    return fmt::format("policy {}{} shares {} core{}{}", e.policy, e.isolation == "in-process" ? " (in this process)" : "", e.cpus,
+                       e.cpus == 1 ? "" : "s", controls);
 }
 
 [[nodiscard]] std::string sentence(job_started const& e) {
@@ -46,6 +47,10 @@ namespace {
 
 [[nodiscard]] std::string sentence(warning const& e) {
     return fmt::format("warning: {}", e.subject.empty() ? std::string(e.message) : with_reason(e.subject, e.message));
+}
+
+[[nodiscard]] std::string sentence(policy_logged const& e) {
+    return e.for_people ? fmt::format("{} of policy {}: {}", e.level, e.policy, e.text) : std::string();
 }
 
 [[nodiscard]] std::string sentence(job_ended const& e) {

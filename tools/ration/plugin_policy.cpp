@@ -30,6 +30,22 @@ namespace {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+[[nodiscard]] bool is_for_here(plugin_use const& use) noexcept {
+    return use.isolation != nullptr && use.isolation->where == policy_place::in_process;
+}
+
+/// Why it was not opened, at the place in the jobs file that can change that.
+[[nodiscard]] problem problem_of(plugin_use const& use, std::string const& path, error const& why) {
+    if (std::string_view(why.operation) == plugin::start_operation)
+        return {use.parameters != nullptr ? use.parameters->at : use.at, why.subject.c_str()};
+    if (!is_for_here(use) || why.code != errc::denied) return {use.at, to_text(why)};
+    auto const file = plugin::plugin_file::open(path);
+    if (!file) return {use.at, to_text(why)};  // denied wherever it runs
+    if ((file->manifest.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0)
+        return {use.isolation->at, "it may only run in a worker process; write \"worker\" here, or leave this out"};
+    return {use.isolation->at, to_text(why)};
+}
+
 }  // namespace
 
 int plugin_worker() { return plugin::worker_main(); }
@@ -40,23 +56,30 @@ result<plugin_description> describe_plugin(std::string const& path) {
     auto const text = [](auto const& field) { return std::string(plugin::detail::text_in(field)); };
     auto const& m = file->manifest;
     plugin_description about{.path = path, .name = text(m.name), .id = text(m.id), .version = text(m.version), .vendor = text(m.vendor),
-                             .license = text(m.license), .summary = text(m.summary), .parameters = text(m.parameters), .needs = {}};
+                             .license = text(m.license), .summary = text(m.summary), .parameters = text(m.parameters), .needs = {},
+                             .worker_only = (m.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0};
     for (auto const line : plugin::detail::lines_of(plugin::detail::text_in(m.needs))) about.needs.emplace_back(line);
     return about;
 }
 
-std::unique_ptr<decider> open_plugin(std::string_view path, position at, policy_parameters const* parameters,
-                                     std::vector<problem>& problems) {
-    std::string const config = as_json(parameters);
-    auto opened = plugin::open(whole_path(path), {.where = plugin::isolation::worker,
-                                                  .config = config,
-                                                  .worker = {.program = {"/proc/self/exe", {std::string(worker_word)}}},
-                                                  .strikes = {}});
+std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log, std::vector<problem>& problems) {
+    std::string const config = as_json(use.parameters), path = whole_path(use.path);
+    bool const here = is_for_here(use);
+    auto opened = plugin::open(path, {.where = here ? plugin::isolation::in_process : plugin::isolation::worker,
+                                      .config = config,
+                                      .worker = {.program = {"/proc/self/exe", {std::string(worker_word)}}},
+                                      .strikes = {},
+                                      .log = log.as_sink()});
     if (opened) return std::move(opened).value();
-    bool const its_own_words = std::string_view(opened.failure().operation) == plugin::start_operation;
-    problems.push_back({its_own_words && parameters != nullptr ? parameters->at : at,
-                        fmt::format("{}: {}", path, its_own_words ? opened.failure().subject.c_str() : to_text(opened.failure()))});
+    auto found = problem_of(use, path, opened.failure());
+    found.sentence = printable(fmt::format("{}: {}", use.path, found.sentence));
+    problems.push_back(std::move(found));
     return nullptr;
+}
+
+std::string_view isolation_of(decider& policy) {
+    auto* const guarded = dynamic_cast<plugin::guarded_policy*>(&policy);
+    return guarded == nullptr ? "none" : guarded->policy().ends_here() ? "in-process" : "worker";
 }
 
 std::string trouble_of(decider const& policy) {

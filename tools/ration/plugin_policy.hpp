@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Policies from files, as this program uses them: each in a worker process of its own.
+/// Policies from files, as this program uses them: each in a worker process of its own, or in this process where the jobs file
+/// says so.
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include <ration/result.hpp>
 
 #include "config.hpp"
+#include "policy_log.hpp"
 #include "problem.hpp"
 
 namespace ration::program {
@@ -20,6 +22,15 @@ struct plugin_description {
     std::string path, name, id, version, vendor, license, summary;
     std::string parameters;  ///< JSON schema; empty when it takes none
     std::vector<std::string> needs;
+    bool worker_only = false;  ///< it must not share a process
+};
+
+/// What the jobs file says of a policy from a file. No parameters, no isolation: nothing.
+struct plugin_use {
+    std::string_view path;
+    position at;  ///< where the policy is named
+    policy_parameters const* parameters = nullptr;
+    policy_isolation const* isolation = nullptr;
 };
 
 /// The word by which `ration` starts itself as a worker; no command of its own.
@@ -30,8 +41,10 @@ inline constexpr std::string_view worker_word = "policy-worker";
 [[nodiscard]] result<plugin_description> describe_plugin(std::string const& path);
 
 /// The policy, running and tried once. Null with at least one problem: the file, or its parameters, with the plugin's own sentence.
-[[nodiscard]] std::unique_ptr<decider> open_plugin(std::string_view path, position at, policy_parameters const* parameters,
-                                                   std::vector<problem>& problems);
+[[nodiscard]] std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log, std::vector<problem>& problems);
+
+/// Where it runs: "worker", "in-process", or "none" for one that is compiled in.
+[[nodiscard]] std::string_view isolation_of(decider& policy);
 
 /// What was wrong with the last tick of a policy that came from a file, as a sentence; empty for all others.
 [[nodiscard]] std::string trouble_of(decider const& policy);

@@ -21,15 +21,16 @@ struct listed {
     std::string name, id, version, summary, vendor, license;
     std::string place;   ///< "compiled in", or the file
     std::string schema;  ///< of its parameters; empty when it takes none
+    std::string_view isolation;  ///< "worker", "worker only"; "none" when it is compiled in
 };
 
 [[nodiscard]] listed as_listed(known_policy const& p) {
     return {std::string(p.name), std::string(p.about.id), std::string(p.about.version), std::string(p.about.summary), "ration", "BSL-1.0",
-            "compiled in", p.schema};
+            "compiled in", p.schema, "none"};
 }
 
 [[nodiscard]] listed as_listed(plugin_description const& p) {
-    return {p.name, p.id, p.version, p.summary, p.vendor, p.license, p.path, p.parameters};
+    return {p.name, p.id, p.version, p.summary, p.vendor, p.license, p.path, p.parameters, p.worker_only ? "worker only" : "worker"};
 }
 
 /// The files of a folder that may be plugins, or the file itself.
@@ -61,8 +62,7 @@ struct listed {
 [[nodiscard]] nlohmann::ordered_json as_json(listed const& p) {
     auto const schema = nlohmann::ordered_json::parse(p.schema, nullptr, false);
     return {{"name", p.name}, {"id", p.id}, {"version", p.version}, {"summary", p.summary}, {"vendor", p.vendor}, {"license", p.license},
-            {"where", p.place}, {"isolation", p.place == "compiled in" ? "none" : "worker"},
-            {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
+            {"where", p.place}, {"isolation", p.isolation}, {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
 }
 
 /// The value after `key` of one parameter's schema, as people write it; empty when there is none.
@@ -72,15 +72,26 @@ struct listed {
     return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
+/// A line with texts that a file may have brought.
+void say(std::string const& line) { std::puts(printable(line).c_str()); }
+
+/// Where it runs, and from where it comes.
+[[nodiscard]] std::string whereabouts(listed const& p) {
+    if (p.isolation == "none") return p.place;
+    bool const only = p.isolation == "worker only";
+    return fmt::format("runs in a worker process{}: {}", only ? " only" : ", or in-process where the jobs file says so", p.place);
+}
+
 void show(listed const& p) {
-    fmt::print("{} {}: {}\n  {}; by {} ({}); {}\n", p.name, p.version, p.summary, p.id, p.vendor.empty() ? "nobody who says so" : p.vendor,
-               p.license.empty() ? "no license named" : p.license, p.place == "compiled in" ? p.place : "runs in a worker process: " + p.place);
+    say(fmt::format("{} {}: {}", p.name, p.version, p.summary));
+    say(fmt::format("  {}; by {} ({}); {}", p.id, p.vendor.empty() ? "nobody who says so" : p.vendor,
+                    p.license.empty() ? "no license named" : p.license, whereabouts(p)));
     auto const schema = nlohmann::ordered_json::parse(p.schema, nullptr, false);
     if (schema.is_discarded() || !schema.contains("properties")) return;
     for (auto const& [name, parameter] : schema["properties"].items()) {
         std::string const words = text_of(parameter, "enum"), least = text_of(parameter, "minimum"), most = text_of(parameter, "maximum");
-        fmt::print("  {:<16} = {:<14} {}{}{}\n", name, parameter.contains("default") ? parameter["default"].dump() : "", text_of(parameter, "description"),
-                   words.empty() ? "" : " " + words, least.empty() && most.empty() ? "" : fmt::format(" [{}, {}]", least.empty() ? "-inf" : least, most.empty() ? "inf" : most));
+        say(fmt::format("  {:<16} = {:<14} {}{}{}", name, parameter.contains("default") ? parameter["default"].dump() : "", text_of(parameter, "description"),
+                   words.empty() ? "" : " " + words, least.empty() && most.empty() ? "" : fmt::format(" [{}, {}]", least.empty() ? "-inf" : least, most.empty() ? "inf" : most)));
     }
 }
 
@@ -106,8 +117,9 @@ exit_code policies(policies_options const& options) {
         std::puts(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
         return code;
     }
-    for (auto const& p : all) fmt::print("{:<18} {:<8} {}{}\n", p.name, p.version, p.summary, p.place == "compiled in" ? "" : "  (" + p.place + ")");
-    fmt::print("'ration policies --show NAME' tells a policy's parameters\n");
+    for (auto const& p : all)
+        say(fmt::format("{:<18} {:<8} {}{}", p.name, p.version, p.summary, p.isolation == "none" ? "" : fmt::format("  ({}: {})", p.isolation, p.place)));
+    say("'ration policies --show NAME' tells a policy's parameters");
     return code;
 }
 

@@ -110,9 +110,11 @@ std::span<known_policy const> known_policies() {
     return all;
 }
 
-std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, std::vector<problem>& problems) {
+std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, policy_log& log, std::vector<problem>& problems) {
     position const at = config.policy == name ? config.policy_at : position{};
-    if (is_plugin_path(name)) return open_plugin(name, at, config.parameters_of(name), problems);
+    if (is_plugin_path(name))
+        return open_plugin({.path = name, .at = at, .parameters = config.parameters_of(name), .isolation = config.isolation_of(name)}, log,
+                           problems);
     std::vector<std::string_view> names;
     for (auto const& known : known_policies()) {
         if (known.name == name) return known.make(config.parameters_of(name), problems);

@@ -11,6 +11,7 @@
 #include <ration/decider.hpp>
 
 #include "config.hpp"
+#include "policy_log.hpp"
 #include "problem.hpp"
 
 namespace ration::program {
@@ -31,7 +32,9 @@ struct known_policy {
 
 [[nodiscard]] std::span<known_policy const> known_policies();
 
-/// The policy of this name, or of this file, with the parameters of the jobs file, or null with at least one problem.
-[[nodiscard]] std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, std::vector<problem>& problems);
+/// The policy of this name, or of this file, with the parameters of the jobs file, or null with at least one problem. One from a
+/// file logs into `log`.
+[[nodiscard]] std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, policy_log& log,
+                                                   std::vector<problem>& problems);
 
 }  // namespace ration::program

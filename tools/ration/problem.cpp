@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "json_writer.hpp"
+
 namespace ration::program {
 
 namespace {
@@ -67,9 +69,17 @@ std::string suggestion(std::string_view word, std::vector<std::string_view> cons
 }
 
 std::string printable(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t length; !text.empty(); text.remove_prefix(std::max<std::size_t>(length, 1))) {
+        length = utf8_length(text);
+        auto const first = static_cast<unsigned char>(text[0]);
+        bool const control = first < ' ' || first == 0x7f || (first == 0xC2 && length == 2 && static_cast<unsigned char>(text[1]) < 0xA0);
+        if (length == 0 || control)
+            out += '?';
+        else
+            out += text.substr(0, length);
+    }
     return out;
 }
 

@@ -35,7 +35,7 @@ void sort_by_place(std::vector<problem>& problems);
 /// "; did you mean 'tradl'?" when there is a nearest candidate, otherwise "; known here: a, b, c".
 [[nodiscard]] std::string suggestion(std::string_view word, std::vector<std::string_view> const& candidates);
 
-/// `text` with all that could harm a terminal (control characters) replaced by '?'.
+/// `text` with all that could harm a terminal replaced by '?': control characters, U+0080 to U+009F among them, and what is not UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// `printable` text in single quotes, cut after 60 bytes.

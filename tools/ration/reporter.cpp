@@ -6,6 +6,15 @@
 #include <unistd.h>
 
 namespace ration::program {
+namespace {
+
+/// What even those want to see who asked for quiet.
+[[nodiscard]] bool is_warning(event const& e) {
+    auto const* const said = std::get_if<policy_logged>(&e.body);
+    return said != nullptr ? said->for_people : std::holds_alternative<warning>(e.body);
+}
+
+}  // namespace
 
 result<reporter> reporter::open(run_options const& options) {
     reporter r;
@@ -15,6 +24,7 @@ result<reporter> reporter::open(run_options const& options) {
         r.log_ = std::move(opened).value();
     }
     r.explain_ = options.explain;
+    r.quiet_ = options.quiet && !options.json;
     if (options.json) {
         r.json_ = event_log::standard_output();
     } else if (!options.quiet) {
@@ -32,6 +42,7 @@ void reporter::tell(event const& e) {
         if (log_) log_.write_line(line, e.at);
         if (json_) json_.write_line(line, e.at);
     }
+    if (quiet_ && is_warning(e)) std::fprintf(stderr, "ration: %s\n", plain_line(e).c_str());
     if (!plain_ && !live_) return;
     if (std::holds_alternative<change_applied>(e.body) && live_ && !explain_) return;  // the bars show it
     if (auto const line = plain_line(e); !line.empty()) say(line);

@@ -16,7 +16,7 @@ namespace ration::program {
 class reporter {
     event_log log_, json_;
     std::unique_ptr<live_view> live_;
-    bool plain_ = false, explain_ = false;
+    bool plain_ = false, explain_ = false, quiet_ = false;
     std::optional<nanoseconds> status_at_;
 
 public:

@@ -42,7 +42,8 @@ struct session {
 /// One policy from start to end.
 [[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
     std::vector<problem> problems;
-    auto const policy = make_policy(s.config, policy_name, problems);
+    auto& log = policy_log::for_good();
+    auto policy = make_policy(s.config, policy_name, log, problems);
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
     std::string const run = s.adopted != nullptr ? s.adopted->run : new_run_name();
     auto directory = s.adopted != nullptr ? result<run_directory>(run_directory::take_over(run)) : run_directory::create(run);
@@ -51,11 +52,15 @@ struct session {
     if (!node) return node.failure();
     auto receiver = progress::receiver::open(directory->socket());
     if (!receiver) return receiver.failure();
-    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .out = s.out,
+    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .log = log, .out = s.out,
                     .directory = *directory, .run = run, .output_folder = output_folder(policy_name, *directory), .signals = s.signals,
                     .adopted = s.adopted},
                    std::move(receiver).value());
-    return one.run();
+    auto ended = one.run();
+    if (!ended) return print_to_stderr(log, policy_name), ended;
+    policy.reset();
+    one.tell_last_words();
+    return ended;
 }
 
 [[nodiscard]] exit_code code_of(std::vector<run_summary> const& runs) {
@@ -70,6 +75,12 @@ struct session {
 [[nodiscard]] bool report_problems(run_config const& config, std::vector<problem> const& problems) {
     for (auto const& p : problems) std::fprintf(stderr, "%s\n", to_text(p, config.file).c_str());
     return !problems.empty();
+}
+
+/// Made once before anything starts. What it says then is worth telling if it goes wrong; else it says it again in its run.
+void try_out(run_config const& config, std::string const& policy, std::vector<problem>& problems) {
+    auto& log = policy_log::for_good();
+    if (make_policy(config, policy, log, problems) == nullptr) print_to_stderr(log, policy);
 }
 
 /// Runs that were killed come first: their jobs still hold what this run would share out.
@@ -102,7 +113,7 @@ void print_result(reporter& out, run_options const& options, std::vector<run_sum
 
 exit_code run(run_options const& options, run_config const& config) {
     std::vector<problem> problems;
-    for (auto const& policy : options.policies) static_cast<void>(make_policy(config, policy, problems));
+    for (auto const& policy : options.policies) try_out(config, policy, problems);
     if (report_problems(config, problems)) return exit_code::bad_input;
     if (options.dry_run) return dry_run(options, config);
     auto signals = stop_signals::open();

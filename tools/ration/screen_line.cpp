@@ -41,9 +41,7 @@ std::string fitted(std::string_view text, std::uint32_t columns, bool unicode) {
     std::string safe;
     for (std::size_t length; !text.empty(); text.remove_prefix(std::max<std::size_t>(length, 1))) {
         length = utf8_length(text);
-        // U+0080 to U+009F are control characters too.
-        bool const control = length == 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0;
-        if (length == 0 || control || (length > 1 && !unicode))
+        if (length == 0 || (length > 1 && !unicode))
             safe += '?';
         else
             safe += text.substr(0, length);

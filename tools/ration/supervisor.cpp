@@ -45,6 +45,7 @@ result<run_summary> supervisor::run() {
         reap(now);
         heed_signals(now);
         keep_deadlines(now);
+        tell_policy_log(now);
         if (news_ || now >= next_tick_) tick(now);
         parts_.out.show(view(now), now);
         parts_.out.flush(now);

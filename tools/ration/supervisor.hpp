@@ -14,6 +14,7 @@
 
 #include "job_board.hpp"
 #include "node_backend.hpp"
+#include "policy_log.hpp"
 #include "reporter.hpp"
 #include "run_directory.hpp"
 #include "spare_cpu.hpp"
@@ -27,6 +28,7 @@ struct run_parts {
     std::string policy_name;
     decider& policy;
     node_backend& node;
+    policy_log& log;
     reporter& out;
     run_directory const& directory;
     std::string run;              ///< its name
@@ -49,6 +51,7 @@ class supervisor {
     bool interrupted_ = false;
     std::string notice_;
     std::vector<std::string> said_;  // warnings given once
+    policy_voice voice_;
 
 public:
     supervisor(run_parts const& parts, progress::receiver receiver);
@@ -57,6 +60,8 @@ public:
 
     /// Until the last job has ended. Errors: the policy needs what this host does not offer.
     [[nodiscard]] result<run_summary> run();
+    /// What the policy said at its end. It may be gone already.
+    void tell_last_words() { tell_policy_log(clock()); }
 
 private:
     [[nodiscard]] nanoseconds clock() const noexcept;
@@ -85,6 +90,7 @@ private:
     // --- what goes out
     void tick(nanoseconds now);
     void tell(tick_report const& report, nanoseconds took);
+    void tell_policy_log(nanoseconds now);
     void tell(event_body body, nanoseconds at) { parts_.out.tell({at, std::move(body)}); }
     void warn_once(std::string_view subject, std::string sentence, nanoseconds now);
     [[nodiscard]] view_model view(nanoseconds now) const;

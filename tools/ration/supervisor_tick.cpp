@@ -16,6 +16,7 @@ namespace ration::program {
 
 void supervisor::announce(nanoseconds now) {
     run_started begin{.policy = parts_.policy_name, .policy_version = std::string(parts_.policy.about().version),
+                      .isolation = isolation_of(parts_.policy),
                       .unix_time = std::time(nullptr), .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000),
                       .tick = parts_.config.tick, .file = parts_.config.file, .source = parts_.config.source,
                       .machine = machine_here(), .controls = parts_.node.controls()};
@@ -41,7 +42,9 @@ void supervisor::tick(nanoseconds now) {
     board_.set_capacity(spare_.available(board_.used_cores() * 1000, parts_.node.capacity()));
     board_.refresh();
     auto const report = engine_.tick(now);
-    tell(report, clock() - now);
+    nanoseconds const took = clock() - now;
+    tell_policy_log(now);  // what it said before its answer
+    tell(report, took);
     for (auto const& change : report.changes) {
         auto& job = board_.job(change.grant.what.job);
         if (change.grant.what.amount != 0)
@@ -50,6 +53,17 @@ void supervisor::tick(nanoseconds now) {
             ask_to_stop(job, "objective reached", now);
         else
             job.health.suspend(now);
+    }
+}
+
+void supervisor::tell_policy_log(nanoseconds now) {
+    for (auto const& line : parts_.log.take()) {
+        auto const showing = voice_.judge(line);
+        tell(policy_logged{.policy = parts_.policy_name, .level = name_of_level(line.level), .text = line.text,
+                           .for_people = showing != policy_voice::showing::no},
+             now);
+        if (showing == policy_voice::showing::last)
+            parts_.out.say(fmt::format("more warnings of policy {} are in the event log only", parts_.policy_name));
     }
 }
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What a policy from a file logs, on its way from whatever thread says it to the thread that tells.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ration/plugin/host/log_sink.hpp>
+
+namespace ration::program {
+
+struct policy_line {
+    std::uint32_t level = 0;  ///< RATION_LOG_*
+    std::string text;
+};
+
+/// "debug", "info", "warning", "error".
+[[nodiscard]] std::string_view name_of_level(std::uint32_t level) noexcept;
+/// Whether people are told, and not the event log alone.
+[[nodiscard]] constexpr bool is_for_people(std::uint32_t level) noexcept { return level >= RATION_LOG_WARNING; }
+
+/// Takes lines from any thread and gives them to one. What does not fit until somebody takes it is counted.
+class policy_log {
+    std::mutex one_at_a_time_;
+    std::vector<policy_line> lines_;
+    std::size_t bytes_ = 0;
+    std::uint64_t left_out_ = 0;
+
+public:
+    static constexpr std::size_t most_bytes = 4U << 20;
+
+    policy_log() = default;
+    policy_log(policy_log const&) = delete;
+    policy_log& operator=(policy_log const&) = delete;
+
+    /// One that lives as long as the program: a policy in quarantine may keep threads of its own until then, and they may log.
+    [[nodiscard]] static policy_log& for_good();
+
+    void write(std::uint32_t level, std::string_view text) noexcept;
+    /// All since the last time, in the order in which it came; how many were left out is the last line.
+    [[nodiscard]] std::vector<policy_line> take();
+    /// Valid as long as this.
+    [[nodiscard]] plugin::log_sink as_sink() noexcept;
+};
+
+/// Chooses what people see of a log: each sentence once, and not too many.
+class policy_voice {
+    std::vector<std::string> shown_;
+
+public:
+    static constexpr std::size_t most_shown = 100;
+
+    enum class showing : std::uint8_t { no, yes, last };  ///< `last`: no other will be shown
+    [[nodiscard]] showing judge(policy_line const& line);
+};
+
+/// Warnings and errors, where there is no run to tell them in: on standard error.
+void print_to_stderr(policy_log& log, std::string_view policy);
+
+}  // namespace ration::program
