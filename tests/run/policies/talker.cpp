@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Grants nothing and says a lot. Its parameter names one deed more: talker = { deed = "crash" }. Written against abi.h alone.
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -7,13 +8,15 @@
 
 #include <ration/plugin/abi.h>
 
-#ifndef TALKER_FLAGS
-#define TALKER_FLAGS RATION_F_OWN_THREADS
-#endif
-
 namespace {
 
-RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, TALKER_FLAGS, "org.example.talker", "talker", "1.0.0",
+#ifdef RATION_TALKER_APART
+constexpr std::uint32_t flags = RATION_F_OWN_THREADS | RATION_F_OUT_OF_PROCESS_ONLY;
+#else
+constexpr std::uint32_t flags = RATION_F_OWN_THREADS;
+#endif
+
+RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, flags, "org.example.talker", "talker", "1.0.0",
                             "Example \x1b[7mInc.", "", "", "jobs/id u64\n", "", "", ""};
 
 struct instance {
@@ -72,5 +75,5 @@ int32_t decide(void* self, ration_tick const*, ration_out* out) {
 
 extern "C" {
 extern RATION_EXPORT ration_policy const ration_policy_v1;
-ration_policy const ration_policy_v1 = {sizeof(ration_policy), TALKER_FLAGS, &manifest, &create, &destroy, &bind, nullptr, &decide, nullptr, nullptr, nullptr};
+ration_policy const ration_policy_v1 = {sizeof(ration_policy), flags, &manifest, &create, &destroy, &bind, nullptr, &decide, nullptr, nullptr, nullptr};
 }
