@@ -130,7 +130,7 @@ private:
     /// before one that cannot be accepted here. Returns how many.
     [[nodiscard]] std::size_t accept_run(grant const* const first, grant const* const last, ledger::walk& amounts, checked_grant* out,
                                          std::uint32_t row) noexcept {
-        std::uint32_t const node = first->node, before_row = row;
+        std::uint32_t const node = first->node;
         std::uint16_t const resource = first->resource;
         auto const& columns = of(resource);
         std::int64_t const* const minimum = &store_->at(columns.minimum, 0);
@@ -141,7 +141,8 @@ private:
         std::int64_t sum = promises_.at(node, static_cast<resource_id>(resource));
         std::uint64_t const jobs = store_->rows(table_id::jobs);
         std::uint64_t least = 0;
-        for (grant const* g = first; g != last && g->node == node && g->resource == resource; ++g) {
+        grant const* g = first;
+        for (; g != last && g->node == node && g->resource == resource; ++g) {
             std::uint32_t const job = g->job;
             std::int64_t const amount = g->amount;
             if (job < least || job >= jobs || g->group != 0) break;
@@ -155,7 +156,7 @@ private:
             least = std::uint64_t{job} + 1;
         }
         promises_.at(node, static_cast<resource_id>(resource)) = sum;
-        return row - before_row;
+        return static_cast<std::size_t>(g - first);
     }
 
     [[nodiscard]] static std::uint64_t place_of(grant const& g) noexcept {

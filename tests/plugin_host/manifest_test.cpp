@@ -57,6 +57,10 @@ TEST_CASE("a manifest that this host cannot serve is refused by what is wrong wi
     CHECK(refused(m) == "size");
     m = good, std::memset(m.summary, 'x', sizeof m.summary);
     CHECK(refused(m) == "text");
+    for (char const control : {'\x1b', '\n', '\x7f'}) {
+        m = good, m.vendor[0] = control, m.vendor[1] = '\0';
+        CHECK(refused(m) == "text");
+    }
     m = good, m.name[0] = '\0';
     CHECK(refused(m) == "id and name");
     m = good, m.flags |= 1U << 20;

@@ -2,10 +2,12 @@
 /// Policies from files: `open` takes a .so through every check and gives a policy that an engine can use like a compiled one.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 
@@ -36,8 +38,13 @@ namespace detail {
     if (!same) return same.failure();
     auto again = plugin_file::check(std::move(same).value(), file.path);
     if (!again) return again.failure();
-    auto const tried = worker_policy::create(std::move(again).value(), options.config, options.worker);
-    return tried ? result<void>{} : tried.failure();
+    std::vector<std::pair<std::uint32_t, std::string>> said;
+    log_sink const keep{[](void* to, std::uint32_t level, std::string_view text) { static_cast<decltype(said)*>(to)->emplace_back(level, text); }, &said};
+    auto const tried = worker_policy::create(std::move(again).value(), options.config, options.worker, keep);
+    if (tried) return {};  // it will say the same again
+    for (auto const& [level, text] : said)
+        if (options.log.write != nullptr) options.log.write(options.log.context, level, text);
+    return tried.failure();
 }
 
 }  // namespace detail

@@ -17,7 +17,7 @@ constexpr std::uint32_t flags = RATION_F_OWN_THREADS;
 #endif
 
 RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, flags, "org.example.talker", "talker", "1.0.0",
-                            "Example \x1b[7mInc.", "", "", "jobs/id u64\n", "", "", ""};
+                            "Example Inc.", "", "", "jobs/id u64\n", "", "", ""};
 
 struct instance {
     ration_host const* host;

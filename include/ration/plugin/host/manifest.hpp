@@ -69,6 +69,14 @@ template <std::size_t N>
     return true;
 }
 
+/// The texts of one line have no control characters, which would reach terminals and logs.
+[[nodiscard]] inline bool all_plain(ration_manifest const& m) noexcept {
+    for (auto const line : {text_in(m.id), text_in(m.name), text_in(m.version), text_in(m.vendor), text_in(m.license), text_in(m.summary)})
+        for (char const c : line)
+            if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return false;
+    return true;
+}
+
 }  // namespace detail
 
 inline constexpr std::uint32_t known_flags =
@@ -89,6 +97,7 @@ inline constexpr std::uint32_t known_flags =
     if (m.struct_size < offsetof(ration_manifest, parameters))
         return refuse(errc::invalid_value, "size", "the manifest is cut short: build the plugin again");
     if (!detail::all_terminated(m)) return refuse(errc::invalid_value, "text", "a text lacks its zero byte: build the plugin again");
+    if (!detail::all_plain(m)) return refuse(errc::invalid_value, "text", "a text holds control characters: take them out");
     if (m.id[0] == '\0' || m.name[0] == '\0') return refuse(errc::invalid_value, "id and name", "both must be given: see ration::meta");
     if ((m.flags & ~known_flags) != 0) return refuse(errc::not_supported, "flags", "the plugin asks for what this host does not know: upgrade the host");
     if (m.extensions[0] != '\0')
