@@ -3,9 +3,11 @@
 // of its answer adds; and what an exchange of the policy costs. One table on standard output.
 //   bench.plugin [--benchmark_repetitions=9]
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include <benchmark/benchmark.h>
 
@@ -132,6 +134,45 @@ void print_ticks(medians const& all, std::string const& policy) {
     }
 }
 
+/// Microseconds of each of 300 calls, the median; two milliseconds pass before each, so that whoever answers has gone to sleep.
+template <class Call>
+[[nodiscard]] double after_a_pause(Call call) {
+    using clock = std::chrono::steady_clock;
+    std::vector<double> took;
+    for (int i = 0; i < 300; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        auto const start = clock::now();
+        call();
+        took.push_back(std::chrono::duration<double, std::micro>(clock::now() - start).count());
+    }
+    std::ranges::sort(took);
+    return took[took.size() / 2];
+}
+
+/// What is left to the kernel: a thread that is woken, and wakes the one that woke it.
+[[nodiscard]] double bare_wake() {
+    std::atomic<std::uint32_t> asked{0}, answered{0};
+    std::jthread const other([&] {
+        for (std::uint32_t i = 1; i <= 300; ++i) {
+            while (asked.load() != i) plugin::wait_while(asked, i - 1, seconds(1));
+            answered.store(i), plugin::wake(answered);
+        }
+    });
+    return after_a_pause([&, i = std::uint32_t{0}]() mutable {
+        asked.store(++i), plugin::wake(asked);
+        while (answered.load() != i) plugin::wait_while(answered, i - 1, seconds(1));
+    });
+}
+
+void print_wakes() {
+    plugin::shared_columns columns;
+    scene on(1, &columns);
+    auto const policy = open(RATION_BENCH_EQUAL_SHARE, plugin::isolation::worker, &columns);
+    need(policy->bind(on.store.schema(), on.most()));
+    double const worker = after_a_pause([&] { on.ask(*policy); });
+    std::printf("\nafter a pause of 2 ms, when the worker sleeps: %.1f us; two threads that wake each other: %.1f us\n", worker, bare_wake());
+}
+
 [[nodiscard]] std::size_t mapped_plugins() {
     std::ifstream maps("/proc/self/maps");
     std::size_t count = 0;
@@ -185,6 +226,7 @@ int main(int argc, char** argv) {
     benchmark::RunSpecifiedBenchmarks(&all);
     std::printf("nanoseconds a tick, medians; the bare loop is equal_share by hand");
     for (auto const* policy : {"equal_share", "tradl", "loss_delta_ratio"}) print_ticks(all, policy);
+    print_wakes();
     print_swaps();
     std::printf("allocations on all those ticks: %zu\n", allocated_on_ticks);
 }

@@ -62,6 +62,7 @@ struct worker_request {
 struct worker_reply {
     alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< of the request that this answers
     std::atomic<std::uint32_t> kept{0};                  ///< of the last request whose state is written
+    std::atomic<std::uint32_t> asleep{0};                ///< 1: the next request has to wake it
     alignas(64) std::int32_t code = 0;
     std::uint32_t meddled = 0, changed = 0, state_lost = 0;
     std::uint64_t count = 0;

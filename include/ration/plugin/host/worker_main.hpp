@@ -124,8 +124,7 @@ private:
 
     [[nodiscard]] int serve(live_instance& live, worker_log_writer& log) noexcept {
         for (std::uint32_t done = 1;;) {
-            while (request().sequence.load(std::memory_order_acquire) == done)
-                if (!spin_while(request().sequence, done)) wait_while(request().sequence, done, seconds(1));
+            await(done);
             std::uint32_t const sequence = request().sequence.load(std::memory_order_acquire);
             log.forget(request().log_read);
             std::uint32_t const events = request().events;
@@ -136,6 +135,14 @@ private:
             publish(done = sequence);
             keep_state(live, number);
             reply().kept.store(sequence, std::memory_order_release);
+        }
+    }
+
+    void await(std::uint32_t done) noexcept {
+        while (!spin_while(request().sequence, done)) {
+            reply().asleep.store(1);  // sequentially consistent on both sides: either the host sees this, or the wait sees its request
+            wait_while(request().sequence, done, seconds(1));
+            reply().asleep.store(0);
         }
     }
 

@@ -66,6 +66,7 @@ class worker_policy final : public plugin_policy {
     static constexpr std::uint64_t never = ~std::uint64_t{0};
     std::uint64_t answered_ = 0, accepted_ = never, accepted_before_ = never, state_tick_ = never;  // numbers of ticks
     bool last_taken_ = false;
+    bool woken_ = false;  // for this tick
     nanoseconds pause_{}, started_{}, again_{};
 
 public:
@@ -275,8 +276,9 @@ private:
         for (auto const& e : events_) told_.push_back({e, t.number});
         if (told_.size() > most_worker_events) told_.assign(1, {{.kind = event_kind::state_lost, .at = t.now}, t.number});
         events_.clear();
-        r.sequence.store(++sequence_, std::memory_order_release);
-        wake(r.sequence);
+        r.sequence.store(++sequence_);  // sequentially consistent: see `await` of the worker
+        woken_ = reply().asleep.load() != 0;
+        if (woken_) wake(r.sequence);
     }
 
     /// Where the worker finds the column; copied there if need be.
@@ -298,7 +300,7 @@ private:
 
     [[nodiscard]] bool wait_for_answer(nanoseconds at_most) noexcept {
         std::uint32_t const before = sequence_ - 1;
-        if (spin_while(reply().sequence, before)) return true;
+        if (!woken_ && spin_while(reply().sequence, before)) return true;  // who has just been woken may need this very core
         nanoseconds const deadline = now() + at_most;
         while (reply().sequence.load(std::memory_order_acquire) != sequence_) {
             nanoseconds const left = deadline - now();
