@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include <fcntl.h>
 #include <linux/audit.h>

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ration/plugin/host/descriptor.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
 #include <ration/result.hpp>
 #include <ration/text.hpp>
