@@ -163,11 +163,10 @@ private:
     for (branch const& each : where->branches()) {
         auto const names = each.own.list();
         for (std::string const& name : names ? *names : std::vector<std::string>{}) {
-            if (name.starts_with("ration-")) {
-                auto const run = parse_run_name(name);
-                if (!run || run->who.pid == calls.self()) {
-                    found.push_back(each.own.path() + "/" + name);
-                }
+            auto const run = parse_run_name(name);
+            // Also what a run has left without the rest of its name; what a killed program left is not ours.
+            if ((run && run->who.pid == calls.self()) || name == "ration-" + run_name_here()) {
+                found.push_back(each.own.path() + "/" + name);
             }
         }
     }
