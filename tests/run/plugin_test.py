@@ -34,10 +34,7 @@ class Plugins(RunTest):
 
     def check(self, k: int, done, log: str) -> None:
         if k in REFUSED:
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(f"evil_{k}.so: ", done.stderr)
-            self.assertIn(REFUSED[k], done.stderr)
-            return
+            return self.assert_refused(done, f"evil_{k}.so", REFUSED[k])
         self.assertEqual(done.returncode, 0, done.stderr)
         events = self.events(log)
         self.assertEqual(sorted(e["job"] for e in events if e["event"] == "job_ended" and e["how"] == "finished"), ["a", "b"])

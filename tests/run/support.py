@@ -84,6 +84,11 @@ class RunTest(unittest.TestCase):
         out, err = process.communicate(timeout=limit)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    def assert_refused(self, done: subprocess.CompletedProcess, plugin: str, why: str) -> None:
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"{plugin}: ", done.stderr)
+        self.assertIn(why, done.stderr)
+
     def events(self, name: str = "log.jsonl") -> list[dict]:
         return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
 
