@@ -109,6 +109,17 @@ void bare_loop(benchmark::State& state) {
     }
 }
 
+/// The check of one answer again and again, as where nothing else has used the caches in between.
+void check_alone(benchmark::State& state) {
+    scene on(static_cast<std::size_t>(state.range(0)));
+    bound_policy<policies::equal_share> policy;
+    need(policy.bind(on.store.schema(), on.most()));
+    std::size_t const rows = on.ask(policy);
+    checked answers(on);
+    for (auto _ : state) answers.all(on, rows);
+    if (answers.accepted.size() != rows) state.SkipWithError("a good grant was refused");
+}
+
 template <class P>
 void add(std::string const& policy, char const* path) {
     auto const run = [&](char const* mode, auto how) {
@@ -219,6 +230,7 @@ int main(int argc, char** argv) {
     int count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, arguments.data());
     benchmark::RegisterBenchmark("bare loop", bare_loop)->Arg(1)->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
+    benchmark::RegisterBenchmark("check alone", check_alone)->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
     add<policies::equal_share>("equal_share", RATION_BENCH_EQUAL_SHARE);
     add<policies::tradl>("tradl", RATION_BENCH_TRADL);
     add<policies::loss_delta_ratio>("loss_delta_ratio", RATION_BENCH_LOSS_DELTA_RATIO);
@@ -226,6 +238,8 @@ int main(int argc, char** argv) {
     benchmark::RunSpecifiedBenchmarks(&all);
     std::printf("nanoseconds a tick, medians; the bare loop is equal_share by hand");
     for (auto const* policy : {"equal_share", "tradl", "loss_delta_ratio"}) print_ticks(all, policy);
+    std::printf("\nthe check alone, ns a grant: %.2f at 100 jobs, %.2f at 10 000, %.2f at 100 000\n", all.of("check alone/100") / 100,
+                all.of("check alone/10000") / 1e4, all.of("check alone/100000") / 1e5);
     print_wakes();
     print_swaps();
     std::printf("allocations on all those ticks: %zu\n", allocated_on_ticks);
