@@ -70,12 +70,20 @@ inline constexpr column_description catalogue[] = {
     {"jobs/tiers", column_type::u32},        // tiers there are
     {"jobs/used.", column_type::f64},        // measured use, in the resource's unit
     {"jobs/held.", column_type::i64},        // last applied grant
-    {"jobs/min.", column_type::i64},
+    {"jobs/min.", column_type::i64},         // over all nodes together
     {"jobs/max.", column_type::i64},
+    {"jobs/request.", column_type::i64},     // what its user asked for
+    {"jobs/attained", column_type::f64},     // device-seconds held so far
     {"jobs/speedup", column_type::f64, column_shape::vector},  // index = devices
     {"jobs/batch", column_type::i64, column_shape::vector},    // best batch at that many devices
-    {"jobs/remaining", column_type::f64},    // predicted steps to the next tier; NaN = unknown
+    {"jobs/goodput", column_type::f64, column_shape::vector},  // [node type][devices]: useful steps/s at the best batch
+    {"jobs/goodput.fixed", column_type::f64, column_shape::vector},  // the same at the batch that was asked for
+    {"jobs/rate", column_type::f64},         // steps per second on the devices that were asked for
+    {"jobs/length", column_type::f64},       // predicted steps of the whole job; NaN = unknown
+    {"jobs/remaining", column_type::f64},    // predicted steps to the next tier, or to the end; NaN = unknown
+    {"jobs/restarts", column_type::u32},
     {"jobs/restart_cost", column_type::f64}, // seconds
+    {"nodes/type", column_type::u32},        // which kind of devices; numbered from 0
     {"nodes/capacity.", column_type::i64},
     {"nodes/free.", column_type::i64},
     {"held/job", column_type::u64},          // id, not row
