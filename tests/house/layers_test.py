@@ -87,7 +87,7 @@ class Layers(MadeUpTree):
             self.write(path, "")
 
     def test_tools_are_below_nothing_but_tests(self):
-        self.assertEqual(self.including("include/ration/sim/loop.hpp", '#include "../tools/ration/config.hpp"'), [("include/ration/sim/loop.hpp", 2)])
+        self.assertEqual(self.including("include/ration/sim/loop.hpp", '#include "../../../tools/ration/config.hpp"'), [("include/ration/sim/loop.hpp", 2)])
         self.write("include/ration/sim/loop.hpp", "")
         self.assertEqual(self.including("tests/a.cpp", '#include "../tools/ration/config.hpp"'), [])
 
