@@ -38,6 +38,6 @@ int main() {
             std::cout << "no limit";
         else
             std::cout << g.what.amount << " millicores";
-        std::cout << " (" << policy.about.reason(g.reason) << ")\n";
+        std::cout << " (" << policy.about.reason(g.reason()) << ")\n";
     }
 }

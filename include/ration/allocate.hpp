@@ -25,8 +25,12 @@ struct circumstances {
     std::uint64_t seed = 0;
 };
 
-/// A policy's answer, proved.
+/// A policy's answer, proved. What was granted points into what was asked, so it can be moved and not copied.
 struct allocation {
+    allocation() = default;
+    allocation(allocation&&) = default;
+    allocation& operator=(allocation&&) = default;
+
     buffer<checked_grant> granted;  ///< by job; what no grant names stays as it is
     buffer<grant> asked;            ///< all that the policy answered
     buffer<rejection> rejected;     ///< `row` is a place in `asked`
@@ -63,22 +67,10 @@ private:
             if (!sane || s.node >= store.rows(table_id::nodes) || static_cast<std::size_t>(s.resource) >= columns.resources.size())
                 return error{.code = errc::invalid_value, .operation = "take in what is held", .subject = "a setting",
                              .remedy = "pass settings of this scheduler's nodes and standard resources, amounts from 0 to 2^53"};
-            if (is_listed(s.job)) held.set(s, {});
+            if (row_of(store, columns, s.job) < store.rows(table_id::jobs)) held.set(s, {});
         }
         show_holdings(held, store, columns);
         return {};
-    }
-
-    [[nodiscard]] bool is_listed(job_id job) const noexcept {
-        std::size_t low = 0, high = store.rows(table_id::jobs);
-        while (low < high) {
-            std::size_t const middle = low + (high - low) / 2;
-            if (store.at(columns.id, middle) < job.value)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        return low < store.rows(table_id::jobs) && store.at(columns.id, low) == job.value;
     }
 };
 

@@ -50,6 +50,11 @@ concept can_apply = requires(B& b, typename B::operation const& op) {
     { b.describe(op) } noexcept -> std::same_as<operation_text>;
 };
 
+/// Optional: `static constexpr bool fills_columns = true`: the host knows what its jobs use and how fast they go, and writes jobs/used.*
+/// and jobs/pace itself; the engine does not ask for each job.
+template <class B>
+concept fills_columns = requires { requires B::fills_columns; };
+
 /// Turns settings into effects on jobs that it knows, and measures what they use.
 /// Valid expressions: those of the parts above; `typename B::operation`, movable.
 /// Laws: (1) after `apply(op)` succeeded, `verify(op)` succeeds; (2) `apply` then `undo` leaves what `plan` found;

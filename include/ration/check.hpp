@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <ration/checked_grant.hpp>
+#include <ration/detail/job_sums.hpp>
 #include <ration/detail/place_set.hpp>
 #include <ration/detail/sort.hpp>
 #include <ration/grant.hpp>
@@ -26,8 +27,9 @@ enum class check_rule : std::uint8_t {
     amount_too_large,  ///< above `max_amount` and not `unlimited`
     unlimited_whole,   ///< `unlimited` of a resource that comes in whole units
     job_not_active,    ///< something for a job that is done or failed
-    below_minimum,     ///< neither 0 nor as much as the job accepts
-    above_maximum,     ///< more than the job accepts
+    below_minimum,     ///< with it the job would hold, on all nodes together, neither 0 nor as much as it accepts
+    above_maximum,     ///< with it the job would hold more than it accepts
+    divided,           ///< grants of one resource to one job are in different groups
     duplicate,         ///< the same job, node and resource twice in one tick
     over_capacity,     ///< with it the node would promise more than it has
     broken_group,      ///< another row of the same job or group was refused
@@ -45,6 +47,7 @@ enum class check_rule : std::uint8_t {
         case check_rule::job_not_active: return "the job is done or failed";
         case check_rule::below_minimum: return "the amount is below the job's minimum";
         case check_rule::above_maximum: return "the amount is above the job's maximum";
+        case check_rule::divided: return "grants of one resource to one job are in different groups";
         case check_rule::duplicate: return "job, node and resource are granted twice in one tick";
         case check_rule::over_capacity: return "the node would promise more than it has";
         case check_rule::broken_group: return "another grant of its group was refused";
@@ -59,13 +62,14 @@ struct rejection {
 };
 
 /// Proves grants against one snapshot. Only `prepare` allocates; `check` is O(grants), and O(grants log grants) when they are not
-/// in the order of their groups. An answer in the order of jobs, nodes and resources with nothing to refuse takes one pass.
+/// in the order of their groups. On one node, an answer in the order of jobs and resources with nothing to refuse takes one pass.
 class checker {
     snapshot_store const* store_ = nullptr;
     standard_columns const* columns_ = nullptr;
     std::span<resource_info const> resources_;
     buffer<check_rule> rules_;
     detail::place_set places_;
+    detail::job_sums sums_;
     capacity_fit fit_;
     promises promises_;  // of the one pass
 
@@ -78,38 +82,35 @@ public:
         resources_ = resources;
         rules_.reserve(most_grants);
         places_.reserve(most_grants);
+        sums_.reserve(most_grants);
         fit_.prepare(most_nodes, resources.size(), most_grants);
         promises_.prepare(most_nodes, resources.size());
     }
 
-    /// Splits `rows` into accepted grants, sorted by group, and rejections in no particular order.
+    /// Splits `rows` into accepted grants, sorted by group, and rejections in no particular order. The accepted ones point to their
+    /// rows.
     void check(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted,
                buffer<rejection>& rejected) noexcept {
         rejected.clear();
         if (accept_all(held, rows, accepted)) return;
         accepted.clear();
-        rules_.clear();
-        places_.clear();
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            rules_.push_back(rule_for(rows[i]));
-            accepted.push_back(named(held, rows[i], i, rules_.back() != check_rule::unknown_job));
-        }
+        judge(held, rows, accepted);
         detail::sort(accepted.data(), accepted.size(), [](checked_grant const& a, checked_grant const& b) {
-            return a.group != b.group ? a.group < b.group : a.row < b.row;
+            return a.group() != b.group() ? a.group() < b.group() : a.asked < b.asked;
         });
-        drop_broken_groups(accepted, rejected);
+        drop_broken_groups(rows, accepted, rejected);
         fit_.fit(
             held, accepted, [&](std::uint32_t node, resource_id r) { return capacity(node, r); },
-            [&](checked_grant const& g) { rejected.push_back({g.row, check_rule::over_capacity}); });
+            [&](checked_grant const& g) { rejected.push_back({index_of(g, rows), check_rule::over_capacity}); });
     }
 
 private:
-    /// The common answer: rows ascend by job, node and resource, without groups of their own; none is refused; and there is room
-    /// for all that grows even before anything is given back. False when the answer is not like that: then it has to be judged
-    /// row by row, and `accepted` holds nothing of worth.
+    /// The common answer: there is one node; rows ascend by job and resource, without groups of their own; none is refused; and
+    /// there is room for all that grows even before anything is given back. False when the answer is not like that: then it has to
+    /// be judged row by row, and `accepted` holds nothing of worth.
     [[nodiscard]] bool accept_all(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
         accepted.clear();
-        if ((store_->rows(table_id::jobs) | store_->rows(table_id::nodes)) >> 24 != 0) return false;  // places would not fit into 64 bits
+        if (store_->rows(table_id::nodes) != 1 || store_->rows(table_id::jobs) >> 24 != 0) return false;  // places have 64 bits
         promises_.start(held);
         ledger::walk amounts(held);
         checked_grant* const out = accepted.extend(rows.size());
@@ -118,7 +119,7 @@ private:
             grant const& g = rows[i];
             std::uint64_t const place = place_of(g);
             if (place < least || !is_known(g)) return false;
-            std::size_t const run = accept_run(rows.data() + i, rows.data() + rows.size(), amounts, out + i, static_cast<std::uint32_t>(i));
+            std::size_t const run = accept_run(rows.data() + i, rows.data() + rows.size(), amounts, out + i);
             if (run == 0) return false;
             i += run;
             least = place_of(rows[i - 1]) + 1;
@@ -128,8 +129,8 @@ private:
 
     /// Accepts rows as long as they are of the first one's resource and node; stops before the first row of another place, and
     /// before one that cannot be accepted here. Returns how many.
-    [[nodiscard]] std::size_t accept_run(grant const* const first, grant const* const last, ledger::walk& amounts, checked_grant* out,
-                                         std::uint32_t row) noexcept {
+    [[nodiscard]] std::size_t accept_run(grant const* const first, grant const* const last, ledger::walk& amounts,
+                                         checked_grant* out) noexcept {
         std::uint32_t const node = first->node;
         std::uint16_t const resource = first->resource;
         auto const& columns = of(resource);
@@ -147,12 +148,12 @@ private:
             std::int64_t const amount = g->amount;
             if (job < least || job >= jobs || g->group != 0) break;
             bool const in_bounds = amount >= minimum[job] && amount <= maximum[job] && static_cast<std::uint64_t>(amount) <= max_amount;
-            if (!(in_bounds && is_active(static_cast<job_state>(states[job]))) && rule_for_amount(*g) != check_rule::passed) break;
+            if (!(in_bounds && is_active(static_cast<job_state>(states[job]))) && rule_alone(*g) != check_rule::passed) break;
             std::int64_t const holds = amounts.amount({ids[job]}, node, static_cast<resource_id>(resource));
             std::int64_t const growth = ledger::counted(amount) - ledger::counted(holds);
             if (growth > 0) sum += growth;
             if (growth > 0 && sum > most) break;
-            *out++ = {{{ids[job]}, node, static_cast<resource_id>(resource), amount}, holds, job, row++, job, g->reason};
+            *out++ = {{{ids[job]}, node, static_cast<resource_id>(resource), amount}, holds, g};
             least = std::uint64_t{job} + 1;
         }
         promises_.at(node, static_cast<resource_id>(resource)) = sum;
@@ -172,50 +173,79 @@ private:
         return g.job < store_->rows(table_id::jobs) && g.node < store_->rows(table_id::nodes) && g.resource < resources_.size();
     }
 
+    /// Row by row what can be said of it, and then what its job would hold of the resource on all nodes together.
+    void judge(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
+        rules_.clear();
+        places_.clear();
+        sums_.clear();
+        for (auto const& g : rows) {
+            rules_.push_back(rule_for(g));
+            accepted.push_back(named(held, g));
+            if (rules_.back() != check_rule::passed) continue;
+            sums_.of(accepted.back(), held).add(accepted.back());
+        }
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            if (rules_[i] == check_rule::passed) rules_[i] = rule_for_sum(rows[i], sums_.of(accepted[i], held));
+    }
+
     [[nodiscard]] check_rule rule_for(grant const& g) noexcept {
         if (g.job >= store_->rows(table_id::jobs)) return check_rule::unknown_job;
         if (g.node >= store_->rows(table_id::nodes)) return check_rule::unknown_node;
         if (g.resource >= resources_.size()) return check_rule::unknown_resource;
         if (auto const rule = rule_for_amount(g); rule != check_rule::passed) return rule;
+        if (g.amount != 0 && !is_active(static_cast<job_state>(store_->at(columns_->state, g.job)))) return check_rule::job_not_active;
         return places_.insert(place_of(g)) ? check_rule::passed : check_rule::duplicate;
     }
 
-    /// Of a row whose job, node and resource exist. Not inline: the common row needs it only for the amounts 0 and `unlimited`.
-    [[nodiscard, gnu::noinline]] check_rule rule_for_amount(grant const& g) const noexcept {
+    /// Of a row whose job, node and resource exist.
+    [[nodiscard]] check_rule rule_for_amount(grant const& g) const noexcept {
         if (g.amount < 0) return check_rule::negative_amount;
         if (g.amount > max_amount && g.amount != unlimited) return check_rule::amount_too_large;
         if (g.amount == unlimited && resources_[g.resource].cut == divisibility::whole) return check_rule::unlimited_whole;
-        return rule_of_the_job(g);
-    }
-
-    [[nodiscard]] check_rule rule_of_the_job(grant const& g) const noexcept {
-        if (g.amount == 0) return check_rule::passed;
-        if (!is_active(static_cast<job_state>(store_->at(columns_->state, g.job)))) return check_rule::job_not_active;
-        if (g.amount == unlimited) return check_rule::passed;  // "no limit of mine": the job's own maximum still holds
-        if (g.amount < store_->at(of(g.resource).minimum, g.job)) return check_rule::below_minimum;
-        if (g.amount > store_->at(of(g.resource).maximum, g.job)) return check_rule::above_maximum;
         return check_rule::passed;
     }
 
-    [[nodiscard]] checked_grant named(ledger const& held, grant const& g, std::size_t row, bool known_job) const noexcept {
-        setting const what{{known_job ? store_->at(columns_->id, g.job) : 0}, g.node, static_cast<resource_id>(g.resource), g.amount};
-        std::uint64_t const group = g.group == 0 ? g.job : std::uint64_t{1} << 32 | g.group;
-        return {what, known_job ? held.amount(what.job, what.node, what.resource) : 0, g.job, static_cast<std::uint32_t>(row), group,
-                g.reason};
+    /// Of all rows of this job and resource. "No limit of mine" is within bounds: the job's own maximum still holds.
+    [[nodiscard]] check_rule rule_for_sum(grant const& g, detail::job_sum const& sum) const noexcept {
+        if (sum.divided) return check_rule::divided;
+        if (sum.unlimited_nodes > 0 || sum.amount == 0) return check_rule::passed;
+        if (sum.amount < store_->at(of(g.resource).minimum, g.job)) return check_rule::below_minimum;
+        if (sum.amount > store_->at(of(g.resource).maximum, g.job)) return check_rule::above_maximum;
+        return check_rule::passed;
     }
 
-    void drop_broken_groups(buffer<checked_grant>& rows, buffer<rejection>& rejected) const noexcept {
+    /// Of the only row of its job and resource, where there is one node. Not inline: the common row needs it only for the
+    /// amounts 0 and `unlimited`.
+    [[nodiscard, gnu::noinline]] check_rule rule_alone(grant const& g) const noexcept {
+        if (auto const rule = rule_for_amount(g); rule != check_rule::passed) return rule;
+        if (g.amount == 0) return check_rule::passed;
+        if (!is_active(static_cast<job_state>(store_->at(columns_->state, g.job)))) return check_rule::job_not_active;
+        return g.amount == unlimited ? check_rule::passed : rule_for_sum(g, {.amount = g.amount});
+    }
+
+    [[nodiscard]] checked_grant named(ledger const& held, grant const& g) const noexcept {
+        bool const known_job = g.job < store_->rows(table_id::jobs);
+        setting const what{{known_job ? store_->at(columns_->id, g.job) : 0}, g.node, static_cast<resource_id>(g.resource), g.amount};
+        return {what, known_job ? held.amount(what.job, what.node, what.resource) : 0, &g};
+    }
+
+    [[nodiscard]] static std::uint32_t index_of(checked_grant const& g, std::span<grant const> rows) noexcept {
+        return static_cast<std::uint32_t>(g.asked - rows.data());
+    }
+
+    void drop_broken_groups(std::span<grant const> asked, buffer<checked_grant>& rows, buffer<rejection>& rejected) const noexcept {
+        auto const rule_of = [&](checked_grant const& g) { return rules_[index_of(g, asked)]; };
         std::size_t kept = 0;
         for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
             last = end_of_group(rows.view(), first);
             bool whole = true;
-            for (std::size_t i = first; i < last; ++i) whole &= rules_[rows[i].row] == check_rule::passed;
+            for (std::size_t i = first; i < last; ++i) whole &= rule_of(rows[i]) == check_rule::passed;
             for (std::size_t i = first; i < last; ++i) {
-                auto const rule = rules_[rows[i].row];
+                auto const rule = rule_of(rows[i]);
                 if (whole)
                     rows[kept++] = rows[i];
                 else
-                    rejected.push_back({rows[i].row, rule == check_rule::passed ? check_rule::broken_group : rule});
+                    rejected.push_back({index_of(rows[i], asked), rule == check_rule::passed ? check_rule::broken_group : rule});
             }
         }
         rows.resize(kept);

@@ -7,18 +7,24 @@
 #include <span>
 #include <utility>
 
+#include <ration/grant.hpp>
 #include <ration/ledger.hpp>
 
 namespace ration {
 
+/// A grant that passed, and the row that asked for it: 40 bytes, since there may be 100 000 of them on a tick.
 struct checked_grant {
     setting what;
-    std::int64_t held = 0;       ///< what the job holds of it there now
-    std::uint32_t job_row = 0;
-    std::uint32_t row = 0;       ///< index of the grant in the policy's answer
-    std::uint64_t group = 0;     ///< equal for rows that go all or none
-    std::uint16_t reason = 0;    ///< the policy's code
+    std::int64_t held = 0;         ///< what the job holds of it there now
+    grant const* asked = nullptr;  ///< the row of the policy's answer, which lives as long as that
 
+    [[nodiscard]] std::uint32_t job_row() const noexcept { return asked->job; }
+    /// The policy's code.
+    [[nodiscard]] std::uint16_t reason() const noexcept { return asked->reason; }
+    /// Equal for rows that go all or none.
+    [[nodiscard]] std::uint64_t group() const noexcept {
+        return asked->group == 0 ? asked->job : std::uint64_t{1} << 32 | asked->group;
+    }
     /// What the grant adds to the node's promises; negative when it gives back.
     [[nodiscard]] std::int64_t growth() const noexcept { return ledger::counted(what.amount) - ledger::counted(held); }
 };
@@ -26,31 +32,40 @@ struct checked_grant {
 /// The end of the group that begins at `first`. Rows are sorted by group.
 [[nodiscard]] inline std::size_t end_of_group(std::span<checked_grant const> rows, std::size_t first) noexcept {
     std::size_t last = first + 1;
-    while (last < rows.size() && rows[last].group == rows[first].group) ++last;
+    while (last < rows.size() && rows[last].group() == rows[first].group()) ++last;
     return last;
 }
 
 /// What each node promises of each resource while groups of grants are taken in one after another. No sum overflows: a claim is
 /// refused as soon as one of its rows goes beyond the capacity.
 class promises {
-    buffer<std::int64_t> sums_;  // node-major
+    struct place {
+        std::int64_t sum = 0;
+        std::uint64_t round = 0;  ///< in which the sum was begun; in any other the ledger's holds
+    };
+    buffer<place> places_;  // node-major
     std::size_t resources_ = 0;
+    ledger const* held_ = nullptr;
+    std::uint64_t round_ = 0;
 
 public:
     void prepare(std::size_t nodes, std::size_t resources) {
-        sums_.reset(nodes * resources);
+        places_.reset(nodes * resources);
         resources_ = resources;
+        round_ = 0;
     }
 
-    /// Begins with what is held.
+    /// Begins with what is held. Until the last use that may change only at places that were asked for before. O(1).
     void start(ledger const& held) noexcept {
-        for (std::size_t i = 0; i < sums_.size(); ++i)
-            sums_[i] = held.sum(static_cast<std::uint32_t>(i / resources_), static_cast<resource_id>(i % resources_));
+        held_ = &held;
+        ++round_;
     }
 
     /// The sum of one place, for a caller that keeps it itself.
     [[nodiscard]] std::int64_t& at(std::uint32_t node, resource_id resource) noexcept {
-        return sums_[node * resources_ + static_cast<std::size_t>(resource)];
+        place& p = places_[node * resources_ + static_cast<std::size_t>(resource)];
+        if (p.round != round_) p = {held_->sum(node, resource), round_};
+        return p.sum;
     }
 
     /// What the group gives back is free from now on.

@@ -57,7 +57,8 @@ struct tick_report {
 };
 
 /// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it alone knows
-/// (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*, jobs/held.* and nodes/free.*.
+/// (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*, jobs/pace, jobs/held.*, nodes/free.* and the table held.
+/// A row that the host erases takes along what it shows; a new one is blank.
 template <Backend B>
 class engine {
     B& backend_;
@@ -105,10 +106,10 @@ public:
         if (columns_.resources.size() != resources_.size() || resources_.size() <= static_cast<std::size_t>(resource_id::memory))
             return error{.code = errc::invalid_value, .operation = "bind engine", .subject = "resources",
                          .remedy = "declare standard_columns with the same resources: ration::standard_resources"};
-        most_ = {.jobs = most.jobs, .nodes = most.nodes, .resources = resources_.size()};
+        most_ = {.jobs = most.jobs, .nodes = most.nodes, .resources = resources_.size(), .answer = most.answer};
         for (decider* const d : {&policy_, &fallback_})
             if (auto bound = d->bind(store_.schema(), most_); !bound) return bound;
-        std::size_t const grants = most.jobs * most.nodes * resources_.size();
+        std::size_t const grants = most_.grants();
         ledger_.reset(most.nodes, resources_.size(), grants);
         checker_.prepare(store_, columns_, resources_, most.nodes, grants);
         settler_.prepare(most.nodes, resources_.size(), grants);
@@ -135,9 +136,9 @@ public:
     tick_report tick(nanoseconds now, tick_mode mode = tick_mode::apply) noexcept {
         RATION_ASSERT(store_.rows(table_id::jobs) <= most_.jobs && store_.rows(table_id::nodes) <= most_.nodes,
                       "engine: more rows than bind() was told: call it again with higher limits");
-        observe(now);
+        if constexpr (!fills_columns<B>) observe(now);
         tell_of_jobs(now);
-        show_holdings(ledger_, store_, columns_);
+        show_changes(ledger_, store_, columns_);
         tick_report report{.number = ticks_++, .now = now};
         grants answer(space_.edit());
         report.policy_status = ask(policy_, report.number, now, answer);
@@ -152,7 +153,7 @@ public:
             [&](std::uint32_t node, resource_id r) { return capacity(node, r); });
         put_into_force(now, mode);
         if (mode == tick_mode::apply) tell(report.fell_back ? fallback_ : policy_, answer.rows(), now);
-        show_holdings(ledger_, store_, columns_);
+        show_changes(ledger_, store_, columns_);
         report.grants = answer.rows();
         report.rejected = rejected_.view(), report.deferred = deferred_.view(), report.changes = changes_.view();
         report.operations = texts_.view(), report.failed = failed_.view();
@@ -182,8 +183,8 @@ private:
     /// The policy whose answer it was hears what became of it.
     void tell(decider& who, std::span<grant const> answer, nanoseconds now) noexcept {
         events_.clear();
-        for (auto const& c : changes_.view()) events_.push_back(event_of(event_kind::grant_applied, c.grant.what, c.grant.job_row, now));
-        for (auto const& f : failed_.view()) events_.push_back(event_of(event_kind::grant_failed, f.grant.what, f.grant.job_row, now));
+        for (auto const& c : changes_.view()) events_.push_back(event_of(event_kind::grant_applied, c.grant.what, c.grant.job_row(), now));
+        for (auto const& f : failed_.view()) events_.push_back(event_of(event_kind::grant_failed, f.grant.what, f.grant.job_row(), now));
         for (auto const& r : rejected_.view()) {
             grant const& g = answer[r.row];
             job_id const job{g.job < store_.rows(table_id::jobs) ? store_.at(columns_.id, g.job) : 0};
@@ -199,6 +200,7 @@ private:
         for (std::size_t row = 0; row < ids.size(); ++row) {
             if (static_cast<job_state>(store_.at(columns_.state, row)) != job_state::running) continue;
             meters_[row].steps.read(now, static_cast<std::int64_t>(store_.at(columns_.step, row)));
+            store_.at(columns_.pace, row) = meters_[row].steps.per_second();
             auto const seen = backend_.observe({ids[row]});
             if (!seen) continue;
             meters_[row].cpu_time.read(now, seen->cpu_time.count);
@@ -208,12 +210,12 @@ private:
     }
 
     [[nodiscard]] job_outlook outlook_of(checked_grant const& g) const noexcept {
-        job_outlook outlook{.started = {store_.at(columns_.started, g.job_row)}};
+        job_outlook outlook{.started = {store_.at(columns_.started, g.job_row())}};
         if (resources_[static_cast<std::size_t>(g.what.resource)].cut != divisibility::whole) return outlook;
-        outlook.restart_cost = store_.at(columns_.restart_cost, g.job_row);
-        outlook.remaining_seconds = store_.at(columns_.remaining, g.job_row) / meters_[g.job_row].steps.per_second();
-        outlook.speedup_held = speedup_at(g.job_row, g.held);
-        outlook.speedup_granted = speedup_at(g.job_row, g.what.amount);
+        outlook.restart_cost = store_.at(columns_.restart_cost, g.job_row());
+        outlook.remaining_seconds = store_.at(columns_.remaining, g.job_row()) / store_.at(columns_.pace, g.job_row());
+        outlook.speedup_held = speedup_at(g.job_row(), g.held);
+        outlook.speedup_granted = speedup_at(g.job_row(), g.what.amount);
         return outlook;
     }
 
@@ -287,7 +289,7 @@ private:
     /// "No limit" never means more than the job itself accepts, where that is less than the node has.
     [[nodiscard]] setting in_effect(checked_grant const& g) const noexcept {
         setting s = g.what;
-        std::int64_t const most = store_.at(of(s.resource).maximum, g.job_row);
+        std::int64_t const most = store_.at(of(s.resource).maximum, g.job_row());
         if (s.amount == unlimited && most < capacity(s.node, s.resource)) s.amount = most;
         return s;
     }

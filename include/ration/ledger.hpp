@@ -16,11 +16,28 @@ struct holding {
     nanoseconds since;  ///< when the amount last changed
 };
 
+/// What has changed in a ledger since somebody last looked.
+struct ledger_changes {
+    static constexpr std::size_t most_jobs = 64;  ///< of more it is only said that everything may have changed
+
+    buffer<job_id> jobs;          ///< whose holdings changed; a job may be named twice
+    std::size_t first = 0;        ///< holdings before this one are as they were
+    bool everything = true;
+
+    void note(job_id job, std::size_t at) noexcept {
+        first = at < first ? at : first;
+        if (everything || (!jobs.empty() && jobs.back() == job)) return;
+        everything = jobs.size() == most_jobs;
+        if (!everything) jobs.push_back(job);
+    }
+};
+
 /// Holdings in ascending order of (job, node, resource), and their sums. `find` is O(log n); `set` moves the later holdings.
 class ledger {
     buffer<holding> holdings_;
-    buffer<std::int64_t> sums_;  // node-major
-    std::size_t resources_ = 0;
+    buffer<std::int64_t> sums_;  // resource-major
+    std::size_t nodes_ = 0;
+    ledger_changes changes_;
 
 public:
     /// Forgets everything. Until the next call at most `holdings` are expected without allocation.
@@ -28,7 +45,17 @@ public:
         holdings_.clear();
         holdings_.reserve(holdings);
         sums_.reset(nodes * resources);
-        resources_ = resources;
+        nodes_ = nodes;
+        changes_ = {};
+        changes_.jobs.reserve(ledger_changes::most_jobs);
+    }
+
+    /// Since the last `forget_changes`.
+    [[nodiscard]] ledger_changes const& changes() const noexcept { return changes_; }
+    void forget_changes() noexcept {
+        changes_.jobs.clear();
+        changes_.first = holdings_.size();
+        changes_.everything = false;
     }
 
     [[nodiscard]] buffer<holding> const& all() const noexcept { return holdings_; }
@@ -50,9 +77,21 @@ public:
         return sums_[place_of(node, resource)];
     }
 
+    /// What all jobs hold of it, node by node.
+    [[nodiscard]] std::span<std::int64_t const> sums(resource_id resource) const noexcept {
+        return sums_.view().subspan(place_of(0, resource), nodes_);
+    }
+
+    /// All that one job holds. O(log n).
+    [[nodiscard]] std::span<holding const> of(job_id job) const noexcept {
+        std::size_t const first = lower_bound({job, 0, resource_id{}, 0});
+        return holdings_.view().subspan(first, end_of(job, first) - first);
+    }
+
     /// An amount of 0 removes the holding.
     void set(setting const& s, nanoseconds now) {
         std::size_t const i = lower_bound(s);
+        changes_.note(s.job, i);
         bool const known = i < holdings_.size() && same_place(holdings_[i].what, s);
         auto& sum = sums_[place_of(s.node, s.resource)];
         if (known) sum -= counted(holdings_[i].what.amount);
@@ -69,26 +108,32 @@ public:
     /// The job holds nothing any more, anywhere.
     void release(job_id job) {
         std::size_t const first = lower_bound({job, 0, resource_id{}, 0});
-        std::size_t last = first;
-        for (; last < holdings_.size() && holdings_[last].what.job == job; ++last) {
-            setting const& s = holdings_[last].what;
+        std::size_t const last = end_of(job, first);
+        if (first == last) return;
+        changes_.note(job, first);
+        for (std::size_t i = first; i < last; ++i) {
+            setting const& s = holdings_[i].what;
             sums_[place_of(s.node, s.resource)] -= counted(s.amount);
         }
         holdings_.erase(first, last);
     }
 
-    /// Amounts at places that are asked for in ascending order, each once: O(holdings) for all of them together.
+    /// Amounts at places that are asked for in ascending order, each once: O(holdings) for all of them together, and O(log
+    /// holdings) for each that is far from the one before.
     class walk {
-        holding const* next_;
-        holding const* end_;
+        static constexpr int near = 8;
+        ledger const* all_;
+        std::size_t next_ = 0;
 
     public:
-        explicit walk(ledger const& all) noexcept : next_(all.holdings_.begin()), end_(all.holdings_.end()) {}
+        explicit walk(ledger const& all) noexcept : all_(&all) {}
         [[nodiscard]] std::int64_t amount(job_id job, std::uint32_t node, resource_id resource) noexcept {
-            for (; next_ != end_; ++next_) {
-                setting const& next = next_->what;
-                if (next.job == job && next.node == node && next.resource == resource) return next_++->what.amount;
+            auto const& holdings = all_->holdings_;
+            for (int steps = 0; next_ < holdings.size(); ++next_) {
+                setting const& next = holdings[next_].what;
+                if (next.job == job && next.node == node && next.resource == resource) return holdings[next_++].what.amount;
                 if (!before(next, {job, node, resource, 0})) break;
+                if (++steps == near) next_ = all_->lower_bound({job, node, resource, 0}, next_ + 1) - 1;
             }
             return 0;
         }
@@ -98,7 +143,11 @@ public:
 
 private:
     [[nodiscard]] std::size_t place_of(std::uint32_t node, resource_id r) const noexcept {
-        return node * resources_ + static_cast<std::size_t>(r);
+        return static_cast<std::size_t>(r) * nodes_ + node;
+    }
+    [[nodiscard]] std::size_t end_of(job_id job, std::size_t first) const noexcept {
+        while (first < holdings_.size() && holdings_[first].what.job == job) ++first;
+        return first;
     }
     [[nodiscard]] static bool same_place(setting const& a, setting const& b) noexcept {
         return a.job == b.job && a.node == b.node && a.resource == b.resource;
@@ -107,9 +156,10 @@ private:
         if (a.job != b.job) return a.job < b.job;
         return a.node != b.node ? a.node < b.node : a.resource < b.resource;
     }
-    [[nodiscard]] std::size_t lower_bound(setting const& s) const noexcept {
+    /// The first holding not before it, from `low` on.
+    [[nodiscard]] std::size_t lower_bound(setting const& s, std::size_t low = 0) const noexcept {
         if (holdings_.empty() || before(holdings_.back().what, s)) return holdings_.size();
-        std::size_t low = 0, high = holdings_.size();
+        std::size_t high = holdings_.size();
         while (low < high) {
             std::size_t const middle = low + (high - low) / 2;
             if (before(holdings_[middle].what, s))

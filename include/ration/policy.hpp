@@ -49,9 +49,9 @@ struct limits {
     std::size_t jobs = 0;
     std::size_t nodes = 0;
     std::size_t resources = std::size(standard_resources);
+    std::size_t answer = 0;  ///< grants of one answer; 0: as many as there may be, each resource on each node for each job
 
-    /// A job may hold each resource on each node.
-    [[nodiscard]] constexpr std::size_t grants() const noexcept { return jobs * nodes * resources; }
+    [[nodiscard]] constexpr std::size_t grants() const noexcept { return answer != 0 ? answer : jobs * nodes * resources; }
 };
 
 namespace detail {

@@ -175,6 +175,24 @@ public:
         }
     }
 
+    /// Removes the rows for which `gone` is true, one entry for each row; the others move up. O(rows x columns), however many go.
+    void erase_rows(table_id t, std::span<bool const> gone) noexcept {
+        auto& table = table_at(t);
+        RATION_ASSERT(gone.size() == table.shown.rows, "erase_rows: one entry for each row");
+        std::size_t kept = 0;
+        for (auto& c : table.columns) {
+            unsigned char* const data = c.data.data();
+            kept = 0;
+            for (std::size_t row = 0; row < gone.size(); ++row) {
+                if (gone[row]) continue;
+                if (row != kept) std::memcpy(data + kept * c.row_bytes, data + row * c.row_bytes, c.row_bytes);
+                ++kept;
+            }
+            std::memset(data + kept * c.row_bytes, 0, (gone.size() - kept) * c.row_bytes);
+        }
+        table.shown.rows = kept;
+    }
+
     /// The read-only view: of this store as it is whenever the view is read.
     [[nodiscard]] snapshot view() const noexcept { return {shown_.data()}; }
 

@@ -10,6 +10,7 @@
 
 #include <ration/resource.hpp>
 #include <ration/snapshot.hpp>
+#include <ration/units.hpp>
 
 namespace ration {
 
@@ -24,7 +25,10 @@ struct standard_columns {
     column<std::uint64_t> id, step;
     column<std::uint32_t> tenant, state, tier, tiers;
     column<std::int64_t> submitted, started;
-    column<double> weight, loss, best_loss, remaining, restart_cost;
+    column<double> weight, loss, best_loss, pace, remaining, restart_cost;
+    column<std::uint64_t> held_job;
+    column<std::uint32_t> held_node, held_resource;
+    column<std::int64_t> held_amount;
     buffer<resource_columns> resources;
 
     /// Errors: `conflict` when the store already has one of the names with another type; `invalid_value` when a
@@ -42,7 +46,9 @@ struct standard_columns {
         add(c.submitted, "jobs/submitted"), add(c.started, "jobs/started"), add(c.state, "jobs/state");
         add(c.step, "jobs/step"), add(c.loss, "jobs/loss"), add(c.best_loss, "jobs/loss.best");
         add(c.tier, "jobs/tier"), add(c.tiers, "jobs/tiers");
-        add(c.remaining, "jobs/remaining"), add(c.restart_cost, "jobs/restart_cost");
+        add(c.pace, "jobs/pace"), add(c.remaining, "jobs/remaining"), add(c.restart_cost, "jobs/restart_cost");
+        add(c.held_job, "held/job"), add(c.held_node, "held/node");
+        add(c.held_resource, "held/resource"), add(c.held_amount, "held/amount");
         for (auto const& r : resources) {
             resource_columns of;
             add(of.used, named("jobs/used.", r)), add(of.held, named("jobs/held.", r));
@@ -59,5 +65,19 @@ private:
         return text<2 * longest_column_name>(family).append(r.name);
     }
 };
+
+/// The row of the job; the number of rows when it has none. O(log rows).
+[[nodiscard]] inline std::size_t row_of(snapshot_store const& store, standard_columns const& columns, job_id job) noexcept {
+    auto const ids = store[columns.id];
+    std::size_t low = 0, high = ids.size();
+    while (low < high) {
+        std::size_t const middle = low + (high - low) / 2;
+        if (ids[middle] < job.value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < ids.size() && ids[low] == job.value ? low : ids.size();
+}
 
 }  // namespace ration

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include <ration/check.hpp>
@@ -14,6 +15,7 @@ namespace unit {
 struct answer {
     host const& on;
     ration::checker checker;
+    std::vector<ration::grant> asked;
     ration::buffer<ration::checked_grant> accepted;
     ration::buffer<ration::rejection> rejected;
 
@@ -23,7 +25,12 @@ struct answer {
         rejected.reserve(most_rows);
     }
 
-    void check(std::vector<ration::grant> const& rows) { checker.check(on.held, rows, accepted, rejected); }
+    void check(std::vector<ration::grant> rows) {
+        asked = std::move(rows);
+        checker.check(on.held, asked, accepted, rejected);
+    }
+    /// The place in the answer of a grant that passed.
+    [[nodiscard]] std::size_t row_of(ration::checked_grant const& g) const { return static_cast<std::size_t>(g.asked - asked.data()); }
 
     /// `passed` for a row that was not refused.
     [[nodiscard]] ration::check_rule rule_of(std::uint32_t row) const {

@@ -46,9 +46,9 @@ TEST_CASE("a grant that passes keeps what it says and learns what is held", "[ch
     CHECK(g.what == ration::setting{{2}, 0, resource_id::cpu, 500});
     CHECK(g.held == 300);
     CHECK(g.growth() == 200);
-    CHECK(g.job_row == 1);
-    CHECK(g.row == 0);
-    CHECK(g.reason == 7);
+    CHECK(g.job_row() == 1);
+    CHECK(a.row_of(g) == 0);
+    CHECK(g.reason() == 7);
 }
 
 TEST_CASE("rule: unknown job", "[check]") {
@@ -125,6 +125,46 @@ TEST_CASE("rule: above the maximum", "[check]") {
     accepted(h, {.amount = unlimited});  // the job's own maximum still holds
 }
 
+TEST_CASE("bounds are those of what the job holds on all nodes together", "[check]") {
+    host h(2, 3);
+    h.set_bounds(0, resource_id::cpu, 300, 500);
+    answer a(h);
+    auto const rules = [&](std::vector<grant> rows) {
+        a.check(rows);
+        std::vector<check_rule> found;
+        for (std::uint32_t i = 0; i < rows.size(); ++i) found.push_back(a.rule_of(i));
+        return found;
+    };
+    using enum check_rule;
+    CHECK(rules({{.job = 0, .node = 0, .amount = 100}, {.job = 0, .node = 2, .amount = 200}}) == std::vector{passed, passed});
+    CHECK(rules({{.job = 0, .node = 0, .amount = 100}, {.job = 0, .node = 2, .amount = 199}}) == std::vector{below_minimum, below_minimum});
+    CHECK(rules({{.job = 0, .node = 0, .amount = 300}, {.job = 0, .node = 1, .amount = 201}}) == std::vector{above_maximum, above_maximum});
+    h.hold(0, resource_id::cpu, 250, 0), h.hold(0, resource_id::cpu, 150, 1);
+    CHECK(rules({{.job = 0, .node = 2, .amount = 100}}) == std::vector{passed});  // 500
+    CHECK(rules({{.job = 0, .node = 2, .amount = 101}}) == std::vector{above_maximum});
+    CHECK(rules({{.job = 0, .node = 0, .amount = 0}}) == std::vector{below_minimum});  // 150 would be left
+    CHECK(rules({{.job = 0, .node = 1, .amount = 0}}) == std::vector{below_minimum});
+    CHECK(rules({{.job = 0, .node = 1, .amount = 50}}) == std::vector{passed});
+    CHECK(rules({{.job = 0, .node = 0, .amount = 0}, {.job = 0, .node = 1, .amount = 0}}) == std::vector{passed, passed});
+    CHECK(rules({{.job = 0, .node = 2, .amount = unlimited}}) == std::vector{passed});
+    h.hold(0, resource_id::cpu, unlimited, 2);
+    CHECK(rules({{.job = 0, .node = 0, .amount = 0}}) == std::vector{passed});
+    CHECK(rules({{.job = 0, .node = 2, .amount = 101}}) == std::vector{above_maximum});  // it is limited now: 501
+    CHECK(rules({{.job = 0, .node = 2, .amount = 100}}) == std::vector{passed});
+}
+
+TEST_CASE("rule: divided", "[check]") {
+    host h(2, 2);
+    answer a(h);
+    a.check({{.job = 0, .node = 0, .group = 1, .amount = 1}, {.job = 0, .node = 1, .group = 2, .amount = 1}, {.job = 1, .group = 1, .amount = 1}});
+    CHECK(a.rule_of(0) == check_rule::divided);
+    CHECK(a.rule_of(1) == check_rule::divided);
+    CHECK(a.rule_of(2) == check_rule::broken_group);
+    a.check({{.job = 0, .node = 0, .group = 1, .amount = 1}, {.job = 0, .node = 1, .group = 1, .amount = 1}, {.job = 1, .group = 2, .amount = 1},
+             {.job = 0, .resource = memory, .group = 2, .amount = 1}});
+    CHECK(a.rejected.empty());
+}
+
 TEST_CASE("rule: duplicate", "[check]") {
     host h(2, 2);
     answer a(h);
@@ -198,10 +238,10 @@ TEST_CASE("accepted grants come by group, whatever the order of the answer", "[c
     answer a(h);
     a.check({{.job = 2, .amount = 1}, {.job = 0, .resource = memory, .amount = 2}, {.job = 1, .amount = 3}, {.job = 0, .amount = 4}});
     REQUIRE(a.accepted.size() == 4);
-    CHECK(a.accepted[0].row == 1);
-    CHECK(a.accepted[1].row == 3);
-    CHECK(a.accepted[2].row == 2);
-    CHECK(a.accepted[3].row == 0);
+    CHECK(a.row_of(a.accepted[0]) == 1);
+    CHECK(a.row_of(a.accepted[1]) == 3);
+    CHECK(a.row_of(a.accepted[2]) == 2);
+    CHECK(a.row_of(a.accepted[3]) == 0);
 }
 
 TEST_CASE("every rule has words of its own", "[check]") {
@@ -210,6 +250,6 @@ TEST_CASE("every rule has words of its own", "[check]") {
         CHECK(name_of(static_cast<check_rule>(rule)) != "unknown rule");
         words.insert(name_of(static_cast<check_rule>(rule)));
     }
-    CHECK(words.size() == 13);
-    CHECK(name_of(static_cast<check_rule>(13)) == "unknown rule");
+    CHECK(words.size() == 14);
+    CHECK(name_of(static_cast<check_rule>(14)) == "unknown rule");
 }

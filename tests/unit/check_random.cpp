@@ -40,9 +40,6 @@ check_rule rule_of(host const& h, grant const& g, std::set<place> const& earlier
     if (g.amount == unlimited && g.resource == 2) return check_rule::unlimited_whole;
     auto const state = h.store[h.columns.state][g.job];
     if (g.amount != 0 && (state == 3 || state == 4)) return check_rule::job_not_active;
-    auto const r = static_cast<resource_id>(g.resource);
-    if (g.amount != 0 && g.amount != unlimited && g.amount < h.store[h.of(r).minimum][g.job]) return check_rule::below_minimum;
-    if (g.amount != 0 && g.amount != unlimited && g.amount > h.store[h.of(r).maximum][g.job]) return check_rule::above_maximum;
     return earlier.contains({g.job, g.node, g.resource}) ? check_rule::duplicate : check_rule::passed;
 }
 
@@ -57,7 +54,33 @@ struct slow_checker {
         for (std::uint32_t i = 0; i < rows.size(); ++i) {
             rules.push_back(rule_of(h, rows[i], earlier));
             if (rules.back() == check_rule::passed) earlier.insert({rows[i].job, rows[i].node, rows[i].resource});
-            groups[{rows[i].group != 0, rows[i].group != 0 ? rows[i].group : rows[i].job}].push_back(i);
+            groups[group_of(rows[i])].push_back(i);
+        }
+        judge_jobs();
+    }
+
+    [[nodiscard]] static std::pair<bool, std::uint32_t> group_of(grant const& g) { return {g.group != 0, g.group != 0 ? g.group : g.job}; }
+
+    /// What each job would hold of each resource, place by place.
+    void judge_jobs() {
+        std::map<std::pair<std::uint32_t, std::uint16_t>, std::vector<std::uint32_t>> by_job;
+        for (std::uint32_t i = 0; i < rows.size(); ++i)
+            if (rules[i] == check_rule::passed) by_job[{rows[i].job, rows[i].resource}].push_back(i);
+        for (auto const& [which, its] : by_job) {
+            std::map<std::uint32_t, std::int64_t> amounts;
+            auto const r = static_cast<resource_id>(which.second);
+            for (auto const& held : h.held.all())
+                if (held.what.job == h.id(which.first) && held.what.resource == r) amounts[held.what.node] = held.what.amount;
+            std::set<std::pair<bool, std::uint32_t>> in;
+            for (auto const i : its) amounts[rows[i].node] = rows[i].amount, in.insert(group_of(rows[i]));
+            std::int64_t sum = 0;
+            for (auto const& [node, amount] : amounts) sum = amount == unlimited || sum == unlimited ? unlimited : sum + amount;
+            auto const rule = in.size() > 1                                               ? check_rule::divided
+                              : sum == 0 || sum == unlimited                              ? check_rule::passed
+                              : sum < h.store[h.of(r).minimum][which.first]               ? check_rule::below_minimum
+                              : sum > h.store[h.of(r).maximum][which.first]               ? check_rule::above_maximum
+                                                                                          : check_rule::passed;
+            for (auto const i : its) rules[i] = rule;
         }
     }
 
@@ -93,7 +116,7 @@ struct slow_checker {
     [[nodiscard]] std::string_view fault(answer const& a) const {
         if (a.accepted.size() + a.rejected.size() != rows.size()) return "rows lost or invented";
         std::set<std::uint32_t> accepted;
-        for (auto const& g : a.accepted) accepted.insert(g.row);
+        for (auto const& g : a.accepted) accepted.insert(static_cast<std::uint32_t>(a.row_of(g)));
         for (auto const& r : a.rejected)
             if (accepted.contains(r.row)) return "both accepted and rejected";
         sums after = promised();

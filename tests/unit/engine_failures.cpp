@@ -115,7 +115,7 @@ TEST_CASE("nobody is given what was not given back", "[engine][failure]") {
     CHECK(r.booked(2) == 100);  // there was room for this one all along
     REQUIRE(report.deferred.size() == 1);
     CHECK(report.deferred[0].why == ration::deferral::no_room);
-    CHECK(report.deferred[0].grant.job_row == 1);
+    CHECK(report.deferred[0].grant.job_row() == 1);
     CHECK(r.free() == 0);
     CHECK(r.tick(3).changes.size() == 2);
     CHECK(r.booked(1) == 700);

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 
 #include <map>
+#include <string>
 #include <tuple>
 
 #include <ration/ledger.hpp>
@@ -163,4 +164,73 @@ TEST_CASE("holdings are shown per job over all nodes, and what is free per node"
     show_holdings(h.held, h.store, h.columns);
     CHECK(held[1] == 0);
     CHECK(h.store[h.of(memory).free][1] == 1000);
+}
+
+TEST_CASE("the table of what is held names job, node, resource and amount, in that order", "[holdings]") {
+    unit::host h(3, 2);
+    h.hold(2, cpu, 30, 0), h.hold(0, memory, 7, 1), h.hold(0, cpu, unlimited, 1);
+    show_holdings(h.held, h.store, h.columns);
+    auto const& c = h.columns;
+    REQUIRE(h.store.rows(ration::table_id::held) == 3);
+    CHECK(std::tuple{h.store.at(c.held_job, 0), h.store.at(c.held_node, 0), h.store.at(c.held_resource, 0), h.store.at(c.held_amount, 0)} ==
+          std::tuple{1u, 1u, 0u, unlimited});
+    CHECK(std::tuple{h.store.at(c.held_job, 1), h.store.at(c.held_resource, 1), h.store.at(c.held_amount, 1)} == std::tuple{1u, 1u, 7});
+    CHECK(std::tuple{h.store.at(c.held_job, 2), h.store.at(c.held_node, 2), h.store.at(c.held_amount, 2)} == std::tuple{3u, 0u, 30});
+}
+
+namespace {
+
+/// Empty when both stores show the same.
+[[nodiscard]] std::string difference(unit::host const& a, unit::host const& b) {
+    for (auto const& c : a.store.schema()) {
+        auto const rows = a.store.rows(c.table);
+        if (rows != b.store.rows(c.table)) return "rows of " + std::string(c.name.view());
+        if (c.type != ration::column_type::i64) continue;
+        auto const column = unit::must(a.store.find<std::int64_t>(c.name.view()));
+        for (std::size_t row = 0; row < rows; ++row)
+            if (a.store.at(column, row) != b.store.at(column, row)) return std::string(c.name.view()) + " of row " + std::to_string(row);
+    }
+    for (std::size_t row = 0; row < a.store.rows(ration::table_id::held); ++row)
+        if (a.store.at(a.columns.held_job, row) != b.store.at(b.columns.held_job, row) ||
+            a.store.at(a.columns.held_node, row) != b.store.at(b.columns.held_node, row) ||
+            a.store.at(a.columns.held_resource, row) != b.store.at(b.columns.held_resource, row))
+            return "what is held in row " + std::to_string(row);
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("what has changed is shown as if everything were shown anew, through any history", "[holdings]") {
+    std::uint64_t random = 7;
+    auto const below = [&](std::uint64_t bound) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        return (random >> 33) % bound;
+    };
+    unit::host changes(6, 3), anew(6, 3);
+    std::uint64_t last_id = 6;
+    auto const both = [&](auto action) { action(changes), action(anew); };
+    for (int i = 0; i < 5000; ++i) {
+        std::uint64_t const many = below(20) == 0 ? 200 : below(4);
+        for (std::uint64_t n = 0; n < many; ++n) {
+            job_id const job{last_id < 8 ? 1 + below(8) : last_id - 7 + below(9)};  // some are gone, one is yet to come
+            auto const node = static_cast<std::uint32_t>(below(3));
+            auto const r = static_cast<resource_id>(below(3));
+            std::int64_t const amount = below(4) == 0 ? 0 : below(6) == 0 ? unlimited : static_cast<std::int64_t>(below(50));
+            both([&](unit::host& h) { h.held.set({job, node, r, amount}, {}); });
+        }
+        if (below(3) == 0) {
+            auto const row = below(changes.store.rows(ration::table_id::jobs));
+            both([&](unit::host& h) { h.held.release(h.id(row)), h.store.erase_row(ration::table_id::jobs, row); });
+            ++last_id;
+            both([&](unit::host& h) {
+                auto const rows = h.store.rows(ration::table_id::jobs);
+                unit::must(h.store.resize(ration::table_id::jobs, rows + 1));
+                h.store.at(h.columns.id, rows) = last_id;
+            });
+        }
+        if (below(10) == 0) both([&, much = below(900)](unit::host& h) { h.set_capacity(cpu, static_cast<std::int64_t>(much), 1); });
+        show_changes(changes.held, changes.store, changes.columns);
+        show_holdings(anew.held, anew.store, anew.columns);
+        REQUIRE(difference(changes, anew) == "");
+    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
 
+#include <array>
 #include <limits>
 #include <set>
 
@@ -27,7 +28,7 @@ constexpr std::int64_t capacity = 1000;
 constexpr nanoseconds now = seconds(100);
 
 [[nodiscard]] constexpr checked_grant from_to(std::int64_t held, std::int64_t amount) {
-    return {.what = {{1}, 0, resource_id::cpu, amount}, .held = held, .job_row = 0, .row = 0, .group = 0, .reason = 0};
+    return {.what = {{1}, 0, resource_id::cpu, amount}, .held = held};
 }
 
 /// Why a change of a holding that is old, of a job that started long ago, has to wait.
@@ -109,6 +110,7 @@ namespace {
 struct settling {
     ration::ledger held;
     ration::settler settler;
+    std::array<ration::grant, 16> asked{};
     ration::buffer<ration::checked_grant> grants;
     ration::buffer<ration::deferred_grant> deferred;
     nanoseconds started{};
@@ -119,9 +121,9 @@ struct settling {
     }
     /// Job holds `amount` since the given time.
     void hold(std::uint64_t job, std::int64_t amount, nanoseconds since = {}) { held.set({{job}, 0, resource_id::cpu, amount}, since); }
-    void grant(std::uint64_t job, std::int64_t amount, std::uint64_t group = 0, resource_id r = resource_id::cpu) {
-        grants.push_back({.what = {{job}, 0, r, amount}, .held = held.amount({job}, 0, r), .job_row = 0,
-                          .row = static_cast<std::uint32_t>(grants.size()), .group = group == 0 ? job : group, .reason = 0});
+    void grant(std::uint32_t job, std::int64_t amount, std::uint32_t group = 0, resource_id r = resource_id::cpu) {
+        asked[grants.size()] = {.job = job, .group = group};
+        grants.push_back({.what = {{job}, 0, r, amount}, .held = held.amount({job}, 0, r), .asked = &asked[grants.size()]});
     }
     void settle() {
         settler.settle(
@@ -130,12 +132,12 @@ struct settling {
     }
     [[nodiscard]] deferral why(std::uint32_t row) const {
         for (auto const& d : deferred)
-            if (d.grant.row == row) return d.why;
+            if (d.grant.asked == &asked[row]) return d.why;
         return deferral::none;
     }
     [[nodiscard]] bool goes(std::uint32_t row) const {
         for (auto const& g : grants)
-            if (g.row == row) return true;
+            if (g.asked == &asked[row]) return true;
         return false;
     }
 };

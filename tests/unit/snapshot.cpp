@@ -198,6 +198,32 @@ TEST_CASE("a column that finds no memory is not declared", "[snapshot]") {
     must(store.declare<double>("jobs/a"));
 }
 
+TEST_CASE("rows that go leave the others in order, whole, and what comes after them blank", "[snapshot]") {
+    snapshot_store store;
+    auto const id = must(store.declare<std::uint64_t>("jobs/id"));
+    auto const pair = must(store.declare<double>("jobs/pair", 2));
+    must(store.resize(ration::table_id::jobs, 6));
+    for (std::size_t row = 0; row < 6; ++row) {
+        store.at(id, row) = row + 1;
+        store[pair][2 * row] = static_cast<double>(row), store[pair][2 * row + 1] = -static_cast<double>(row);
+    }
+    bool const gone[] = {true, false, true, true, false, false};
+    store.erase_rows(ration::table_id::jobs, gone);
+    REQUIRE(store.rows(ration::table_id::jobs) == 3);
+    std::uint64_t const left[] = {2, 5, 6};
+    for (std::size_t row = 0; row < 3; ++row) {
+        CHECK(store.at(id, row) == left[row]);
+        CHECK(store[pair][2 * row] == static_cast<double>(left[row] - 1));
+        CHECK(store[pair][2 * row + 1] == -static_cast<double>(left[row] - 1));
+    }
+    must(store.resize(ration::table_id::jobs, 6));
+    for (std::size_t row = 3; row < 6; ++row) CHECK((store.at(id, row) == 0 && store[pair][2 * row] == 0 && store[pair][2 * row + 1] == 0));
+    bool const nobody[6] = {};
+    store.erase_rows(ration::table_id::jobs, nobody);
+    CHECK(store.rows(ration::table_id::jobs) == 6);
+    CHECK(store.at(id, 2) == 6);
+}
+
 TEST_CASE("the standard columns are those of the catalogue", "[standard]") {
     snapshot_store store;
     must(ration::standard_columns::declare(store, ration::standard_resources));
@@ -209,7 +235,7 @@ TEST_CASE("the standard columns are those of the catalogue", "[standard]") {
         CHECK(ration::catalogue[standard].shape == ration::column_shape::scalar);
         CHECK(c.width == 1);
     }
-    CHECK(store.schema().size() == 13 + 6 * 6);
+    CHECK(store.schema().size() == 14 + 4 + 6 * 6);
     CHECK(ration::find_column(store.schema(), "jobs/used.gpu.sm") != nullptr);
 }
 

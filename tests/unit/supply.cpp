@@ -135,7 +135,7 @@ TEST_CASE("one call asks a policy and proves its answer", "[allocate]") {
     auto const answer = must(allocate(policy, jobs, machine));
     REQUIRE(answer.granted.size() == 2);
     CHECK(answer.granted[0].what == ration::setting{{4}, 0, resource_id::cpu, 1333});
-    CHECK(answer.granted[0].reason == ration::policies::tradl::at_fair_share);
+    CHECK(answer.granted[0].reason() == ration::policies::tradl::at_fair_share);
     CHECK(answer.granted[1].what.amount == unlimited);
     CHECK(answer.rejected.empty());
     CHECK(answer.asked.size() == 2);

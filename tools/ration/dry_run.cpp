@@ -79,7 +79,7 @@ static_assert(Backend<paper_backend>);
 void print(run_options const& options, run_config const& config, meta const& about, tick_report const& report) {
     for (auto const& change : report.changes) {
         auto const& job = config.jobs[change.grant.what.job.value - 1];
-        auto const reason = about.reason(change.grant.reason);
+        auto const reason = about.reason(change.grant.reason());
         for (auto const& op : report.operations.subspan(change.first_operation, change.operations)) {
             if (options.json) {
                 nlohmann::ordered_json const line{{"event", "planned"}, {"job", job.name}, {"resource", "cpu"},

@@ -84,7 +84,7 @@ void supervisor::tell(tick_report const& report, nanoseconds took) {
         job.waits.reset();
         for (auto const& operation : report.operations.subspan(change.first_operation, change.operations))
             tell(change_applied{.job = job.config->name, .operation = operation, .took = took,
-                                .reason = parts_.policy.about().reason(change.grant.reason)},
+                                .reason = parts_.policy.about().reason(change.grant.reason())},
                  now);
     }
     for (auto const& [grant, why] : report.deferred) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What one job holds, read from the engine's ledger.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <ration/buffer.hpp>
+#include <ration/detail/sort.hpp>
+#include <ration/ledger.hpp>
+#include <ration/sim/model.hpp>
+
+namespace ration::sim {
+
+/// Reads one job's holdings after another into the same memory.
+class held_devices {
+    buffer<std::int32_t> spread_;
+    allocation view_;
+    std::uint64_t places_ = 0;
+
+public:
+    /// `types[node]` is the node's.
+    void read(std::span<holding const> all, std::span<std::uint32_t const> types) noexcept {
+        spread_.clear();
+        view_ = {};
+        places_ = 0;
+        for (auto const& h : all) {
+            if (h.what.resource == resource_id::batch) view_.batch += h.what.amount;
+            if (h.what.resource == resource_id::cpu && h.what.amount != unlimited) view_.cores += static_cast<double>(h.what.amount) / 1000;
+            if (h.what.resource != resource_id::gpu) continue;
+            if (types[h.what.node] > view_.type) view_.type = types[h.what.node];
+            view_.devices += h.what.amount;
+            spread_.push_back(static_cast<std::int32_t>(h.what.amount));
+            places_ += (std::uint64_t{h.what.node} + 1) * 0x9E3779B97F4A7C15u * static_cast<std::uint64_t>(h.what.amount);
+        }
+        detail::sort(spread_.data(), spread_.size(), [](std::int32_t a, std::int32_t b) { return a > b; });
+        view_.spread = spread_.view();
+    }
+
+    /// Valid until the next `read`.
+    [[nodiscard]] allocation const& view() const noexcept { return view_; }
+    [[nodiscard]] std::int64_t devices() const noexcept { return view_.devices; }
+    [[nodiscard]] std::int64_t batch() const noexcept { return view_.batch; }
+    /// Differs, as good as surely, when devices are elsewhere or other in number; 0 when there are none.
+    [[nodiscard]] std::uint64_t places() const noexcept { return places_; }
+};
+
+}  // namespace ration::sim

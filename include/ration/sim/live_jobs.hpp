@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The jobs that have come and are not gone: one row each, beside the row that policies see.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <ration/job.hpp>
+#include <ration/ledger.hpp>
+#include <ration/sim/columns.hpp>
+
+namespace ration::sim {
+
+/// What the simulation knows of one job. Progress is written down when the pace changes; in between it follows from the time.
+struct live_job {
+    nanoseconds since{0};       ///< from when on it goes at `rate`; in the future while it restarts
+    nanoseconds held_since{0};  ///< when what it holds last changed
+    double done = 0;            ///< steps up to `since`
+    double rate = 0;            ///< steps per second
+    double until = 0;           ///< steps up to which the rate holds; the job's length at most
+    double attained = 0;        ///< device-seconds up to `held_since`
+    std::int64_t devices = 0, batch = 0;
+    std::uint64_t places = 0;   ///< a sum over where its devices are: another one means that they moved
+    std::uint32_t version = 0;  ///< of its pace
+
+    [[nodiscard]] double steps_at(nanoseconds now) const noexcept {
+        if (rate == 0 || now <= since) return done;
+        double const steps = done + rate * to_seconds(now - since);
+        return steps < until ? steps : until;
+    }
+    [[nodiscard]] double attained_at(nanoseconds now) const noexcept {
+        return attained + static_cast<double>(devices) * to_seconds(now - held_since);
+    }
+};
+
+/// Rows of live jobs and of the store's jobs table, in step.
+class live_jobs {
+    snapshot_store& store_;
+    sim_columns const& columns_;
+    workload const& workload_;
+    buffer<live_job> jobs_;
+    buffer<bool> gone_;
+    std::size_t ended_ = 0;  // rows of jobs that are done
+
+    static constexpr std::size_t fewest_to_remove = 16;
+
+public:
+    live_jobs(snapshot_store& store, sim_columns const& columns, workload const& jobs) noexcept
+        : store_(store), columns_(columns), workload_(jobs) {}
+
+    [[nodiscard]] std::size_t rows() const noexcept { return jobs_.size(); }
+    /// Those that are not done.
+    [[nodiscard]] std::size_t active() const noexcept { return jobs_.size() - ended_; }
+    [[nodiscard]] live_job& operator[](std::size_t row) noexcept { return jobs_[row]; }
+    [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return store_.at(columns_.standard.id, row); }
+    [[nodiscard]] job_description const& description(std::size_t row) const noexcept { return workload_.jobs[id(row) - 1]; }
+    /// The number of rows when the job has none. O(log rows).
+    [[nodiscard]] std::size_t find(std::uint64_t id) const noexcept { return row_of(store_, columns_.standard, {id}); }
+
+    /// Ids ascend from call to call. Errors: `no_capacity`.
+    [[nodiscard]] result<void> arrive(std::uint64_t id, std::span<node_group const> groups) noexcept {
+        std::size_t const row = jobs_.size();
+        if (auto grown = store_.resize(table_id::jobs, row + 1); !grown) return grown;
+        jobs_.push_back({});
+        job_description const& job = workload_.jobs[id - 1];
+        write_description(store_, columns_, row, id, job);
+        write_scaling(store_, columns_, row, workload_, job, 0, groups);
+        return {};
+    }
+
+    /// The job is done or failed; its row goes later, together with others.
+    void end(std::size_t row, job_state how) noexcept {
+        store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(how);
+        store_.at(columns_.standard.remaining, row) = 0;
+        jobs_[row] = {};
+        ++ended_;
+    }
+
+    /// Removes the rows of ended jobs once they are a quarter of all: O(1) for each job in the long run.
+    void compact() noexcept {
+        if (ended_ < fewest_to_remove || ended_ * 4 < jobs_.size()) return;
+        gone_.resize(jobs_.size());
+        std::size_t kept = 0;
+        for (std::size_t row = 0; row < jobs_.size(); ++row) {
+            gone_[row] = !is_active(static_cast<job_state>(store_.at(columns_.standard.state, row)));
+            if (!gone_[row]) jobs_[kept++] = jobs_[row];
+        }
+        store_.erase_rows(table_id::jobs, gone_.view());
+        jobs_.resize(kept);
+        gone_.clear();
+        ended_ = 0;
+    }
+
+    /// Brings the columns that move with time up to `now`. O(rows).
+    void show(nanoseconds now) noexcept {
+        auto const step = store_[columns_.standard.step];
+        auto const remaining = store_[columns_.standard.remaining], length = store_[columns_.length];
+        auto const attained = store_[columns_.attained];
+        for (std::size_t row = 0; row < jobs_.size(); ++row) {
+            live_job const& job = jobs_[row];
+            if (job.devices == 0) continue;
+            double const steps = job.steps_at(now);
+            step[row] = static_cast<std::uint64_t>(steps);
+            remaining[row] = length[row] - steps;
+            attained[row] = job.attained_at(now);
+        }
+    }
+};
+
+}  // namespace ration::sim

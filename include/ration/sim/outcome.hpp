@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What became of a workload under a policy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <ration/check.hpp>
+#include <ration/units.hpp>
+
+namespace ration::sim {
+
+struct job_outcome {
+    nanoseconds submitted{0};
+    nanoseconds started{-1};   ///< when it first held what it runs on; -1 = never
+    nanoseconds finished{-1};  ///< -1 = never
+    double device_seconds = 0; ///< held, with or without progress
+    std::uint32_t restarts = 0;
+};
+
+/// The first grant of a run that the check refused.
+struct bad_grant {
+    std::uint64_t tick = 0;
+    nanoseconds at{0};
+    grant row;
+    check_rule rule = check_rule::passed;
+};
+
+/// How a run ended.
+enum class ending : std::uint8_t {
+    all_done,
+    starved,       ///< jobs wait, nothing runs, and the policy starts none of them
+    bad_grant,     ///< the policy granted what the rules do not allow, and the run was to stop then
+    time_limit,
+};
+
+[[nodiscard]] constexpr std::string_view name_of(ending how) noexcept {
+    switch (how) {
+        case ending::all_done: return "all jobs are done";
+        case ending::starved: return "jobs wait, nothing runs, and the policy starts none of them";
+        case ending::bad_grant: return "the policy granted what the rules do not allow";
+        case ending::time_limit: return "the time limit was reached";
+    }
+    return "unknown";
+}
+
+struct run_outcome {
+    ending how = ending::all_done;
+    nanoseconds end{0};               ///< of the simulated time
+    std::vector<job_outcome> jobs;    ///< in the workload's order
+    std::uint64_t ticks = 0, events = 0, changes = 0, rejected = 0, refused_ticks = 0;
+    std::optional<bad_grant> first_bad;
+    double capacity_seconds = 0;      ///< device-seconds that there were until `end`
+};
+
+}  // namespace ration::sim

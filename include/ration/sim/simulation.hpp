@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The simulation: a workload on a cluster under a policy, event by event.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <ration/engine.hpp>
+#include <ration/sim/allocation.hpp>
+#include <ration/sim/backend.hpp>
+#include <ration/sim/event_queue.hpp>
+#include <ration/sim/live_jobs.hpp>
+#include <ration/sim/outcome.hpp>
+
+namespace ration::sim {
+
+/// A node loses its devices, or has them again.
+struct node_change {
+    nanoseconds at{0};
+    std::uint32_t node = 0;
+    bool up = false;
+};
+
+struct sim_options {
+    nanoseconds interval = seconds(60);  ///< a tick at every multiple of it, besides those at events; 0 = at events only
+    nanoseconds limit{std::numeric_limits<std::int64_t>::max()};  ///< of the simulated time
+    settle_rules settle{.dead_band = 0, .dwell = {}, .grace = {}};
+    std::uint64_t seed = 0;
+    bool stop_at_bad_grant = false;      ///< otherwise the run goes on with what passed
+    std::span<node_change const> changes{};  ///< in order of time
+};
+
+/// One run. The engine is the one that runs live: every answer passes its check, whoever gave it.
+/// O(log running jobs + rows + nodes) for each event besides the policy; in the steady state it allocates nothing.
+class simulation {
+    workload const& workload_;
+    cluster const& cluster_;
+    sim_options options_;
+    snapshot_store store_;
+    sim_columns columns_;
+    live_jobs live_;
+    cluster_backend backend_;
+    engine<cluster_backend> engine_;
+    event_queue queue_;
+    run_outcome outcome_;
+    held_devices held_;
+    std::size_t arrived_ = 0;
+    std::uint64_t idle_rounds_ = 0;
+    double capacity_ = 0;  // devices there are now
+    nanoseconds capacity_since_{0};
+
+    static constexpr std::uint64_t most_idle_rounds = 10'000;  // a week of minutes
+
+public:
+    /// What is passed by reference must outlive it.
+    simulation(workload const& jobs, cluster const& machines, decider& policy, decider& fallback, sim_options const& options)
+        : workload_(jobs), cluster_(machines), options_(options), live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
+          engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}) {}
+    simulation(simulation const&) = delete;
+    simulation& operator=(simulation const&) = delete;
+
+    /// Runs to the end. Errors: those of the policy's `bind`; `no_capacity`. To be called once.
+    [[nodiscard]] result<run_outcome> run() {
+        if (auto ready = prepare(); !ready) return ready.failure();
+        while (auto const now = next_time()) {
+            if (*now > options_.limit) {
+                outcome_.how = ending::time_limit;
+                break;
+            }
+            if (auto taken = take_events(*now); !taken) return taken.failure();
+            if (!tick(*now)) break;
+        }
+        finish();
+        return std::move(outcome_);
+    }
+
+    /// Jobs that are done, and simulated time, for whoever shows progress from another thread: see tools.
+    [[nodiscard]] std::size_t arrived() const noexcept { return arrived_; }
+
+private:
+    [[nodiscard]] result<void> prepare() {
+        auto declared = sim_columns::declare(store_, workload_, cluster_);
+        if (!declared) return declared.failure();
+        columns_ = *declared;
+        std::size_t nodes = 0;
+        for (auto const& group : cluster_.groups) nodes += group.nodes;
+        if (auto sized = store_.resize(table_id::nodes, nodes); !sized) return sized;
+        for (std::uint32_t node = 0; node < nodes; ++node) set_node(node, true);
+        std::size_t const devices = static_cast<std::size_t>(capacity_), jobs = workload_.jobs.size();
+        queue_.reserve(2 * devices + options_.changes.size());
+        for (std::uint32_t i = 0; i < options_.changes.size(); ++i)
+            queue_.push({.at = options_.changes[i].at, .what = event_class::node_changes, .subject = i});
+        outcome_.jobs.resize(jobs);
+        for (std::size_t i = 0; i < jobs; ++i) outcome_.jobs[i].submitted = workload_.jobs[i].submitted;
+        // One answer takes away what is held and gives it to others, with a batch each.
+        return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + 64});
+    }
+
+    [[nodiscard]] node_group const& group_of(std::uint32_t node) const noexcept {
+        std::size_t first = 0, g = 0;
+        while (node >= first + cluster_.groups[g].nodes) first += cluster_.groups[g++].nodes;
+        return cluster_.groups[g];
+    }
+
+    void set_node(std::uint32_t node, bool up) noexcept {
+        node_group const& group = group_of(node);
+        auto& devices = store_.at(columns_.of(resource_id::gpu).capacity, node);
+        capacity_ += static_cast<double>((up ? group.devices : 0) - devices);
+        devices = up ? group.devices : 0;
+        store_.at(columns_.of(resource_id::cpu).capacity, node) = up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
+        store_.at(columns_.of(resource_id::batch).capacity, node) = up ? max_amount : 0;
+        store_.at(columns_.node_type, node) = group.type;
+    }
+
+    /// When something happens next; nothing once all is over.
+    [[nodiscard]] std::optional<nanoseconds> next_time() const noexcept {
+        bool const more = arrived_ < workload_.jobs.size();
+        if (live_.active() == 0 && !more) return std::nullopt;
+        nanoseconds next{std::numeric_limits<std::int64_t>::max()};
+        if (more) next = workload_.jobs[arrived_].submitted;
+        if (!queue_.empty() && queue_.next().at < next) next = queue_.next().at;
+        if (options_.interval.count > 0 && live_.active() > 0) {
+            nanoseconds const round{(outcome_.end.count / options_.interval.count + 1) * options_.interval.count};
+            if (round < next) next = round;
+        }
+        if (next.count == std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+        return next;
+    }
+
+    [[nodiscard]] result<void> take_events(nanoseconds now) noexcept {
+        outcome_.end = now;
+        for (; !queue_.empty() && queue_.next().at <= now; ++outcome_.events) {
+            sim_event const e = queue_.next();
+            queue_.pop();
+            if (e.what == event_class::node_changes)
+                change_node(options_.changes[e.subject], now);
+            else
+                end_phase(e, now);
+        }
+        for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submitted <= now; ++outcome_.events)
+            if (auto there = live_.arrive(++arrived_, cluster_.groups); !there) return there;
+        live_.compact();
+        return {};
+    }
+
+    /// The pace of a job ends: it is done, or goes on at another.
+    void end_phase(sim_event const& e, nanoseconds now) noexcept {
+        std::size_t const row = live_.find(e.subject);
+        if (row == live_.rows() || live_[row].version != e.version) return;
+        live_job& job = live_[row];
+        job.done = job.until;
+        job.since = now;
+        if (job.until < live_.description(row).length) {
+            write_scaling(store_, columns_, row, workload_, live_.description(row), job.done, cluster_.groups);
+            set_pace(row, now);
+            return;
+        }
+        outcome_.jobs[e.subject - 1].finished = now;
+        leave(row, now);
+        live_.end(row, job_state::done);
+    }
+
+    /// Whatever the job holds is free again.
+    void leave(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        outcome_.jobs[live_.id(row) - 1].device_seconds = job.attained_at(now);
+        engine_.release({live_.id(row)});
+    }
+
+    /// What ran on a lost node waits again, with the steps it had done.
+    void change_node(node_change const& change, nanoseconds now) noexcept {
+        count_capacity(now);
+        set_node(change.node, change.up);
+        if (change.up) return;
+        for (std::size_t row = 0; row < live_.rows(); ++row) {
+            bool there = false;
+            for (auto const& h : engine_.holdings().of({live_.id(row)})) there |= h.what.node == change.node;
+            if (!there) continue;
+            leave(row, now);
+            backend_.note({live_.id(row)});
+        }
+        follow_changes(now);
+    }
+
+    /// One turn of the engine; false when the run is over.
+    [[nodiscard]] bool tick(nanoseconds now) noexcept {
+        live_.show(now);
+        auto const report = engine_.tick(now);
+        ++outcome_.ticks;
+        outcome_.changes += report.changes.size();
+        outcome_.refused_ticks += report.fell_back;
+        if (!report.rejected.empty() && !note_rejections(report)) return false;
+        bool const idle = backend_.changed().empty() && queue_.empty() && arrived_ == workload_.jobs.size();
+        follow_changes(now);
+        idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
+        bool const starved = idle && (options_.interval.count <= 0 || idle_rounds_ > most_idle_rounds);
+        if (starved && live_.active() > 0) outcome_.how = ending::starved;
+        return !starved;
+    }
+
+    [[nodiscard]] bool note_rejections(tick_report const& report) noexcept {
+        outcome_.rejected += report.rejected.size();
+        auto const& first = report.rejected[0];
+        if (!outcome_.first_bad) outcome_.first_bad = bad_grant{report.number, report.now, report.grants[first.row], first.rule};
+        if (options_.stop_at_bad_grant) outcome_.how = ending::bad_grant;
+        return !options_.stop_at_bad_grant;
+    }
+
+    /// Jobs whose holdings have changed go at another pace from now on.
+    void follow_changes(nanoseconds now) noexcept {
+        for (auto const id : backend_.changed()) {
+            std::size_t const row = live_.find(id);
+            if (row < live_.rows() && is_active(static_cast<job_state>(store_.at(columns_.standard.state, row)))) take_allocation(row, now);
+        }
+        backend_.forget_changes();
+    }
+
+    void take_allocation(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        held_.read(engine_.holdings().of({live_.id(row)}), store_[columns_.node_type]);
+        job.done = job.steps_at(now);
+        job.attained = job.attained_at(now);
+        job.held_since = now;
+        if (job.since < now) job.since = now;  // what is left of a restart goes on
+        if (held_.places() != job.places && held_.devices() > 0) begin_on_new_devices(row, now);
+        job.devices = held_.devices();
+        job.batch = held_.batch();
+        job.places = held_.places();
+        auto const state = job.devices > 0 ? job_state::running : job_state::queued;
+        store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(state);
+        store_.at(columns_.attained, row) = job.attained;
+        set_pace(row, now);
+    }
+
+    void begin_on_new_devices(std::size_t row, nanoseconds now) noexcept {
+        job_outcome& became = outcome_.jobs[live_.id(row) - 1];
+        if (became.started.count >= 0) {
+            ++became.restarts;
+        } else {
+            became.started = now;
+            store_.at(columns_.standard.started, row) = now.count;
+        }
+        store_.at(columns_.restarts, row) = became.restarts;
+        live_[row].since = now + seconds(live_.description(row).restart_cost);
+    }
+
+    /// Precondition: `done` is right for `since`.
+    void set_pace(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        job_description const& described = live_.description(row);
+        ++job.version;
+        pace p;
+        if (job.devices > 0) {
+            held_.read(engine_.holdings().of({live_.id(row)}), store_[columns_.node_type]);
+            p = workload_.models[described.model]->at(described, held_.view(), job.done);
+        }
+        job.rate = p.steps_per_second;
+        job.until = p.until < described.length ? p.until : described.length;
+        store_.at(columns_.standard.pace, row) = job.rate;
+        if (!(job.rate > 0)) return;
+        nanoseconds const from = job.since < now ? now : job.since;
+        double const left = (job.until - job.done) / job.rate;
+        queue_.push({.at = from + rounded(left), .what = event_class::job_phase,
+                     .subject = static_cast<std::uint32_t>(live_.id(row)), .version = job.version});
+    }
+
+    /// To the nearest nanosecond.
+    [[nodiscard]] static nanoseconds rounded(double seconds) noexcept {
+        constexpr double farthest = 9e18;
+        double const count = seconds * 1e9 + 0.5;
+        return {count < farthest ? static_cast<std::int64_t>(count) : static_cast<std::int64_t>(farthest) / 2};
+    }
+
+    void count_capacity(nanoseconds now) noexcept {
+        outcome_.capacity_seconds += capacity_ * to_seconds(now - capacity_since_);
+        capacity_since_ = now;
+    }
+
+    void finish() noexcept {
+        count_capacity(outcome_.end);
+        for (std::size_t row = 0; row < live_.rows(); ++row)
+            if (live_[row].devices > 0) outcome_.jobs[live_.id(row) - 1].device_seconds = live_[row].attained_at(outcome_.end);
+    }
+};
+
+}  // namespace ration::sim
