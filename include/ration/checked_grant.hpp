@@ -39,18 +39,16 @@ struct checked_grant {
 /// What each node promises of each resource while groups of grants are taken in one after another. No sum overflows: a claim is
 /// refused as soon as one of its rows goes beyond the capacity.
 class promises {
-    struct place {
-        std::int64_t sum = 0;
-        std::uint64_t round = 0;  ///< in which the sum was begun; in any other the ledger's holds
-    };
-    buffer<place> places_;  // node-major
+    buffer<std::int64_t> sums_;      // node-major
+    buffer<std::uint64_t> begun_;    // in which round the sum was begun; in any other the ledger's holds
     std::size_t resources_ = 0;
     ledger const* held_ = nullptr;
     std::uint64_t round_ = 0;
 
 public:
     void prepare(std::size_t nodes, std::size_t resources) {
-        places_.reset(nodes * resources);
+        sums_.reset(nodes * resources);
+        begun_.reset(nodes * resources);
         resources_ = resources;
         round_ = 0;
     }
@@ -63,9 +61,9 @@ public:
 
     /// The sum of one place, for a caller that keeps it itself.
     [[nodiscard]] std::int64_t& at(std::uint32_t node, resource_id resource) noexcept {
-        place& p = places_[node * resources_ + static_cast<std::size_t>(resource)];
-        if (p.round != round_) p = {held_->sum(node, resource), round_};
-        return p.sum;
+        std::size_t const place = node * resources_ + static_cast<std::size_t>(resource);
+        if (begun_[place] != round_) sums_[place] = held_->sum(node, resource), begun_[place] = round_;
+        return sums_[place];
     }
 
     /// What the group gives back is free from now on.
@@ -81,8 +79,8 @@ public:
             if (group[i].growth() <= 0) continue;
             at(group[i]) += group[i].growth();
             if (at(group[i]) <= capacity(group[i].what.node, group[i].what.resource)) continue;
-            for (auto const& g : group.first(i + 1))
-                if (g.growth() > 0) at(g) -= g.growth();
+            for (std::size_t taken = 0; taken <= i; ++taken)
+                if (group[taken].growth() > 0) at(group[taken]) -= group[taken].growth();
             return false;
         }
         return true;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -20,6 +21,8 @@ public:
     [[nodiscard]] virtual meta const& about() const noexcept = 0;
     /// Called once before the first tick and again whenever the schema or the limits change; the only place that allocates.
     [[nodiscard]] virtual result<void> bind(std::span<column_info const> schema, limits const& most) noexcept = 0;
+    /// Whether it reads this column. A host may leave out the work of filling those that nobody reads.
+    [[nodiscard]] virtual bool reads(std::string_view) const noexcept { return true; }
     [[nodiscard]] virtual status decide(tick_data const& t, grants& out) noexcept = 0;
     /// What became of the grants of its last answer, and what else has happened. Between two ticks.
     virtual void on_events(std::span<event const>) noexcept {}
@@ -61,6 +64,11 @@ public:
         return {};
     }
 
+    [[nodiscard]] bool reads(std::string_view column) const noexcept override {
+        for (auto const& input : P::inputs::descriptions)
+            if (input.name == column) return true;
+        return false;
+    }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         return policy_.decide(tick<typename P::inputs>(t, bound_), out);
     }

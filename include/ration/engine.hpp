@@ -139,6 +139,7 @@ public:
         if constexpr (!fills_columns<B>) observe(now);
         tell_of_jobs(now);
         show_changes(ledger_, store_, columns_);
+        show_free(ledger_, store_, columns_);
         tick_report report{.number = ticks_++, .now = now};
         grants answer(space_.edit());
         report.policy_status = ask(policy_, report.number, now, answer);

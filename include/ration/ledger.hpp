@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include <ration/buffer.hpp>
 #include <ration/plan.hpp>
@@ -16,20 +15,34 @@ struct holding {
     nanoseconds since;  ///< when the amount last changed
 };
 
+/// Consecutive holdings. Not a std::span, which would cost every user of the core to compile.
+struct holding_range {
+    holding const* first = nullptr;
+    holding const* last = nullptr;
+    [[nodiscard]] holding const* begin() const noexcept { return first; }
+    [[nodiscard]] holding const* end() const noexcept { return last; }
+};
+
 /// What has changed in a ledger since somebody last looked.
 struct ledger_changes {
-    static constexpr std::size_t most_jobs = 64;  ///< of more it is only said that everything may have changed
+    static constexpr std::size_t most_places = 128;  ///< of more it is only said that everything may have changed
 
-    buffer<job_id> jobs;          ///< whose holdings changed; a job may be named twice
+    struct place {
+        job_id job;
+        std::uint32_t node;
+        resource_id resource;
+    };
+    place places[most_places];    ///< where an amount changed; may be named twice
+    std::size_t count = 0;        ///< of places
     std::size_t first = 0;        ///< holdings before this one are as they were
     bool everything = true;
 
-    void note(job_id job, std::size_t at) noexcept {
+    void note(setting const& s, std::size_t at) noexcept {
         first = at < first ? at : first;
-        if (everything || (!jobs.empty() && jobs.back() == job)) return;
-        everything = jobs.size() == most_jobs;
-        if (!everything) jobs.push_back(job);
+        everything = everything || count == most_places;
+        if (!everything) places[count++] = {s.job, s.node, s.resource};
     }
+    [[nodiscard]] bool any() const noexcept { return everything || count > 0; }
 };
 
 /// Holdings in ascending order of (job, node, resource), and their sums. `find` is O(log n); `set` moves the later holdings.
@@ -46,14 +59,14 @@ public:
         holdings_.reserve(holdings);
         sums_.reset(nodes * resources);
         nodes_ = nodes;
-        changes_ = {};
-        changes_.jobs.reserve(ledger_changes::most_jobs);
+        forget_changes();
+        changes_.everything = true;
     }
 
     /// Since the last `forget_changes`.
     [[nodiscard]] ledger_changes const& changes() const noexcept { return changes_; }
     void forget_changes() noexcept {
-        changes_.jobs.clear();
+        changes_.count = 0;
         changes_.first = holdings_.size();
         changes_.everything = false;
     }
@@ -77,21 +90,19 @@ public:
         return sums_[place_of(node, resource)];
     }
 
-    /// What all jobs hold of it, node by node.
-    [[nodiscard]] std::span<std::int64_t const> sums(resource_id resource) const noexcept {
-        return sums_.view().subspan(place_of(0, resource), nodes_);
-    }
+    /// What all jobs hold of it on the first node; the other nodes' follow.
+    [[nodiscard]] std::int64_t const* sums(resource_id resource) const noexcept { return sums_.data() + place_of(0, resource); }
 
     /// All that one job holds. O(log n).
-    [[nodiscard]] std::span<holding const> of(job_id job) const noexcept {
+    [[nodiscard]] holding_range of(job_id job) const noexcept {
         std::size_t const first = lower_bound({job, 0, resource_id{}, 0});
-        return holdings_.view().subspan(first, end_of(job, first) - first);
+        return {holdings_.data() + first, holdings_.data() + end_of(job, first)};
     }
 
     /// An amount of 0 removes the holding.
     void set(setting const& s, nanoseconds now) {
         std::size_t const i = lower_bound(s);
-        changes_.note(s.job, i);
+        changes_.note(s, i);
         bool const known = i < holdings_.size() && same_place(holdings_[i].what, s);
         auto& sum = sums_[place_of(s.node, s.resource)];
         if (known) sum -= counted(holdings_[i].what.amount);
@@ -110,9 +121,9 @@ public:
         std::size_t const first = lower_bound({job, 0, resource_id{}, 0});
         std::size_t const last = end_of(job, first);
         if (first == last) return;
-        changes_.note(job, first);
         for (std::size_t i = first; i < last; ++i) {
             setting const& s = holdings_[i].what;
+            changes_.note(s, first);
             sums_[place_of(s.node, s.resource)] -= counted(s.amount);
         }
         holdings_.erase(first, last);

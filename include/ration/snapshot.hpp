@@ -127,23 +127,31 @@ public:
     /// The first value of a row.
     template <ColumnValue T>
     [[nodiscard]] T& at(column<T> c, std::size_t row) noexcept {
-        return reinterpret_cast<T*>(table_at(c.table).columns[c.slot].data.data())[row * c.width];
+        return reinterpret_cast<T*>(first_of(c.table, c.slot))[row * c.width];
     }
     template <ColumnValue T>
     [[nodiscard]] T const& at(column<T> c, std::size_t row) const noexcept {
-        return reinterpret_cast<T const*>(table_at(c.table).columns[c.slot].data.data())[row * c.width];
+        return reinterpret_cast<T const*>(first_of(c.table, c.slot))[row * c.width];
+    }
+
+    /// The first row's first value; the others follow, `width` for each row.
+    template <ColumnValue T>
+    [[nodiscard]] T* data(column<T> c) noexcept {
+        return reinterpret_cast<T*>(first_of(c.table, c.slot));
+    }
+    template <ColumnValue T>
+    [[nodiscard]] T const* data(column<T> c) const noexcept {
+        return reinterpret_cast<T const*>(first_of(c.table, c.slot));
     }
 
     /// The column's values, `width` for each row.
     template <ColumnValue T>
     [[nodiscard]] std::span<T> operator[](column<T> c) noexcept {
-        auto& table = table_at(c.table);
-        return {reinterpret_cast<T*>(table.columns[c.slot].data.data()), table.shown.rows * c.width};
+        return {reinterpret_cast<T*>(first_of(c.table, c.slot)), rows(c.table) * c.width};
     }
     template <ColumnValue T>
     [[nodiscard]] std::span<T const> operator[](column<T> c) const noexcept {
-        auto const& table = table_at(c.table);
-        return {reinterpret_cast<T const*>(table.columns[c.slot].data.data()), table.shown.rows * c.width};
+        return {reinterpret_cast<T const*>(first_of(c.table, c.slot)), rows(c.table) * c.width};
     }
 
     /// New rows are zero. Errors: `no_capacity` when there is no memory; then nothing has changed.
@@ -175,20 +183,20 @@ public:
         }
     }
 
-    /// Removes the rows for which `gone` is true, one entry for each row; the others move up. O(rows x columns), however many go.
-    void erase_rows(table_id t, std::span<bool const> gone) noexcept {
+    /// Removes the rows for which `gone[row]` is true; the others move up. O(rows x columns), however many go.
+    void erase_rows(table_id t, bool const* gone) noexcept {
         auto& table = table_at(t);
-        RATION_ASSERT(gone.size() == table.shown.rows, "erase_rows: one entry for each row");
+        std::size_t const rows = table.shown.rows;
         std::size_t kept = 0;
         for (auto& c : table.columns) {
             unsigned char* const data = c.data.data();
             kept = 0;
-            for (std::size_t row = 0; row < gone.size(); ++row) {
+            for (std::size_t row = 0; row < rows; ++row) {
                 if (gone[row]) continue;
                 if (row != kept) std::memcpy(data + kept * c.row_bytes, data + row * c.row_bytes, c.row_bytes);
                 ++kept;
             }
-            std::memset(data + kept * c.row_bytes, 0, (gone.size() - kept) * c.row_bytes);
+            std::memset(data + kept * c.row_bytes, 0, (rows - kept) * c.row_bytes);
         }
         table.shown.rows = kept;
     }
@@ -199,6 +207,9 @@ public:
 private:
     [[nodiscard]] stored_table& table_at(table_id t) noexcept { return tables_[static_cast<std::size_t>(t)]; }
     [[nodiscard]] stored_table const& table_at(table_id t) const noexcept { return tables_[static_cast<std::size_t>(t)]; }
+
+    [[nodiscard]] unsigned char* first_of(table_id t, std::uint32_t slot) noexcept { return table_at(t).columns[slot].data.data(); }
+    [[nodiscard]] unsigned char const* first_of(table_id t, std::uint32_t slot) const noexcept { return table_at(t).columns[slot].data.data(); }
 
     static void refresh_slots(stored_table& table) noexcept {
         for (std::size_t i = 0; i < table.columns.size(); ++i) table.slots[i] = table.columns[i].data.data();

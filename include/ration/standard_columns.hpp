@@ -68,8 +68,9 @@ private:
 
 /// The row of the job; the number of rows when it has none. O(log rows).
 [[nodiscard]] inline std::size_t row_of(snapshot_store const& store, standard_columns const& columns, job_id job) noexcept {
-    auto const ids = store[columns.id];
-    std::size_t low = 0, high = ids.size();
+    std::uint64_t const* const ids = store.data(columns.id);
+    std::size_t const rows = store.rows(table_id::jobs);
+    std::size_t low = 0, high = rows;
     while (low < high) {
         std::size_t const middle = low + (high - low) / 2;
         if (ids[middle] < job.value)
@@ -77,7 +78,7 @@ private:
         else
             high = middle;
     }
-    return low < ids.size() && ids[low] == job.value ? low : ids.size();
+    return low < rows && ids[low] == job.value ? low : rows;
 }
 
 }  // namespace ration

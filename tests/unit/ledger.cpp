@@ -230,6 +230,7 @@ TEST_CASE("what has changed is shown as if everything were shown anew, through a
         }
         if (below(10) == 0) both([&, much = below(900)](unit::host& h) { h.set_capacity(cpu, static_cast<std::int64_t>(much), 1); });
         show_changes(changes.held, changes.store, changes.columns);
+        show_free(changes.held, changes.store, changes.columns);
         show_holdings(anew.held, anew.store, anew.columns);
         REQUIRE(difference(changes, anew) == "");
     }

@@ -22,7 +22,9 @@ public:
     aligned_buffer() noexcept = default;
     explicit aligned_buffer(column_memory* from) noexcept : from_(from) {}
     aligned_buffer(aligned_buffer&& other) noexcept
-        : from_(other.from_), data_(std::exchange(other.data_, nullptr)), capacity_(std::exchange(other.capacity_, 0)) {}
+        : from_(other.from_), data_(other.data_), capacity_(other.capacity_) {
+        other.data_ = nullptr, other.capacity_ = 0;  // by hand: std::exchange would be instantiated for each type
+    }
     aligned_buffer& operator=(aligned_buffer&& other) noexcept {
         column_memory* const mine = from_;
         from_ = other.from_, other.from_ = mine;

@@ -21,7 +21,7 @@ class held_devices {
 
 public:
     /// `types[node]` is the node's.
-    void read(std::span<holding const> all, std::span<std::uint32_t const> types) noexcept {
+    void read(holding_range all, std::span<std::uint32_t const> types) noexcept {
         spread_.clear();
         view_ = {};
         places_ = 0;

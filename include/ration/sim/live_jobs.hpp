@@ -34,6 +34,11 @@ struct live_job {
     }
 };
 
+/// Which of the columns that cost something to fill somebody reads.
+struct columns_read {
+    bool step = true, remaining = true, attained = true, scaling = true;
+};
+
 /// Rows of live jobs and of the store's jobs table, in step.
 class live_jobs {
     snapshot_store& store_;
@@ -42,12 +47,15 @@ class live_jobs {
     buffer<live_job> jobs_;
     buffer<bool> gone_;
     std::size_t ended_ = 0;  // rows of jobs that are done
+    columns_read read_;
 
     static constexpr std::size_t fewest_to_remove = 16;
 
 public:
     live_jobs(snapshot_store& store, sim_columns const& columns, workload const& jobs) noexcept
         : store_(store), columns_(columns), workload_(jobs) {}
+
+    void fill_only(columns_read const& read) noexcept { read_ = read; }
 
     [[nodiscard]] std::size_t rows() const noexcept { return jobs_.size(); }
     /// Those that are not done.
@@ -65,8 +73,13 @@ public:
         jobs_.push_back({});
         job_description const& job = workload_.jobs[id - 1];
         write_description(store_, columns_, row, id, job);
-        write_scaling(store_, columns_, row, workload_, job, 0, groups);
+        scale(row, groups);
         return {};
+    }
+
+    /// Shows how the job scales from where it is.
+    void scale(std::size_t row, std::span<node_group const> groups) noexcept {
+        if (read_.scaling) write_scaling(store_, columns_, row, workload_, description(row), jobs_[row].done, groups);
     }
 
     /// The job is done or failed; its row goes later, together with others.
@@ -86,24 +99,33 @@ public:
             gone_[row] = !is_active(static_cast<job_state>(store_.at(columns_.standard.state, row)));
             if (!gone_[row]) jobs_[kept++] = jobs_[row];
         }
-        store_.erase_rows(table_id::jobs, gone_.view());
+        store_.erase_rows(table_id::jobs, gone_.data());
         jobs_.resize(kept);
         gone_.clear();
         ended_ = 0;
     }
 
-    /// Brings the columns that move with time up to `now`. O(rows).
+    /// Brings the columns that move with time, and that somebody reads, up to `now`. O(rows).
     void show(nanoseconds now) noexcept {
-        auto const step = store_[columns_.standard.step];
-        auto const remaining = store_[columns_.standard.remaining], length = store_[columns_.length];
-        auto const attained = store_[columns_.attained];
+        if (read_.attained) show_attained(now);
+        if (read_.step || read_.remaining) show_steps(now);
+    }
+
+private:
+    void show_attained(nanoseconds now) noexcept {
+        double* const attained = store_.data(columns_.attained);
+        for (std::size_t row = 0; row < jobs_.size(); ++row)
+            if (jobs_[row].devices != 0) attained[row] = jobs_[row].attained_at(now);
+    }
+
+    void show_steps(nanoseconds now) noexcept {
+        std::uint64_t* const step = store_.data(columns_.standard.step);
+        double *const remaining = store_.data(columns_.standard.remaining), *const length = store_.data(columns_.length);
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
-            live_job const& job = jobs_[row];
-            if (job.devices == 0) continue;
-            double const steps = job.steps_at(now);
+            if (!(jobs_[row].rate > 0)) continue;
+            double const steps = jobs_[row].steps_at(now);
             step[row] = static_cast<std::uint64_t>(steps);
             remaining[row] = length[row] - steps;
-            attained[row] = job.attained_at(now);
         }
     }
 };

@@ -38,6 +38,8 @@ class simulation {
     workload const& workload_;
     cluster const& cluster_;
     sim_options options_;
+    decider& policy_;
+    decider& fallback_;
     snapshot_store store_;
     sim_columns columns_;
     live_jobs live_;
@@ -56,7 +58,7 @@ class simulation {
 public:
     /// What is passed by reference must outlive it.
     simulation(workload const& jobs, cluster const& machines, decider& policy, decider& fallback, sim_options const& options)
-        : workload_(jobs), cluster_(machines), options_(options), live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
+        : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback), live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
@@ -88,6 +90,9 @@ private:
         for (auto const& group : cluster_.groups) nodes += group.nodes;
         if (auto sized = store_.resize(table_id::nodes, nodes); !sized) return sized;
         for (std::uint32_t node = 0; node < nodes; ++node) set_node(node, true);
+        auto const read = [&](auto... names) { return (... || (policy_.reads(names) || fallback_.reads(names))); };
+        live_.fill_only({.step = read("jobs/step"), .remaining = read("jobs/remaining"), .attained = read("jobs/attained"),
+                         .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch", "jobs/rate")});
         std::size_t const devices = static_cast<std::size_t>(capacity_), jobs = workload_.jobs.size();
         queue_.reserve(2 * devices + options_.changes.size());
         for (std::uint32_t i = 0; i < options_.changes.size(); ++i)
@@ -153,7 +158,7 @@ private:
         job.done = job.until;
         job.since = now;
         if (job.until < live_.description(row).length) {
-            write_scaling(store_, columns_, row, workload_, live_.description(row), job.done, cluster_.groups);
+            live_.scale(row, cluster_.groups);
             set_pace(row, now);
             return;
         }

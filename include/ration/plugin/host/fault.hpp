@@ -55,6 +55,7 @@ protected:
 
 public:
     [[nodiscard]] meta const& about() const noexcept final { return described_.about(); }
+    [[nodiscard]] bool reads(std::string_view column) const noexcept final { return needs(described_.manifest(), column); }
     [[nodiscard]] described_policy const& described() const noexcept { return described_; }
     /// What was wrong with the last tick; kind `none` when nothing was.
     [[nodiscard]] fault const& last_fault() const noexcept { return fault_; }

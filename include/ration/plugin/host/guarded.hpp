@@ -63,6 +63,7 @@ public:
     [[nodiscard]] fault const& last_fault() const noexcept { return last_; }
 
     [[nodiscard]] meta const& about() const noexcept override { return policy_->about(); }
+    [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_->reads(column); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         if (quarantined_) return {};  // the host goes on with its fallback
         return policy_->bind(schema, most);

@@ -115,6 +115,17 @@ inline constexpr std::uint32_t known_flags =
     return all;
 }
 
+/// Whether it says that it reads this column.
+[[nodiscard]] inline bool needs(ration_manifest const& m, std::string_view column) noexcept {
+    std::string_view rest = detail::text_in(m.needs);
+    while (!rest.empty()) {
+        std::string_view const line = rest.substr(0, rest.find('\n'));
+        if (line.substr(0, line.find(' ')) == column) return true;
+        rest.remove_prefix(line.size() < rest.size() ? line.size() + 1 : rest.size());
+    }
+    return false;
+}
+
 /// Whether a schema offers all of them. Errors: those of `bind_column` and of `needs_of`.
 [[nodiscard]] inline result<void> offers(std::span<column_info const> schema, ration_manifest const& m) {
     auto const needed = needs_of(m);
