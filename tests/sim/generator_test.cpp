@@ -68,6 +68,13 @@ TEST_CASE("arrivals: ascending, at the rate that was asked for, in their pattern
     }
 }
 
+TEST_CASE("bursts are as frequent as the rate asks for, also where jobs are nearly as close to each other without them", "[generator]") {
+    auto const times = arrivals(arrival_pattern::bursty, 400, 20'000, 3);
+    CHECK(20'000 / hours(times.back()) == Approx(400).epsilon(.05));
+    auto const crowded = arrivals(arrival_pattern::bursty, 3600, 20'000, 3);  // a mean gap of 1 s, below the 5 s of a burst
+    CHECK(20'000 / hours(crowded.back()) == Approx(3600).epsilon(.05));
+}
+
 TEST_CASE("rigid: the figures of a large cluster", "[generator]") {
     workload const w = make_rigid({.seed = 2, .jobs = 80'000}, {.most_devices = 64, .shortest = 1, .longest = 5e6});
     CHECK(share(w, [](auto const& j) { return j.request == 1; }) == Approx(.9317).margin(.004));

@@ -38,6 +38,7 @@ TEST_CASE("rates: by type, number of devices and whether they are on one node", 
     CHECK(speed(one, 5, 0) == speed(one, 4, 0));
     CHECK(speed(one, 0, 0) == 0);
     CHECK(speed(one, 4, 2) == 0);
+    CHECK(speed(two, 4, 2) == 0);
     CHECK(find_model(library, "vgg16") == nullptr);  // has no type of these
 }
 
