@@ -115,7 +115,7 @@ private:
         capacity_ += static_cast<double>((up ? group.devices : 0) - devices);
         devices = up ? group.devices : 0;
         store_.at(columns_.of(resource_id::cpu).capacity, node) = up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
-        store_.at(columns_.of(resource_id::batch).capacity, node) = up ? max_amount : 0;
+        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // a batch is nobody's loss
         store_.at(columns_.node_type, node) = group.type;
     }
 
