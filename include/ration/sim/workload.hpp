@@ -2,6 +2,7 @@
 /// A workload: the jobs of a trace, and the models that say how they behave.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct workload {
     std::vector<std::string> job_names;    ///< one for each job, as in the trace; empty when the trace has none
     std::vector<std::string> tenants;      ///< index = `job_description::tenant`
     std::vector<std::shared_ptr<job_model const>> models;
+    std::vector<std::string> model_names;  ///< one for each model, as traces name it; "rigid" for `rigid_model`
+    std::size_t left_out = 0;              ///< rows of the trace that are no job: without devices, or without run time
 };
 
 /// Nodes of one kind.

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Makes a workload of the rows of a trace.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ration/sim/model_library.hpp>
+#include <ration/sim/trace/layout.hpp>
+#include <ration/sim/trace/outcome.hpp>
+#include <ration/sim/trace/scanner.hpp>
+#include <ration/sim/workload.hpp>
+
+namespace ration::sim::trace {
+
+/// What a trace says of one job: the text of each of its fields, empty where it says nothing.
+struct row {
+    std::array<std::string_view, fields> text{};
+    std::uint64_t line = 0;
+
+    [[nodiscard]] std::string_view& operator[](field f) noexcept { return text[static_cast<std::size_t>(f)]; }
+    [[nodiscard]] std::string_view operator[](field f) const noexcept { return text[static_cast<std::size_t>(f)]; }
+};
+
+/// Checks rows and collects the jobs. What it refuses is said by `failure`. Precondition: layout and library outlive it.
+class builder {
+    /// What a number may be, and the words for it.
+    struct domain {
+        double least, most;
+        bool whole;
+        char const* words;
+    };
+    static constexpr domain device_count{1, 1e6, true, "a whole number from 1 to 1000000"};
+    static constexpr domain time{0, 9e9, false, "seconds, from 0 to 9000000000"};
+    static constexpr domain run_time{1e-9, 9e9, false, "seconds above 0, at most 9000000000"};
+    static constexpr domain amount{1e-9, 1e15, false, "a number above 0, at most 1e15"};
+    static constexpr domain samples{1, 1e12, true, "a whole number from 1 to 1e12"};
+    static constexpr std::size_t longest_word = 256;
+
+    layout const& layout_;
+    model_library const& library_;
+    workload made_;
+    std::vector<double> submitted_;                             // seconds, index = job
+    std::map<std::string, std::uint32_t, std::less<>> tenants_;
+    std::uint32_t last_tenant_ = 0;
+    problem failure_;
+
+public:
+    builder(layout const& of, model_library const& library) : layout_(of), library_(library) {}
+
+    void reserve(std::size_t jobs) {
+        made_.jobs.reserve(jobs), submitted_.reserve(jobs);
+        if (has(field::name)) made_.job_names.reserve(jobs);
+    }
+
+    [[nodiscard]] problem const& failure() const noexcept { return failure_; }
+
+    /// False when something is wrong with the row. O(log tenants + models).
+    [[nodiscard]] bool add(row const& r) {
+        job_description job;
+        double devices = 0, submitted = 0;
+        if (layout_.real && (is_nothing(r, field::devices) || is_nothing(r, field::duration))) return ++made_.left_out, true;
+        if (!number(r, field::devices, device_count, devices) || !when(r, submitted)) return false;
+        job.request = static_cast<std::int64_t>(devices);
+        if (!set_model(r, job) || !set_bounds(r, job) || !set_rest(r, job, submitted) || !set_tenant(r, job)) return false;
+        if (has(field::name)) {
+            if (!is_word(r, field::name)) return false;
+            made_.job_names.emplace_back(r[field::name]);
+        }
+        made_.jobs.push_back(job);
+        submitted_.push_back(submitted);
+        return true;
+    }
+
+    /// A problem with a whole row: for readers that find one before a row reaches `add`.
+    bool refuse(std::uint64_t line, std::string sentence) { return failure_ = {line, std::move(sentence)}, false; }
+
+    /// The workload, its jobs in the order in which they are submitted. O(jobs), or O(jobs log jobs) where the trace is in another order.
+    [[nodiscard]] workload finish(std::string name) {
+        made_.name = std::move(name);
+        double const first = layout_.real && !submitted_.empty() ? *std::min_element(submitted_.begin(), submitted_.end()) : 0;
+        for (std::size_t j = 0; j < made_.jobs.size(); ++j) made_.jobs[j].submitted = at(submitted_[j] - first);
+        if (!std::is_sorted(submitted_.begin(), submitted_.end())) sort();
+        if (made_.models.empty()) add_rigid();
+        if (made_.tenants.empty()) made_.tenants.emplace_back("default");
+        return std::move(made_);
+    }
+
+private:
+    [[nodiscard]] bool has(field f) const noexcept {
+        return std::any_of(layout_.columns.begin(), layout_.columns.end(), [f](column const& c) { return c.to == f; });
+    }
+    [[nodiscard]] std::string title(field f) const {
+        for (auto const& c : layout_.columns)
+            if (c.to == f) return std::string(c.title);
+        return "a column";
+    }
+    bool refuse(row const& r, field f, std::string_view what) {
+        std::string const shown = r[f].empty() ? " is empty" : " is " + quoted(r[f]);
+        return refuse(r.line, title(f) + shown + "; write " + std::string(what));
+    }
+    /// To the nearest nanosecond.
+    [[nodiscard]] static nanoseconds at(double seconds) noexcept { return {std::llround(seconds * 1e9)}; }
+
+    [[nodiscard]] bool is_nothing(row const& r, field f) const noexcept {
+        double value = 0;
+        return r[f].empty() || (to_number(r[f], value) && value <= 0);
+    }
+
+    [[nodiscard]] bool number(row const& r, field f, domain const& in, double& value) {
+        if (to_number(r[f], value) && value >= in.least && value <= in.most && (!in.whole || value == std::floor(value))) return true;
+        return refuse(r, f, in.words);
+    }
+    /// Leaves `value` alone where the trace says nothing.
+    template <class T>
+    [[nodiscard]] bool number_if_any(row const& r, field f, domain const& in, T& value) {
+        double read = 0;
+        if (r[f].empty()) return true;
+        if (!number(r, f, in, read)) return false;
+        return value = static_cast<T>(read), true;
+    }
+
+    [[nodiscard]] bool when(row const& r, double& seconds) {
+        if (layout_.real && to_timestamp(r[field::submitted], seconds)) return true;
+        if (number(r, field::submitted, time, seconds)) return true;
+        return layout_.real ? refuse(r, field::submitted, "a time like 2017-10-09 07:01:55, or seconds from 0 to 9000000000") : false;
+    }
+
+    [[nodiscard]] bool is_word(row const& r, field f) {
+        std::string_view const word = r[f];
+        bool const plain = std::none_of(word.begin(), word.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+        if (plain && !word.empty() && word.size() <= longest_word) return true;
+        return refuse(r, f, "a word of 1 to 256 bytes without control characters");
+    }
+
+    [[nodiscard]] bool set_model(row const& r, job_description& job) {
+        std::string_view const name = r[field::model];
+        named_model const* const known = name.empty() ? nullptr : find_model(library_, name);
+        bool const rigid = name.empty() ? layout_.is != format::gavel : !known && (layout_.rigid_too || name == "rigid");
+        if (!known && !rigid) return refuse(r, field::model, "the name of a model whose profile is loaded" + known_models());
+        if (rigid) return job.model = index_of_rigid(), job.least = job.most = job.request, set_length(r, field::duration, 0, job);
+        std::int64_t const request = job.request;
+        job = known->usual;
+        job.request = request;
+        job.least = std::min(job.least, request), job.most = std::max(job.most, request);
+        job.model = index_of(known->name, known->model);
+        return set_length(r, field::length, known->usual.length, job);
+    }
+
+    /// Of a rigid job a step is a second, and its length may stand in either column. A job with a model has a length in steps.
+    [[nodiscard]] bool set_length(row const& r, field given, double usual, job_description& job) {
+        if (given == field::duration && r[given].empty() && !r[field::length].empty()) given = field::length;
+        if (r[given].empty() && usual > 0) return job.length = usual, true;
+        return number(r, given, given == field::length ? amount : run_time, job.length);
+    }
+
+    [[nodiscard]] bool set_bounds(row const& r, job_description& job) {
+        if (!number_if_any(r, field::least, device_count, job.least) || !number_if_any(r, field::most, device_count, job.most)) return false;
+        if (job.least > job.request) return refuse(r, field::least, "at most as many as " + title(field::devices));
+        return job.most >= job.request || refuse(r, field::most, "at least as many as " + title(field::devices));
+    }
+
+    [[nodiscard]] bool set_rest(row const& r, job_description& job, double submitted) {
+        double deadline = -1;
+        if (!number_if_any(r, field::batch, samples, job.batch) || !number_if_any(r, field::weight, amount, job.weight)) return false;
+        if (!number_if_any(r, field::restart_cost, time, job.restart_cost) || !number_if_any(r, field::deadline, time, deadline)) return false;
+        if (deadline >= 0 && deadline < submitted) return refuse(r, field::deadline, "a time that is not before the job is submitted");
+        if (deadline >= 0) job.deadline = at(deadline);
+        return true;
+    }
+
+    [[nodiscard]] bool set_tenant(row const& r, job_description& job) {
+        std::string_view const name = r[field::tenant];
+        if (name.empty()) return job.tenant = index_of_tenant("default"), true;
+        if (!is_word(r, field::tenant)) return false;
+        return job.tenant = index_of_tenant(name), true;
+    }
+
+    [[nodiscard]] std::uint32_t index_of_tenant(std::string_view name) {
+        if (last_tenant_ < made_.tenants.size() && made_.tenants[last_tenant_] == name) return last_tenant_;
+        auto const found = tenants_.find(name);
+        if (found != tenants_.end()) return last_tenant_ = found->second;
+        last_tenant_ = static_cast<std::uint32_t>(made_.tenants.size());
+        made_.tenants.emplace_back(name);
+        return tenants_.emplace(name, last_tenant_), last_tenant_;
+    }
+
+    [[nodiscard]] std::uint32_t index_of(std::string_view name, std::shared_ptr<job_model const> const& model) {
+        for (std::size_t i = 0; i < made_.models.size(); ++i)
+            if (made_.model_names[i] == name) return static_cast<std::uint32_t>(i);
+        made_.models.push_back(model);
+        made_.model_names.emplace_back(name);
+        return static_cast<std::uint32_t>(made_.models.size() - 1);
+    }
+    void add_rigid() { made_.models.push_back(std::make_shared<rigid_model>()), made_.model_names.emplace_back("rigid"); }
+    [[nodiscard]] std::uint32_t index_of_rigid() {
+        for (std::size_t i = 0; i < made_.models.size(); ++i)
+            if (made_.model_names[i] == "rigid") return static_cast<std::uint32_t>(i);
+        return add_rigid(), static_cast<std::uint32_t>(made_.models.size() - 1);
+    }
+
+    [[nodiscard]] std::string known_models() const {
+        if (library_.empty()) return " (none is)";
+        std::string text = ":";
+        for (std::size_t i = 0; i < library_.size() && i < 8; ++i) text += (i > 0 ? ", " : " ") + library_[i].name;
+        return text += library_.size() > 8 ? ", ..." : "";
+    }
+
+    /// Jobs of one moment stay in the order of the trace.
+    void sort() {
+        std::vector<std::uint32_t> order(made_.jobs.size());
+        std::iota(order.begin(), order.end(), 0U);
+        std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) { return submitted_[a] < submitted_[b]; });
+        std::vector<job_description> jobs;
+        std::vector<std::string> names;
+        jobs.reserve(order.size()), names.reserve(made_.job_names.size());
+        for (auto const j : order) jobs.push_back(made_.jobs[j]);
+        if (!made_.job_names.empty())
+            for (auto const j : order) names.push_back(std::move(made_.job_names[j]));
+        made_.jobs.swap(jobs), made_.job_names.swap(names);
+    }
+};
+
+}  // namespace ration::sim::trace

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Reads a trace of any format that there is a reader for.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <ration/sim/trace/alibaba.hpp>
+#include <ration/sim/trace/philly_json.hpp>
+#include <ration/sim/trace/table.hpp>
+
+namespace ration::sim::trace {
+
+/// The format of this name; false when there is none. The names are `format_names`.
+[[nodiscard]] inline bool to_format(std::string_view name, format& into) noexcept {
+    auto const found = std::find(format_names.begin(), format_names.end(), name);
+    if (found == format_names.end()) return false;
+    return into = static_cast<format>(found - format_names.begin()), true;
+}
+
+/// The format that a text has by its first line, or `detect` when none fits. O(first line).
+[[nodiscard]] inline format format_of(std::string_view text) {
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    std::size_t const begin = text.find_first_not_of(" \t\r\n");
+    if (begin == text.npos) return format::detect;
+    if (text[begin] == '[') return format::philly_json;
+    for (auto const& one : layouts) {
+        table_reader table(text.substr(0, text.find('\n', begin)), one);
+        if (table.begin()) return one.is;
+    }
+    return format::detect;
+}
+
+/// The jobs that a text describes. Models that it names are looked up in `library`. O(text).
+[[nodiscard]] inline outcome<workload> read(std::string_view text, model_library const& library, std::string name, format as = format::detect) {
+    if (as == format::detect) as = format_of(text);
+    if (as == format::philly_json) return read_philly_json(text, library, std::move(name));
+    if (as == format::alibaba) return read_alibaba(text, library, std::move(name));
+    if (layout const* const of = find_layout(as)) return read_table(text, *of, library, std::move(name));
+    if (text.find_first_not_of(" \t\r\n") == text.npos) return problem{0, "this file is empty; a trace of jobs is expected"};
+    return problem{1, "the first line names the columns of no trace that is known here; job_id,submit_time,num_gpus,duration are the columns of "
+                      "the simplest one"};
+}
+
+/// The bytes of a file.
+[[nodiscard]] inline outcome<std::string> contents(char const* path) {
+    auto const close = [](std::FILE* f) { std::fclose(f); };
+    std::unique_ptr<std::FILE, decltype(close)> const file(std::fopen(path, "rb"), close);
+    if (!file) return problem{0, std::string("cannot be opened (") + std::strerror(errno) + "); name a file that is there and may be read"};
+    std::string text;
+    for (std::size_t room = 1 << 16, got = 1; got > 0; room = std::min<std::size_t>(2 * room, 1 << 26)) {
+        std::size_t const before = text.size();
+        text.resize(before + room);
+        got = std::fread(text.data() + before, 1, room, file.get());
+        text.resize(before + got);
+    }
+    if (std::ferror(file.get()) != 0) return problem{0, std::string("cannot be read (") + std::strerror(errno) + "); name a file with a trace"};
+    return text;
+}
+
+/// The same of a file; the workload is called like the file, without its folder and its ending.
+[[nodiscard]] inline outcome<workload> read_file(char const* path, model_library const& library, format as = format::detect) {
+    auto text = contents(path);
+    if (!text) return text.failure();
+    std::string_view name(path);
+    name.remove_prefix(name.rfind('/') + 1);
+    return read(*text, library, std::string(name.substr(0, std::max<std::size_t>(name.rfind('.'), 1))), as);
+}
+
+}  // namespace ration::sim::trace

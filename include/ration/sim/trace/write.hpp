@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Writes a workload as a trace of our own format.
+///
+/// | column | meaning | when empty |
+/// |---|---|---|
+/// | job_id | its name | |
+/// | submit_time | seconds | |
+/// | num_gpus | devices that its user asked for | |
+/// | duration | seconds with so many devices, for a job without a model | `length` says it |
+/// | tenant | name of its tenant | "default" |
+/// | model | name of its model | it is rigid |
+/// | min_gpus, max_gpus | devices that it accepts | as its model says; num_gpus for a rigid job |
+/// | batch_size | samples per step of all devices that its user asked for | as its model says |
+/// | length | steps of its model until it is done | as its model says |
+/// | weight | of its tenant | 1 |
+/// | restart_cost | seconds without progress whenever its devices change | as its model says; 0 for a rigid job |
+/// | deadline | seconds, on the clock of submit_time | it has none |
+///
+/// The first three have to be there, and one of `duration`, `length` and `model`.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ration/sim/workload.hpp>
+
+namespace ration::sim::trace {
+
+namespace detail {
+
+/// With the fewest digits that read back as the same number.
+inline void append(std::string& to, double value) {
+    char digits[32];
+    auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    to.append(digits, end);
+}
+inline void append(std::string& to, std::int64_t value) {
+    char digits[24];
+    auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    to.append(digits, end);
+}
+/// Exactly, as seconds.
+inline void append(std::string& to, nanoseconds t) {
+    append(to, t.count / 1'000'000'000);
+    std::int64_t const rest = t.count % 1'000'000'000;
+    if (rest == 0) return;
+    std::string digits = std::to_string(1'000'000'000 + rest);
+    digits.erase(digits.find_last_not_of('0') + 1);
+    digits[0] = '.';
+    to += digits;
+}
+/// In double quotes where that is needed.
+inline void append(std::string& to, std::string_view word) {
+    if (word.find_first_of(",\" ") == word.npos) return static_cast<void>(to += word);
+    to += '"';
+    for (char const c : word) to.append(c == '"' ? 2U : 1U, c);
+    to += '"';
+}
+
+inline void append_job(std::string& to, workload const& from, std::size_t j) {
+    job_description const& job = from.jobs[j];
+    bool const rigid = from.model_names[job.model] == "rigid";
+    auto const cell = [&to](bool there, auto const& value) {
+        if (there) append(to, value);
+        to += ',';
+    };
+    from.job_names.empty() ? cell(true, static_cast<std::int64_t>(j)) : cell(true, std::string_view(from.job_names[j]));
+    cell(true, job.submitted), cell(true, job.request), cell(rigid, job.length);
+    cell(true, std::string_view(from.tenants[job.tenant])), cell(true, std::string_view(from.model_names[job.model]));
+    cell(true, job.least), cell(true, job.most), cell(job.batch > 0, job.batch);
+    cell(!rigid, job.length), cell(job.weight != 1, job.weight), cell(true, job.restart_cost);
+    if (job.deadline.count >= 0) append(to, job.deadline);
+    to += '\n';
+}
+
+}  // namespace detail
+
+/// What `read` makes the same workload of, given the same models. O(jobs).
+[[nodiscard]] inline std::string written(workload const& from) {
+    std::string text = "job_id,submit_time,num_gpus,duration,tenant,model,min_gpus,max_gpus,batch_size,length,weight,restart_cost,deadline\n";
+    text.reserve(text.size() + 80 * from.jobs.size());
+    for (std::size_t j = 0; j < from.jobs.size(); ++j) detail::append_job(text, from, j);
+    return text;
+}
+
+}  // namespace ration::sim::trace
