@@ -4,10 +4,20 @@
 
 #include <ration/adapt.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
+#include <ration/policies/fifo.hpp>
+#include <ration/policies/gittins.hpp>
+#include <ration/policies/las.hpp>
 #include <ration/policies/loss_delta_ratio.hpp>
+#include <ration/policies/sjf.hpp>
+#include <ration/policies/srtf.hpp>
 #include <ration/policies/tradl.hpp>
 
 BOOST_HANA_ADAPT_STRUCT(ration::policies::tradl_parameters, alpha, dead_band, scenario);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::loss_delta_ratio_parameters, window, gamma, epsilon, normalised, direction, residence, aging);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::elastic_batch_dp_parameters, interval, overflow, overtake, restart_penalty, horizon, devices,
                         steps);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::fifo_parameters, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);

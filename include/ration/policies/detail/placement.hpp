@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <ration/buffer.hpp>
+#include <ration/detail/sort.hpp>
+#include <ration/job.hpp>
+#include <ration/policy.hpp>
+
+namespace ration::policies::detail {
+
+/// The columns that placing reads, and those that a policy reads besides.
+template <class... More>
+using cluster_columns =
+    columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.gpu">, in<std::uint64_t, "held/job">,
+            in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">, in<std::int64_t, "held/amount">,
+            in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/free.gpu">, More...>;
+
+/// The first place in an ascending column that does not come before `value`.
+[[nodiscard]] inline std::size_t lower_bound(std::span<std::uint64_t const> ascending, std::uint64_t value) noexcept {
+    std::size_t low = 0, high = ascending.size();
+    while (low < high) {
+        std::size_t const middle = low + (high - low) / 2;
+        if (ascending[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct supply {
+    std::int64_t free = 0;      ///< devices, on all nodes together
+    bool is_overdrawn = false;  ///< a node has lost devices that jobs hold
+};
+
+/// What there is to give. O(nodes).
+template <class Tick>
+[[nodiscard]] supply supply_of(Tick const& t) noexcept {
+    supply s;
+    std::int64_t signs = 0;
+    for (std::int64_t const f : t.template get<"nodes/free.gpu">()) s.free += f > 0 ? f : 0, signs |= f;
+    s.is_overdrawn = signs < 0;
+    return s;
+}
+
+/// All devices there are. O(nodes).
+template <class Tick>
+[[nodiscard]] std::int64_t capacity_of(Tick const& t) noexcept {
+    std::int64_t sum = 0;
+    for (std::int64_t const c : t.template get<"nodes/capacity.gpu">()) sum += c > 0 ? c : 0;
+    return sum;
+}
+
+/// Puts devices of jobs on nodes, and says in grants what differs from what is held. Consolidated: a job comes onto the node with the least
+/// free devices that suffice; else onto as few nodes as possible, the emptiest first; of equals the first. A job that changes keeps what it
+/// can where it is. `begin` is O(nodes), everything else O(nodes) for each place that changes.
+class placement {
+    static constexpr std::uint32_t untouched = 0xFFFF'FFFF, end = 0xFFFF'FFFE;
+    struct place {
+        std::uint32_t node, next;
+        std::int64_t before, after;
+    };
+    struct touched_job {
+        std::uint32_t row, first;  // first: of its places, in the order of nodes
+        std::int64_t held;
+        std::uint16_t reason;
+    };
+
+    buffer<std::int64_t> free_;        // by node
+    buffer<place> places_;             // of the touched jobs
+    buffer<touched_job> touched_;
+    buffer<std::uint32_t> index_;      // by row: into touched_
+    std::int64_t spare_ = 0;
+
+public:
+    static constexpr std::size_t nowhere = ~std::size_t{0};
+    static constexpr auto anywhere = [](std::size_t) noexcept { return true; };
+
+    /// Allocates nothing later as long as a node has at most 32 devices.
+    void reserve(limits const& most) noexcept {
+        free_.reserve(most.nodes);
+        index_.reserve(most.jobs);
+        touched_.reserve(most.jobs);
+        places_.reserve((most.jobs < 64 ? most.jobs : 64) * most.nodes);
+    }
+
+    /// Starts from what is held and free. What a node lost is taken from the jobs there that came last.
+    template <class Tick>
+    void begin(Tick const& t, std::uint16_t reason_of_loss = 0) noexcept {
+        auto const free = t.template get<"nodes/free.gpu">();
+        free_.assign(free.data(), free.size());
+        places_.clear(), touched_.clear();
+        index_.clear();
+        index_.reserve(t.jobs());
+        std::uint32_t* const index = index_.extend(t.jobs());
+        for (std::size_t row = 0; row < t.jobs(); ++row) index[row] = untouched;
+        auto const supplied = supply_of(t);
+        spare_ = supplied.free;
+        if (supplied.is_overdrawn) take_what_is_lost(t, reason_of_loss);
+    }
+
+    /// Free devices on all nodes.
+    [[nodiscard]] std::int64_t spare() const noexcept { return spare_; }
+    [[nodiscard]] std::int64_t free(std::size_t node) const noexcept { return free_[node]; }
+    /// What the job holds by now.
+    template <class Tick>
+    [[nodiscard]] std::int64_t held(Tick const& t, std::size_t row) const noexcept {
+        return index_[row] == untouched ? t.template get<"jobs/held.gpu">()[row] : touched_[index_[row]].held;
+    }
+    /// The jobs that lost devices with their nodes are touched from the beginning.
+    [[nodiscard]] std::size_t touched() const noexcept { return touched_.size(); }
+    [[nodiscard]] std::uint32_t touched_row(std::size_t i) const noexcept { return touched_[i].row; }
+
+    /// The job holds `amount` devices in all from now on, further ones on nodes that are `allowed`. It gets less only where they do not suffice.
+    template <class Tick, class Allowed = decltype(anywhere)>
+    void resize(Tick const& t, std::size_t row, std::int64_t amount, std::uint16_t reason, Allowed const& allowed = anywhere) noexcept {
+        touched_job& job = open(t, row);
+        if (job.held == amount) return;
+        job.reason = reason;
+        if (amount < job.held) shrink(job, job.held - amount);
+        if (amount > job.held) grow(job, amount - job.held, allowed);
+    }
+
+    /// The job gets `amount` more devices on this node. Precondition: they are free.
+    template <class Tick>
+    void put(Tick const& t, std::size_t row, std::size_t node, std::int64_t amount, std::uint16_t reason) noexcept {
+        touched_job& job = open(t, row);
+        job.reason = reason;
+        add(job, static_cast<std::uint32_t>(node), amount);
+    }
+
+    /// The allowed node with the least free devices, but `amount` at least; `nowhere` when there is none.
+    template <class Allowed = decltype(anywhere)>
+    [[nodiscard]] std::size_t tightest(std::int64_t amount, Allowed const& allowed = anywhere) const noexcept {
+        std::size_t found = nowhere;
+        for (std::size_t node = 0; node < free_.size(); ++node)
+            if (free_[node] >= amount && (found == nowhere || free_[node] < free_[found]) && allowed(node)) found = node;
+        return found;
+    }
+    /// The allowed node with the most free devices; `nowhere` when none has any.
+    template <class Allowed = decltype(anywhere)>
+    [[nodiscard]] std::size_t emptiest(Allowed const& allowed = anywhere) const noexcept {
+        std::size_t found = nowhere;
+        for (std::size_t node = 0; node < free_.size(); ++node)
+            if (free_[node] > (found == nowhere ? 0 : free_[found]) && allowed(node)) found = node;
+        return found;
+    }
+
+    /// Writes what differs, in the order of jobs and nodes.
+    [[nodiscard]] status finish(grants& out) noexcept {
+        ration::detail::sort(touched_.data(), touched_.size(), [](touched_job const& a, touched_job const& b) { return a.row < b.row; });
+        for (auto const& job : touched_)
+            for (std::uint32_t i = job.first; i != end; i = places_[i].next) {
+                place const& p = places_[i];
+                if (p.before != p.after && !out.set(job.row, p.node, resource_id::gpu, p.after, job.reason)) return status::capacity;
+            }
+        return status::ok;
+    }
+
+private:
+    /// The job with its places as they are.
+    template <class Tick>
+    [[nodiscard]] touched_job& open(Tick const& t, std::size_t row) noexcept {
+        if (index_[row] != untouched) return touched_[index_[row]];
+        index_[row] = static_cast<std::uint32_t>(touched_.size());
+        touched_job job{.row = static_cast<std::uint32_t>(row), .first = end, .held = 0, .reason = 0};
+        if (t.template get<"jobs/held.gpu">()[row] > 0) load(t, job);
+        touched_.push_back(job);
+        return touched_.back();
+    }
+    template <class Tick>
+    void load(Tick const& t, touched_job& job) noexcept {
+        auto const owner = t.template get<"held/job">();
+        auto const node = t.template get<"held/node">(), resource = t.template get<"held/resource">();
+        auto const amount = t.template get<"held/amount">();
+        std::uint64_t const id = t.template get<"jobs/id">()[job.row];
+        std::uint32_t last = end;
+        for (std::size_t i = lower_bound(owner, id); i < owner.size() && owner[i] == id; ++i) {
+            if (resource[i] != static_cast<std::uint32_t>(resource_id::gpu) || node[i] >= free_.size() || amount[i] <= 0) continue;
+            auto const here = static_cast<std::uint32_t>(places_.size());
+            places_.push_back({node[i], end, amount[i], amount[i]});
+            (last == end ? job.first : places_[last].next) = here;
+            last = here;
+            job.held += amount[i];
+        }
+    }
+
+    void change(touched_job& job, place& p, std::int64_t by) noexcept {
+        p.after += by, job.held += by;
+        std::int64_t const before = free_[p.node], after = before - by;
+        spare_ += (after > 0 ? after : 0) - (before > 0 ? before : 0);
+        free_[p.node] = after;
+    }
+
+    void add(touched_job& job, std::uint32_t node, std::int64_t amount) noexcept {
+        std::uint32_t former = end, here = job.first;
+        while (here != end && places_[here].node < node) former = here, here = places_[here].next;
+        if (here == end || places_[here].node != node) {
+            auto const fresh = static_cast<std::uint32_t>(places_.size());
+            places_.push_back({node, here, 0, 0});
+            (former == end ? job.first : places_[former].next) = fresh;
+            here = fresh;
+        }
+        change(job, places_[here], amount);
+    }
+
+    /// Gives up the smallest places first, so that what stays is on few nodes.
+    void shrink(touched_job& job, std::int64_t by) noexcept {
+        while (by > 0) {
+            place* smallest = nullptr;
+            for (std::uint32_t i = job.first; i != end; i = places_[i].next)
+                if (places_[i].after > 0 && (smallest == nullptr || places_[i].after <= smallest->after)) smallest = &places_[i];
+            if (smallest == nullptr) return;
+            std::int64_t const amount = smallest->after < by ? smallest->after : by;
+            change(job, *smallest, -amount);
+            by -= amount;
+        }
+    }
+
+    /// First where the job is, then elsewhere.
+    template <class Allowed>
+    void grow(touched_job& job, std::int64_t by, Allowed const& allowed) noexcept {
+        auto const has = [&](std::size_t node) noexcept {
+            for (std::uint32_t i = job.first; i != end; i = places_[i].next)
+                if (places_[i].node == node && places_[i].after > 0) return allowed(node);
+            return false;
+        };
+        if (job.held > 0) by = fill(job, by, has);
+        if (by > 0) static_cast<void>(fill(job, by, allowed));
+    }
+    /// Returns how many devices found no room.
+    template <class Allowed>
+    [[nodiscard]] std::int64_t fill(touched_job& job, std::int64_t by, Allowed const& allowed) noexcept {
+        while (by > 0) {
+            std::size_t node = tightest(by, allowed);
+            if (node == nowhere) node = emptiest(allowed);
+            if (node == nowhere) break;
+            std::int64_t const amount = free_[node] < by ? free_[node] : by;
+            add(job, static_cast<std::uint32_t>(node), amount);
+            by -= amount;
+        }
+        return by;
+    }
+
+    template <class Tick>
+    void take_what_is_lost(Tick const& t, std::uint16_t reason) noexcept {
+        auto const owner = t.template get<"held/job">();
+        auto const ids = t.template get<"jobs/id">();
+        auto const node = t.template get<"held/node">(), resource = t.template get<"held/resource">();
+        for (std::size_t i = owner.size(); i-- > 0;) {
+            if (resource[i] != static_cast<std::uint32_t>(resource_id::gpu) || node[i] >= free_.size() || free_[node[i]] >= 0) continue;
+            std::size_t const row = lower_bound(ids, owner[i]);
+            if (row == ids.size() || ids[row] != owner[i]) continue;
+            touched_job& job = open(t, row);
+            job.reason = reason;
+            for (std::uint32_t p = job.first; p != end; p = places_[p].next) {
+                if (places_[p].node != node[i]) continue;
+                std::int64_t const lost = places_[p].after < -free_[node[i]] ? places_[p].after : -free_[node[i]];
+                change(job, places_[p], -lost);
+                break;
+            }
+        }
+    }
+};
+
+}  // namespace ration::policies::detail

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+/// las: the least attained service first, in queues. Source: J. Gu et al., "Tiresias: A GPU Cluster Manager for Distributed Deep
+/// Learning", NSDI 2019, its discretised 2D-LAS; queues and promotion as in the simulator that its authors published.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <ration/job_memory.hpp>
+#include <ration/parameter.hpp>
+#include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policy.hpp>
+
+namespace ration::policies {
+
+struct las_parameters {
+    double first_threshold = 3250;   ///< device-seconds after which a job leaves the first queue
+    double second_threshold = 7200;  ///< and the second one
+    double promote = 8;              ///< back to the first queue after a wait of so many times its run time; 0 = never
+
+    static constexpr parameter_note notes[] = {
+        {.name = "first_threshold", .meaning = "device-seconds after which a job leaves the first queue", .least = 0},
+        {.name = "second_threshold", .meaning = "device-seconds after which it leaves the second one; the first for two queues", .least = 0},
+        {.name = "promote", .meaning = "back to the first queue after a wait of so many times its run time; 0 = never", .least = 0}};
+
+    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    [[nodiscard]] constexpr std::string_view problem() const noexcept {
+        if (!(first_threshold >= 0)) return "first_threshold is a service in device-seconds: write a number from 0 up";
+        if (!(second_threshold >= first_threshold)) return "second_threshold is the higher one: write at least first_threshold";
+        if (!(promote >= 0)) return "promote is a ratio of times: write a number from 0 up";
+        return {};
+    }
+};
+
+/// A job's service is its devices times the seconds that it held them. With it the job sinks from queue to queue. The first queue is
+/// served before the second, and that before the third; within a queue the job that started first comes first, and those that never ran come
+/// last, in the order of submission. All or nothing; who does not fit lets others pass; running jobs make room. A job that was stopped
+/// and has waited for `promote` times as long as it ran goes back to the first queue, and its service counts from 0 again.
+/// O(jobs) as long as little changes in the order; state: one entry for each job, once jobs have been stopped.
+class las {
+public:
+    using policy_concept = policy_tag;
+    using parameters = las_parameters;
+    using inputs = detail::rigid_columns<in<double, "jobs/attained">, in<std::int64_t, "jobs/started">>;
+    static constexpr meta about{.id = "ration.las", .version = "1.0.0", .summary = "the least attained service first, in queues",
+                                .reasons = detail::rigid_jobs::reasons};
+
+    las() = default;
+    explicit las(las_parameters const& p) noexcept : parameters_(p) {}
+
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        jobs_.reserve(most);
+        pauses_.reserve(most.jobs);
+        return status::ok;
+    }
+
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (!jobs_.begin(t, true)) return status::ok;
+        if (parameters_.promote > 0) promote(t);
+        auto const attained = t.get<"jobs/attained">();
+        auto const started = t.get<"jobs/started">();
+        jobs_.serve(t, [&](std::size_t row) noexcept {
+            double const service = attained[row] - (parameters_.promote > 0 ? pauses_[row].forgiven : 0);
+            return detail::priority{queue_of(service), started[row] < 0 ? std::numeric_limits<std::int64_t>::max() : started[row]};
+        });
+        return jobs_.finish(out);
+    }
+
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        pauses_.save(out);
+        return out.needed();
+    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
+        state_reader in(saved);
+        auto pauses = job_memory<pause>{};
+        if (!pauses.load(in) || !in.finished()) return status::state;
+        pauses_ = std::move(pauses);
+        return status::ok;
+    }
+
+private:
+    struct pause {
+        double forgiven = 0;     // service that no longer counts
+        double attained = -1;    // when it was last seen stopped
+        nanoseconds since{0};
+
+        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.forgiven, self.attained, self.since.count); }
+        [[nodiscard]] bool sane() const noexcept { return is_finite(forgiven) && forgiven >= 0 && is_finite(attained); }
+    };
+
+    las_parameters parameters_;
+    detail::rigid_jobs jobs_;
+    job_memory<pause> pauses_;
+
+    [[nodiscard]] double queue_of(double service) const noexcept {
+        return service < parameters_.first_threshold ? 0 : service < parameters_.second_threshold ? 1 : 2;
+    }
+
+    /// A wait begins when a job that ran is first seen without devices; from one wait to the next its service has grown.
+    void promote(tick<inputs> const& t) noexcept {
+        pauses_.follow(t.get<"jobs/id">());
+        auto const attained = t.get<"jobs/attained">();
+        auto const held = t.get<"jobs/held.gpu">();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            std::int64_t const wanted = detail::rigid_jobs::wanted(t, row);
+            if (held[row] != 0 || wanted == 0 || !(attained[row] > 0)) continue;
+            pause& p = pauses_[row];
+            if (p.attained != attained[row]) p.attained = attained[row], p.since = t.now();
+            double const service = attained[row] - p.forgiven, ran = service / static_cast<double>(wanted);
+            if (queue_of(service) > 0 && to_seconds(t.now() - p.since) >= parameters_.promote * ran) p.forgiven = attained[row];
+        }
+    }
+};
+
+static_assert(Policy<las>);
+
+}  // namespace ration::policies
