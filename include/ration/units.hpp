@@ -29,7 +29,8 @@ struct nanoseconds {
 
 [[nodiscard]] constexpr nanoseconds milliseconds(std::int64_t n) noexcept { return {n * 1'000'000}; }
 [[nodiscard]] constexpr nanoseconds seconds(double n) noexcept { return {static_cast<std::int64_t>(n * 1e9)}; }
-[[nodiscard]] constexpr double to_seconds(nanoseconds t) noexcept { return static_cast<double>(t.count) * 1e-9; }
+/// Divides, so that whole seconds stay whole; a product with 1e-9 would not.
+[[nodiscard]] constexpr double to_seconds(nanoseconds t) noexcept { return static_cast<double>(t.count) / 1e9; }
 
 /// CPU time per time: 1000 is one core.
 struct millicores {

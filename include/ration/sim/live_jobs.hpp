@@ -83,9 +83,13 @@ public:
     }
 
     /// The job is done or failed; its row goes later, together with others.
-    void end(std::size_t row, job_state how) noexcept {
+    void end(std::size_t row, job_state how, nanoseconds now) noexcept {
+        live_job const& job = jobs_[row];
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(how);
-        store_.at(columns_.standard.remaining, row) = 0;
+        store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(job.steps_at(now));
+        store_.at(columns_.standard.remaining, row) = store_.at(columns_.length, row) - job.steps_at(now);
+        store_.at(columns_.standard.pace, row) = 0;
+        store_.at(columns_.attained, row) = job.attained_at(now);
         jobs_[row] = {};
         ++ended_;
     }

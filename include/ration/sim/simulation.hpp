@@ -164,7 +164,7 @@ private:
         }
         outcome_.jobs[e.subject - 1].finished = now;
         leave(row, now);
-        live_.end(row, job_state::done);
+        live_.end(row, job_state::done, now);
     }
 
     /// Whatever the job holds is free again.
