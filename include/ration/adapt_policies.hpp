@@ -3,11 +3,16 @@
 #pragma once
 
 #include <ration/adapt.hpp>
+#include <ration/policies/afs.hpp>
+#include <ration/policies/drf.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/fifo.hpp>
+#include <ration/policies/flowcon.hpp>
 #include <ration/policies/gittins.hpp>
 #include <ration/policies/las.hpp>
 #include <ration/policies/loss_delta_ratio.hpp>
+#include <ration/policies/max_min.hpp>
+#include <ration/policies/optimus.hpp>
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/srtf.hpp>
 #include <ration/policies/tradl.hpp>
@@ -21,3 +26,8 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::flowcon_parameters, alpha, interval);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::optimus_parameters, interval);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::afs_parameters, interval);

@@ -88,8 +88,8 @@ TEST_CASE("the times of measured placements and batches are those of their rows"
     CHECK(time_of("cifar10", {1}, 64).sync == Approx(0.000508045));
     CHECK(time_of("cifar10", {1}, 54.5).step == Approx((0.0504853 + 0.0598334) / 2));
     CHECK(time_of("cifar10", {4, 2}, 45).step == Approx(0.187353));  // the row 24
-    CHECK(time_of("cifar10", {3, 2, 1, 1}, 32).step == Approx((0.173078 + 0.149029 + 0.136201) / 3));  // 1123, 1132 and 1213
-    CHECK(time_of("cifar10", {3, 2, 1, 1}, 32).sync == Approx((0.131334 + 0.106933 + 0.0943664) / 3));
+    CHECK(time_of("cifar10", {3, 2, 1, 1}, 32).step == Approx(0.149029));  // the row 1132, which is the same ring
+    CHECK(time_of("cifar10", {3, 2, 1, 1}, 32).sync == Approx(0.106933));
     CHECK(time_of("cifar10", on_nodes_of(2, 16), 64).step == Approx(0.184607));  // 8 nodes, 16 devices
 }
 

@@ -48,6 +48,7 @@ TEST_CASE("a wrong number is named with its line, its column and what to write",
     CHECK(refusal(one("a,9000000001,1,3")) == "t.csv:2: submit_time is '9000000001'; write seconds, from 0 to 9000000000");
     CHECK(refusal(one("a,99999999999999999999999999,1,3")) ==
           "t.csv:2: submit_time is '99999999999999999999999999'; write seconds, from 0 to 9000000000");
+    CHECK(refusal(one("a,0,18446744073709551617,3")) == "t.csv:2: num_gpus is '18446744073709551617'; write a whole number from 1 to 1000000");  // 2^64 + 1
     CHECK(refusal(one("a,0x10,1,3")) == "t.csv:2: submit_time is '0x10'; write seconds, from 0 to 9000000000");
     CHECK(refusal(one("a,3 4,1,3")) == "t.csv:2: submit_time is '3 4'; write seconds, from 0 to 9000000000");
     CHECK(refusal(one(",0,1,3")) == "t.csv:2: job_id is empty; write a word of 1 to 256 bytes without control characters");

@@ -40,6 +40,17 @@ TEST_CASE("philly-json: what is wrong is said with its line", "[trace]") {
           "t.csv:2: submitted_time is '2017-13-07 00:59:00'; write a time like 2017-10-09 07:01:55, or seconds from 0 to 9000000000");
 }
 
+TEST_CASE("numbers are finite, and all of the text", "[trace]") {
+    double value = 0;
+    REQUIRE(trace::to_number("0123456789", value));
+    CHECK(value == 123456789);
+    REQUIRE(trace::to_number("-1.5e3", value));
+    CHECK(value == -1500);
+    REQUIRE(trace::to_number("18446744073709551617", value));
+    CHECK(value == 18446744073709551617.0);
+    for (char const* const bad : {"", "nan", "inf", "-inf", "1e999", "1 ", " 1", "+1", "1e", "0x1", "1,5", "--1", "."}) CHECK_FALSE(trace::to_number(bad, value));
+}
+
 TEST_CASE("timestamps are seconds since 1970", "[trace]") {
     double at = 0;
     REQUIRE(trace::to_timestamp("1970-01-01 00:00:00", at));

@@ -116,6 +116,22 @@ TEST_CASE("gavel: steps of a model that has to be loaded", "[trace]") {
     CHECK(w.jobs[1].model == 1);
 }
 
+TEST_CASE("gavel: its older traces have seven or nine columns", "[trace]") {
+    workload const nine = good("A3C\tpython3 a3c.py\t--max-steps\t0\t700\t4\t2.5\t-1.0\t12.5\n");
+    CHECK(nine.jobs[0].length == 700);
+    CHECK(nine.jobs[0].request == 4);
+    CHECK(nine.jobs[0].submitted == milliseconds(12500));
+    std::string const seven = "A3C\tpython3 a3c.py\t--max-steps\t0\t700\t12.5\t4\nA3C\tx\ty\t0\t9\t13\t0\nA3C\tx\ty\t0\t9\t13.5\t1\n";
+    for (auto const as : {format::detect, format::gavel}) {
+        workload const w = good(seven, as);
+        REQUIRE(w.jobs.size() == 2);
+        CHECK(w.left_out == 1);
+        CHECK(w.jobs[0].request == 4);
+        CHECK(w.jobs[0].length == 700);
+        CHECK(w.jobs[1].submitted == seconds(1));
+    }
+}
+
 TEST_CASE("pollux: what the trace does not say, the profile does", "[trace]") {
     workload const w = good(traces::pollux);
     REQUIRE(w.jobs.size() == 2);

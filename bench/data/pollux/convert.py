@@ -38,14 +38,20 @@ def mean_by_key(times):
     return {key: tuple(sum(column) / len(group) for column in zip(*group)) for key, group in sorted(groups.items())}
 
 
+def first_rotation(placement):
+    """How the artifact names all placements that differ only in the node at which their ring begins."""
+    return min(placement[i:] + placement[:i] for i in range(len(placement)))
+
+
 def times_of(folder):
-    """Rows (nodes, devices, spread, local batch, step, sync). In which order the nodes of a spread stand makes no difference here."""
+    """Rows (nodes, devices, spread, local batch, step, sync)."""
     by_spread, by_count = [], []
     for row in rows(folder / "placements.csv"):
         spread = "".join(sorted(row["placement"], reverse=True))
         count = len(spread), sum(map(int, spread))
         seconds = float(row["step_time"]), float(row["sync_time"])
-        by_spread.append(((*count, spread, int(row["local_bsz"])), *seconds))
+        if row["placement"] == first_rotation(spread):
+            by_spread.append(((*count, spread, int(row["local_bsz"])), *seconds))
         by_count.append(((*count, "", int(row["local_bsz"])), *seconds))
     for row in rows(folder / "scalability.csv"):
         key = int(row["num_nodes"]), int(row["num_replicas"]), "", int(row["local_bsz"])

@@ -15,6 +15,7 @@
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policy.hpp>
+#include <ration/state.hpp>
 
 namespace ration::policies {
 
@@ -55,7 +56,7 @@ public:
 
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
-        pauses_.reserve(most.jobs);
+        pauses_.reserve(most_jobs_ = most.jobs);
         return status::ok;
     }
 
@@ -79,6 +80,7 @@ public:
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         auto pauses = job_memory<pause>{};
+        pauses.reserve(most_jobs_);
         if (!pauses.load(in) || !in.finished()) return status::state;
         pauses_ = std::move(pauses);
         return status::ok;
@@ -97,6 +99,7 @@ private:
     las_parameters parameters_;
     detail::rigid_jobs jobs_;
     job_memory<pause> pauses_;
+    std::size_t most_jobs_ = 0;
 
     [[nodiscard]] double queue_of(double service) const noexcept {
         return service < parameters_.first_threshold ? 0 : service < parameters_.second_threshold ? 1 : 2;

@@ -28,7 +28,7 @@ struct job_description {
 
 /// What a running job holds, as far as its speed depends on it.
 struct allocation {
-    std::span<std::int32_t const> spread;  ///< devices on each of its nodes, descending; empty when it holds none
+    std::span<std::int32_t const> spread{};  ///< devices on each of its nodes, descending; empty when it holds none
     std::int64_t devices = 0;              ///< their sum
     std::uint32_t type = 0;                ///< of the slowest of its nodes
     std::int64_t batch = 0;                ///< samples per step of all devices that a policy chose; 0 = as asked for

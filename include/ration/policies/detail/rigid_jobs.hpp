@@ -46,6 +46,11 @@ public:
         return w > 0 && w <= capacity_ && places_.held(t, row) != w;
     }
 
+    template <class Tick>
+    [[nodiscard]] bool holds(Tick const& t, std::size_t row) const noexcept {
+        return places_.held(t, row) > 0;
+    }
+
     /// False when there is nothing to do: every job has what it wants, or, unless somebody may be stopped, nothing is free. A job that
     /// a node has failed gets what it lost elsewhere, or is stopped.
     template <class Tick>

@@ -70,7 +70,7 @@ public:
     [[nodiscard]] bool add(row const& r) {
         job_description job;
         double devices = 0, submitted = 0;
-        if (layout_.real && (is_nothing(r, field::devices) || is_nothing(r, field::duration))) return ++made_.left_out, true;
+        if (layout_.real && (is_nothing(r, field::devices) || (has(field::duration) && is_nothing(r, field::duration)))) return ++made_.left_out, true;
         if (!number(r, field::devices, device_count, devices) || !when(r, submitted)) return false;
         job.request = static_cast<std::int64_t>(devices);
         if (!set_model(r, job) || !set_bounds(r, job) || !set_rest(r, job, submitted) || !set_tenant(r, job)) return false;

@@ -76,12 +76,20 @@ inline constexpr column alibaba_columns[] = {
 inline constexpr column tiresias_columns[] = {{"job_id", field::name},       {"num_gpu", field::devices},  {"submit_time", field::submitted},
                                               {"iterations", field::length}, {"model_name", field::model}, {"duration", field::duration}};
 
-/// Gavel (OSDI'20), recalled from its parser; has no line of titles, and no run times either: the library has to know its models.
+/// Gavel (OSDI'20), by the order in which its parser takes the columns: it has no line of titles, and no run times either, so the library has to know
+/// its models. The traces that it made of Philly are of an older parser, with seven columns; the newest has ten.
 inline constexpr column gavel_columns[] = {
     {"job_type", field::model},         {"command", field::nothing},         {"working_directory", field::nothing},
     {"num_steps_arg", field::nothing},  {"needs_data_dir", field::nothing},  {"total_steps", field::length},
     {"scale_factor", field::devices},   {"priority_weight", field::weight},  {"slo", field::nothing},
     {"arrival_time", field::submitted}};
+inline constexpr column gavel_nine_columns[] = {
+    {"job_type", field::model},        {"command", field::nothing},     {"num_steps_arg", field::nothing},
+    {"needs_data_dir", field::nothing}, {"total_steps", field::length}, {"scale_factor", field::devices},
+    {"priority_weight", field::weight}, {"slo", field::nothing},        {"arrival_time", field::submitted}};
+inline constexpr column gavel_seven_columns[] = {
+    {"job_type", field::model},      {"command", field::nothing},        {"num_steps_arg", field::nothing}, {"needs_data_dir", field::nothing},
+    {"total_steps", field::length}, {"arrival_time", field::submitted}, {"scale_factor", field::devices}};
 
 /// ElasticFlow (ASPLOS'23). Deadlines are absolute.
 inline constexpr column elasticflow_columns[] = {{"job_id", field::name},       {"submit_time", field::submitted}, {"model_name", field::model},
@@ -107,9 +115,11 @@ inline constexpr layout layouts[] = {
     {.is = format::alibaba, .columns = detail::alibaba_columns, .real = true, .untitled = true},
     {.is = format::ration, .columns = detail::ration_columns},
     {.is = format::gavel, .columns = detail::gavel_columns, .separator = '\t', .untitled = true},
+    {.is = format::gavel, .columns = detail::gavel_nine_columns, .separator = '\t', .untitled = true},
+    {.is = format::gavel, .columns = detail::gavel_seven_columns, .separator = '\t', .real = true, .untitled = true},
 };
 
-/// The layout of a format, or nullptr for `detect` and for what is no table.
+/// The first layout of a format, or nullptr for `detect` and for what is no table.
 [[nodiscard]] constexpr layout const* find_layout(format f) noexcept {
     for (auto const& one : layouts)
         if (one.is == f) return &one;

@@ -25,17 +25,27 @@ namespace ration::sim::trace {
     return into = static_cast<format>(found - format_names.begin()), true;
 }
 
+namespace detail {
+
+/// The first layout that the first line of a text fits, of this format unless that is `detect`; nullptr when none does. O(first line).
+[[nodiscard]] inline layout const* fitting_layout(std::string_view text, format as) {
+    std::size_t const begin = text.find_first_not_of("\xef\xbb\xbf \t\r\n");
+    std::string_view const first_line = text.substr(0, begin == text.npos ? 0 : text.find('\n', begin));
+    for (auto const& one : layouts) {
+        table_reader table(first_line, one);
+        if ((as == format::detect || as == one.is) && table.begin()) return &one;
+    }
+    return nullptr;
+}
+
+}  // namespace detail
+
 /// The format that a text has by its first line, or `detect` when none fits. O(first line).
 [[nodiscard]] inline format format_of(std::string_view text) {
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-    std::size_t const begin = text.find_first_not_of(" \t\r\n");
-    if (begin == text.npos) return format::detect;
-    if (text[begin] == '[') return format::philly_json;
-    for (auto const& one : layouts) {
-        table_reader table(text.substr(0, text.find('\n', begin)), one);
-        if (table.begin()) return one.is;
-    }
-    return format::detect;
+    std::size_t const begin = text.find_first_not_of("\xef\xbb\xbf \t\r\n");
+    if (begin != text.npos && text[begin] == '[') return format::philly_json;
+    layout const* const fitting = detail::fitting_layout(text, format::detect);
+    return fitting != nullptr ? fitting->is : format::detect;
 }
 
 /// The jobs that a text describes. Models that it names are looked up in `library`. O(text).
@@ -43,7 +53,8 @@ namespace ration::sim::trace {
     if (as == format::detect) as = format_of(text);
     if (as == format::philly_json) return read_philly_json(text, library, std::move(name));
     if (as == format::alibaba) return read_alibaba(text, library, std::move(name));
-    if (layout const* const of = find_layout(as)) return read_table(text, *of, library, std::move(name));
+    layout const* const fitting = detail::fitting_layout(text, as);
+    if (as != format::detect) return read_table(text, fitting != nullptr ? *fitting : *find_layout(as), library, std::move(name));
     if (text.find_first_not_of(" \t\r\n") == text.npos) return problem{0, "this file is empty; a trace of jobs is expected"};
     return problem{1, "the first line names the columns of no trace that is known here; job_id,submit_time,num_gpus,duration are the columns of "
                       "the simplest one"};

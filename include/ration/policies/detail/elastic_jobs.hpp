@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <tuple>
+
+#include <ration/buffer.hpp>
+#include <ration/policies/detail/placement.hpp>
+
+namespace ration::policies::detail {
+
+template <class... More>
+using elastic_columns = cluster_columns<in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, More...>;
+
+/// A job among which devices are divided: what it accepts, and what it is given, 0 or from least to most.
+struct share {
+    std::uint32_t row = 0;
+    std::int64_t least = 0, most = 0, given = 0;
+};
+
+/// Jobs that take as many devices as a policy chooses, within what they accept. Which division is right is the policy's rule; when to divide
+/// anew, and how the answer gets onto the nodes, is here. `is_due` is O(jobs + nodes).
+class elastic_jobs {
+    placement places_;
+    buffer<share> shares_;
+    buffer<std::int64_t> targets_;  // by row
+    std::int64_t devices_ = 0;
+
+public:
+    /// What the last division was made of; a policy saves it.
+    struct division {
+        bool is_made = false;
+        nanoseconds at{0};
+        std::uint64_t last_id = 0, active = 0;
+        std::int64_t capacity = 0;
+
+        [[nodiscard]] static auto fields(auto& self) noexcept {
+            return std::tie(self.is_made, self.at.count, self.last_id, self.active, self.capacity);
+        }
+        [[nodiscard]] bool sane() const noexcept { return capacity >= 0; }
+    };
+    division last;
+
+    enum reason : std::uint16_t { unexplained, its_share, others_first, node_lost_devices };
+    static constexpr std::string_view reasons[] = {"", "its share of the devices", "the devices are with jobs that come before it",
+                                                   "a node of its lost devices"};
+
+    void reserve(limits const& most) noexcept {
+        places_.reserve(most);
+        shares_.reserve(most.jobs);
+        targets_.reserve(most.jobs);
+    }
+
+    /// Whether the devices have to be divided anew: so many seconds have passed, or a node has lost devices that jobs hold, or, where
+    /// `at_changes`, jobs or devices have come or gone. Asked again at the time of a division it says so again.
+    template <class Tick>
+    [[nodiscard]] bool is_due(Tick const& t, double interval, bool at_changes) noexcept {
+        auto const ids = t.template get<"jobs/id">();
+        division now{.is_made = true, .at = t.now(), .last_id = ids.empty() ? 0 : ids.back(), .active = 0, .capacity = capacity_of(t)};
+        for (auto const state : t.template get<"jobs/state">()) now.active += is_active(static_cast<job_state>(state));
+        bool const changed = now.last_id != last.last_id || now.active != last.active || now.capacity != last.capacity;
+        bool const due = !last.is_made || t.now() == last.at || to_seconds(t.now() - last.at) >= interval || (at_changes && changed);
+        if (!due && !supply_of(t).is_overdrawn) return false;
+        last = now;
+        return true;
+    }
+
+    /// All active jobs that can run, with nothing yet, in the order of rows. `usable(row)`: what the job can use at most.
+    template <class Tick, class Usable>
+    [[nodiscard]] std::span<share> list(Tick const& t, Usable const& usable) noexcept {
+        auto const least = t.template get<"jobs/min.gpu">(), most = t.template get<"jobs/max.gpu">();
+        auto const state = t.template get<"jobs/state">();
+        places_.begin(t, node_lost_devices);
+        devices_ = places_.spare();
+        shares_.clear();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (!is_active(static_cast<job_state>(state[row]))) continue;
+            devices_ += places_.held(t, row);
+            share s{.row = static_cast<std::uint32_t>(row), .least = least[row] > 1 ? least[row] : 1, .most = most[row]};
+            if (std::int64_t const u = usable(row); u < s.most) s.most = u;
+            if (s.most > last.capacity) s.most = last.capacity;
+            if (s.least <= s.most) shares_.push_back(s);
+        }
+        return shares_.edit();
+    }
+    /// Devices for the jobs that were listed: all that are not with others.
+    [[nodiscard]] std::int64_t devices() const noexcept { return devices_; }
+
+    /// Answers with what the jobs of the list were given; who shrinks makes room first.
+    template <class Tick>
+    [[nodiscard]] status apply(Tick const& t, grants& out) noexcept {
+        targets_.reset(t.jobs());
+        for (auto const& s : shares_) targets_[s.row] = s.given;
+        auto const state = t.template get<"jobs/state">();
+        for (bool const growing : {false, true})
+            for (std::size_t row = 0; row < t.jobs(); ++row) {
+                std::int64_t const held = places_.held(t, row), target = targets_[row];
+                if (held == target || (target > held) != growing || !is_active(static_cast<job_state>(state[row]))) continue;
+                places_.resize(t, row, target, target > 0 ? its_share : others_first);
+            }
+        return places_.finish(out);
+    }
+};
+
+}  // namespace ration::policies::detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Jobs of one machine that share its processors, and whose loss is what a policy looks at.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <ration/sim/dice.hpp>
+#include <ration/sim/model.hpp>
+
+namespace ration::sim {
+
+/// The loss of training after so many steps, without its noise: what is never learned, what is learned by a power of the steps, and what is learned
+/// at once. loss(s) = floor + power * (1 + s / power_steps)^-exponent + fast * exp(-s / fast_steps). It never rises.
+struct loss_curve {
+    double floor = 0;
+    double power = 0, power_steps = 1, exponent = 1;
+    double fast = 0, fast_steps = 1;
+
+    [[nodiscard]] double at(double step) const noexcept {
+        double const slow = power > 0 ? std::fma(power, exact::pow(1 + step / power_steps, -exponent), floor) : floor;
+        return fast > 0 ? std::fma(fast, exact::exp(-step / fast_steps), slow) : slow;
+    }
+
+    /// The first step at which the loss is at most `loss`; infinity when it never is. To a millionth of the step. O(1).
+    [[nodiscard]] double step_at(double loss) const noexcept {
+        double low = 0, high = 1;
+        if (at(0) <= loss) return 0;
+        for (; at(high) > loss; high *= 2)
+            if (high > 1e15) return std::numeric_limits<double>::infinity();
+        while (high - low > 1e-6 * high) {
+            double const middle = low + (high - low) / 2;
+            (at(middle) > loss ? low : high) = middle;
+        }
+        return high;
+    }
+};
+
+/// Goes as fast as the cores that it gets, up to those that it can use. Needs no device.
+class cpu_model final : public job_model {
+    loss_curve curve_;
+    double steps_per_core_second_, parallelism_, noise_;
+    std::vector<double> tiers_;
+
+public:
+    /// `parallelism`: cores that it can use. `noise`: standard deviation of what is reported, as a share of the loss. `tiers`: losses that users ask
+    /// for, the easiest first. Preconditions: speed and parallelism above 0, noise not negative; no member of the curve negative, the steps above 0.
+    cpu_model(loss_curve curve, double steps_per_core_second, double parallelism, double noise, std::vector<double> tiers = {})
+        : curve_(curve), steps_per_core_second_(steps_per_core_second), parallelism_(parallelism), noise_(noise), tiers_(std::move(tiers)) {}
+
+    [[nodiscard]] loss_curve const& curve() const noexcept { return curve_; }
+    [[nodiscard]] std::vector<double> const& tiers() const noexcept { return tiers_; }
+    [[nodiscard]] double parallelism() const noexcept { return parallelism_; }
+
+    [[nodiscard]] pace at(job_description const&, allocation const& held, double) const noexcept override {
+        return {.steps_per_second = steps_per_core_second_ * std::clamp(held.cores, 0.0, parallelism_)};
+    }
+    /// Devices do not make it faster.
+    void show(job_description const& job, double, std::uint32_t, std::int64_t, scaling const& out) const noexcept override {
+        for (std::size_t k = 0; k < out.goodput.size(); ++k) out.goodput[k] = out.goodput_fixed[k] = 0, out.batch[k] = job.batch;
+    }
+    [[nodiscard]] double loss(job_description const&, double step) const noexcept override { return curve_.at(step); }
+
+    /// What a job reports at a whole step: the loss with its noise, the same whenever it is asked for. Never negative.
+    [[nodiscard]] double reported_loss(std::uint64_t seed, std::uint64_t job, std::uint64_t step) const noexcept {
+        double const loss = curve_.at(static_cast<double>(step));
+        return std::max(loss * std::fma(noise_, dice(seed, job).normal(step), 1.0), 0.0);
+    }
+};
+
+}  // namespace ration::sim

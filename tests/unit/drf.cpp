@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+// drf: the tenant with the least dominant share is next.
+#include "support/catch.hpp"
+
+#include <ration/policies/drf.hpp>
+
+#include "cluster_random.hpp"
+
+using namespace unit;
+using ration::policies::drf;
+
+namespace {
+
+void submit(cluster<drf>& c, std::uint32_t tenant, std::int64_t devices, std::int64_t millicores, double weight = 1) {
+    c.submit({.request = devices, .tenant = tenant, .weight = weight});
+    c.store[c.columns.resources[0].minimum][c.jobs() - 1] = millicores;
+}
+void set_cpu(cluster<drf>& c, std::int64_t millicores) {
+    for (auto& capacity : c.store[c.columns.resources[0].capacity]) capacity = millicores;
+}
+/// How many of its jobs run.
+[[nodiscard]] int running(cluster<drf> const& c, std::uint32_t tenant) {
+    int n = 0;
+    for (std::size_t row = 0; row < c.jobs(); ++row) n += c.store[c.columns.tenant][row] == tenant && c.devices_of(c.id_of(row)) > 0;
+    return n;
+}
+
+}  // namespace
+
+// The paper's own example: 9 CPUs and 18 of the other resource; tasks of <1, 4> and of <3, 1>. It ends with 3 and 2 of them.
+TEST_CASE("drf equalises dominant shares", "[drf]") {
+    cluster<drf> c({18});
+    set_cpu(c, 9000);
+    for (int i = 0; i < 9; ++i) submit(c, 1, 4, 1000);
+    for (int i = 0; i < 9; ++i) submit(c, 2, 1, 3000);
+    c.decide();
+    CHECK(running(c, 1) == 3);
+    CHECK(running(c, 2) == 2);
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("with one resource tenants get the same, however many jobs they have", "[drf]") {
+    cluster<drf> c({8});
+    set_cpu(c, 9000);
+    for (int i = 0; i < 12; ++i) submit(c, 7, 1, 0);
+    submit(c, 3, 1, 0), submit(c, 3, 1, 0), submit(c, 3, 1, 0), submit(c, 3, 1, 0), submit(c, 3, 1, 0);
+    c.decide();
+    CHECK(running(c, 7) == 4);
+    CHECK(running(c, 3) == 4);
+}
+
+TEST_CASE("a tenant of three times the weight gets three times as much", "[drf]") {
+    cluster<drf> c({8});
+    set_cpu(c, 9000);
+    for (int i = 0; i < 8; ++i) submit(c, 1, 1, 0), submit(c, 2, 1, 0, 3);
+    c.decide();
+    CHECK(running(c, 1) == 2);
+    CHECK(running(c, 2) == 6);
+}
+
+TEST_CASE("who came late is next as soon as something is free; nobody is stopped", "[drf]") {
+    cluster<drf> c({4});
+    set_cpu(c, 9000);
+    for (int i = 0; i < 6; ++i) submit(c, 1, 1, 0);
+    c.decide();
+    submit(c, 2, 1, 0), submit(c, 2, 1, 0), submit(c, 2, 1, 0);
+    c.decide();
+    CHECK(c.answer.empty());
+    c.end(1);
+    CHECK(c.decide() == counts{1, 1, 1, 0, 0, 1, 0, 0});
+    c.end(2);
+    CHECK(c.decide() == counts{1, 1, 0, 0, 1, 1, 0});
+    c.end(3);
+    CHECK(c.decide() == counts{1, 1, 0, 1, 1, 0});  // 1 and 2: tenant 1 has less
+}
+
+TEST_CASE("when the next job does not fit, others are tried, unless told otherwise", "[drf]") {
+    cluster<drf> lenient({4}), strict({4}, drf({.backfill = false}));
+    for (auto* c : {&lenient, &strict}) {
+        set_cpu(*c, 9000);
+        submit(*c, 1, 3, 0), submit(*c, 2, 2, 0), submit(*c, 2, 1, 0);
+    }
+    CHECK(lenient.decide() == counts{3, 0, 1});
+    CHECK(strict.decide() == counts{3, 0, 0});
+}
+
+TEST_CASE("CPU bounds what runs as devices do", "[drf]") {
+    cluster<drf> c({8});
+    set_cpu(c, 5000);
+    for (int i = 0; i < 4; ++i) submit(c, 1, 1, 2000);
+    c.decide();
+    CHECK(running(c, 1) == 2);
+}
+
+TEST_CASE("drf is feasible whatever comes", "[drf]") {
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        INFO("seed " << seed);
+        CHECK(trouble(seed, drf{}, true) == "");
+        CHECK(trouble(seed, drf({.backfill = false}), true) == "");
+    }
+}
