@@ -8,14 +8,18 @@
 #include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/flowcon.hpp>
+#include <ration/policies/gang.hpp>
 #include <ration/policies/gittins.hpp>
 #include <ration/policies/good_enough.hpp>
 #include <ration/policies/las.hpp>
 #include <ration/policies/loss_delta_ratio.hpp>
 #include <ration/policies/max_min.hpp>
 #include <ration/policies/optimus.hpp>
+#include <ration/policies/pack.hpp>
 #include <ration/policies/pollux.hpp>
+#include <ration/policies/sia.hpp>
 #include <ration/policies/sjf.hpp>
+#include <ration/policies/spread.hpp>
 #include <ration/policies/srtf.hpp>
 #include <ration/policies/tradl.hpp>
 
@@ -35,3 +39,6 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::optimus_parameters, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::afs_parameters, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, p, restart_penalty);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, reached, patience);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, p, lambda, doubling, steps);

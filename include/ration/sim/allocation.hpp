@@ -34,7 +34,7 @@ public:
             spread_.push_back(static_cast<std::int32_t>(h.what.amount));
             places_ += (std::uint64_t{h.what.node} + 1) * 0x9E3779B97F4A7C15u * static_cast<std::uint64_t>(h.what.amount);
         }
-        detail::sort(spread_.data(), spread_.size(), [](std::int32_t a, std::int32_t b) { return a > b; });
+        ration::detail::sort(spread_.data(), spread_.size(), [](std::int32_t a, std::int32_t b) { return a > b; });
         view_.spread = spread_.view();
     }
 

@@ -25,7 +25,23 @@ struct bad_grant {
     std::uint64_t tick = 0;
     nanoseconds at{0};
     grant row;
+    std::uint64_t job = 0;     ///< its id, a place in the workload counted from 1; 0 = the grant names none
     check_rule rule = check_rule::passed;
+};
+
+/// Hears what happens to jobs while it happens. Ids are places in the workload, counted from 1; times do not go back.
+class run_observer {
+public:
+    virtual void submitted(nanoseconds now, std::uint64_t job) noexcept = 0;
+    /// From now on it holds so many devices; none as well when it is done, or lost them.
+    virtual void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept = 0;
+    virtual void finished(nanoseconds now, std::uint64_t job) noexcept = 0;
+
+protected:
+    run_observer() = default;
+    run_observer(run_observer const&) = default;
+    run_observer& operator=(run_observer const&) = default;
+    ~run_observer() = default;
 };
 
 /// How a run ended.

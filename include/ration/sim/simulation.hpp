@@ -30,6 +30,8 @@ struct sim_options {
     std::uint64_t seed = 0;
     bool stop_at_bad_grant = false;      ///< otherwise the run goes on with what passed
     std::span<node_change const> changes{};  ///< in order of time
+    run_observer* observer = nullptr;    ///< outlives the run
+    column_memory* columns = nullptr;    ///< where the columns are, for policies in worker processes; nullptr: on the heap
 };
 
 /// One run. The engine is the one that runs live: every answer passes its check, whoever gave it.
@@ -58,7 +60,8 @@ class simulation {
 public:
     /// What is passed by reference must outlive it.
     simulation(workload const& jobs, cluster const& machines, decider& policy, decider& fallback, sim_options const& options)
-        : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback), live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
+        : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback), store_(options.columns),
+          live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
@@ -120,7 +123,8 @@ private:
     }
 
     /// When something happens next; nothing once all is over.
-    [[nodiscard]] std::optional<nanoseconds> next_time() const noexcept {
+    [[nodiscard]] std::optional<nanoseconds> next_time() noexcept {
+        while (!queue_.empty() && is_void(queue_.next())) queue_.pop();
         bool const more = arrived_ < workload_.jobs.size();
         if (live_.active() == 0 && !more) return std::nullopt;
         nanoseconds next{std::numeric_limits<std::int64_t>::max()};
@@ -134,6 +138,13 @@ private:
         return next;
     }
 
+    /// Of a pace that a job no longer has. It must not wake anybody: a policy that changes two jobs on every tick would be asked ever more often.
+    [[nodiscard]] bool is_void(sim_event const& e) noexcept {
+        if (e.what != event_class::job_phase) return false;
+        std::size_t const row = live_.find(e.subject);
+        return row == live_.rows() || live_[row].version != e.version;
+    }
+
     [[nodiscard]] result<void> take_events(nanoseconds now) noexcept {
         outcome_.end = now;
         for (; !queue_.empty() && queue_.next().at <= now; ++outcome_.events) {
@@ -144,16 +155,18 @@ private:
             else
                 end_phase(e, now);
         }
-        for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submitted <= now; ++outcome_.events)
+        for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submitted <= now; ++outcome_.events) {
             if (auto there = live_.arrive(++arrived_, cluster_.groups); !there) return there;
+            if (options_.observer != nullptr) options_.observer->submitted(now, arrived_);
+        }
         live_.compact();
         return {};
     }
 
     /// The pace of a job ends: it is done, or goes on at another.
     void end_phase(sim_event const& e, nanoseconds now) noexcept {
+        if (is_void(e)) return;
         std::size_t const row = live_.find(e.subject);
-        if (row == live_.rows() || live_[row].version != e.version) return;
         live_job& job = live_[row];
         job.done = job.until;
         job.since = now;
@@ -164,6 +177,7 @@ private:
         }
         outcome_.jobs[e.subject - 1].finished = now;
         leave(row, now);
+        if (options_.observer != nullptr) options_.observer->finished(now, e.subject);
         live_.end(row, job_state::done, now);
     }
 
@@ -172,6 +186,7 @@ private:
         live_job& job = live_[row];
         outcome_.jobs[live_.id(row) - 1].device_seconds = job.attained_at(now);
         engine_.release({live_.id(row)});
+        if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), 0);
     }
 
     /// What ran on a lost node waits again, with the steps it had done.
@@ -208,7 +223,9 @@ private:
     [[nodiscard]] bool note_rejections(tick_report const& report) noexcept {
         outcome_.rejected += report.rejected.size();
         auto const& first = report.rejected[0];
-        if (!outcome_.first_bad) outcome_.first_bad = bad_grant{report.number, report.now, report.grants[first.row], first.rule};
+        grant const& row = report.grants[first.row];
+        std::uint64_t const job = row.job < live_.rows() ? live_.id(row.job) : 0;
+        if (!outcome_.first_bad) outcome_.first_bad = bad_grant{report.number, report.now, row, job, first.rule};
         if (options_.stop_at_bad_grant) outcome_.how = ending::bad_grant;
         return !options_.stop_at_bad_grant;
     }
@@ -236,6 +253,7 @@ private:
         auto const state = job.devices > 0 ? job_state::running : job_state::queued;
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(state);
         store_.at(columns_.attained, row) = job.attained;
+        if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), job.devices);
         set_pace(row, now);
     }
 

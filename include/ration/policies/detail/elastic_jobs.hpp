@@ -90,6 +90,9 @@ public:
     /// Devices for the jobs that were listed: all that are not with others.
     [[nodiscard]] std::int64_t devices() const noexcept { return devices_; }
 
+    /// For a policy that chooses nodes itself instead of `apply`.
+    [[nodiscard]] placement& places() noexcept { return places_; }
+
     /// Answers with what the jobs of the list were given; who shrinks makes room first.
     template <class Tick>
     [[nodiscard]] status apply(Tick const& t, grants& out) noexcept {

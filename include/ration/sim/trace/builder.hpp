@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -219,15 +218,16 @@ private:
 
     /// Jobs of one moment stay in the order of the trace.
     void sort() {
-        std::vector<std::uint32_t> order(made_.jobs.size());
-        std::iota(order.begin(), order.end(), 0U);
-        std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) { return submitted_[a] < submitted_[b]; });
+        std::vector<std::pair<double, std::uint32_t>> order;
+        order.reserve(made_.jobs.size());
+        for (std::size_t j = 0; j < made_.jobs.size(); ++j) order.emplace_back(submitted_[j], static_cast<std::uint32_t>(j));
+        std::sort(order.begin(), order.end());
         std::vector<job_description> jobs;
         std::vector<std::string> names;
         jobs.reserve(order.size()), names.reserve(made_.job_names.size());
-        for (auto const j : order) jobs.push_back(made_.jobs[j]);
+        for (auto const& [when, j] : order) jobs.push_back(made_.jobs[j]);
         if (!made_.job_names.empty())
-            for (auto const j : order) names.push_back(std::move(made_.job_names[j]));
+            for (auto const& [when, j] : order) names.push_back(std::move(made_.job_names[j]));
         made_.jobs.swap(jobs), made_.job_names.swap(names);
     }
 };

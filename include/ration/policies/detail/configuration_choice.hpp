@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <ration/buffer.hpp>
+#include <ration/policies/detail/heap.hpp>
+
+namespace ration::policies::detail {
+
+/// So many devices of one type, and what a job is worth with them over what it is worth with none.
+struct configuration {
+    double value = 0;
+    std::int64_t devices = 0;
+    std::uint32_t type = 0;
+};
+
+/// Chooses for each job one of its configurations or none, so that their values add up to the most and the devices of each type suffice.
+/// That is a knapsack of several dimensions; where a table of it would be too large, prices of the types give an answer near the best and a bound.
+class configuration_choice {
+    static constexpr std::uint32_t none = 0xFFFF'FFFF;
+    struct job {
+        std::uint32_t first, last;  // of its options
+        std::uint32_t chosen;       // an option, or none
+    };
+    struct step {
+        double gain;  // for each device more
+        std::uint32_t job, option;
+        [[nodiscard]] static bool before(step const& a, step const& b) noexcept { return a.gain != b.gain ? a.gain > b.gain : a.job < b.job; }
+    };
+
+    buffer<std::int64_t> capacities_, left_;  // by type
+    buffer<double> prices_;
+    buffer<job> jobs_;
+    buffer<configuration> options_;
+    buffer<double> others_;                   // by job: the most it gains with another type, at the prices
+    heap<step> steps_;
+    buffer<double> best_, before_;            // by state of the table: devices of each type taken
+    buffer<std::uint16_t> table_;
+    double bound_ = 0;
+
+public:
+    /// `additions`: a table takes at most so many. A job with more than 16 options may allocate later.
+    void reserve(std::size_t jobs, std::size_t types, std::size_t additions) noexcept {
+        capacities_.reserve(types), left_.reserve(types), prices_.reserve(types);
+        jobs_.reserve(jobs), others_.reserve(jobs), steps_.reserve(jobs), options_.reserve(16 * jobs);
+        best_.reserve(additions / 8), before_.reserve(additions / 8), table_.reserve(additions);
+    }
+
+    void begin(std::span<std::int64_t const> capacities) noexcept {
+        capacities_.assign(capacities.data(), capacities.size());
+        jobs_.clear(), options_.clear();
+    }
+    void add_job() noexcept {
+        auto const here = static_cast<std::uint32_t>(options_.size());
+        jobs_.push_back({here, here, none});
+    }
+    /// One more for the last job. Those of one type come together, in ascending order of devices; one that is worth no more than a smaller
+    /// one, or than none, is left out.
+    void add(configuration const& c) noexcept {
+        job& j = jobs_.back();
+        if (!(c.value > 0) || c.devices > capacities_[c.type]) return;
+        if (j.last > j.first && options_.back().type == c.type && options_.back().value >= c.value) return;
+        options_.push_back(c);
+        ++j.last;
+    }
+
+    /// nullptr = none.
+    [[nodiscard]] configuration const* chosen(std::size_t j) const noexcept {
+        return jobs_[j].chosen == none ? nullptr : &options_[jobs_[j].chosen];
+    }
+    [[nodiscard]] double value() const noexcept {
+        double sum = 0;
+        for (auto const& j : jobs_) sum += j.chosen == none ? 0 : options_[j.chosen].value;
+        return sum;
+    }
+    /// No choice is worth more.
+    [[nodiscard]] double bound() const noexcept { return bound_; }
+
+    /// True when the answer is the best there is, which it is when a table takes at most `additions`. O(options x product of all
+    /// capacities) for a table, and about 200 looks at each option for each type otherwise.
+    bool solve(std::int64_t additions) noexcept {
+        double states = 1, options = static_cast<double>(options_.size() + jobs_.size());
+        for (std::int64_t const c : capacities_) states *= static_cast<double>(c + 1);
+        bool const exact = states * options <= static_cast<double>(additions) && states * 8 <= static_cast<double>(additions);
+        if (exact) {
+            fill_table(static_cast<std::size_t>(states));
+            bound_ = value();
+        } else {
+            find_prices();
+            make_it_fit();
+            use_what_is_left();
+        }
+        return exact;
+    }
+
+private:
+    // The table: P(j, s) = the most that the first j jobs are worth with s devices of each type at most.
+
+    void fill_table(std::size_t states) noexcept {
+        before_.reset(states), best_.reset(states);
+        table_.clear();
+        std::uint16_t* const table = table_.extend(states * jobs_.size());
+        for (std::size_t j = 0; j < jobs_.size(); ++j) {
+            before_.swap(best_);
+            best_.assign(before_.data(), states);
+            std::uint16_t* const row = table + j * states;
+            for (std::size_t s = 0; s < states; ++s) row[s] = 0;
+            for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o) offer(o, static_cast<std::uint16_t>(o - jobs_[j].first + 1), row, states);
+        }
+        std::size_t s = states - 1;
+        for (std::size_t j = jobs_.size(); j-- > 0;) {
+            std::uint16_t const taken = table[j * states + s];
+            jobs_[j].chosen = taken == 0 ? none : jobs_[j].first + taken - 1;
+            if (taken != 0) s -= static_cast<std::size_t>(options_[jobs_[j].chosen].devices) * stride(options_[jobs_[j].chosen].type);
+        }
+    }
+    [[nodiscard]] std::size_t stride(std::uint32_t type) const noexcept {
+        std::size_t s = 1;
+        for (std::uint32_t t = 0; t < type; ++t) s *= static_cast<std::size_t>(capacities_[t] + 1);
+        return s;
+    }
+    void offer(std::uint32_t option, std::uint16_t name, std::uint16_t* row, std::size_t states) noexcept {
+        configuration const& c = options_[option];
+        std::size_t const one = stride(c.type), shift = static_cast<std::size_t>(c.devices) * one;
+        std::size_t const block = one * static_cast<std::size_t>(capacities_[c.type] + 1);
+        double const* const before = before_.data();
+        double* const best = best_.data();
+        for (std::size_t start = 0; start < states; start += block)
+            for (std::size_t s = start + shift; s < start + block; ++s)
+                if (double const sum = c.value + before[s - shift]; sum > best[s]) best[s] = sum, row[s] = name;
+    }
+
+    // Prices: every job takes what is best for it when a device of each type has its price.
+
+    [[nodiscard]] double net(configuration const& c) const noexcept { return c.value - prices_[c.type] * static_cast<double>(c.devices); }
+
+    void find_prices() noexcept {
+        prices_.reset(capacities_.size());
+        others_.reset(jobs_.size());
+        bound_ = std::numeric_limits<double>::infinity();
+        for (int sweep = 0; sweep < (capacities_.size() == 1 ? 1 : 4); ++sweep) {
+            for (std::uint32_t type = 0; type < capacities_.size(); ++type) find_price(type);
+            choose_at_prices();
+        }
+    }
+    void find_price(std::uint32_t type) noexcept {
+        double low = 0, high = 0;
+        for (std::size_t j = 0; j < jobs_.size(); ++j) {
+            others_[j] = 0;
+            for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o) {
+                configuration const& c = options_[o];
+                if (c.type != type && net(c) > others_[j]) others_[j] = net(c);
+                if (c.type == type && c.value / static_cast<double>(c.devices) > high) high = c.value / static_cast<double>(c.devices);
+            }
+        }
+        if (demand(type, 0) <= capacities_[type]) high = 0;
+        for (int round = 0; round < 30 && high > 0; ++round) {
+            double const middle = low + (high - low) / 2;
+            (demand(type, middle) <= capacities_[type] ? high : low) = middle;
+        }
+        prices_[type] = high;
+    }
+    [[nodiscard]] std::int64_t demand(std::uint32_t type, double price) const noexcept {
+        std::int64_t sum = 0;
+        for (std::size_t j = 0; j < jobs_.size(); ++j) {
+            double most = others_[j];
+            std::int64_t devices = 0;
+            for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o) {
+                configuration const& c = options_[o];
+                double const worth = c.type == type ? c.value - price * static_cast<double>(c.devices) : 0;
+                if (worth > most) most = worth, devices = c.devices;
+            }
+            sum += devices;
+        }
+        return sum;
+    }
+    void choose_at_prices() noexcept {
+        left_.assign(capacities_.data(), capacities_.size());
+        double bound = 0;
+        for (std::size_t t = 0; t < capacities_.size(); ++t) bound += prices_[t] * static_cast<double>(capacities_[t]);
+        for (auto& j : jobs_) {
+            double most = 0;
+            j.chosen = none;
+            for (std::uint32_t o = j.first; o < j.last; ++o)
+                if (net(options_[o]) > most) most = net(options_[o]), j.chosen = o;
+            bound += most;
+            if (j.chosen != none) left_[options_[j.chosen].type] -= options_[j.chosen].devices;
+        }
+        if (bound < bound_) bound_ = bound;
+    }
+
+    // What the prices leave over, or overdraw where they influence each other.
+
+    [[nodiscard]] double value_of(std::uint32_t option) const noexcept { return option == none ? 0 : options_[option].value; }
+    void choose(job& j, std::uint32_t option) noexcept {
+        if (j.chosen != none) left_[options_[j.chosen].type] += options_[j.chosen].devices;
+        j.chosen = option;
+        if (option != none) left_[options_[option].type] -= options_[option].devices;
+    }
+
+    /// As long as a type is overdrawn: the change that costs the least for each device that it frees.
+    void make_it_fit() noexcept {
+        for (std::uint32_t type = 0; type < left_.size(); ++type)
+            while (left_[type] < 0) {
+                job* cheapest = nullptr;
+                std::uint32_t to = none;
+                double least = std::numeric_limits<double>::infinity();
+                for (auto& j : jobs_) {
+                    if (j.chosen == none || options_[j.chosen].type != type) continue;
+                    consider(j, none, options_[j.chosen].devices, least, cheapest, to);
+                    for (std::uint32_t o = j.first; o < j.last; ++o) {
+                        bool const same = options_[o].type == type;
+                        if (!same && left_[options_[o].type] < options_[o].devices) continue;
+                        std::int64_t const freed = options_[j.chosen].devices - (same ? options_[o].devices : 0);
+                        if (freed > 0) consider(j, o, freed, least, cheapest, to);
+                    }
+                }
+                choose(*cheapest, to);
+            }
+    }
+    void consider(job& j, std::uint32_t to, std::int64_t freed, double& least, job*& cheapest, std::uint32_t& best) const noexcept {
+        double const loss = (value_of(j.chosen) - value_of(to)) / static_cast<double>(freed);
+        if (loss < least) least = loss, cheapest = &j, best = to;
+    }
+
+    /// The change that gains the most for each device that it takes, as long as one fits.
+    void use_what_is_left() noexcept {
+        steps_.clear();
+        for (std::uint32_t j = 0; j < jobs_.size(); ++j) push_step(j);
+        while (!steps_.empty()) {
+            step const best = steps_.top();
+            steps_.pop();
+            if (fits(jobs_[best.job], best.option)) choose(jobs_[best.job], best.option);
+            push_step(best.job);
+        }
+    }
+    [[nodiscard]] std::int64_t taken(job const& j, std::uint32_t option) const noexcept {
+        bool const same = j.chosen != none && options_[j.chosen].type == options_[option].type;
+        return options_[option].devices - (same ? options_[j.chosen].devices : 0);
+    }
+    [[nodiscard]] bool fits(job const& j, std::uint32_t option) const noexcept { return taken(j, option) <= left_[options_[option].type]; }
+    void push_step(std::uint32_t index) noexcept {
+        job const& j = jobs_[index];
+        step best{0, index, none};
+        for (std::uint32_t o = j.first; o < j.last; ++o) {
+            double const gain = options_[o].value - value_of(j.chosen);
+            if (!(gain > 0) || !fits(j, o)) continue;
+            std::int64_t const devices = taken(j, o);
+            double const each = devices > 0 ? gain / static_cast<double>(devices) : std::numeric_limits<double>::infinity();
+            if (best.option == none || each > best.gain) best = {each, index, o};
+        }
+        if (best.option != none) steps_.push(best);
+    }
+};
+
+}  // namespace ration::policies::detail

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <ration/buffer.hpp>
+#include <ration/parameter.hpp>
+#include <ration/policies/detail/rigid_jobs.hpp>
+
+namespace ration::policies {
+
+/// Which node a learner comes onto: the fullest or the emptiest on which it fits.
+enum class learner_placement : std::uint8_t { pack, spread };
+inline constexpr std::string_view learner_placement_names[] = {"pack", "spread"};
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(learner_placement) noexcept { return learner_placement_names; }
+
+/// Of `pack` and of `spread`.
+struct learner_parameters {
+    std::int64_t learner = 0;  ///< devices of one learner at most; 0 = as many as the largest node has
+
+    static constexpr parameter_note notes[] = {
+        {.name = "learner", .meaning = "devices of one learner at most, 0 = as many as the largest node has", .least = 0}};
+
+    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    [[nodiscard]] constexpr std::string_view problem() const noexcept {
+        return learner >= 0 ? std::string_view{} : "learner is a number of devices: write 0 or more";
+    }
+};
+
+namespace detail {
+
+template <class... More>
+using learner_columns = rigid_columns<in<std::int64_t, "jobs/min.gpu">, More...>;
+
+/// Jobs as FfDL starts them: in learners, each of so many devices at most, and each whole on one node.
+class learners {
+    placement places_;
+    buffer<std::uint32_t> queue_;
+    std::int64_t learner_ = 1;
+    learner_placement where_ = learner_placement::pack;
+
+public:
+    enum reason : std::uint16_t { unexplained, fits, not_all_fit, node_lost_devices };
+    static constexpr std::string_view reasons[] = {"", "there is a node on which its learner fits", "its other learners fit nowhere",
+                                                   "a node of its lost devices"};
+
+    void reserve(limits const& most) noexcept {
+        places_.reserve(most);
+        queue_.reserve(most.jobs);
+    }
+
+    /// False when no job lacks devices, or none are free. `learner`: devices of one at most; 0 = what the largest node has. Who loses a
+    /// learner with its node keeps the others, unless `whole` or below its minimum.
+    template <class Tick>
+    [[nodiscard]] bool begin(Tick const& t, std::int64_t learner, learner_placement where, bool whole) noexcept {
+        auto const supplied = supply_of(t);
+        if (supplied.free == 0 && !supplied.is_overdrawn) return false;
+        auto const asked = t.template get<"jobs/request.gpu">(), held = t.template get<"jobs/held.gpu">();
+        queue_.clear();
+        for (std::size_t row = 0; row < t.jobs(); ++row)
+            if (asked[row] > held[row] && rigid_jobs::wanted(t, row) > 0) queue_.push_back(static_cast<std::uint32_t>(row));
+        if (queue_.empty() && !supplied.is_overdrawn) return false;
+        learner_ = learner, where_ = where;
+        if (learner_ == 0) learner_ = largest_node(t);
+        places_.begin(t, node_lost_devices);
+        for (std::size_t i = 0, n = places_.touched(); i < n; ++i) stop_if_lame(t, places_.touched_row(i), whole);
+        return true;
+    }
+
+    /// Jobs that lacked devices when the tick began, in the order of submission.
+    [[nodiscard]] buffer<std::uint32_t>& queue() noexcept { return queue_; }
+    [[nodiscard]] bool is_full() const noexcept { return places_.spare() == 0; }
+
+    /// Starts learners of the job: all that it lacks, or one, or as many as its minimum takes. False, and nothing has changed, when not all
+    /// of these fit.
+    template <class Tick>
+    [[nodiscard]] bool start(Tick const& t, std::size_t row, bool all) noexcept {
+        std::int64_t const before = places_.held(t, row), asked = rigid_jobs::wanted(t, row);
+        std::int64_t const least = t.template get<"jobs/min.gpu">()[row], needed = all ? asked : least < asked ? least : asked;
+        for (std::int64_t have = before; have == before || have < needed;) {
+            std::int64_t const size = asked - have < learner_ ? asked - have : learner_;
+            std::size_t const node = node_for(size);
+            if (size <= 0 || node == placement::nowhere) {
+                places_.resize(t, row, before, not_all_fit);
+                return false;
+            }
+            places_.put(t, row, node, size, fits);
+            have += size;
+        }
+        return true;
+    }
+    template <class Tick>
+    [[nodiscard]] bool is_complete(Tick const& t, std::size_t row) const noexcept {
+        return places_.held(t, row) >= rigid_jobs::wanted(t, row);
+    }
+    /// Could start on empty nodes.
+    template <class Tick>
+    [[nodiscard]] bool can_run(Tick const& t, std::size_t row) const noexcept {
+        std::int64_t const asked = rigid_jobs::wanted(t, row), size = asked < learner_ ? asked : learner_;
+        std::int64_t room = 0;
+        for (std::int64_t const c : t.template get<"nodes/capacity.gpu">()) room += c > 0 && size > 0 ? c / size * size : 0;
+        return asked <= room;
+    }
+
+    [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
+
+private:
+    template <class Tick>
+    [[nodiscard]] static std::int64_t largest_node(Tick const& t) noexcept {
+        std::int64_t largest = 1;
+        for (std::int64_t const c : t.template get<"nodes/capacity.gpu">()) largest = c > largest ? c : largest;
+        return largest;
+    }
+    [[nodiscard]] std::size_t node_for(std::int64_t devices) const noexcept {
+        if (where_ == learner_placement::pack) return places_.tightest(devices);
+        std::size_t const node = places_.emptiest();
+        return node == placement::nowhere || places_.free(node) < devices ? placement::nowhere : node;
+    }
+
+    template <class Tick>
+    void stop_if_lame(Tick const& t, std::uint32_t row, bool whole) noexcept {
+        std::int64_t const held = places_.held(t, row);
+        if (held == 0 || (!whole && held >= t.template get<"jobs/min.gpu">()[row])) {
+            requeue(row);
+            return;
+        }
+        places_.resize(t, row, 0, node_lost_devices);
+        requeue(row);
+    }
+    void requeue(std::uint32_t row) noexcept {
+        std::size_t place = 0;
+        while (place < queue_.size() && queue_[place] < row) ++place;
+        if (place == queue_.size() || queue_[place] != row) queue_.insert(place, row);
+    }
+};
+
+/// The rule of `pack` and `spread`: a job of k devices is ceil(k / learner) learners. Those of all queued jobs are taken in random order, each
+/// is started on the fullest or the emptiest node on which it fits, and stays until its job ends. So jobs of several learners may hold
+/// devices while others of theirs wait, and may wait for each other; `gang` is the rule without that. A job never holds less than its
+/// minimum: so many learners go together. A learner lost with its node is queued again.
+///
+/// That the order is random stands for pods that are created at the same time (a reading). O(jobs + nodes) and O(nodes) for each
+/// learner; no state, the tick's dice.
+template <learner_placement Where>
+class one_learner_at_a_time {
+public:
+    using policy_concept = policy_tag;
+    using parameters = learner_parameters;
+    using inputs = learner_columns<>;
+
+    one_learner_at_a_time() = default;
+    explicit one_learner_at_a_time(learner_parameters const& p) noexcept : parameters_(p) {}
+
+    [[nodiscard]] status prepare(limits const& most) noexcept { return jobs_.reserve(most), status::ok; }
+
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (!jobs_.begin(t, parameters_.learner, Where, false)) return status::ok;
+        auto& queue = jobs_.queue();
+        std::uint64_t state = t.seed();
+        while (!queue.empty() && !jobs_.is_full()) {
+            state = state * 6364136223846793005u + 1442695040888963407u;  // the generator of MMIX; its high bits are the good ones
+            auto const drawn = static_cast<std::size_t>((state >> 32) * queue.size() >> 32);
+            if (jobs_.start(t, queue[drawn], false) && !jobs_.is_complete(t, queue[drawn])) continue;
+            queue[drawn] = queue.back();
+            queue.resize(queue.size() - 1);
+        }
+        return jobs_.finish(out);
+    }
+
+private:
+    learner_parameters parameters_;
+    learners jobs_;
+};
+
+}  // namespace detail
+}  // namespace ration::policies

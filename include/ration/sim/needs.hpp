@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What a job needs whatever a policy does: how fast it goes at best, and how many device-seconds it takes at least.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include <ration/sim/workload.hpp>
+
+namespace ration::sim {
+
+/// The least that one job needs on a cluster, as far as its model shows how fast it goes.
+struct job_needs {
+    double seconds = 0;         ///< from its start to its end when it has the cluster for itself, the restart of its start included
+    double device_seconds = 0;  ///< that it holds until it is done
+    double after = 0;           ///< mean over these device-seconds of the seconds that it takes at least from there to its end
+    [[nodiscard]] bool possible() const noexcept { return seconds < std::numeric_limits<double>::infinity(); }
+};
+
+/// All devices of a cluster while every node is there.
+[[nodiscard]] inline std::int64_t devices_of(cluster const& machines) noexcept {
+    std::int64_t sum = 0;
+    for (auto const& group : machines.groups) sum += static_cast<std::int64_t>(group.nodes) * group.devices;
+    return sum;
+}
+
+/// Follows a job's model from its first step to its last. Keeps its memory from one job to the next.
+class needs_reader {
+    struct part {
+        double device_seconds = 0, seconds = 0;
+    };
+
+    workload const& workload_;
+    cluster const& cluster_;
+    std::int64_t devices_;
+    std::vector<double> best_, shown_, fixed_;
+    std::vector<std::int64_t> batch_;
+    std::vector<part> parts_;
+
+public:
+    /// What is passed must outlive it.
+    needs_reader(workload const& jobs, cluster const& machines) noexcept : workload_(jobs), cluster_(machines), devices_(devices_of(machines)) {}
+
+    /// O(stretches of constant pace x types of nodes x devices).
+    [[nodiscard]] job_needs of(job_description const& job) {
+        parts_.clear();
+        if (job.restart_cost > 0) parts_.push_back({job.restart_cost * static_cast<double>(job.least), job.restart_cost});
+        each_stretch(job, [&](double steps) {
+            double fastest = 0, thriftiest = 0;
+            for (std::size_t k = 1; k < best_.size(); ++k) {
+                fastest = std::max(fastest, best_[k]);
+                thriftiest = std::max(thriftiest, best_[k] / static_cast<double>(k));
+            }
+            parts_.push_back({steps / thriftiest, steps / fastest});
+        });
+        job_needs needs;
+        for (std::size_t i = parts_.size(); i-- > 0;) {
+            needs.after += parts_[i].device_seconds * (needs.seconds + parts_[i].seconds / 2);
+            needs.seconds += parts_[i].seconds;
+            needs.device_seconds += parts_[i].device_seconds;
+        }
+        if (needs.possible()) needs.after /= needs.device_seconds;
+        return needs;
+    }
+
+    /// Seconds that the job takes alone when it has `share` devices on average: it goes at the best of goodput(k) for k up to `share`,
+    /// and of goodput(k) * share / k for more, which is k devices for a part of the time. Infinity when it cannot run on the cluster.
+    [[nodiscard]] double seconds_with(job_description const& job, double share) {
+        double seconds = job.restart_cost;
+        each_stretch(job, [&](double steps) {
+            double fastest = 0;
+            for (std::size_t k = 1; k < best_.size(); ++k) fastest = std::max(fastest, best_[k] * std::min(1.0, share / static_cast<double>(k)));
+            seconds += steps / fastest;
+        });
+        return seconds;
+    }
+
+private:
+    /// Calls `visit(steps)` for each stretch in which `best_` holds: steps per second by devices, the best of all types of nodes.
+    template <class Visit>
+    void each_stretch(job_description const& job, Visit visit) {
+        auto const& model = *workload_.models[job.model];
+        std::int64_t const most = std::min(job.most, devices_);
+        auto const asked = static_cast<std::int32_t>(std::clamp<std::int64_t>(job.request, 1, std::numeric_limits<std::int32_t>::max()));
+        for (double step = 0; step < job.length;) {
+            best_.assign(static_cast<std::size_t>(std::max<std::int64_t>(most, 0)) + 1, 0.0);
+            for (auto const& group : cluster_.groups) add_best(job, step, group);
+            double const until = std::min(job.length, model.at(job, {.spread = {&asked, 1}, .devices = asked}, step).until);
+            double const end = until > step ? until : job.length;  // whoever says that nothing lies before the end is not asked again
+            visit(end - step);
+            step = end;
+        }
+    }
+
+    void add_best(job_description const& job, double step, node_group const& group) {
+        std::size_t const counts = best_.size();
+        shown_.assign(counts, 0.0), fixed_.assign(counts, 0.0), batch_.assign(counts, 0);
+        workload_.models[job.model]->show(job, step, group.type, group.devices, {shown_, fixed_, batch_});
+        for (auto k = static_cast<std::size_t>(std::max<std::int64_t>(job.least, 1)); k < counts; ++k)
+            best_[k] = std::max({best_[k], shown_[k], fixed_[k]});
+    }
+};
+
+}  // namespace ration::sim

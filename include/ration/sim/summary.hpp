@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The figures of a run: what is said of a policy in one column of a table.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <ration/sim/needs.hpp>
+#include <ration/sim/outcome.hpp>
+
+namespace ration::sim {
+
+inline constexpr double no_figure = std::numeric_limits<double>::quiet_NaN();
+
+/// Times in seconds. Those of jobs are over the jobs that are done; NaN when there are none. docs/sim.md defines each for its reader.
+struct figures {
+    std::size_t jobs = 0, finished = 0, never_started = 0;
+    double mean_jct = no_figure, median_jct = no_figure, p95_jct = no_figure, p99_jct = no_figure, worst_jct = no_figure;
+    double mean_wait = no_figure, p99_wait = no_figure;  ///< from submission to the first devices
+    double makespan = no_figure;                         ///< from the first submission to the last end
+    double utilisation = no_figure;                      ///< device-seconds held over those that there were
+    double restarts = no_figure;                         ///< for each job
+    double jain = no_figure;                             ///< of (time alone on the cluster / JCT)
+    double mean_rho = no_figure, worst_rho = no_figure;  ///< JCT over the time with an equal share: finish-time fairness
+    double unfair = no_figure;                           ///< part of the jobs with a rho above 1
+    double deadlines_met = no_figure;                    ///< part of the jobs with a deadline, done or not
+};
+
+/// Between the two nearest of the sorted values on a straight line, as most programs for statistics do; NaN when there are none.
+/// `part` from 0 to 1.
+[[nodiscard]] inline double quantile(std::vector<double> const& sorted, double part) noexcept {
+    if (sorted.empty()) return no_figure;
+    double const place = part * static_cast<double>(sorted.size() - 1);
+    auto const below = static_cast<std::size_t>(place);
+    if (below + 1 >= sorted.size()) return sorted.back();
+    return sorted[below] + (place - static_cast<double>(below)) * (sorted[below + 1] - sorted[below]);
+}
+
+[[nodiscard]] inline double mean_of(std::vector<double> const& values) noexcept {
+    double sum = 0;
+    for (double const v : values) sum += v;
+    return values.empty() ? no_figure : sum / static_cast<double>(values.size());
+}
+
+/// (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n when one has everything. Source: R. Jain, D. Chiu and W. Hawe, 1984.
+[[nodiscard]] inline double jain_index(std::vector<double> const& values) noexcept {
+    double sum = 0, squares = 0;
+    for (double const v : values) sum += v, squares += v * v;
+    return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : no_figure;
+}
+
+/// How many jobs are there at a time: submitted, and not done.
+class jobs_there {
+    std::vector<double> at_;      // times at which the number changes, ascending
+    std::vector<double> sum_;     // jobs x seconds up to there
+    std::vector<double> number_;  // from there on
+
+public:
+    /// O(n log n).
+    explicit jobs_there(run_outcome const& run) {
+        std::vector<std::pair<double, double>> changes;
+        changes.reserve(2 * run.jobs.size());
+        for (auto const& job : run.jobs) {
+            changes.emplace_back(to_seconds(job.submitted), 1);
+            if (job.finished.count >= 0) changes.emplace_back(to_seconds(job.finished), -1);
+        }
+        std::sort(changes.begin(), changes.end());
+        double sum = 0, number = 0, last = 0;
+        for (auto const& [at, change] : changes) {
+            sum += number * (at - last);
+            last = at, number += change;
+            at_.push_back(at), sum_.push_back(sum), number_.push_back(number);
+        }
+    }
+
+    /// Mean number over a time in which there is one at least. O(log n). Precondition: `from` < `to`.
+    [[nodiscard]] double mean(double from, double to) const noexcept { return std::max(1.0, (sum_until(to) - sum_until(from)) / (to - from)); }
+
+private:
+    [[nodiscard]] double sum_until(double at) const noexcept {
+        auto const above = static_cast<std::size_t>(std::upper_bound(at_.begin(), at_.end(), at) - at_.begin());
+        return above == 0 ? 0 : sum_[above - 1] + number_[above - 1] * (at - at_[above - 1]);
+    }
+};
+
+namespace detail {
+
+/// One value for each job that is done.
+struct job_figures {
+    std::vector<double> jct, wait, progress, rho;
+};
+
+[[nodiscard]] inline job_figures figures_of_jobs(workload const& jobs, cluster const& machines, std::vector<job_needs> const& needs, run_outcome const& run) {
+    job_figures all;
+    jobs_there const there(run);
+    needs_reader reader(jobs, machines);
+    auto const devices = static_cast<double>(devices_of(machines));
+    for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+        job_outcome const& job = run.jobs[i];
+        if (job.started.count >= 0) all.wait.push_back(to_seconds(job.started - job.submitted));
+        if (job.finished.count < 0) continue;
+        double const jct = to_seconds(job.finished - job.submitted);
+        all.jct.push_back(jct);
+        if (!(jct > 0) || !needs[i].possible()) continue;
+        all.progress.push_back(needs[i].seconds / jct);
+        double const others = there.mean(to_seconds(job.submitted), to_seconds(job.finished));
+        all.rho.push_back(jct / reader.seconds_with(jobs.jobs[i], devices / others));
+    }
+    std::sort(all.jct.begin(), all.jct.end());
+    std::sort(all.wait.begin(), all.wait.end());
+    return all;
+}
+
+inline void add_counts(workload const& jobs, run_outcome const& run, figures& f) noexcept {
+    nanoseconds last{};
+    double held = 0, restarts = 0, deadlines = 0, met = 0;
+    for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+        job_outcome const& job = run.jobs[i];
+        f.finished += job.finished.count >= 0;
+        f.never_started += job.started.count < 0;
+        held += job.device_seconds;
+        restarts += job.restarts;
+        if (last < job.finished) last = job.finished;
+        if (jobs.jobs[i].deadline.count < 0) continue;
+        deadlines += 1;
+        met += job.finished.count >= 0 && job.finished <= jobs.jobs[i].deadline;
+    }
+    if (run.capacity_seconds > 0) f.utilisation = held / run.capacity_seconds;
+    if (f.jobs > 0) f.restarts = restarts / static_cast<double>(f.jobs);
+    if (f.finished > 0) f.makespan = to_seconds(last - jobs.jobs.front().submitted);
+    if (deadlines > 0) f.deadlines_met = met / deadlines;
+}
+
+}  // namespace detail
+
+/// `needs` is what `needs_of` says of the same workload and cluster. O(n log n + what the models take to say how jobs go with an equal
+/// share).
+///
+/// Finish-time fairness is the rho of K. Mahajan et al., "Themis", NSDI 2020: JCT / T, where T is the time that the job would take alone
+/// with an equal share of the cluster, and the share is all devices over the mean number of jobs that were there during its JCT.
+[[nodiscard]] inline figures figures_of(workload const& jobs, cluster const& machines, std::vector<job_needs> const& needs, run_outcome const& run) {
+    figures f{.jobs = run.jobs.size()};
+    detail::add_counts(jobs, run, f);
+    auto const all = detail::figures_of_jobs(jobs, machines, needs, run);
+    f.mean_jct = mean_of(all.jct), f.median_jct = quantile(all.jct, 0.5), f.p95_jct = quantile(all.jct, 0.95);
+    f.p99_jct = quantile(all.jct, 0.99), f.worst_jct = quantile(all.jct, 1);
+    f.mean_wait = mean_of(all.wait), f.p99_wait = quantile(all.wait, 0.99);
+    f.jain = jain_index(all.progress);
+    if (all.rho.empty()) return f;
+    f.mean_rho = mean_of(all.rho);
+    f.worst_rho = *std::max_element(all.rho.begin(), all.rho.end());
+    auto const above = std::count_if(all.rho.begin(), all.rho.end(), [](double rho) { return rho > 1 + 1e-9; });
+    f.unfair = static_cast<double>(above) / static_cast<double>(all.rho.size());
+    return f;
+}
+
+}  // namespace ration::sim

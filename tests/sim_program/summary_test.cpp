@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "instances.hpp"
+
+#include <ration/sim/time_series.hpp>
+
+#include "support/catch.hpp"
+
+using namespace sim_program;
+
+namespace {
+
+[[nodiscard]] figures of(workload const& jobs, cluster const& machines, run_outcome const& ran) {
+    return figures_of(jobs, machines, needs_of(jobs, machines), ran);
+}
+
+}  // namespace
+
+TEST_CASE("the figures of three jobs on one device, by hand") {
+    auto const machines = of_nodes(1, 1);
+    auto const jobs = of_jobs({rigid(10, 1, 10), rigid(10, 1, 20), rigid(20, 1, 30)});
+    auto const f = of(jobs, machines, run<policies::fifo>(jobs, machines));  // done at 20, 40, 70
+    CHECK(f.jobs == 3);
+    CHECK(f.finished == 3);
+    CHECK(f.never_started == 0);
+    CHECK(f.mean_jct == Approx((10 + 30 + 50) / 3.0));
+    CHECK(f.median_jct == Approx(30));
+    CHECK(f.p95_jct == Approx(30 + 0.9 * 20));
+    CHECK(f.p99_jct == Approx(30 + 0.98 * 20));
+    CHECK(f.worst_jct == Approx(50));
+    CHECK(f.mean_wait == Approx((0 + 10 + 20) / 3.0));
+    CHECK(f.makespan == Approx(60));
+    CHECK(f.utilisation == Approx(60 / 70.0));  // nobody is there in the first 10 seconds
+    CHECK(f.restarts == 0);
+    double const x = 1, y = 20 / 30.0, z = 30 / 50.0;
+    CHECK(f.jain == Approx((x + y + z) * (x + y + z) / (3 * (x * x + y * y + z * z))));
+    // Two are there from 10 to 40, one from then on: shares of 1/2, 1/2 and 1 / (70/50).
+    double const a = 10 / 20.0, b = 30 / 40.0, c = 50 / (30 * 70 / 50.0);
+    CHECK(f.mean_rho == Approx((a + b + c) / 3));
+    CHECK(f.worst_rho == Approx(c));
+    CHECK(f.unfair == Approx(1 / 3.0));
+    CHECK(std::isnan(f.deadlines_met));
+}
+
+TEST_CASE("jobs that are not done count among the jobs and in no time") {
+    auto const machines = of_nodes(1, 2);
+    auto jobs = of_jobs({rigid(0, 1, 10), rigid(0, 1, 100), rigid(5, 2, 10), rigid(5, 4, 10)});
+    for (auto& job : jobs.jobs) job.deadline = seconds(10);
+    auto const f = of(jobs, machines, run<policies::fifo>(jobs, machines, {}, {.limit = seconds(50)}));
+    CHECK(f.jobs == 4);
+    CHECK(f.finished == 1);
+    CHECK(f.never_started == 2);
+    CHECK(f.mean_jct == Approx(10));
+    CHECK(f.deadlines_met == Approx(0.25));
+}
+
+TEST_CASE("restarts are counted for each job, and a run without jobs has no figures") {
+    auto const machines = of_nodes(1, 1);
+    auto const jobs = of_jobs({rigid(0, 1, 100), rigid(10, 1, 5)});
+    CHECK(of(jobs, machines, run<policies::srtf>(jobs, machines)).restarts == Approx(0.5));
+    auto const none = of(of_jobs({}), machines, run<policies::fifo>(of_jobs({}), machines));
+    CHECK(std::isnan(none.mean_jct));
+    CHECK(std::isnan(none.makespan));
+    CHECK(std::isnan(none.restarts));
+}
+
+TEST_CASE("Jain's index is 1 for equals and 1/n when one has everything") {
+    CHECK(jain_index({3, 3, 3}) == Approx(1));
+    CHECK(jain_index({0, 5, 0, 0}) == Approx(0.25));
+    CHECK(std::isnan(jain_index({})));
+}
+
+TEST_CASE("a quantile lies on the line between two values") {
+    CHECK(quantile({1, 2, 10}, 0.5) == 2);
+    CHECK(quantile({1, 2}, 0.5) == 1.5);
+    CHECK(quantile({1, 2, 10}, 1) == 10);
+    CHECK(quantile({7}, 0.99) == 7);
+}
+
+TEST_CASE("a series keeps its integral however often it is folded") {
+    time_series series;
+    std::minstd_rand dice(7);
+    double whole = 0, value = 0;
+    std::int64_t now = 0;
+    for (int i = 0; i < 5000; ++i) {
+        std::int64_t const next = now + static_cast<std::int64_t>(dice() % 40) * 100'000'000;
+        whole += value * to_seconds({next - now});
+        now = next, value = static_cast<double>(dice() % 64);
+        series.set({now}, value);
+    }
+    auto const means = series.means({now});
+    REQUIRE(means.size() > 200);
+    REQUIRE(means.size() <= 600);
+    double sum = 0, width = to_seconds(series.width());
+    for (std::size_t i = 0; i < means.size(); ++i) sum += means[i] * std::min(width, to_seconds({now}) - static_cast<double>(i) * width);
+    CHECK(sum == Approx(whole));
+}
+
+TEST_CASE("a series shows when something was") {
+    time_series series;
+    series.set(seconds(2), 10);
+    series.set(seconds(3.5), 0);
+    CHECK(series.means(seconds(4.5)) == std::vector<double>{0, 0, 10, 5, 0});
+}
+
+TEST_CASE("an observer hears of every submission, every change and every end") {
+    struct listener final : run_observer {
+        std::vector<std::string> heard;
+        void add(nanoseconds now, std::string what) { heard.push_back(std::to_string(now.count / 1'000'000'000) + ' ' + what); }
+        void submitted(nanoseconds now, std::uint64_t job) noexcept override { add(now, "submitted " + std::to_string(job)); }
+        void holds(nanoseconds now, std::uint64_t job, std::int64_t n) noexcept override { add(now, std::to_string(job) + " holds " + std::to_string(n)); }
+        void finished(nanoseconds now, std::uint64_t job) noexcept override { add(now, "finished " + std::to_string(job)); }
+    } listener;
+    auto const jobs = of_jobs({rigid(0, 2, 100), rigid(10, 1, 5)});
+    static_cast<void>(run<policies::srtf>(jobs, of_nodes(1, 2), {}, {.observer = &listener}));
+    CHECK(listener.heard == std::vector<std::string>{"0 submitted 1", "0 1 holds 2", "10 submitted 2", "10 1 holds 0", "10 2 holds 1", "15 2 holds 0",
+                                                     "15 finished 2", "15 1 holds 2", "105 1 holds 0", "105 finished 1"});
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+// pack, spread and gang: learners on nodes.
+#include "support/catch.hpp"
+
+#include <ration/policies/gang.hpp>
+#include <ration/policies/pack.hpp>
+#include <ration/policies/spread.hpp>
+
+#include "cluster_random.hpp"
+
+using namespace unit;
+using ration::policies::gang;
+using ration::policies::learner_placement;
+using ration::policies::pack;
+using ration::policies::spread;
+
+TEST_CASE("pack fills nodes, spread fragments them", "[pack][spread]") {
+    cluster<pack> p({4, 4, 4});
+    cluster<spread> s({4, 4, 4});
+    for (int i = 0; i < 3; ++i) {
+        p.submit({.request = 1}), s.submit({.request = 1});
+        p.decide(), s.decide();
+    }
+    CHECK(p.of(1) == places{{0, 1}});
+    CHECK(p.of(3) == places{{0, 1}});
+    CHECK(s.of(1) == places{{0, 1}});
+    CHECK(s.of(2) == places{{1, 1}});
+    CHECK(s.of(3) == places{{2, 1}});
+    p.submit({.request = 4}), s.submit({.request = 4});
+    CHECK(p.decide() == counts{1, 1, 1, 4});
+    CHECK(s.decide() == counts{1, 1, 1, 0});  // nine are free, nowhere four
+    CHECK(p.fault.empty());
+    CHECK(s.fault.empty());
+}
+
+TEST_CASE("a learner is whole on one node", "[gang]") {
+    cluster<gang> c({4, 4, 4});
+    c.submit({.request = 3}), c.submit({.request = 3}), c.submit({.request = 2});
+    CHECK(c.decide() == counts{3, 3, 2});
+    c.submit({.request = 3});
+    CHECK(c.decide() == counts{3, 3, 2, 0});  // four are free, nowhere three
+    cluster<gang> pieces({4, 4, 4}, gang({.learner = 1}));
+    for (std::int64_t const request : {3, 3, 2, 3}) pieces.submit({.request = request});
+    CHECK(pieces.decide() == counts{3, 3, 2, 3});
+}
+
+TEST_CASE("a job with more than one learner gets all or none from gang", "[gang]") {
+    cluster<gang> c({4, 4}, gang({.learner = 4}));
+    c.submit({.request = 1});
+    c.decide();
+    c.submit({.request = 8, .least = 1});
+    CHECK(c.decide() == counts{1, 0});
+    CHECK(c.answer.empty());
+    c.end(1);
+    CHECK(c.decide() == counts{8});
+    CHECK(c.of(2) == places{{0, 4}, {1, 4}});
+    cluster<gang> odd({4, 4}, gang({.learner = 4}));
+    odd.submit({.request = 6});
+    odd.decide();
+    CHECK(odd.of(1) == places{{0, 4}, {1, 2}});
+}
+
+// Jobs of four learners, on eight devices: the learners of several jobs come in turn, and none is complete.
+TEST_CASE("one learner at a time, jobs wait for each other; as gangs they never do", "[pack][gang]") {
+    int deadlocks = 0;
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        cluster<pack> one_by_one({4, 4}, pack({.learner = 1}));
+        one_by_one.ticks = seed;
+        cluster<gang> whole({4, 4}, gang({.learner = 1}));
+        for (int i = 0; i < 4; ++i) one_by_one.submit({.request = 4, .least = 1}), whole.submit({.request = 4, .least = 1});
+        std::int64_t held = 0, complete = 0;
+        for (std::int64_t const devices : one_by_one.decide()) held += devices, complete += devices == 4;
+        CHECK(held == 8);
+        deadlocks += complete == 0;
+        CHECK(whole.decide() == counts{4, 4, 0, 0});
+        CHECK(one_by_one.fault.empty());
+    }
+    // Of the 4^8 sequences of eight draws 36120 have no job four times: 55 %, so 28 of 50, give or take 3.5.
+    CHECK(deadlocks > 14);
+    CHECK(deadlocks < 42);
+}
+
+TEST_CASE("learners below a job's minimum go together", "[pack]") {
+    cluster<pack> c({4}, pack({.learner = 1}));
+    c.submit({.request = 3}), c.submit({.request = 3});
+    auto const given = c.decide();
+    CHECK(given[0] + given[1] == 3);
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("later gangs pass one that does not fit, unless told otherwise", "[gang]") {
+    cluster<gang> lenient({4}), strict({4}, gang({.backfill = false}));
+    lenient.submit({.request = 3}), lenient.submit({.request = 2}), lenient.submit({.request = 1});
+    strict.submit({.request = 9}), strict.submit({.request = 3}), strict.submit({.request = 2}), strict.submit({.request = 1});
+    CHECK(lenient.decide() == counts{3, 0, 1});
+    CHECK(strict.decide() == counts{0, 3, 0, 0});  // what can never run holds nobody back
+}
+
+TEST_CASE("a gang that loses a learner is stopped, a job of single learners goes on", "[gang][pack]") {
+    cluster<gang> g({4, 4}, gang({.learner = 4}));
+    cluster<pack> p({4, 4}, pack({.learner = 4}));
+    g.submit({.request = 8, .least = 1}), p.submit({.request = 8, .least = 1});
+    g.decide(), p.decide();
+    g.capacity(1) = 0, p.capacity(1) = 0;
+    CHECK(g.decide() == counts{0});
+    CHECK(p.decide() == counts{4});
+    g.capacity(1) = 4, p.capacity(1) = 4;
+    CHECK(g.decide() == counts{8});
+    CHECK(p.decide() == counts{8});
+    CHECK(g.fault.empty());
+    CHECK(p.fault.empty());
+}
+
+TEST_CASE("spread puts a gang's learners apart, pack together", "[gang]") {
+    cluster<gang> apart({4, 4, 4}, gang({.learner = 2, .placement = learner_placement::spread})), together({4, 4, 4}, gang({.learner = 2}));
+    apart.submit({.request = 6}), together.submit({.request = 6});
+    apart.decide(), together.decide();
+    CHECK(apart.of(1) == places{{0, 2}, {1, 2}, {2, 2}});
+    CHECK(together.of(1) == places{{0, 4}, {1, 2}});
+}
+
+TEST_CASE("pack, spread and gang are feasible whatever comes", "[pack][spread][gang]") {
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        INFO("seed " << seed);
+        CHECK(trouble(seed, gang({.learner = 4}), true) == "");
+        CHECK(trouble(seed, gang({.learner = 2, .placement = learner_placement::spread, .backfill = false}), true) == "");
+        CHECK(trouble(seed, pack({.learner = 1}), true) == "");
+        CHECK(trouble(seed, pack({.learner = 2}), false) == "");
+        CHECK(trouble(seed, spread{}, false) == "");
+    }
+}
