@@ -38,7 +38,7 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::flowcon_parameters, alpha, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::optimus_parameters, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::afs_parameters, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, p, restart_penalty);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, reached, patience);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, reached, patience, restart_penalty);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, p, lambda, doubling, steps);

@@ -75,13 +75,13 @@ TEST_CASE("pollux runs as many jobs as it can, and those that came first", "[pol
 }
 
 TEST_CASE("pollux leaves a job what it holds unless a change is worth its penalty", "[pollux]") {
-    for (double const penalty : {0.1, 0.5}) {
+    for (double const penalty : {0.1, 0.9}) {
         cluster<pollux> c({8}, pollux({.interval = 60, .p = 1, .restart_penalty = penalty}));
         c.submit({.least = 1, .most = 8, .goodput = {0, 1, 1.9, 2.7, 3.4, 4, 4.5, 4.9, 5.2}});
         CHECK(c.decide() == counts{8});
         c.pass(60);
         c.submit({.least = 1, .most = 8, .goodput = {0, 1, 1.9, 2.7, 3.4, 4, 4.5, 4.9, 5.2}});
-        // With 4 and 4 the sum is 2 less the penalty of the first: 1.9 or 1.5. With 8 and 0 it is 5.2 / 3.4 = 1.53.
+        // With 4 and 4 the sum is 2 less the penalty of the first: 1.9 or 1.1. With 8 and 0 it is 5.2 / 3.4 = 1.53.
         CHECK(c.decide() == (penalty < 0.4 ? counts{4, 4} : counts{8, 0}));
     }
 }
@@ -119,6 +119,31 @@ TEST_CASE("good_enough gives to whom a device brings nearest to its end", "[good
     diminishing.submit({.least = 1, .most = 4, .length = 100, .goodput = goodput});
     diminishing.submit({.least = 1, .most = 4, .length = 50, .goodput = goodput});
     CHECK(diminishing.decide() == counts{2, 2});
+}
+
+TEST_CASE("good_enough leaves a job what it holds unless a change is worth restart and penalty", "[good_enough]") {
+    cluster<good_enough> c({4});
+    auto const first = c.submit({.least = 1, .most = 4, .length = 100});
+    CHECK(c.decide() == counts{4});
+    c.pass(60);
+    c.submit({.least = 1, .most = 4, .length = c.store[c.columns.remaining][0] / 1.2});  // nearer, but not by a quarter
+    CHECK(c.decide() == counts{4, 0});
+    c.end(first);
+    CHECK(c.decide() == counts{4});
+}
+
+TEST_CASE("good_enough lets nobody starve", "[good_enough]") {
+    cluster<good_enough> c({1});
+    auto const longest = c.submit({.length = 1000});
+    for (int minute = 0; minute < 100'000 && c.devices_of(longest) == 0; ++minute) {
+        c.submit({.length = 60});
+        c.decide();
+        for (std::size_t row = c.jobs(); row-- > 1;)
+            if (c.devices_of(c.id_of(row)) > 0) c.end(c.id_of(row));
+        while (c.jobs() > 5) c.end(c.id_of(1));
+        c.pass(60);
+    }
+    CHECK(c.devices_of(longest) == 1);
 }
 
 TEST_CASE("policies that live on goodput answer what is feasible, whatever comes", "[pollux][good_enough]") {

@@ -19,7 +19,7 @@ namespace ration::policies {
 
 struct pollux_parameters {
     double interval = 60;           ///< seconds from one division of the devices to the next
-    double p = -1;                  ///< of the mean of speed-ups that is made the most of; lower is fairer
+    double p = 0.5;                 ///< of the mean of speed-ups that is made the most of; lower is fairer
     double restart_penalty = 0.1;   ///< share of a job's speed-up that another number of devices must first make good
 
     static constexpr parameter_note notes[] = {

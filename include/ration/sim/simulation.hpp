@@ -34,7 +34,7 @@ struct sim_options {
     column_memory* columns = nullptr;    ///< where the columns are, for policies in worker processes; nullptr: on the heap
 };
 
-/// One run. The engine is the one that runs live: every answer passes its check, whoever gave it.
+/// One run. The policy is asked whenever jobs come or end, nodes change, and at every interval. The engine is the one that runs live: every answer passes its check, whoever gave it.
 /// O(log running jobs + rows + nodes) for each event besides the policy; in the steady state it allocates nothing.
 class simulation {
     workload const& workload_;
@@ -52,6 +52,7 @@ class simulation {
     held_devices held_;
     std::size_t arrived_ = 0;
     std::uint64_t idle_rounds_ = 0;
+    bool asks_ = false;    // whether the policy is asked at this time
     double capacity_ = 0;  // devices there are now
     nanoseconds capacity_since_{0};
 
@@ -74,9 +75,11 @@ public:
                 outcome_.how = ending::time_limit;
                 break;
             }
+            asks_ = is_round(*now);
             if (auto taken = take_events(*now); !taken) return taken.failure();
-            if (!tick(*now)) break;
+            if (asks_ && !tick(*now)) break;
         }
+        if (outcome_.how == ending::all_done && live_.active() > 0) outcome_.how = ending::starved;
         finish();
         return std::move(outcome_);
     }
@@ -138,6 +141,10 @@ private:
         return next;
     }
 
+    [[nodiscard]] bool is_round(nanoseconds now) const noexcept {
+        return options_.interval.count > 0 && now.count % options_.interval.count == 0;
+    }
+
     /// Of a pace that a job no longer has. It must not wake anybody: a policy that changes two jobs on every tick would be asked ever more often.
     [[nodiscard]] bool is_void(sim_event const& e) noexcept {
         if (e.what != event_class::job_phase) return false;
@@ -151,19 +158,20 @@ private:
             sim_event const e = queue_.next();
             queue_.pop();
             if (e.what == event_class::node_changes)
-                change_node(options_.changes[e.subject], now);
+                change_node(options_.changes[e.subject], now), asks_ = true;
             else
                 end_phase(e, now);
         }
         for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submitted <= now; ++outcome_.events) {
             if (auto there = live_.arrive(++arrived_, cluster_.groups); !there) return there;
             if (options_.observer != nullptr) options_.observer->submitted(now, arrived_);
+            asks_ = true;
         }
         live_.compact();
         return {};
     }
 
-    /// The pace of a job ends: it is done, or goes on at another.
+    /// The pace of a job ends: it is done, or goes on at another, of which the policy hears when it is asked next.
     void end_phase(sim_event const& e, nanoseconds now) noexcept {
         if (is_void(e)) return;
         std::size_t const row = live_.find(e.subject);
@@ -175,6 +183,7 @@ private:
             set_pace(row, now);
             return;
         }
+        asks_ = true;
         outcome_.jobs[e.subject - 1].finished = now;
         leave(row, now);
         if (options_.observer != nullptr) options_.observer->finished(now, e.subject);
