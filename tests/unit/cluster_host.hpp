@@ -30,7 +30,7 @@ struct cluster_job {
 /// One policy, asked about a cluster. Every answer is proved and comes into force at once.
 template <class P>
 struct cluster {
-    static constexpr std::size_t most_jobs = 600;
+    static constexpr std::size_t most_jobs = 2100;
 
     ration::snapshot_store store;
     ration::standard_columns columns;
