@@ -261,6 +261,12 @@ private:
         return lost;
     }
 
+    /// Gives the jobs that have no choice what they take, and returns what gives to the i-th of those that have one.
+    [[nodiscard]] auto giver(std::span<device_choice> jobs) const noexcept {
+        for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = jobs[j].least + jobs_[j].low;
+        return [this, jobs](std::size_t i, std::int64_t x) noexcept { jobs[open_[i]].given = jobs[open_[i]].least + x; };
+    }
+
     /// Finds the allocation that loses least, given one that loses `known`. False when it takes too many additions.
     template <class Row>
     [[nodiscard]] bool improve(std::span<device_choice> jobs, Row const& row, double known, std::int64_t most_additions) noexcept {
@@ -294,12 +300,6 @@ private:
         if (!(dp_.least(extents_.view(), left, price_, limit, most_additions, choices) <= limit)) return false;
         dp_.trace(extents_.view(), left, choices, giver(jobs));
         return true;
-    }
-
-    /// Gives the jobs that have no choice what they take, and returns what gives to the i-th of those that have one.
-    [[nodiscard]] auto giver(std::span<device_choice> jobs) const noexcept {
-        for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = jobs[j].least + jobs_[j].low;
-        return [this, jobs](std::size_t i, std::int64_t x) noexcept { jobs[open_[i]].given = jobs[open_[i]].least + x; };
     }
 
     /// Lists the jobs that have a choice when none may lose more than `limit`. Returns how many devices the others take.
