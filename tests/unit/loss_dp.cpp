@@ -91,6 +91,38 @@ TEST_CASE("the least loss is that of the whole table, and so are the choices", "
     CHECK(impossible < 1000);
 }
 
+TEST_CASE("vectors of any width find the same", "[loss_dp]") {
+    using namespace ration::policies::detail;
+    using loop = void (*)(double const*, double*, std::int64_t, std::int64_t, std::span<lossy_choice const>) noexcept;
+    std::vector<loop> loops = {min_plus, min_plus_of_two};
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2")) loops.push_back(min_plus_of_four);
+    if (__builtin_cpu_supports("avx512f")) loops.push_back(min_plus_of_eight);
+#endif
+    std::mt19937 dice(11);
+    constexpr std::int64_t before = 50;
+    for (int round = 0; round < 300; ++round) {
+        std::int64_t const first = dice() % 20, last = first + dice() % 200 - 1;
+        std::vector<double> from(before + 300 + min_plus_lanes);
+        for (double& f : from) f = dice() % 5 == 0 ? infinite : dice() % 1000;
+        std::vector<lossy_choice> choices;
+        for (std::int64_t x = 0; x < before; x += 1 + dice() % 9) choices.push_back({x, static_cast<double>(dice() % 1000)});
+        std::vector<double> wanted;
+        for (std::int64_t k = first; k <= last; ++k) {
+            wanted.push_back(infinite);
+            for (auto const& c : choices) wanted.back() = std::min(wanted.back(), c.loss + from[static_cast<std::size_t>(before + k - c.devices)]);
+        }
+        for (loop const each : loops) {
+            std::vector<double> to(from.size(), -1);
+            each(from.data() + before, to.data() + before, first, last, choices);
+            REQUIRE(std::equal(wanted.begin(), wanted.end(), to.begin() + before + first));
+            REQUIRE(std::count(to.begin(), to.begin() + before + first, -1) == before + first);
+            REQUIRE(std::count(to.begin() + before + std::max(first, last + min_plus_lanes), to.end(), -1) ==
+                    to.end() - (to.begin() + before + std::max(first, last + min_plus_lanes)));
+        }
+    }
+}
+
 TEST_CASE("sums are reached by the choices that reach them, the last job taking the fewest", "[loss_dp]") {
     std::mt19937 dice(10);
     ration::policies::detail::reachable_sums sums;

@@ -8,7 +8,7 @@
 
 #include <ration/assert.hpp>
 #include <ration/buffer.hpp>
-#include <ration/policies/detail/loss_dp.hpp>
+#include <ration/policies/detail/min_plus.hpp>
 
 namespace ration::policies::detail {
 
