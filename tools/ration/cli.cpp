@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "sim/input.hpp"
 #include "version_text.hpp"
 
 namespace ration::program {
@@ -16,6 +17,7 @@ constexpr auto help_of_ration = R"(Examples:
   ration run jobs.toml                          share this machine among the jobs of a file
   ration run jobs.toml --compare none           the same jobs without and with the policy, and a table
   ration run jobs.toml --dry-run                what would be changed, without starting anything
+  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
   ration doctor                                 what this machine lets ration control, and how to get more
   ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
   ration new my-policy                          a folder with a policy of your own, ready to build
@@ -30,6 +32,15 @@ constexpr auto help_of_run = R"(Examples:
   ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
 
 Ctrl-C stops all jobs and ends the run; a second one kills them.)";
+
+constexpr auto help_of_sim = R"(Examples:
+  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,srtf,las
+  ration sim --generate rigid:jobs=1000,per_hour=20 --seeds 5 --cluster 16x4 --policy fifo,./libmine.so --report out.html
+  ration sim --trace workload-1.csv --models bench/data/pollux --cluster 16x4 --policy las,sia --set las.promote=0
+  ration sim --trace jobs.csv --cluster 8x4:v100,8x8:a100 --policy fifo --json | head -1 | jq '.policies[].figures.mean_jct'
+
+docs/sim.md defines every figure. Exit codes: 0 all went well; 1 a policy granted what the rules do not allow, gave no answer, or left
+jobs waiting for ever; 2 wrong command line or file; 5 an error in ration.)";
 
 constexpr auto help_of_check = R"(Examples:
   ration check ./mine.so
@@ -46,7 +57,7 @@ Exit codes: 0 the folder is there; 2 wrong command line, or the folder cannot be
 
 constexpr std::pair<std::string_view, backend_choice> backends[] = {
     {"auto", backend_choice::automatic}, {"cgroup", backend_choice::cgroup}, {"process", backend_choice::process}};
-constexpr int most_cpus = 4096;
+constexpr int most_cpus = 4096, most_seeds = 1000;
 constexpr std::size_t longest_name = 40;  // with what the templates put around it, it fits every field of a manifest
 
 /// CLI11's view of the program, and the options it fills.
@@ -59,6 +70,8 @@ class parser {
     clean_options clean_;
     check_options check_;
     new_options new_;
+    simulation_options sim_;
+    std::string interval_, until_, on_bad_grant_ = "go-on";
     std::vector<std::string> const& known_policies_;
 
 public:
@@ -78,6 +91,7 @@ public:
         auto& clean = *app_.add_subcommand("clean", "End and remove what a ration that is gone left behind");
         clean.add_flag("--dry-run", clean_.dry_run, "Only list it");
         add_check(*app_.add_subcommand("check", "Prove that a plugin keeps the rules of the plugin ABI"));
+        add_sim(*app_.add_subcommand("sim", "Run a trace of jobs on a simulated cluster under several policies"));
         add_new(*app_.add_subcommand("new", "Make a folder with a policy that builds, and has tests"));
     }
 
@@ -96,6 +110,7 @@ public:
         if (chosen == "clean") return clean_;
         if (chosen == "check") return check_;
         if (chosen == "new") return new_;
+        if (chosen == "sim") return simulation();
         run_.compare = !run_.policies.empty();
         for (auto const& [name, choice] : backends)
             if (name == backend_) run_.backend = choice;
@@ -127,6 +142,40 @@ private:
             run.add_flag("--adopt", run_.adopt, "Take over jobs of this file that a ration which is gone left running");
         run.add_flag("--quiet", run_.quiet, "No view and no lines on what happens; warnings and the table at the end remain");
         compare->excludes(dry_run)->excludes(adopt);
+    }
+
+    void add_sim(CLI::App& sim) {
+        sim.footer(help_of_sim);
+        auto const list = [&](char const* name, std::vector<std::string>& into, char const* help) {
+            return sim.add_option(name, into, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1);
+        };
+        list("--trace", sim_.traces, "A file with jobs; each that is named is a sample of its own")->type_name("FILE");
+        sim.add_option("--format", sim_.format, "Of the traces, instead of what their first lines say; docs/sim.md lists them")->type_name("NAME");
+        sim.add_option("--generate", sim_.generate, "Jobs that are made up: rigid, scaling or profiled")->type_name("KIND[:KEY=VALUE,...]")->check(problem_with_generator);
+        list("--models", sim_.models, "What traces name: a folder with measured profiles, or a file with measured rates")->type_name("PATH");
+        sim.add_option("--cluster", sim_.cluster, "Nodes x devices of each, and the name of their type: 16x4, or 8x4:v100,8x8:a100")
+            ->required()->type_name("NxD[:TYPE],...")->check(problem_with_cluster);
+        list("--policy", sim_.policies, "Names of policies, or paths of a .so; 'ration policies' lists them")
+            ->required()->delimiter(',')->type_name("A,B")->check([this](std::string const& name) { return problem_with_policy(name); });
+        list("--set", sim_.settings, "A parameter of a policy, as in las.promote=0")->type_name("POLICY.NAME=VALUE")->check(problem_with_setting);
+        sim.add_option("--interval", interval_, "Ask policies at every multiple of this time too, besides when a job comes or ends; 60 when left out, 0 = never")
+            ->type_name("SECONDS")->check(problem_with_time);
+        sim.add_option("--seeds", sim_.seeds, "How many workloads are made up, from the seeds 1 to N")->type_name("N")->check(CLI::Range(1, most_seeds));
+        sim.add_option("--until", until_, "End every run at this simulated time")->type_name("SECONDS")->check(problem_with_time);
+        sim.add_option("--on-bad-grant", on_bad_grant_, "go-on with those grants that pass, or stop")->type_name("WORD")->check(problem_with_word);
+        sim.add_option("--threads", sim_.threads, "How many runs at the same time; one for each core when left out")->type_name("N")->check(CLI::Range(1, most_cpus));
+        sim.add_option("--report", sim_.report, "Write an HTML page with charts into this file; what was in it is lost")->type_name("FILE");
+        sim.add_flag("--json", sim_.json, "The figures as JSON on standard output, in one line, and what was measured in another");
+        sim.add_flag("--quiet", sim_.quiet, "No progress on standard error");
+    }
+
+    /// What was checked word by word, as values.
+    [[nodiscard]] simulation_options simulation() const {
+        auto options = sim_;
+        if (!interval_.empty()) options.interval = *parse_sim_time(interval_);
+        if (!until_.empty()) options.until = *parse_sim_time(until_);
+        options.stop_at_bad_grant = on_bad_grant_ == "stop";
+        return options;
     }
 
     void add_check(CLI::App& check) {
@@ -167,6 +216,33 @@ private:
         if (good) return {};
         return fmt::format("{} is no name for a policy: take up to {} letters, digits, '-' and '_', with a letter in front",
                            program::quoted(name), longest_name);
+    }
+
+    [[nodiscard]] static std::string problem_with_cluster(std::string const& word) {
+        auto const parsed = parse_cluster(word);
+        auto const* const wrong = std::get_if<std::string>(&parsed);
+        return wrong == nullptr ? std::string() : *wrong;
+    }
+
+    [[nodiscard]] static std::string problem_with_generator(std::string const& word) {
+        auto const parsed = parse_generator(word);
+        auto const* const wrong = std::get_if<std::string>(&parsed);
+        return wrong == nullptr ? std::string() : *wrong;
+    }
+
+    [[nodiscard]] static std::string problem_with_setting(std::string const& word) {
+        run_config nobody;
+        return add_setting(word, nobody);
+    }
+
+    [[nodiscard]] static std::string problem_with_time(std::string const& word) {
+        if (parse_sim_time(word)) return {};
+        return program::quoted(word) + " is no time: write seconds, or a number with ms, s, m or h, up to 365 days";
+    }
+
+    [[nodiscard]] static std::string problem_with_word(std::string const& word) {
+        if (word == "go-on" || word == "stop") return {};
+        return "it may be go-on or stop, not " + program::quoted(word) + suggestion(word, {"go-on", "stop"});
     }
 
     [[nodiscard]] static std::string problem_with_language(std::string const& word) {

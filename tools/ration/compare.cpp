@@ -6,6 +6,7 @@
 
 #include "json_writer.hpp"
 #include "problem.hpp"
+#include "text_table.hpp"
 
 namespace ration::program {
 
@@ -107,20 +108,6 @@ void add_mean(std::vector<row>& rows, runs_view runs, late_jobs const& late) {
         if (&run != &runs.front()) line.push_back("change");
     }
     return line;
-}
-
-/// The first column to the left, the others to the right.
-[[nodiscard]] std::string aligned(std::vector<std::vector<std::string>> const& lines) {
-    std::vector<std::size_t> widths(lines.front().size());
-    for (auto const& line : lines)
-        for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-    std::string out;
-    for (auto const& line : lines) {
-        std::string text = fmt::format("{:<{}}", line.front(), widths.front());
-        for (std::size_t i = 1; i < line.size(); ++i) text += fmt::format("  {:>{}}", line[i], widths[i]);
-        out += text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
-    }
-    return out;
 }
 
 void add_remark(std::vector<std::string>& remarks, std::string remark) {

@@ -67,7 +67,9 @@ std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log, std
     bool const here = is_for_here(use);
     auto opened = plugin::open(path, {.where = here ? plugin::isolation::in_process : plugin::isolation::worker,
                                       .config = config,
-                                      .worker = {.program = {"/proc/self/exe", {std::string(worker_word)}}},
+                                      .worker = {.program = {"/proc/self/exe", {std::string(worker_word)}},
+                                                 .deadline = use.deadline,
+                                                 .columns = use.columns},
                                       .strikes = {},
                                       .log = log.as_sink()});
     if (opened) return std::move(opened).value();

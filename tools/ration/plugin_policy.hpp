@@ -15,6 +15,10 @@
 #include "policy_log.hpp"
 #include "problem.hpp"
 
+namespace ration::plugin {
+class shared_columns;
+}
+
 namespace ration::program {
 
 /// What is known of a plugin without running it.
@@ -25,12 +29,14 @@ struct plugin_description {
     bool worker_only = false;  ///< it must not share a process
 };
 
-/// What the jobs file says of a policy from a file. No parameters, no isolation: nothing.
+/// How a policy from a file is used; what the jobs file says of it. No parameters, no isolation: nothing.
 struct plugin_use {
     std::string_view path;
     position at;  ///< where the policy is named
     policy_parameters const* parameters = nullptr;
     policy_isolation const* isolation = nullptr;
+    plugin::shared_columns const* columns = nullptr;  ///< the host's, when they are in shared memory
+    nanoseconds deadline = milliseconds(100);         ///< for one answer of a worker
 };
 
 /// The word by which `ration` starts itself as a worker; no command of its own.

@@ -106,6 +106,20 @@ std::span<known_policy const> known_policies() {
         entry<policies::tradl>("tradl"),
         entry<policies::loss_delta_ratio>("loss_delta_ratio"),
         entry<policies::elastic_batch_dp>("elastic_batch_dp"),
+        entry<policies::fifo>("fifo"),
+        entry<policies::sjf>("sjf"),
+        entry<policies::srtf>("srtf"),
+        entry<policies::las>("las"),
+        entry<policies::gittins>("gittins"),
+        entry<policies::max_min>("max_min"),
+        entry<policies::drf>("drf"),
+        entry<policies::pack>("pack"),
+        entry<policies::spread>("spread"),
+        entry<policies::gang>("gang"),
+        entry<policies::flowcon>("flowcon"),
+        entry<policies::optimus>("optimus"),
+        entry<policies::afs>("afs"),
+        entry<policies::sia>("sia"),
     };
     return all;
 }

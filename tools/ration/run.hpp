@@ -17,6 +17,7 @@ enum class exit_code : int {
     ok = 0,
     job_failed = 1,   ///< at least one job failed or diverged
     probe_failed = 1, ///< of `ration check`: the plugin broke a rule
+    policy_failed = 1, ///< of `ration sim`: a policy broke a rule, gave no answer, or left jobs waiting for ever
     bad_input = 2,    ///< command line or jobs.toml
     no_backend = 3,   ///< this machine cannot do what was asked
     interrupted = 4,  ///< by the user; the jobs were stopped
@@ -66,6 +67,22 @@ struct new_options {
     std::string language = "c++";  ///< one of `template_languages`
 };
 
+struct simulation_options {
+    std::vector<std::string> traces;    ///< files
+    std::string format;                 ///< of all of them; empty: what their first lines say
+    std::vector<std::string> models;    ///< of what traces name: folders with measured profiles, files with measured rates
+    std::string generate;               ///< a workload made up instead of traces, as `parse_generator` takes it; empty: none
+    std::string cluster;                ///< as `parse_cluster` takes it
+    std::vector<std::string> policies;  ///< names or paths of a .so
+    std::vector<std::string> settings;  ///< as `add_setting` takes them
+    nanoseconds interval = seconds(60); ///< a tick at every multiple of it, besides those at events
+    std::uint32_t seeds = 1, threads = 0;  ///< 0 threads: one for each core
+    std::optional<nanoseconds> until;   ///< of the simulated time
+    bool stop_at_bad_grant = false;
+    std::string report;                 ///< path of the HTML report; empty: none
+    bool json = false, quiet = false;
+};
+
 /// `config` has no problems left but those that only the policy or the machine can see; what the command line sets instead of the
 /// file is in it.
 [[nodiscard]] exit_code run(run_options const& options, run_config const& config);
@@ -73,6 +90,7 @@ struct new_options {
 [[nodiscard]] exit_code policies(policies_options const& options);
 [[nodiscard]] exit_code clean(clean_options const& options);
 [[nodiscard]] exit_code check(check_options const& options);
+[[nodiscard]] exit_code simulate(simulation_options const& options);
 [[nodiscard]] exit_code make_project(new_options const& options);
 
 /// The names of the policies that are built in.

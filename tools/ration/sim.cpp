@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+// `ration sim`: jobs on a simulated cluster, under several policies.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "problem.hpp"
+#include "run.hpp"
+#include "sim/progress.hpp"
+#include "sim/report.hpp"
+#include "sim/table.hpp"
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] exit_code refuse(std::vector<std::string> const& problems) {
+    for (auto const& p : problems) std::fprintf(stderr, "ration: %s\n", printable(p).c_str());
+    return exit_code::bad_input;
+}
+
+[[nodiscard]] std::vector<simulated_run> run_with_progress(simulation_options const& options, simulation_input const& input) {
+    runs_progress progress;
+    progress.runs = options.policies.size() * input.samples.size();
+    for (auto const& s : input.samples) progress.jobs += s.jobs.jobs.size() * options.policies.size();
+    std::optional<progress_view> view;
+    if (!options.quiet) view.emplace(progress);
+    return run_all(options, input, progress);
+}
+
+/// False, and a sentence on standard error, when the file cannot be written.
+[[nodiscard]] bool write_report(simulation_results const& all) {
+    auto const& path = all.options.report;
+    std::string const page = report_html(all);
+    std::FILE* const file = std::fopen(path.c_str(), "wb");
+    bool good = file != nullptr && std::fwrite(page.data(), 1, page.size(), file) == page.size();
+    int why = errno;
+    if (file != nullptr && std::fclose(file) != 0) good = false, why = errno;
+    if (!good) std::fprintf(stderr, "ration: --report: %s cannot be written (%s); name a file in a folder that may be written\n", printable(path).c_str(), std::strerror(why));
+    return good;
+}
+
+[[nodiscard]] bool went_well(simulated_run const& run) noexcept {
+    bool const ended = run.outcome.how == sim::ending::all_done || run.outcome.how == sim::ending::time_limit;
+    return run.failure.empty() && ended && !run.outcome.first_bad && !run.lost;
+}
+
+}  // namespace
+
+exit_code simulate(simulation_options const& options) {
+    std::vector<std::string> problems;
+    auto const input = read_simulation(options, problems);
+    if (!problems.empty()) return refuse(problems);
+    auto policies = try_policies(options, input, problems);
+    if (!problems.empty()) return refuse(problems);
+    simulation_results const all{options, input, std::move(policies), run_with_progress(options, input)};
+    print_to_stderr(policy_log::for_good(), "from a file");
+    if (options.json)
+        fmt::print("{}\n{}\n", table_json(all), measured_json(all));
+    else
+        fmt::print("{}\n{}", table_text(all), measured_text(all));
+    if (!options.report.empty() && !write_report(all)) return exit_code::bad_input;
+    for (auto const& run : all.runs)
+        if (!went_well(run)) return exit_code::policy_failed;
+    return exit_code::ok;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+/// How long a policy takes to decide: the one thing of a simulation that is measured, and not computed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include <ration/decider.hpp>
+
+#include "plugin_policy.hpp"
+
+namespace ration::program {
+
+/// Times in nanoseconds, counted in classes of at most a sixteenth of an octave.
+class decision_times {
+    static constexpr std::size_t parts = 16, classes = 48 * parts;
+    std::array<std::uint64_t, classes> counts_{};
+    std::uint64_t number_ = 0;
+    double sum_ = 0, longest_ = 0;
+
+public:
+    void add(std::int64_t ns) noexcept {
+        double const time = ns > 1 ? static_cast<double>(ns) : 1;
+        auto const place = static_cast<std::size_t>(std::log2(time) * parts);
+        ++counts_[place < classes ? place : classes - 1];
+        ++number_;
+        sum_ += time;
+        if (time > longest_) longest_ = time;
+    }
+
+    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+    /// Seconds; 0 when there was no decision.
+    [[nodiscard]] double mean() const noexcept { return number_ == 0 ? 0 : sum_ / static_cast<double>(number_) * 1e-9; }
+    [[nodiscard]] double longest() const noexcept { return longest_ * 1e-9; }
+    /// The upper end of the class in which this part of all lies. O(classes).
+    [[nodiscard]] double quantile(double part) const noexcept {
+        double const wanted = part * static_cast<double>(number_);
+        std::uint64_t seen = 0;
+        for (std::size_t i = 0; i < classes; ++i) {
+            seen += counts_[i];
+            if (seen > 0 && static_cast<double>(seen) >= wanted) return std::min(std::exp2(static_cast<double>(i + 1) / parts), longest_) * 1e-9;
+        }
+        return 0;
+    }
+};
+
+/// The first tick that a policy did not answer.
+struct lost_tick {
+    std::uint64_t number = 0;
+    nanoseconds at{};
+    std::string why;
+};
+
+/// Asks another policy, and measures.
+class timed_decider final : public decider {
+    decider& policy_;
+    decision_times times_;
+    lost_tick first_;
+    bool lost_ = false;
+
+public:
+    explicit timed_decider(decider& policy) noexcept : policy_(policy) {}
+
+    [[nodiscard]] decision_times const& times() const noexcept { return times_; }
+    [[nodiscard]] lost_tick const* first_lost() const noexcept { return lost_ ? &first_ : nullptr; }
+
+    [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override { return policy_.bind(schema, most); }
+    [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
+    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
+        auto const start = std::chrono::steady_clock::now();
+        auto const said = policy_.decide(t, out);
+        times_.add(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+        if (said != status::ok && !lost_) note(t, said);
+        return said;
+    }
+    void on_events(std::span<event const> events) noexcept override { policy_.on_events(events); }
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return policy_.save(space); }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override { return policy_.load(saved); }
+
+private:
+    void note(tick_data const& t, status said) {
+        lost_ = true;
+        first_ = {.number = t.number, .at = t.now, .why = trouble_of(policy_)};
+        if (first_.why.empty()) first_.why = "it said " + std::to_string(static_cast<int>(said)) + ", see docs/errors.md";
+    }
+};
+
+/// Grants nothing, so that everything stays as it is: answers when a policy does not.
+class leave_alone final : public decider {
+    static constexpr meta about_{.id = "ration.leave-alone", .version = "1.0.0"};
+
+public:
+    [[nodiscard]] meta const& about() const noexcept override { return about_; }
+    [[nodiscard]] result<void> bind(std::span<column_info const>, limits const&) noexcept override { return {}; }
+    [[nodiscard]] bool reads(std::string_view) const noexcept override { return false; }
+    [[nodiscard]] status decide(tick_data const&, grants&) noexcept override { return status::ok; }
+};
+
+}  // namespace ration::program

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/input.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <ration/sim/profile_files.hpp>
+#include <ration/sim/rate_model.hpp>
+#include <ration/sim/trace/read.hpp>
+
+#include "problem.hpp"
+#include "quantity.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr std::size_t most_nodes = 100'000;
+constexpr std::int64_t most_devices = 1'000;  // of one node
+
+/// A whole number from 1 to `most`, with nothing behind it.
+[[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t most) noexcept {
+    std::int64_t number = 0;
+    auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failed != std::errc{} || end != text.data() + text.size() || number < 1 || number > most) return std::nullopt;
+    return number;
+}
+
+[[nodiscard]] std::string problem_with_group(std::string_view group) {
+    return fmt::format("{} is no group of nodes: write NODESxDEVICES, as in 16x4, up to {} nodes with up to {} devices each, and a name behind "
+                       "a colon if they are of several types: 16x4:v100,8x8:a100",
+                       program::quoted(group), most_nodes, most_devices);
+}
+
+/// Adds one group; false when it is none.
+[[nodiscard]] bool add_group(std::string_view text, sim::cluster& to) {
+    std::size_t const colon = std::min(text.find(':'), text.size()), x = text.find('x');
+    if (x >= colon || colon + 1 == text.size()) return false;
+    auto const nodes = whole_number(text.substr(0, x), most_nodes), devices = whole_number(text.substr(x + 1, colon - x - 1), most_devices);
+    if (!nodes || !devices) return false;
+    std::string const type(colon == text.size() ? "gpu" : text.substr(colon + 1));
+    auto found = std::ranges::find(to.types, type);
+    if (found == to.types.end()) found = to.types.insert(to.types.end(), type);
+    to.groups.push_back({.nodes = static_cast<std::size_t>(*nodes), .devices = *devices, .type = static_cast<std::uint32_t>(found - to.types.begin())});
+    return true;
+}
+
+[[nodiscard]] std::variant<bool, std::int64_t, double, std::string> as_value(std::string_view text) {
+    if (text == "true" || text == "false") return text == "true";
+    auto const* const end = text.data() + text.size();
+    if (std::int64_t whole = 0; std::from_chars(text.data(), end, whole).ptr == end && !text.empty()) return whole;
+    if (double number = 0; std::from_chars(text.data(), end, number).ptr == end && !text.empty()) return number;
+    return std::string(text);
+}
+
+/// The models of one path, or a problem.
+[[nodiscard]] sim::trace::outcome<sim::model_library> read_models(std::string const& path, sim::cluster const& machines) {
+    if (!std::filesystem::is_directory(path)) {
+        auto const text = sim::trace::contents(path.c_str());
+        if (!text) return text.failure();
+        return sim::read_rates(*text, machines.types);
+    }
+    sim::profile_options how{.interference = 0, .devices_per_node = {}};
+    for (auto const& group : machines.groups)
+        if (std::ranges::find(how.devices_per_node, group.devices) == how.devices_per_node.end()) how.devices_per_node.push_back(group.devices);
+    return sim::load_profiles(path, how);
+}
+
+[[nodiscard]] sim::model_library read_library(simulation_options const& options, sim::cluster const& machines, std::vector<std::string>& problems) {
+    sim::model_library library;
+    for (auto const& path : options.models) {
+        auto read = read_models(path, machines);
+        if (!read)
+            problems.push_back(to_text(read.failure(), path));
+        else
+            std::ranges::move(*read, std::back_inserter(library));
+    }
+    return library;
+}
+
+constexpr std::pair<std::string_view, generated::kind> kinds[] = {
+    {"rigid", generated::kind::rigid}, {"scaling", generated::kind::scaling}, {"profiled", generated::kind::profiled}};
+constexpr std::pair<std::string_view, sim::arrival_pattern> patterns[] = {
+    {"poisson", sim::arrival_pattern::poisson}, {"bursty", sim::arrival_pattern::bursty}, {"diurnal", sim::arrival_pattern::diurnal}};
+constexpr std::size_t most_jobs = 1'000'000;
+
+template <class T, std::size_t N>
+[[nodiscard]] std::string choose(std::string_view what, std::string_view word, std::pair<std::string_view, T> const (&from)[N], T& into) {
+    std::vector<std::string_view> names;
+    for (auto const& [name, value] : from) {
+        if (name == word) return into = value, std::string();
+        names.push_back(name);
+    }
+    return fmt::format("there {} {}{}", what, program::quoted(word), suggestion(word, names));
+}
+
+/// Takes "jobs=200" in; a sentence when that cannot be.
+[[nodiscard]] std::string take_generator_key(std::string_view text, sim::generator_options& into) {
+    std::size_t const equals = std::min(text.find('='), text.size());
+    auto const key = text.substr(0, equals), value = text.substr(std::min(equals + 1, text.size()));
+    if (key == "jobs") {
+        auto const jobs = whole_number(value, most_jobs);
+        if (jobs) into.jobs = static_cast<std::size_t>(*jobs);
+        return jobs ? std::string() : fmt::format("jobs is a whole number from 1 to {}, not {}", most_jobs, program::quoted(value));
+    }
+    if (key == "per_hour") {
+        auto const [end, failed] = std::from_chars(value.data(), value.data() + value.size(), into.jobs_per_hour);
+        bool const good = failed == std::errc{} && end == value.data() + value.size() && into.jobs_per_hour >= 0.001 && into.jobs_per_hour <= 1e6;
+        return good ? std::string() : fmt::format("per_hour is a number of jobs from 0.001 to 1000000, not {}", program::quoted(value));
+    }
+    if (key == "arrivals") return choose("are no arrivals", value, patterns, into.arrivals);
+    return fmt::format("there is nothing called {} to set{}", program::quoted(key), suggestion(key, {"jobs", "per_hour", "arrivals"}));
+}
+
+void generate(simulation_options const& options, sim::model_library const& library, simulation_input& input, std::vector<std::string>& problems) {
+    auto const parsed = parse_generator(options.generate);
+    if (auto const* const wrong = std::get_if<std::string>(&parsed)) return problems.push_back("--generate: " + *wrong);
+    auto what = std::get<generated>(parsed);
+    for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
+        what.how.seed = seed;
+        std::int64_t const devices = devices_of(input.machines);
+        auto made = what.of == generated::kind::rigid     ? make_rigid(what.how, {.most_devices = std::min<std::int64_t>(devices, 32)})
+                    : what.of == generated::kind::scaling ? make_scaling(what.how, {.most_devices = std::min<std::int64_t>(devices, 16)})
+                                                          : make_profiled(what.how, library);
+        if (made.jobs.empty())
+            return problems.push_back("--generate: profiled jobs need the measured profiles: name their folder with --models, as in --models bench/data/pollux");
+        input.samples.push_back({.jobs = std::move(made), .seed = seed, .needs = {}, .bounds = {}});
+    }
+}
+
+void read_traces(simulation_options const& options, sim::model_library const& library, simulation_input& input, std::vector<std::string>& problems) {
+    auto as = sim::trace::format::detect;
+    if (!options.format.empty() && !sim::trace::to_format(options.format, as))
+        return problems.push_back("there is no format " + program::quoted(options.format) +
+                                  suggestion(options.format, {sim::trace::format_names.begin(), sim::trace::format_names.end()}));
+    for (auto const& path : options.traces) {
+        auto read = sim::trace::read_file(path.c_str(), library, as);
+        if (!read) {
+            problems.push_back(to_text(read.failure(), path));
+        } else if (read->jobs.empty()) {
+            problems.push_back(fmt::format("{}: there is no job in it that needs a device", path));
+        } else {
+            if (read->left_out > 0)
+                input.remarks.push_back(fmt::format("{} rows of {} are no jobs and were left out: they have no device or no run time", read->left_out, path));
+            input.samples.push_back({.jobs = std::move(*read), .seed = 0, .needs = {}, .bounds = {}});
+        }
+    }
+    if (options.seeds > 1)
+        input.remarks.push_back(fmt::format("a trace leaves nothing to chance, so that it is run once and not {} times", options.seeds));
+}
+
+/// What no schedule can beat, and which jobs no schedule can run.
+void find_bounds(simulation_input& input) {
+    for (auto& s : input.samples) {
+        s.needs = needs_of(s.jobs, input.machines);
+        s.bounds = bounds_of(s.jobs, s.needs, input.machines);
+        if (std::size_t const too_large = s.jobs.jobs.size() - s.bounds.jobs; too_large > 0)
+            input.remarks.push_back(fmt::format("{} of the {} jobs of {} need more devices than the cluster has, and are never started", too_large,
+                                                s.jobs.jobs.size(), s.jobs.name));
+    }
+}
+
+}  // namespace
+
+std::variant<sim::cluster, std::string> parse_cluster(std::string_view text) {
+    sim::cluster machines{.groups = {}, .types = {}};
+    std::size_t nodes = 0;
+    for (std::size_t from = 0; from <= text.size();) {
+        std::size_t const to = std::min(text.find(',', from), text.size());
+        if (!add_group(text.substr(from, to - from), machines)) return problem_with_group(text.substr(from, to - from));
+        nodes += machines.groups.back().nodes;
+        from = to + 1;
+    }
+    if (nodes > most_nodes) return fmt::format("the groups have {} nodes together, of {} that there may be", nodes, most_nodes);
+    return machines;
+}
+
+std::variant<generated, std::string> parse_generator(std::string_view text) {
+    generated made;
+    std::size_t const colon = std::min(text.find(':'), text.size());
+    if (auto wrong = choose("is no kind of jobs", text.substr(0, colon), kinds, made.of); !wrong.empty()) return wrong;
+    for (std::size_t from = colon + 1; from <= text.size();) {
+        std::size_t const to = std::min(text.find(',', from), text.size());
+        if (auto wrong = take_generator_key(text.substr(from, to - from), made.how); !wrong.empty()) return wrong;
+        from = to + 1;
+    }
+    return made;
+}
+
+std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept {
+    if (!text.empty() && text.find_first_not_of("0123456789.") == text.npos) return parse_duration(std::string(text) + 's');
+    return parse_duration(text);
+}
+
+std::string add_setting(std::string_view text, run_config& into) {
+    std::size_t const dot = text.find('.'), equals = text.find('=');
+    if (equals == text.npos || dot >= equals || dot == 0 || dot + 1 == equals)
+        return fmt::format("{} is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0", program::quoted(text));
+    std::string const policy(text.substr(0, dot)), name(text.substr(dot + 1, equals - dot - 1));
+    auto found = std::ranges::find(into.parameters, policy, &policy_parameters::policy);
+    if (found == into.parameters.end()) found = into.parameters.insert(found, {.policy = policy, .at = {}, .parameters = {}});
+    if (std::ranges::find(found->parameters, name, &parameter::name) != found->parameters.end())
+        return fmt::format("{}.{} is set twice: leave one out", policy, name);
+    found->parameters.push_back({.name = name, .value = as_value(text.substr(equals + 1)), .name_at = {}, .value_at = {}});
+    return {};
+}
+
+simulation_input read_simulation(simulation_options const& options, std::vector<std::string>& problems) {
+    simulation_input input;
+    auto machines = parse_cluster(options.cluster);
+    if (auto const* const wrong = std::get_if<std::string>(&machines)) return problems.push_back("--cluster: " + *wrong), input;
+    input.machines = std::get<sim::cluster>(std::move(machines));
+    std::vector<std::string_view> stems;
+    for (auto const& policy : options.policies) stems.push_back(policy_stem(policy));
+    for (auto const& setting : options.settings)
+        if (auto const wrong = add_setting(setting, input.settings); !wrong.empty()) problems.push_back("--set: " + wrong);
+    for (auto const& set : input.settings.parameters)
+        if (std::ranges::find(stems, set.policy) == stems.end())
+            problems.push_back(fmt::format("--set: {} is none of the policies that are run{}", program::quoted(set.policy), suggestion(set.policy, stems)));
+    auto const library = read_library(options, input.machines, problems);
+    if (options.traces.empty() == options.generate.empty()) problems.push_back("name the jobs: either --trace FILE, or --generate KIND");
+    if (!problems.empty()) return input;
+    options.generate.empty() ? read_traces(options, library, input, problems) : generate(options, library, input, problems);
+    if (problems.empty()) find_bounds(input);
+    return input;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What `ration sim` is given, read and checked: machines, workloads, parameters of policies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <ration/sim/bounds.hpp>
+#include <ration/sim/generator.hpp>
+#include <ration/sim/simulation.hpp>
+
+#include "config.hpp"
+#include "run.hpp"
+
+namespace ration::program {
+
+/// One workload that every policy runs.
+struct sample {
+    sim::workload jobs;
+    std::uint64_t seed = 0;
+    std::vector<sim::job_needs> needs;  ///< of each job on the machines
+    sim::lower_bounds bounds;
+};
+
+struct simulation_input {
+    sim::cluster machines;
+    std::vector<sample> samples;  ///< at least one, none of them empty
+    run_config settings;          ///< the parameters of policies, as a jobs file would say them
+    std::vector<std::string> remarks;  ///< whole sentences on what was left out or not done as asked
+};
+
+/// "16x4,8x8:a100": nodes x devices of each, and what they are called. Otherwise a sentence, without the option's name.
+[[nodiscard]] std::variant<sim::cluster, std::string> parse_cluster(std::string_view text);
+
+/// A workload that is made up.
+struct generated {
+    enum class kind : std::uint8_t { rigid, scaling, profiled } of = kind::rigid;
+    sim::generator_options how;
+};
+
+/// "rigid", "scaling:jobs=200,per_hour=40,arrivals=bursty". Otherwise a sentence, without the option's name.
+[[nodiscard]] std::variant<generated, std::string> parse_generator(std::string_view text);
+
+/// "60", "90s", "2h": seconds where no unit says otherwise. At most 365 days.
+[[nodiscard]] std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept;
+
+/// "las.promote=0" becomes a parameter of las. Otherwise a sentence.
+[[nodiscard]] std::string add_setting(std::string_view text, run_config& into);
+
+/// Everything that the options name. What is wrong is added to `problems`, one sentence each; then the rest counts for nothing.
+[[nodiscard]] simulation_input read_simulation(simulation_options const& options, std::vector<std::string>& problems);
+
+}  // namespace ration::program

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The figures of all runs as one page of HTML: charts, a table, and nothing from elsewhere.
+#pragma once
+
+#include <string>
+
+#include "sim/table.hpp"
+
+namespace ration::program {
+
+/// A whole page. What was measured stands between "<!-- measured -->" and "<!-- /measured -->"; all else is the same on every run.
+[[nodiscard]] std::string report_html(simulation_results const& all);
+
+}  // namespace ration::program

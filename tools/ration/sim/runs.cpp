@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/runs.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <ration/plugin/host/shared_file.hpp>
+#include <ration/sim/time_series.hpp>
+
+#include "error_text.hpp"
+#include "plugin_policy.hpp"
+#include "policy_registry.hpp"
+#include "problem.hpp"
+#include "quantity.hpp"
+
+namespace ration::program {
+namespace {
+
+/// A plugin that has not answered by then is not slow but stuck. Long, since the result is not to depend on how busy the machine is.
+constexpr nanoseconds longest_decision = seconds(20);
+
+[[nodiscard]] std::unique_ptr<decider> policy_of(std::string const& name, simulation_input const& input, plugin::shared_columns const* columns,
+                                                 std::vector<problem>& problems) {
+    auto& log = policy_log::for_good();
+    if (!is_plugin_path(name)) return make_policy(input.settings, name, log, problems);
+    return open_plugin({.path = name, .at = {}, .parameters = input.settings.parameters_of(name), .isolation = nullptr, .columns = columns,
+                        .deadline = longest_decision},
+                       log, problems);
+}
+
+/// Follows one run: what the charts show, and how far it is.
+class run_watch final : public sim::run_observer {
+    runs_progress& progress_;
+    std::vector<std::int64_t> holds_;  // by id - 1
+    double devices_ = 0, waiting_ = 0;
+    sim::time_series devices_series_, queue_series_;
+
+public:
+    run_watch(std::size_t jobs, runs_progress& progress) : progress_(progress), holds_(jobs) {}
+
+    void submitted(nanoseconds now, std::uint64_t) noexcept override { queue_series_.set(now, ++waiting_); }
+    void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept override {
+        auto& before = holds_[job - 1];
+        devices_series_.set(now, devices_ += static_cast<double>(devices - before));
+        waiting_ += (devices == 0) - (before == 0);
+        queue_series_.set(now, waiting_);
+        before = devices;
+    }
+    void finished(nanoseconds now, std::uint64_t) noexcept override {
+        queue_series_.set(now, --waiting_);  // it has just come to hold nothing
+        progress_.jobs_done.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    void draw(nanoseconds end, simulated_run& into) {
+        into.devices = {devices_series_.means(end), devices_series_.width()};
+        into.queue = {queue_series_.means(end), queue_series_.width()};
+    }
+};
+
+void run_one(simulation_options const& options, simulation_input const& input, runs_progress& progress, simulated_run& into) {
+    auto const start = std::chrono::steady_clock::now();
+    sample const& from = input.samples[into.sample];
+    auto const& name = options.policies[into.policy];
+    std::optional<plugin::shared_columns> columns;
+    if (is_plugin_path(name)) columns.emplace();
+    std::vector<problem> problems;
+    auto const policy = policy_of(name, input, columns ? &*columns : nullptr, problems);
+    if (policy == nullptr) {
+        into.failure = problems.front().sentence;
+        return;
+    }
+    timed_decider timed(*policy);
+    leave_alone fallback;
+    run_watch watch(from.jobs.jobs.size(), progress);
+    sim::sim_options how{.interval = options.interval, .seed = from.seed, .stop_at_bad_grant = options.stop_at_bad_grant, .observer = &watch,
+                         .columns = columns ? &*columns : nullptr};
+    if (options.until) how.limit = *options.until;
+    auto ran = sim::simulation(from.jobs, input.machines, timed, fallback, how).run();
+    if (!ran) {
+        into.failure = to_text(ran.failure());
+        return;
+    }
+    into.outcome = std::move(ran).value();
+    into.figures = figures_of(from.jobs, input.machines, from.needs, into.outcome);
+    watch.draw(into.outcome.end, into);
+    if (auto const* const lost = timed.first_lost()) into.lost = *lost;
+    into.decisions = timed.times();
+    into.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The sentence for a policy that does not fit these runs.
+[[nodiscard]] std::string refusal(std::string const& name, error const& why) {
+    if (why.code == errc::not_found && std::string_view(why.operation) == "bind column")
+        return fmt::format("the policy {} reads the column {}, which a simulation does not offer: choose a policy that does without", quoted(name),
+                           why.subject.view());
+    return fmt::format("the policy {} cannot run here: {}", quoted(name), to_text(why));
+}
+
+/// Nothing when the policy fits.
+[[nodiscard]] std::string problem_with(std::string const& name, decider& policy, simulation_input const& input) {
+    for (auto const& s : input.samples) {
+        snapshot_store store;
+        auto const declared = sim::sim_columns::declare(store, s.jobs, input.machines);
+        if (!declared) return to_text(declared.failure());
+        if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound) return refusal(name, bound.failure());
+    }
+    return {};
+}
+
+[[nodiscard]] std::string job_name(sim::workload const& jobs, std::uint64_t id) {
+    if (id == 0) return "a job that is not there";
+    if (id <= jobs.job_names.size()) return "job " + quoted(jobs.job_names[id - 1]);
+    return fmt::format("job {}", id);
+}
+
+[[nodiscard]] std::string_view resource_name(std::uint32_t resource) {
+    return resource < std::size(standard_resources) ? standard_resources[resource].name : "a resource that is not there";
+}
+
+[[nodiscard]] std::string at_tick(std::uint64_t number, nanoseconds at) { return fmt::format("at tick {} ({})", number, duration_text(at)); }
+
+}  // namespace
+
+std::vector<policy_text> try_policies(simulation_options const& options, simulation_input const& input, std::vector<std::string>& problems) {
+    std::vector<policy_text> all;
+    for (auto const& name : options.policies) {
+        std::vector<problem> found;
+        auto const policy = policy_of(name, input, nullptr, found);
+        for (auto const& p : found) problems.push_back(p.sentence);
+        if (policy == nullptr) continue;
+        if (auto wrong = problem_with(name, *policy, input); !wrong.empty()) problems.push_back(std::move(wrong));
+        all.push_back({name, std::string(policy->about().id), std::string(policy->about().version)});
+    }
+    return all;
+}
+
+std::size_t threads_for(simulation_options const& options, std::size_t runs) noexcept {
+    std::size_t const wanted = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+    return std::clamp<std::size_t>(runs, 1, wanted);
+}
+
+std::vector<simulated_run> run_all(simulation_options const& options, simulation_input const& input, runs_progress& progress) {
+    std::vector<simulated_run> runs(options.policies.size() * input.samples.size());
+    for (std::size_t i = 0; i < runs.size(); ++i) runs[i].policy = i / input.samples.size(), runs[i].sample = i % input.samples.size();
+    std::atomic<std::size_t> next{0};
+    auto const work = [&] {
+        for (std::size_t i; (i = next.fetch_add(1)) < runs.size();) {
+            run_one(options, input, progress, runs[i]);
+            progress.runs_done.fetch_add(1);
+        }
+    };
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < threads_for(options, runs.size()); ++i) others.emplace_back(work);
+    work();
+    others.clear();
+    return runs;
+}
+
+std::vector<std::string> remarks_on(simulated_run const& run, std::string const& policy, simulation_input const& input) {
+    std::vector<std::string> remarks;
+    auto const& from = input.samples[run.sample];
+    auto const say = [&](std::string sentence) {
+        std::string const where = input.samples.size() > 1 ? fmt::format("{} on {}", policy, from.jobs.name) : policy;
+        remarks.push_back(printable(fmt::format("{}: {}", where, sentence)));
+    };
+    if (!run.failure.empty()) return say("did not run: " + run.failure), remarks;
+    if (auto const& bad = run.outcome.first_bad)
+        say(fmt::format("{} it granted {} of {} on node {} to {}, but {}; {}", at_tick(bad->tick, bad->at), bad->row.amount,
+                        resource_name(bad->row.resource), bad->row.node, job_name(from.jobs, bad->job), name_of(bad->rule),
+                        run.outcome.how == sim::ending::bad_grant ? "the run ends there"
+                                                                  : fmt::format("{} of its grants were refused in all", run.outcome.rejected)));
+    if (run.lost)
+        say(fmt::format("{} it gave no answer: {}; {} ticks went without one, and everything stayed as it was", at_tick(run.lost->number, run.lost->at),
+                        run.lost->why, run.outcome.refused_ticks));
+    std::size_t const left = run.figures.jobs - run.figures.finished;
+    if (run.outcome.how == sim::ending::starved)
+        say(fmt::format("{} jobs wait, nothing runs, and it starts none of them; the run ends there, {} after its begin", left,
+                        duration_text(run.outcome.end)));
+    if (run.outcome.how == sim::ending::time_limit) say(fmt::format("{} of {} jobs are not done at the time limit", left, run.figures.jobs));
+    return remarks;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Runs every policy on every sample, in parallel, and keeps what is told of each.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ration/sim/summary.hpp>
+
+#include "sim/decisions.hpp"
+#include "sim/input.hpp"
+
+namespace ration::program {
+
+/// A quantity over simulated time: means over stretches of `width`.
+struct drawn_series {
+    std::vector<double> means;
+    nanoseconds width{};
+};
+
+/// One policy on one sample.
+struct simulated_run {
+    std::size_t policy = 0, sample = 0;  ///< places on the command line
+    sim::run_outcome outcome;
+    sim::figures figures;
+    drawn_series devices, queue;         ///< devices held; jobs that wait
+    std::optional<lost_tick> lost;
+    std::string failure;                 ///< why there was no run; then the rest says nothing
+    decision_times decisions;            ///< measured, as is `wall`
+    double wall = 0;                     ///< seconds
+};
+
+/// How far all runs are, for another thread.
+struct runs_progress {
+    std::atomic<std::uint64_t> jobs_done{0}, runs_done{0};
+    std::uint64_t jobs = 0, runs = 0;
+};
+
+struct policy_text {
+    std::string name, id, version;  ///< as on the command line; as it calls itself
+};
+
+/// Tries every policy on the columns that these runs offer. What is wrong is added to `problems`, one sentence each.
+[[nodiscard]] std::vector<policy_text> try_policies(simulation_options const& options, simulation_input const& input, std::vector<std::string>& problems);
+
+/// In the order of the command line: all samples of the first policy, then those of the next.
+[[nodiscard]] std::vector<simulated_run> run_all(simulation_options const& options, simulation_input const& input, runs_progress& progress);
+
+/// How many runs at the same time: what was asked for, else one for each core; never more than there are runs.
+[[nodiscard]] std::size_t threads_for(simulation_options const& options, std::size_t runs) noexcept;
+
+/// One sentence for each thing that did not go well in a run: wrong grants, ticks without an answer, jobs that nobody starts.
+[[nodiscard]] std::vector<std::string> remarks_on(simulated_run const& run, std::string const& policy, simulation_input const& input);
+
+}  // namespace ration::program

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "problem.hpp"
+#include "text_table.hpp"
+
+namespace ration::program {
+namespace {
+
+/// Of two-sided intervals with 95 %, by degrees of freedom from 1; beyond them the normal distribution's is within 2 %.
+constexpr std::array student{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+                             2.120,  2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+
+/// How far above the bound; a run that left jobs undone has no such figure, since it had less to do.
+[[nodiscard]] double gap(simulated_run const& run, double reached, double bound) noexcept {
+    bool const complete = run.figures.finished == run.figures.jobs;
+    return complete && bound > 0 ? reached / bound - 1 : sim::no_figure;
+}
+
+constexpr figure_line lines[] = {
+    {"mean_jct", "mean JCT", "time from a job's submission to its end, mean over the jobs that are done", figure_unit::time,
+     [](simulated_run const& r, sample const&) { return r.figures.mean_jct; }},
+    {"mean_jct_gap", "  above the bound", "how far the mean JCT is above what no schedule can beat", figure_unit::change,
+     [](simulated_run const& r, sample const& s) { return gap(r, r.figures.mean_jct, s.bounds.mean_jct); }},
+    {"median_jct", "median JCT", "half of the jobs that are done took no longer", figure_unit::time,
+     [](simulated_run const& r, sample const&) { return r.figures.median_jct; }},
+    {"p95_jct", "p95 JCT", "95 % of the jobs that are done took no longer", figure_unit::time,
+     [](simulated_run const& r, sample const&) { return r.figures.p95_jct; }},
+    {"p99_jct", "p99 JCT", "99 % of the jobs that are done took no longer", figure_unit::time,
+     [](simulated_run const& r, sample const&) { return r.figures.p99_jct; }},
+    {"mean_wait", "mean wait", "time from a job's submission to its first devices, mean over the jobs that had any", figure_unit::time,
+     [](simulated_run const& r, sample const&) { return r.figures.mean_wait; }},
+    {"makespan", "makespan", "time from the first submission to the last end", figure_unit::time,
+     [](simulated_run const& r, sample const&) { return r.figures.makespan; }},
+    {"makespan_gap", "  above the bound", "how far the makespan is above what no schedule can beat", figure_unit::change,
+     [](simulated_run const& r, sample const& s) { return gap(r, r.figures.makespan, s.bounds.makespan); }},
+    {"utilisation", "utilisation", "device-seconds held by jobs over those that there were until the end", figure_unit::share,
+     [](simulated_run const& r, sample const&) { return r.figures.utilisation; }},
+    {"restarts", "restarts per job", "how often devices of a job that had run before were changed, over all jobs", figure_unit::number,
+     [](simulated_run const& r, sample const&) { return r.figures.restarts; }},
+    {"jain", "Jain's index", "of (time alone on the cluster / JCT): 1 when all jobs are slowed down alike", figure_unit::number,
+     [](simulated_run const& r, sample const&) { return r.figures.jain; }},
+    {"mean_rho", "mean rho", "finish-time fairness: JCT over the time alone with an equal share of the cluster", figure_unit::number,
+     [](simulated_run const& r, sample const&) { return r.figures.mean_rho; }},
+    {"worst_rho", "worst rho", "the largest finish-time fairness of a job", figure_unit::number,
+     [](simulated_run const& r, sample const&) { return r.figures.worst_rho; }},
+    {"unfair", "jobs with rho > 1", "part of the jobs that were done later than with an equal share", figure_unit::share,
+     [](simulated_run const& r, sample const&) { return r.figures.unfair; }},
+    {"deadlines_met", "deadlines met", "part of the jobs with a deadline that were done by then", figure_unit::share,
+     [](simulated_run const& r, sample const&) { return r.figures.deadlines_met; }},
+    {"unfinished", "jobs not done", "jobs that were not done when the run ended", figure_unit::number,
+     [](simulated_run const& r, sample const&) { return static_cast<double>(r.figures.jobs - r.figures.finished); }},
+};
+
+[[nodiscard]] std::string one_number(double value, figure_unit unit, time_unit times) {
+    switch (unit) {
+        case figure_unit::time: return short_number(value / times.seconds);
+        case figure_unit::share: return fmt::format("{:.1f} %", 100 * value);
+        case figure_unit::change: return fmt::format("{:+.1f} %", 100 * value);
+        case figure_unit::number: break;
+    }
+    return short_number(value);
+}
+
+[[nodiscard]] std::string bound_line(simulation_results const& all, time_unit times) {
+    auto const bounds = mean_bounds(all.input);
+    return fmt::format("No schedule can beat a mean JCT of {} {} and a makespan of {} {}.\n", short_number(bounds.mean_jct / times.seconds), times.name,
+                       short_number(bounds.makespan / times.seconds), times.name);
+}
+
+/// Whether any policy has this figure, and it is not 0 everywhere when 0 means that there is nothing to tell.
+[[nodiscard]] bool is_told(simulation_results const& all, figure_line const& line) {
+    for (std::size_t p = 0; p < all.policies.size(); ++p) {
+        auto const figure = figure_of(all, p, line);
+        if (figure.mean != 0 && !std::isnan(figure.mean)) return true;
+        if (figure.mean == 0 && line.name != "unfinished") return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::span<figure_line const> figure_lines() noexcept { return lines; }
+
+interval_figure interval_of(std::span<double const> values) noexcept {
+    interval_figure made;
+    if (values.empty()) return made;
+    double const n = static_cast<double>(values.size());
+    double sum = 0, squares = 0;
+    for (double const v : values) sum += v;
+    made.mean = sum / n;
+    if (values.size() == 1) return made;
+    for (double const v : values) squares += (v - made.mean) * (v - made.mean);
+    double const t = values.size() - 2 < student.size() ? student[values.size() - 2] : 1.96;
+    made.half = t * std::sqrt(squares / (n - 1) / n);
+    return made;
+}
+
+interval_figure figure_of(simulation_results const& all, std::size_t policy, figure_line const& line) {
+    std::vector<double> values;
+    for (auto const& run : all.runs_of(policy)) {
+        if (!run.failure.empty()) return {};
+        values.push_back(line.of(run, all.input.samples[run.sample]));
+    }
+    return interval_of(values);
+}
+
+time_unit unit_for(double seconds) noexcept {
+    if (seconds >= 2 * 3600) return {"h", 3600};
+    if (seconds >= 300) return {"min", 60};
+    return {};
+}
+
+time_unit unit_of(simulation_results const& all) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t p = 0; p < all.policies.size(); ++p)
+        if (double const mean = figure_of(all, p, lines[0]).mean; mean < least) least = mean;
+    return std::isfinite(least) ? unit_for(least) : time_unit{};
+}
+
+std::string short_number(double value) {
+    if (std::isnan(value)) return "-";
+    double const size = std::fabs(value);
+    return fmt::format("{:.{}f}", value, size >= 999.5 ? 0 : size >= 99.95 ? 1 : size >= 9.995 ? 2 : 3);
+}
+
+std::string short_time(double seconds) {
+    if (seconds >= 1) return short_number(seconds) + " s";
+    if (seconds >= 1e-3) return short_number(seconds * 1e3) + " ms";
+    return short_number(seconds * 1e6) + " us";
+}
+
+std::string figure_text(interval_figure const& figure, figure_unit unit, time_unit times) {
+    if (std::isnan(figure.mean)) return "-";
+    std::string text = one_number(figure.mean, unit, times);
+    if (std::isnan(figure.half)) return text;
+    std::string half = one_number(figure.half, unit == figure_unit::change ? figure_unit::share : unit, times);
+    if (text.ends_with(" %")) text.resize(text.size() - 2);
+    return text + " \u00b1 " + half;
+}
+
+std::string headline(simulation_results const& all) {
+    auto const& samples = all.input.samples;
+    std::string names, groups;
+    std::size_t jobs = 0;
+    for (auto const& s : samples) {
+        if (names.find(s.jobs.name) == names.npos) names += (names.empty() ? "" : ", ") + s.jobs.name;
+        jobs += s.jobs.jobs.size();
+    }
+    for (auto const& g : all.input.machines.groups)
+        groups += fmt::format("{}{}x{}{}", groups.empty() ? "" : " + ", g.nodes, g.devices,
+                              all.input.machines.types[g.type] == "gpu" ? "" : " " + all.input.machines.types[g.type]);
+    std::string out = fmt::format("{}: {} jobs on {} devices ({})", names, jobs / samples.size(), devices_of(all.input.machines), groups);
+    if (samples.size() > 1) out += fmt::format(", {} {}", samples.size(), all.options.generate.empty() ? "traces" : "seeds");
+    return printable(out);
+}
+
+sim::lower_bounds mean_bounds(simulation_input const& input) noexcept {
+    sim::lower_bounds mean;
+    for (auto const& s : input.samples) {
+        mean.mean_jct += s.bounds.mean_jct / static_cast<double>(input.samples.size());
+        mean.makespan += s.bounds.makespan / static_cast<double>(input.samples.size());
+    }
+    return mean;
+}
+
+std::vector<std::string> all_remarks(simulation_results const& all) {
+    std::vector<std::string> remarks;
+    for (auto const& remark : all.input.remarks) remarks.push_back(printable(remark));
+    for (auto const& run : all.runs)
+        for (auto& remark : remarks_on(run, all.policies[run.policy].name, all.input)) remarks.push_back(std::move(remark));
+    return remarks;
+}
+
+std::vector<std::vector<std::string>> figure_cells(simulation_results const& all) {
+    auto const times = unit_of(all);
+    std::vector<std::vector<std::string>> table{{""}};
+    for (auto const& policy : all.policies) table.front().push_back(printable(policy.name));
+    for (auto const& line : lines) {
+        if (!is_told(all, line)) continue;
+        auto& row = table.emplace_back();
+        row.emplace_back(line.unit == figure_unit::time ? fmt::format("{} ({})", line.label, times.name) : std::string(line.label));
+        for (std::size_t p = 0; p < all.policies.size(); ++p) row.push_back(figure_text(figure_of(all, p, line), line.unit, times));
+    }
+    return table;
+}
+
+std::vector<std::vector<std::string>> measured_cells(simulation_results const& all) {
+    std::vector<std::vector<std::string>> table{{""}, {"decision, mean"}, {"decision, p99"}, {"decision, longest"}, {"whole run"}};
+    for (std::size_t p = 0; p < all.policies.size(); ++p) {
+        double mean = 0, p99 = 0, longest = 0, wall = 0;
+        auto const n = static_cast<double>(all.input.samples.size());
+        for (auto const& run : all.runs_of(p)) {
+            mean += run.decisions.mean() / n, p99 += run.decisions.quantile(0.99) / n, wall += run.wall / n;
+            longest = std::max(longest, run.decisions.longest());
+        }
+        table[0].push_back(printable(all.policies[p].name));
+        double const values[] = {mean, p99, longest, wall};
+        for (std::size_t i = 0; i < 4; ++i) table[i + 1].push_back(short_time(values[i]));
+    }
+    return table;
+}
+
+std::string table_text(simulation_results const& all) {
+    std::string out = headline(all) + "\n\n" + aligned(figure_cells(all)) + '\n' + bound_line(all, unit_of(all));
+    if (all.input.samples.size() > 1) out += "\u00b1 is half of the 95 % confidence interval of the mean.\n";
+    for (auto const& remark : all_remarks(all)) out += remark + '\n';
+    return out;
+}
+
+std::string measured_text(simulation_results const& all) { return "Measured on this machine, not the same twice:\n" + aligned(measured_cells(all)); }
+
+}  // namespace ration::program
