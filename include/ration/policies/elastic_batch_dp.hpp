@@ -33,8 +33,8 @@ struct elastic_batch_dp_parameters {
     bool overtake = true;           ///< a queued job lets later ones pass that fit when it does not
     double restart_penalty = 0.05;  ///< share of a running job's speed-up that another number of devices must first make good
     double horizon = 600;           ///< seconds an allocation is expected to last: restart_cost / horizon is penalty on top; 0 = none
-    std::int64_t devices = 512;     ///< decided exactly up to so many devices; memory is at most twice the square, in bytes
-    std::int64_t steps = 100'000'000;  ///< additions a decision may take; above, and above `devices`, it is near the best only
+    std::int64_t devices = 16'384;  ///< up to so many devices the decision is exact whatever the profiles; memory grows with it
+    std::int64_t steps = 10'000'000'000;  ///< additions a decision may take; the few that need more are near the best only
 
     static constexpr parameter_note notes[] = {
         {.name = "interval", .meaning = "seconds from one decision to the next, 0 to 1000000", .least = 0, .most = 1e6},
@@ -42,7 +42,7 @@ struct elastic_batch_dp_parameters {
         {.name = "overtake", .meaning = "a queued job lets later ones pass that fit when it does not"},
         {.name = "restart_penalty", .meaning = "share of a speed-up that a resize must first make good, 0 to 1", .least = 0, .most = 1},
         {.name = "horizon", .meaning = "seconds an allocation is expected to last, 0 to 1000000000; 0 = no restart cost", .least = 0, .most = 1e9},
-        {.name = "devices", .meaning = "decided exactly up to so many devices, 1 to 4096", .least = 1, .most = 4096},
+        {.name = "devices", .meaning = "decided exactly up to so many devices, 1 to 65536", .least = 1, .most = 65536},
         {.name = "steps", .meaning = "additions a decision may take before it is near the best only", .least = 0}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
@@ -50,7 +50,7 @@ struct elastic_batch_dp_parameters {
         if (!(interval >= 0 && interval <= 1e6)) return "interval is a time in seconds: write a number from 0 to 1000000";
         if (!(restart_penalty >= 0 && restart_penalty <= 1)) return "restart_penalty is a share: write a number from 0 to 1";
         if (!(horizon >= 0 && horizon <= 1e9)) return "horizon is a time in seconds: write a number from 0 to 1000000000";
-        if (!(devices >= 1 && devices <= 4096)) return "devices is a number of devices: write 1 to 4096";
+        if (!(devices >= 1 && devices <= 65'536)) return "devices is a number of devices: write 1 to 65536";
         if (steps < 0) return "steps is a number of additions: write 0 or more";
         return {};
     }
@@ -62,8 +62,9 @@ struct elastic_batch_dp_parameters {
 /// are divided so that the sum of F is the largest, and each job gets its batch. A running job's F is cut by the penalty for every
 /// count but the one it holds. Batch grants are given where the node has capacity of `batch`; that capacity bounds their sum.
 ///
-/// Exact: O(jobs x devices x most devices of one job). With more devices or additions than the parameters allow, near the best:
-/// O(50 x jobs x most devices of one job). Between decisions O(jobs). State: one entry per job, and the tables of the DP.
+/// Exact: O(jobs x most devices of one job) where gains diminish, and mostly else; O(jobs x devices x most devices of one job) at worst
+/// (`detail::allocation_dp`). With more devices or additions than the parameters allow some are near the best only. Between decisions
+/// O(jobs). State: one entry per job. Memory: what `detail::allocation_dp` takes for up to 128 values a job.
 class elastic_batch_dp {
 public:
     using policy_concept = policy_tag;
@@ -92,7 +93,8 @@ public:
         memory_.reserve(most.jobs);
         candidates_.reserve(most.jobs);
         choices_.reserve(most.jobs);
-        dp_.reserve(most.jobs, static_cast<std::size_t>(parameters_.devices));
+        auto const devices = static_cast<std::size_t>(parameters_.devices), jobs = most.jobs < devices ? most.jobs : devices;
+        dp_.reserve(most.jobs, devices, jobs * (devices < 128 ? devices : 128), jobs);  // who is in has a device
         return status::ok;
     }
 
@@ -177,20 +179,28 @@ private:
         return all;
     }
     [[nodiscard]] detail::job_profile profile_of(tick<inputs> const& t, std::size_t row) const noexcept {
-        return {.speedup = t.get<"jobs/speedup">()[row], .batch = t.get<"jobs/batch">()[row],
-                .devices = {t.get<"jobs/min.gpu">()[row], t.get<"jobs/max.gpu">()[row]},
-                .batches = {t.get<"jobs/min.batch">()[row], t.get<"jobs/max.batch">()[row]}, .batch_capacity = batch_};
+        return {t.get<"jobs/speedup">()[row], t.get<"jobs/batch">()[row],
+                {t.get<"jobs/min.gpu">()[row], t.get<"jobs/max.gpu">()[row]},
+                {t.get<"jobs/min.batch">()[row], t.get<"jobs/max.batch">()[row]}, batch_};
+    }
+
+    /// What the job is worth with so many devices: F, less what a running job pays for changing.
+    [[nodiscard]] auto curve_of(tick<inputs> const& t, std::size_t row) const noexcept {
+        std::int64_t const held = t.get<"jobs/held.gpu">()[row];
+        double const cost = t.get<"jobs/restart_cost">()[row];
+        double const lost = parameters_.restart_penalty + (cost > 0 && parameters_.horizon > 0 ? cost / parameters_.horizon : 0);
+        double const left = held <= 0 ? 1 : lost < 1 ? 1 - lost : 0;
+        return [profile = profile_of(t, row), held, left](std::int64_t k) noexcept {
+            double const f = profile.at(k);
+            return f < 0 || k == held ? f : f * left;
+        };
     }
 
     void decide_anew(tick<inputs> const& t) noexcept {
         list_candidates(t);
         admit();
-        auto const exact = dp_.has_room(choices_.size(), devices_) && dp_.steps(choices_.view(), devices_) <= parameters_.steps;
-        auto const gain = [&](std::size_t j, std::int64_t k) noexcept { return gain_of(t, candidates_[j].row, k); };
-        if (exact)
-            dp_.exact(choices_.edit(), devices_, gain);
-        else
-            detail::allocation_dp::priced(choices_.edit(), devices_, gain);
+        auto const curves = [&](std::size_t j) noexcept { return curve_of(t, candidates_[j].row); };
+        bool const exact = dp_.solve(choices_.edit(), devices_, curves, parameters_.steps).exact;
         std::int64_t batch_left = batch_;
         for (std::size_t j = 0; j < choices_.size(); ++j) {
             std::uint32_t const row = candidates_[j].row;
@@ -202,16 +212,6 @@ private:
         }
         decided_ = true;
         decided_at_ = t.now();
-    }
-
-    /// What the job is worth with so many devices: F, less what a running job pays for changing.
-    [[nodiscard]] double gain_of(tick<inputs> const& t, std::size_t row, std::int64_t devices) const noexcept {
-        double const f = profile_of(t, row).at(devices);
-        std::int64_t const held = t.get<"jobs/held.gpu">()[row];
-        if (f < 0 || held <= 0 || held == devices) return f;
-        double const cost = t.get<"jobs/restart_cost">()[row];
-        double const lost = parameters_.restart_penalty + (cost > 0 && parameters_.horizon > 0 ? cost / parameters_.horizon : 0);
-        return lost < 1 ? f * (1 - lost) : 0;
     }
 
     /// The jobs that may still have devices, each with its smallest and largest choice; what stands in the way of the others.

@@ -2,152 +2,349 @@
 // IWYU pragma: private
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 
 #include <ration/buffer.hpp>
+#include <ration/policies/detail/loss_dp.hpp>
+#include <ration/policies/detail/priced_row.hpp>
+#include <ration/policies/detail/reachable_sums.hpp>
+#include <ration/policies/detail/whole_curves.hpp>
 
 namespace ration::policies::detail {
 
-/// What one job may be given, from `least` to `most` devices, and what it is given.
-struct device_choice {
-    std::int64_t least = 0, most = 0, given = 0;
+/// Curves in a table: `values[j * width + k]` is what job j is worth with k devices.
+struct value_table {
+    double const* values = nullptr;
+    std::size_t width = 0;
+
+    [[nodiscard]] auto operator()(std::size_t j) const noexcept {
+        return [row = values + j * width](std::int64_t k) noexcept { return row[k]; };
+    }
 };
 
-/// Chooses for each job a number of devices so that the gains add up to the most and the devices suffice.
+/// What `allocation_dp` found.
+struct allocation_value {
+    double worth = 0;    ///< of what was given, added up from the first job to the last
+    double bound = 0;    ///< no allocation is worth more
+    bool exact = false;  ///< none is worth more than this one
+};
+
+/// Chooses for each job a number of devices so that what the jobs are worth adds up to the most and the devices suffice.
 ///
-/// `gain(j, k)`, k from least to most, is what job j is worth with k devices: at least 0, or `impossible`. Nothing is asked of its
-/// shape: it may fall and have gaps. Preconditions: gain(j, least) is possible, and the leasts of all jobs fit.
+/// `curves(j)(k)`, k from least to most, is what job j is worth with k devices: at least 0 and finite, or `impossible`. Nothing is asked of
+/// its shape: it may fall and have gaps. Of equally good allocations, that which gives the last job the fewest devices, then the last
+/// but one, and so on. Values are rounded to 2^-49 of what all jobs are worth at their best (`whole_curves`), and of these
+/// the answer is exact: the same on every machine, and whatever shortcuts below apply.
+///
+/// 1. Devices get a price, the lowest at which they suffice when each job takes what is best for it. Against that every other
+///    choice of a job loses something, and so does an idle device; the best allocation is the one that loses least.
+/// 2. Where devices suffice without a price, or the choices that lose nothing use all of them up, as they do where gains diminish, that is
+///    the answer: O(values), where values is the sum of (most - least + 1).
+/// 3. Else it is seen whether choices that lose nothing can use all devices up although they leave gaps (`reachable_sums`). If not, the
+///    dynamic programme (`loss_dp`) looks for what loses least, only at choices that lose no more than a known allocation does: where
+///    what is left over goes to the jobs in order. That is after it has tried with a fraction of it. Mostly it is left with a few jobs
+///    and choices; at worst O(values x devices).
 class allocation_dp {
-    buffer<double> before_, best_;  // [k]: the most that the jobs so far are worth with k devices
-    buffer<std::uint16_t> chosen_;  // [job][k]: what the last of them got
-    std::size_t most_devices_ = 0;
+    struct standing {
+        std::int64_t low = 0, high = 0;  // fewest and most devices, above the least, that lose nothing
+        double best = 0;                 // what the job is worth at `low`, less their price
+        double next = 0;                 // the least loss above 0
+        bool whole = true;               // nothing between low and high loses
+    };
+
+    whole_curves curves_;
+    reachable_sums sums_;
+    loss_dp dp_;
+    buffer<standing> jobs_;
+    buffer<std::int64_t> asked_;         // of the jobs in undecided_: what they take at the price in question
+    buffer<std::uint32_t> undecided_;
+    buffer<std::uint32_t> open_;         // the jobs that have a choice, in order
+    buffer<extent> extents_;             // of their choices
+    buffer<lossy_choice> choices_;       // of one of them
+    std::size_t most_open_ = 0;
+    std::int64_t most_devices_ = 0;
+    std::int64_t spare_ = 0;             // devices above all the leasts
+    double price_ = 0;                   // of a device, whole
 
 public:
-    static constexpr double impossible = -1;
-    static constexpr std::int64_t device_limit = 65535;
+    static constexpr double impossible = whole_curves::impossible;
 
-    /// `exact` serves up to so many devices, at most `device_limit`. Every job has a device, so no more jobs than devices.
-    void reserve(std::size_t jobs, std::size_t devices) noexcept {
-        most_devices_ = devices;
-        before_.resize(devices + 1), best_.resize(devices + 1);
-        chosen_.resize((jobs < devices ? jobs : devices) * (devices + 1));
+    /// Later calls have at most so many jobs. With more devices than that the dynamic programme is not asked, and no job is given more.
+    /// `values` values are kept in a table of their own; those beyond are asked for again, a few times each. The dynamic programme takes
+    /// at most so many jobs that have a choice left; by default as many as there are. Memory: 3/8 byte for each of these and each
+    /// device, 8 bytes for each value, 150 bytes for each job, 300 for each device.
+    void reserve(std::size_t jobs, std::size_t devices, std::size_t values, std::size_t open = std::numeric_limits<std::size_t>::max()) noexcept {
+        most_open_ = open < jobs ? open : jobs;
+        curves_.reserve(jobs, devices, values), sums_.reserve(most_open_, devices), dp_.reserve(most_open_, devices);
+        jobs_.reserve(jobs), asked_.reserve(jobs), undecided_.reserve(jobs), open_.reserve(jobs), extents_.reserve(jobs);
+        choices_.reserve(devices + 1);
+        most_devices_ = static_cast<std::int64_t>(devices);
     }
 
-    /// Additions that `exact` makes at most.
-    [[nodiscard]] static std::int64_t steps(std::span<device_choice const> jobs, std::int64_t devices) noexcept {
-        std::int64_t options = 0;
-        for (auto const& j : jobs) options += j.most - j.least + 1;
-        return options * (devices + 1);
-    }
-    [[nodiscard]] bool has_room(std::size_t jobs, std::int64_t devices) const noexcept {
-        return devices <= static_cast<std::int64_t>(most_devices_) && jobs * (static_cast<std::size_t>(devices) + 1) <= chosen_.size();
-    }
+    /// Additions of the dynamic programme since `reserve`.
+    [[nodiscard]] std::int64_t additions() const noexcept { return sums_.additions() + dp_.additions(); }
 
-    /// The best allocation; of equally good ones that which gives the last job the fewest devices, then the last but one, and so
-    /// on. Returns its worth. P(j, k) = max over g of gain(j, g) + P(j - 1, k - g), with P(0, k) = 0: devices may stay free.
-    /// Precondition: has_room. O(jobs x devices x most).
-    template <class Gain>
-    double exact(std::span<device_choice> jobs, std::int64_t devices, Gain const& gain) noexcept {
-        auto const width = static_cast<std::size_t>(devices) + 1;
-        for (std::size_t k = 0; k < width; ++k) best_[k] = 0;
-        for (std::size_t j = 0; j < jobs.size(); ++j) {
-            before_.swap(best_);
-            for (std::size_t k = 0; k < width; ++k) best_[k] = -std::numeric_limits<double>::infinity();
-            for (std::int64_t g = jobs[j].least; g <= jobs[j].most; ++g)
-                if (double const worth = gain(j, g); worth >= 0) offer(static_cast<std::size_t>(g), worth, width, &chosen_[j * width]);
+    /// Fills in what each job is given. Near the best only when the exact answer would take more than so many additions. Preconditions:
+    /// curves(j)(least) is possible, and the leasts of all jobs fit.
+    template <class Curves>
+    allocation_value solve(std::span<device_choice> jobs, std::int64_t devices, Curves const& curves,
+                           std::int64_t additions = std::numeric_limits<std::int64_t>::max()) noexcept {
+        spare_ = devices;
+        for (auto const& j : jobs) spare_ -= j.least;
+        curves_.load(jobs, spare_, curves);
+        auto const row = [&](std::size_t j) noexcept { return curves_.row(j, curves); };
+        find_price(row);
+        bool exact = price_ == 0;
+        for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = jobs[j].least + jobs_[j].low;
+        if (!exact) {
+            find_losses(row);
+            exact = divide_evenly(jobs) || improve(jobs, row, give_rest(jobs, row), devices <= most_devices_ ? additions : 0);
         }
-        auto left = static_cast<std::size_t>(devices);
-        for (std::size_t j = jobs.size(); j-- > 0; left -= static_cast<std::size_t>(jobs[j].given))
-            jobs[j].given = chosen_[j * width + left];
-        return best_[width - 1];
-    }
-
-    /// A good allocation where the best one is too dear: devices get a price, each job takes what is best for it at that price,
-    /// and bisection finds the price at which the devices just suffice. What is left over then goes to the jobs in order. Exact where
-    /// gains are concave, up to what is left over. Returns an upper bound on what any allocation is worth.
-    /// O(sum of (most - least + 1)), 50 times.
-    template <class Gain>
-    static double priced(std::span<device_choice> jobs, std::int64_t devices, Gain const& gain) noexcept {
-        double low = 0, high = highest_price(jobs, gain);
-        if (demand(jobs, gain, 0) <= devices) return worth(jobs, gain);
-        for (int round = 0; round < 46; ++round) {
-            double const middle = low + (high - low) / 2;
-            (demand(jobs, gain, middle) <= devices ? high : low) = middle;
-        }
-        static_cast<void>(demand(jobs, gain, low));
-        double const bound = worth(jobs, gain) + low * (static_cast<double>(devices) - static_cast<double>(total(jobs)));
-        std::int64_t left = devices - demand(jobs, gain, high);
-        if (left < 0) {  // rounding, at the highest price only
-            for (auto& j : jobs) j.given = j.least;
-            left = devices - total(jobs);
-        }
-        for (double const price : {low, 0.0})
-            for (std::size_t j = 0; j < jobs.size(); ++j) {
-                std::int64_t const held = jobs[j].given, room = jobs[j].most - held;
-                jobs[j].given = best_at(price, j, held, held + (room < left ? room : left), gain);
-                left -= jobs[j].given - held;
-            }
-        return bound;
+        exact = exact && curves_.complete();
+        double const worth = allocation_dp::worth(jobs, curves);
+        return {.worth = worth, .bound = exact ? worth : bound(), .exact = exact};
     }
 
     /// What the allocation is worth, added up from the first job to the last.
-    template <class Gain>
-    [[nodiscard]] static double worth(std::span<device_choice const> jobs, Gain const& gain) noexcept {
+    template <class Curves>
+    [[nodiscard]] static double worth(std::span<device_choice const> jobs, Curves const& curves) noexcept {
         double sum = 0;
-        for (std::size_t j = 0; j < jobs.size(); ++j) sum += gain(j, jobs[j].given);
+        for (std::size_t j = 0; j < jobs.size(); ++j) sum += curves(j)(jobs[j].given);
         return sum;
     }
 
 private:
-    /// `g` devices for the job, for every number of devices there may be. Ascending g and `>`: of equals the fewest devices.
-    void offer(std::size_t g, double worth, std::size_t width, std::uint16_t* chosen) noexcept {
-        double const* const before = before_.data();
-        double* const best = best_.data();
-        for (std::size_t k = g; k < width; ++k) {
-            double const sum = worth + before[k - g];
-            if (sum > best[k]) best[k] = sum, chosen[k] = static_cast<std::uint16_t>(g);
-        }
-    }
-
-    /// The fewest devices from `from` to `to` that are best when each costs `price`. Precondition: `from` is possible.
-    template <class Gain>
-    [[nodiscard]] static std::int64_t best_at(double price, std::size_t j, std::int64_t from, std::int64_t to, Gain const& gain) noexcept {
+    /// The fewest devices, from `from` to `to`, that are best when each costs `price`.
+    [[nodiscard]] static std::int64_t best_at(double price, std::span<double const> row, std::int64_t from, std::int64_t to) noexcept {
         std::int64_t found = from;
-        double most = gain(j, from) - price * static_cast<double>(from);
-        for (std::int64_t k = from + 1; k <= to; ++k) {
-            double const worth = gain(j, k);
-            if (worth < 0 || !(worth - price * static_cast<double>(k) > most)) continue;
-            most = worth - price * static_cast<double>(k);
-            found = k;
-        }
+        double most = row[static_cast<std::size_t>(from)] - price * static_cast<double>(from);
+        for (std::int64_t x = from + 1; x <= to; ++x)
+            if (double const worth = row[static_cast<std::size_t>(x)] - price * static_cast<double>(x); worth > most) most = worth, found = x;
         return found;
     }
 
-    /// Everybody takes what is best at the price; how many devices that is.
-    template <class Gain>
-    [[nodiscard]] static std::int64_t demand(std::span<device_choice> jobs, Gain const& gain, double price) noexcept {
-        for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = best_at(price, j, jobs[j].least, jobs[j].most, gain);
-        return total(jobs);
+    /// The lowest whole price at which the devices suffice; `low` is what each job takes then. It is sought for few jobs first, then for
+    /// eight times as many and their share of the devices, then for all: the price for some is near that for more.
+    template <class Row>
+    void find_price(Row const& row) noexcept {
+        jobs_.clear();
+        for (std::size_t j = 0; j < curves_.size(); ++j) jobs_.push_back({});
+        std::size_t stride = 1;
+        while (jobs_.size() / stride >= 512) stride *= 8;
+        for (price_ = 0; stride > 0; stride /= 8) {
+            undecided_.clear();
+            for (std::size_t j = 0; j < jobs_.size(); j += stride) {
+                jobs_[j] = {.low = 0, .high = curves_.room(j)};
+                undecided_.push_back(static_cast<std::uint32_t>(j));
+            }
+            price_ = price_near(row, price_, spare_ / static_cast<std::int64_t>(stride));
+        }
     }
-    [[nodiscard]] static std::int64_t total(std::span<device_choice const> jobs) noexcept {
+
+    /// The lowest whole price at which the devices suffice for the undecided. As the price rises each job takes less, so that a job is
+    /// between what it took at two prices at any price between them.
+    template <class Row>
+    [[nodiscard]] double price_near(Row const& row, double guess, std::int64_t devices) noexcept {
+        // At the highest price all jobs together would pay more than they are worth.
+        double low = -1, high = std::floor(std::ldexp(1, whole_curves::most_bits) / static_cast<double>(spare_ > 0 ? spare_ : 1)) + 1;
+        for (int round = 0; high - low > 1; ++round) {
+            double middle = low < 0 ? 0 : round % 2 == 1 ? chord(row) : low;
+            if (round > 1 && middle >= high) middle = high - 1;  // it is just below where many choices change together
+            if (round < 2 && guess > 0) middle = std::floor(guess + guess * (round == 0 ? -1.0 / 32 : 1.0 / 32));
+            if (!(middle > low && middle < high)) middle = std::floor((low + high) / 2);
+            bool const dear = ask(row, middle) <= devices;
+            (dear ? high : low) = middle;
+            devices -= narrow(dear);
+        }
+        return high;
+    }
+
+    /// The price at which the undecided gain as much by the fewest devices as by the most: where many jobs are alike it is the one.
+    template <class Row>
+    [[nodiscard]] double chord(Row const& row) const noexcept {
+        double gain = 0;
+        std::int64_t devices = 0;
+        for (std::uint32_t const j : undecided_) {
+            auto const values = row(j);
+            gain += values[static_cast<std::size_t>(jobs_[j].high)] - values[static_cast<std::size_t>(jobs_[j].low)];
+            devices += jobs_[j].high - jobs_[j].low;
+        }
+        return std::floor(gain / static_cast<double>(devices));
+    }
+
+    /// What those who are undecided take at the price, all together.
+    template <class Row>
+    [[nodiscard]] std::int64_t ask(Row const& row, double price) noexcept {
+        asked_.clear();
         std::int64_t sum = 0;
-        for (auto const& j : jobs) sum += j.given;
+        for (std::uint32_t const j : undecided_) {
+            priced_row const priced(row(j).data(), price);
+            asked_.push_back(priced.find(priced.most(jobs_[j].low, jobs_[j].high), jobs_[j].low));
+            sum += asked_.back();
+        }
         return sum;
     }
 
-    /// At this price nobody wants more than its least.
-    template <class Gain>
-    [[nodiscard]] static double highest_price(std::span<device_choice const> jobs, Gain const& gain) noexcept {
-        double highest = 0;
-        for (std::size_t j = 0; j < jobs.size(); ++j)
-            for (std::int64_t k = jobs[j].least + 1; k <= jobs[j].most; ++k) {
-                double const slope = (gain(j, k) - gain(j, jobs[j].least)) / static_cast<double>(k - jobs[j].least);
-                highest = slope > highest ? slope : highest;
+    /// They take no less than that when the price was too dear, else no more. Returns what those take who are decided now.
+    [[nodiscard]] std::int64_t narrow(bool dear) noexcept {
+        std::int64_t decided = 0;
+        std::size_t left = 0;
+        for (std::size_t i = 0; i < undecided_.size(); ++i) {
+            standing& s = jobs_[undecided_[i]];
+            (dear ? s.low : s.high) = asked_[i];
+            if (s.low == s.high)
+                decided += s.low;
+            else
+                undecided_[left++] = undecided_[i];
+        }
+        undecided_.resize(left);
+        return decided;
+    }
+
+    [[nodiscard]] double loss(standing const& s, std::span<double const> row, std::int64_t x) const noexcept {
+        return s.best - (row[static_cast<std::size_t>(x)] - price_ * static_cast<double>(x));
+    }
+
+    template <class Row>
+    void find_losses(Row const& row) noexcept {
+        for (std::size_t j = 0; j < jobs_.size(); ++j) {
+            standing& s = jobs_[j];
+            auto const values = row(j);
+            priced_row const priced(values.data(), price_);
+            s.best = priced.at(s.low);
+            auto const lost = priced.against(s.best, values.size());
+            s.next = lost.least;
+            for (s.high = lost.none == 1 ? s.low : curves_.room(j); priced.at(s.high) != s.best;) --s.high;
+            s.whole = lost.none == s.high - s.low + 1;
+        }
+    }
+
+    /// Uses up all devices by choices that lose nothing, if that is possible and they leave no gaps.
+    [[nodiscard]] bool divide_evenly(std::span<device_choice> jobs) const noexcept {
+        std::int64_t most = 0, left = spare_;
+        for (standing const& s : jobs_) {
+            if (!s.whole) return false;
+            most += s.high;
+        }
+        if (most < left) return false;
+        for (std::size_t j = jobs.size(); j-- > 0;) {
+            standing const& s = jobs_[j];
+            most -= s.high;
+            std::int64_t const given = left - most > s.low ? left - most : s.low;
+            jobs[j].given = jobs[j].least + given;
+            left -= given;
+        }
+        return true;
+    }
+
+    /// What is left over goes to the jobs in order: first where it loses nothing, then where it gains anything at all. Returns
+    /// what is lost by that.
+    template <class Row>
+    [[nodiscard]] double give_rest(std::span<device_choice> jobs, Row const& row) noexcept {
+        std::int64_t left = spare_;
+        for (standing const& s : jobs_) left -= s.low;
+        for (std::size_t j = 0; j < jobs.size() && left > 0; ++j) {
+            standing const& s = jobs_[j];
+            auto const values = row(j);
+            std::int64_t x = s.high < s.low + left ? s.high : s.low + left;
+            while (loss(s, values, x) != 0) --x;
+            jobs[j].given += x - s.low, left -= x - s.low;
+        }
+        double lost = price_ * static_cast<double>(left);
+        for (std::size_t j = 0; j < jobs.size() && left > 0; ++j) {
+            auto const values = row(j);
+            std::int64_t const held = jobs[j].given - jobs[j].least, last = static_cast<std::int64_t>(values.size()) - 1;
+            std::int64_t const x = best_at(0, values, held, last < held + left ? last : held + left);
+            lost -= values[static_cast<std::size_t>(x)] - values[static_cast<std::size_t>(held)];
+            jobs[j].given += x - held, left -= x - held;
+        }
+        return lost;
+    }
+
+    /// Gives the jobs that have no choice what they take, and returns what gives to the i-th of those that have one.
+    [[nodiscard]] auto giver(std::span<device_choice> jobs) const noexcept {
+        for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = jobs[j].least + jobs_[j].low;
+        return [this, jobs](std::size_t i, std::int64_t x) noexcept { jobs[open_[i]].given = jobs[open_[i]].least + x; };
+    }
+
+    /// Finds the allocation that loses least, given one that loses `known`. False when it takes too many additions.
+    template <class Row>
+    [[nodiscard]] bool improve(std::span<device_choice> jobs, Row const& row, double known, std::int64_t most_additions) noexcept {
+        if (most_additions <= 0) return false;
+        std::int64_t const end = most_additions < std::numeric_limits<std::int64_t>::max() - additions() ? additions() + most_additions : most_additions;
+        if (lose_nothing(jobs, row, end - additions())) return true;
+        double const all = static_cast<double>(curves_.values()) * static_cast<double>(spare_ + 1);
+        auto const trials = additions() + static_cast<std::int64_t>(all / 16);  // cheap beside what they may save
+        for (double limit = known / 4096; additions() < end; limit *= 8) {
+            bool const last = limit >= known || additions() >= trials;
+            if (lose_at_most(last ? known : std::floor(limit), jobs, row, (last || end < trials ? end : trials) - additions())) return true;
+            if (last) return false;
+        }
+        return false;
+    }
+
+    /// Uses up all devices by choices that lose nothing, if that is possible.
+    template <class Row>
+    [[nodiscard]] bool lose_nothing(std::span<device_choice> jobs, Row const& row, std::int64_t most_additions) noexcept {
+        std::int64_t const left = spare_ - open(0, row);
+        if (open_.size() > most_open_) return false;
+        auto const choices = [&](std::size_t i) noexcept { return choices_of(i, 0, row); };
+        if (!sums_.find(open_.size(), left, most_additions, choices)) return false;
+        sums_.trace(open_.size(), left, choices, giver(jobs));
+        return true;
+    }
+
+    template <class Row>
+    [[nodiscard]] bool lose_at_most(double limit, std::span<device_choice> jobs, Row const& row, std::int64_t most_additions) noexcept {
+        std::int64_t const left = spare_ - open(limit, row);
+        if (open_.size() > most_open_) return false;
+        auto const choices = [&](std::size_t i) noexcept { return choices_of(i, limit, row); };
+        if (!(dp_.least(extents_.view(), left, price_, limit, most_additions, choices) <= limit)) return false;
+        dp_.trace(extents_.view(), left, choices, giver(jobs));
+        return true;
+    }
+
+    /// Lists the jobs that have a choice when none may lose more than `limit`. Returns how many devices the others take.
+    template <class Row>
+    [[nodiscard]] std::int64_t open(double limit, Row const& row) noexcept {
+        open_.clear(), extents_.clear();
+        std::int64_t taken = 0;
+        for (std::size_t j = 0; j < jobs_.size(); ++j) {
+            standing const& s = jobs_[j];
+            extent e{s.low, s.high};
+            if (s.next <= limit) {
+                auto const values = row(j);
+                e = {0, static_cast<std::int64_t>(values.size()) - 1};
+                while (loss(s, values, e.least) > limit) ++e.least;
+                while (loss(s, values, e.most) > limit) --e.most;
             }
-        return highest;
+            if (e.least == e.most)
+                taken += e.least;
+            else
+                open_.push_back(static_cast<std::uint32_t>(j)), extents_.push_back(e);
+        }
+        return taken;
+    }
+
+    template <class Row>
+    [[nodiscard]] std::span<lossy_choice const> choices_of(std::size_t i, double limit, Row const& row) noexcept {
+        standing const& s = jobs_[open_[i]];
+        auto const values = row(open_[i]);
+        choices_.clear();
+        for (std::int64_t x = extents_[i].least; x <= extents_[i].most; ++x)
+            if (double const lost = loss(s, values, x); lost <= limit) choices_.push_back({x, lost});
+        return choices_.view();
+    }
+
+    /// What no allocation is worth more than.
+    [[nodiscard]] double bound() const noexcept {
+        double units = price_ * static_cast<double>(spare_) + static_cast<double>(jobs_.size()) / 2;
+        for (standing const& s : jobs_) units += s.best;
+        return units * curves_.unit();
     }
 };
 

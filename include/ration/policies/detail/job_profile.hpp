@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <ration/job.hpp>
@@ -15,16 +16,20 @@ namespace ration::policies::detail {
 struct job_profile {
     std::span<double const> speedup;      // [devices]
     std::span<std::int64_t const> batch;  // [devices]: the best one
-    bounds devices, batches;              // what the job accepts
-    std::int64_t batch_capacity = 0;      // of the node; 0: the host leaves the batch to the job
+    bounds devices, batches;              // what the job accepts and the node has
+    bool batch_is_granted = false;        // the host leaves it to the job else
 
-    [[nodiscard]] std::int64_t batch_at(std::int64_t k) const noexcept {
-        return batch_capacity > 0 ? batch[static_cast<std::size_t>(k)] : 0;
+    /// `batch_capacity` is that of the node; 0: the host leaves the batch to the job.
+    job_profile(std::span<double const> speedups, std::span<std::int64_t const> best_batch, bounds const& wanted_devices,
+                bounds const& wanted_batches, std::int64_t batch_capacity) noexcept
+        : speedup(speedups), batch(best_batch), devices(wanted_devices), batch_is_granted(batch_capacity > 0) {
+        batches.minimum = !batch_is_granted ? 0 : wanted_batches.minimum > 1 ? wanted_batches.minimum : 1;
+        batches.maximum = wanted_batches.maximum < batch_capacity ? wanted_batches.maximum : batch_capacity;
+        if (!batch_is_granted) batches.maximum = 0;
     }
-    [[nodiscard]] bool accepts_batch(std::int64_t b) const noexcept {
-        if (batch_capacity <= 0) return b == 0;
-        return b > 0 && b <= batch_capacity && b >= batches.minimum && b <= batches.maximum;
-    }
+
+    [[nodiscard]] std::int64_t batch_at(std::int64_t k) const noexcept { return batch_is_granted ? batch[static_cast<std::size_t>(k)] : 0; }
+    [[nodiscard]] bool accepts_batch(std::int64_t b) const noexcept { return b >= batches.minimum && b <= batches.maximum; }
     [[nodiscard]] bool accepts(std::int64_t k, std::int64_t b) const noexcept {
         return k >= devices.minimum && k <= devices.maximum && accepts_batch(b);
     }
@@ -32,17 +37,18 @@ struct job_profile {
     /// The speed-up at so many devices, or `impossible`.
     [[nodiscard]] double at(std::int64_t k) const noexcept {
         double const f = speedup[static_cast<std::size_t>(k)];
-        return is_finite(f) && f > 0 && accepts_batch(batch_at(k)) ? f : allocation_dp::impossible;
+        return f > 0 && f <= std::numeric_limits<double>::max() && accepts_batch(batch_at(k)) ? f : allocation_dp::impossible;
     }
 
-    /// The smallest and the largest possible number of devices, on a node that has so many; both 0 when there is none.
+    /// The smallest and the largest possible number of devices, on a node that has so many; both 0 when there is none. O(1) where
+    /// they are all possible.
     [[nodiscard]] device_choice choice(std::int64_t capacity) const noexcept {
         auto const width = static_cast<std::int64_t>(speedup.size() < batch.size() ? speedup.size() : batch.size());
-        std::int64_t const most = within(devices.maximum, {0, capacity < width - 1 ? capacity : width - 1});
-        device_choice c;
-        for (std::int64_t k = within(devices.minimum, {1, unlimited}); k <= most; ++k)
-            if (at(k) > 0) c.least = c.least == 0 ? k : c.least, c.most = k;
-        return c;
+        device_choice c{.least = within(devices.minimum, {1, unlimited}),
+                        .most = within(devices.maximum, {0, capacity < width - 1 ? capacity : width - 1})};
+        while (c.least <= c.most && !(at(c.least) > 0)) ++c.least;
+        while (c.least <= c.most && !(at(c.most) > 0)) --c.most;
+        return c.least <= c.most ? c : device_choice{};
     }
 };
 
