@@ -372,12 +372,15 @@ TEST_CASE("with more devices than were reserved diminishing gains are still exac
 
 TEST_CASE("the allocation takes no memory but what was reserved", "[allocation_dp]") {
     std::mt19937 dice(8);
-    allocation_dp dp;
-    dp.reserve(100, 200, 1000);
+    allocation_dp dp, narrow;
+    dp.reserve(100, 200, 1000), narrow.reserve(100, 200, 1000, 10);
     for (shape const like : shapes) {
         problem p = large(dice, 100, 200, like);
         auto const before = allocations();
         static_cast<void>(p.solve(dp));
+        auto const near = p.solve(narrow);
         CHECK(allocations() == before);
+        CHECK(p.is_sound());
+        if (near.exact) CHECK(near.worth == p.solve(dp).worth);
     }
 }

@@ -65,6 +65,7 @@ class allocation_dp {
     buffer<std::uint32_t> open_;         // the jobs that have a choice, in order
     buffer<extent> extents_;             // of their choices
     buffer<lossy_choice> choices_;       // of one of them
+    std::size_t most_open_ = 0;
     std::int64_t most_devices_ = 0;
     std::int64_t spare_ = 0;             // devices above all the leasts
     double price_ = 0;                   // of a device, whole
@@ -73,15 +74,18 @@ public:
     static constexpr double impossible = whole_curves::impossible;
 
     /// Later calls have at most so many jobs. With more devices than that the dynamic programme is not asked, and no job is given more.
-    /// `values` values are kept in a table of their own; those beyond are asked for again, a few times each.
-    void reserve(std::size_t jobs, std::size_t devices, std::size_t values) noexcept {
-        curves_.reserve(jobs, devices, values), sums_.reserve(jobs, devices), dp_.reserve(jobs, devices);
+    /// `values` values are kept in a table of their own; those beyond are asked for again, a few times each. The dynamic programme takes
+    /// at most so many jobs that have a choice left; by default as many as there are. Memory: 3/8 byte for each of these and each
+    /// device, 8 bytes for each value, 150 bytes for each job, 300 for each device.
+    void reserve(std::size_t jobs, std::size_t devices, std::size_t values, std::size_t open = std::numeric_limits<std::size_t>::max()) noexcept {
+        most_open_ = open < jobs ? open : jobs;
+        curves_.reserve(jobs, devices, values), sums_.reserve(most_open_, devices), dp_.reserve(most_open_, devices);
         jobs_.reserve(jobs), asked_.reserve(jobs), undecided_.reserve(jobs), open_.reserve(jobs), extents_.reserve(jobs);
         choices_.reserve(devices + 1);
         most_devices_ = static_cast<std::int64_t>(devices);
     }
 
-    /// Additions of the dynamic programme so far.
+    /// Additions of the dynamic programme since `reserve`.
     [[nodiscard]] std::int64_t additions() const noexcept { return sums_.additions() + dp_.additions(); }
 
     /// Fills in what each job is given. Near the best only when the exact answer would take more than so many additions. Preconditions:
@@ -287,6 +291,7 @@ private:
     template <class Row>
     [[nodiscard]] bool lose_nothing(std::span<device_choice> jobs, Row const& row, std::int64_t most_additions) noexcept {
         std::int64_t const left = spare_ - open(0, row);
+        if (open_.size() > most_open_) return false;
         auto const choices = [&](std::size_t i) noexcept { return choices_of(i, 0, row); };
         if (!sums_.find(open_.size(), left, most_additions, choices)) return false;
         sums_.trace(open_.size(), left, choices, giver(jobs));
@@ -296,6 +301,7 @@ private:
     template <class Row>
     [[nodiscard]] bool lose_at_most(double limit, std::span<device_choice> jobs, Row const& row, std::int64_t most_additions) noexcept {
         std::int64_t const left = spare_ - open(limit, row);
+        if (open_.size() > most_open_) return false;
         auto const choices = [&](std::size_t i) noexcept { return choices_of(i, limit, row); };
         if (!(dp_.least(extents_.view(), left, price_, limit, most_additions, choices) <= limit)) return false;
         dp_.trace(extents_.view(), left, choices, giver(jobs));
