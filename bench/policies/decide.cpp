@@ -8,10 +8,12 @@
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/gang.hpp>
 #include <ration/policies/gittins.hpp>
+#include <ration/policies/good_enough.hpp>
 #include <ration/policies/las.hpp>
 #include <ration/policies/max_min.hpp>
 #include <ration/policies/optimus.hpp>
 #include <ration/policies/pack.hpp>
+#include <ration/policies/pollux.hpp>
 #include <ration/policies/sia.hpp>
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/spread.hpp>
@@ -99,6 +101,8 @@ RATION_QUIET(gang);
 RATION_DIVIDES(max_min, 2048, 1);
 RATION_DIVIDES(optimus, 512, 1);
 RATION_DIVIDES(afs, 512, 1);
+RATION_DIVIDES(pollux, 256, 1);
+RATION_DIVIDES(good_enough, 256, 1);
 RATION_DIVIDES(sia, 512, 1);
 RATION_DIVIDES(sia, 512, 3);
 
