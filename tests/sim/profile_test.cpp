@@ -216,10 +216,12 @@ TEST_CASE("the best batch is near the best of all batches", "[profile]") {
 }
 
 TEST_CASE("a fixed batch is never another one", "[profile]") {
-    view const v = shown(named("ncf"), 32768, 0, 4, 1);
-    CHECK(v.batch[1] == 32768);
-    CHECK(v.goodput[1] == v.fixed[1]);
-    CHECK(v.fixed[1] > 0);
+    for (std::int64_t const batch : {32768, 1024}) {
+        view const v = shown(named("ncf"), batch, 0, 4, 1);
+        CHECK(v.batch[1] == batch);
+        CHECK(v.goodput[1] == v.fixed[1]);
+        CHECK(v.fixed[1] > 0);
+    }
 }
 
 TEST_CASE("jobs that ran alone are done when the published runs say, to the second", "[profile]") {
