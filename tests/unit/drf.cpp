@@ -29,14 +29,16 @@ void set_cpu(cluster<drf>& c, std::int64_t millicores) {
 
 // The paper's own example: 9 CPUs and 18 of the other resource; tasks of <1, 4> and of <3, 1>. It ends with 3 and 2 of them.
 TEST_CASE("drf equalises dominant shares", "[drf]") {
-    cluster<drf> c({18});
-    set_cpu(c, 9000);
-    for (int i = 0; i < 9; ++i) submit(c, 1, 4, 1000);
-    for (int i = 0; i < 9; ++i) submit(c, 2, 1, 3000);
-    c.decide();
-    CHECK(running(c, 1) == 3);
-    CHECK(running(c, 2) == 2);
-    CHECK(c.fault.empty());
+    for (bool const backfill : {false, true}) {
+        cluster<drf> c({18}, drf({.backfill = backfill}));
+        set_cpu(c, 9000);
+        for (int i = 0; i < 9; ++i) submit(c, 1, 4, 1000);
+        for (int i = 0; i < 9; ++i) submit(c, 2, 1, 3000);
+        c.decide();
+        CHECK(running(c, 1) == 3);
+        CHECK(running(c, 2) == 2);
+        CHECK(c.fault.empty());
+    }
 }
 
 TEST_CASE("with one resource tenants get the same, however many jobs they have", "[drf]") {

@@ -40,6 +40,12 @@ TEST_CASE("an odd device stays with who has it", "[max_min]") {
     CHECK(c.decide() == counts{2, 2, 1});
     c.end(1);
     CHECK(c.decide() == counts{3, 2});
+    cluster<max_min> d({5});
+    d.submit({.least = 1, .most = 2}), d.submit({.least = 1, .most = 8});
+    CHECK(d.decide() == counts{2, 3});
+    d.store[d.of_gpu().maximum][0] = 8;  // now it accepts a third
+    d.submit({.request = 100});
+    CHECK(d.decide() == counts{2, 3, 0});
     CHECK(c.fault.empty());
 }
 

@@ -77,6 +77,11 @@ TEST_CASE("a job that grows stays where it is", "[placement]") {
     t.to({10, 0});
     CHECK(t.c.of(1) == places{{0, 4}, {1, 6}});
     CHECK(t.c.answer.size() == 1);
+    told u({8, 4}, 2);
+    u.to({0, 3});
+    u.to({5, 3});
+    u.to({6, 3});  // another node would be tighter
+    CHECK(u.c.of(1) == places{{0, 6}});
 }
 
 TEST_CASE("a job that shrinks gives up its smallest places", "[placement]") {

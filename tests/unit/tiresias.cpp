@@ -23,14 +23,16 @@ TEST_CASE("a job sinks to the next queue with its device-seconds", "[las]") {
     CHECK(c.decide() == counts{4, 0});
     c.pass(1);  // 3252
     CHECK(c.decide() == counts{0, 4});
-    c.pass(813);  // both in the second queue: the one that started first
-    CHECK(c.decide() == counts{4, 0});
-    c.pass(988);  // 7204: the third
+    c.pass(813);  // both in the second queue: nobody is stopped for an equal
     CHECK(c.decide() == counts{0, 4});
+    c.pass(986);  // 7196
+    CHECK(c.decide() == counts{0, 4});
+    c.pass(1);    // 7200: the third
+    CHECK(c.decide() == counts{4, 0});
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("within a queue those that have started come first, then the order of submission", "[las]") {
+TEST_CASE("within a queue those that run come first, then those that ran, then the order of submission", "[las]") {
     cluster<las> c({4});
     c.submit({.request = 2});
     c.decide();
@@ -40,7 +42,14 @@ TEST_CASE("within a queue those that have started come first, then the order of 
     c.pass(10);
     c.submit({.request = 1});
     c.end(1);
-    CHECK(c.decide() == counts{0, 2, 1});  // the third has started, so that the second waits still
+    CHECK(c.decide() == counts{0, 2, 1});  // the third runs, so that the second waits still
+    for (auto const id : {3, 4}) c.store[c.attained][c.row_of(id)] = 4000;
+    c.submit({.request = 4});
+    c.end(2);
+    CHECK(c.decide() == counts{0, 0, 4});
+    c.store[c.attained][2] = 4000;
+    c.submit({.request = 1, .length = 1}), c.end(5);
+    CHECK(c.decide() == counts{2, 1, 1});
 }
 
 TEST_CASE("a higher queue is served before any lower one", "[las]") {
@@ -68,10 +77,16 @@ TEST_CASE("a job that has waited long goes back to the first queue", "[las]") {
         c.pass(60);
         CHECK(c.decide().front() == 0);
     }
-    c.pass(20);                         // 200 s later; it started first
+    c.store[c.attained][1] = 20;
+    c.pass(20);                         // 200 s later it is in the first queue, where the other one runs
+    CHECK(c.decide() == counts{0, 1});
+    c.store[c.attained][1] = 150;       // that one sinks
     CHECK(c.decide() == counts{1, 0});
     c.pass(90);
-    CHECK(c.decide() == counts{1, 0});  // its service counts anew
+    c.submit({});
+    CHECK(c.decide() == counts{1, 0, 0});  // its service counts anew: 90
+    c.pass(10);
+    CHECK(c.decide() == counts{0, 0, 1});
     CHECK(c.fault.empty());
 }
 
@@ -87,6 +102,8 @@ TEST_CASE("without promotion it waits for good", "[las]") {
         c.pass(60);
         CHECK(c.decide() == counts{0, 1});
     }
+    c.store[c.attained][1] = 150;
+    CHECK(c.decide() == counts{0, 1});
 }
 
 TEST_CASE("las goes on from saved state as it was", "[las]") {

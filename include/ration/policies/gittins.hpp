@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -33,8 +32,8 @@ struct gittins_parameters {
 };
 
 /// A job's service is its devices times the seconds that it held them. Its index is P(it ends within the next quantum) over E(service that it
-/// takes in it), both given the whole quanta that it has attained; the largest index is served first, of equals the job that started first,
-/// and those that never ran last. All or nothing; who does not fit lets others pass; running jobs make room.
+/// takes in it), both given the whole quanta that it has attained; the largest index is served first, of equals those that run, then the
+/// job that started first, and those that never ran last. All or nothing; who does not fit lets others pass; running jobs make room.
 ///
 /// The paper takes the distribution of service as known. Here it is that of the last 512 jobs submitted, as their predicted lengths say; of
 /// the job itself only what it has attained is used. That the index changes with whole quanta only, so that running jobs do not overtake each
@@ -61,10 +60,9 @@ public:
         learn(t);
         if (!jobs_.begin(t, true)) return status::ok;
         auto const attained = t.get<"jobs/attained">();
-        auto const started = t.get<"jobs/started">();
+        auto const started = t.get<"jobs/started">(), held = t.get<"jobs/held.gpu">();
         jobs_.serve(t, [&](std::size_t row) noexcept {
-            return detail::priority{-services_.index(attained[row], parameters_.quantum),
-                                    started[row] < 0 ? std::numeric_limits<std::int64_t>::max() : started[row]};
+            return detail::priority{-services_.index(attained[row], parameters_.quantum), detail::turn_of(held[row], started[row])};
         });
         return jobs_.finish(out);
     }

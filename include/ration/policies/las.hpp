@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -22,7 +21,7 @@ namespace ration::policies {
 struct las_parameters {
     double first_threshold = 3250;   ///< device-seconds after which a job leaves the first queue
     double second_threshold = 7200;  ///< and the second one
-    double promote = 8;              ///< back to the first queue after a wait of so many times its run time; 0 = never
+    double promote = 0;              ///< back to the first queue after a wait of so many times its run time; 0 = never
 
     static constexpr parameter_note notes[] = {
         {.name = "first_threshold", .meaning = "device-seconds after which a job leaves the first queue", .least = 0},
@@ -39,10 +38,10 @@ struct las_parameters {
 };
 
 /// A job's service is its devices times the seconds that it held them. With it the job sinks from queue to queue. The first queue is
-/// served before the second, and that before the third; within a queue the job that started first comes first, and those that never ran come
-/// last, in the order of submission. All or nothing; who does not fit lets others pass; running jobs make room. A job that was stopped
-/// and has waited for `promote` times as long as it ran goes back to the first queue, and its service counts from 0 again.
-/// O(jobs) as long as little changes in the order; state: one entry for each job, once jobs have been stopped.
+/// served before the second, and that before the third; within a queue those that run come before those that wait, of either the job that
+/// started first, and those that never ran last, in the order of submission. All or nothing; who does not fit lets others pass; running jobs
+/// make room for higher queues. A job that was stopped and has waited for `promote` times as long as it ran goes back to the first
+/// queue, and its service counts from 0 again. O(jobs) as long as little changes in the order; state, with `promote`: one entry for each job.
 class las {
 public:
     using policy_concept = policy_tag;
@@ -64,10 +63,10 @@ public:
         if (!jobs_.begin(t, true)) return status::ok;
         if (parameters_.promote > 0) promote(t);
         auto const attained = t.get<"jobs/attained">();
-        auto const started = t.get<"jobs/started">();
+        auto const started = t.get<"jobs/started">(), held = t.get<"jobs/held.gpu">();
         jobs_.serve(t, [&](std::size_t row) noexcept {
             double const service = attained[row] - (parameters_.promote > 0 ? pauses_[row].forgiven : 0);
-            return detail::priority{queue_of(service), started[row] < 0 ? std::numeric_limits<std::int64_t>::max() : started[row]};
+            return detail::priority{queue_of(service), detail::turn_of(held[row], started[row])};
         });
         return jobs_.finish(out);
     }

@@ -18,6 +18,14 @@ struct priority {
     std::int64_t second = 0;
 };
 
+/// The turn of a job among those of the same rank: those that run come before those that wait, so that nobody is stopped for an equal; then the
+/// one that started first, and those that never ran last. `started` in ns, -1 = not yet.
+[[nodiscard]] constexpr std::int64_t turn_of(std::int64_t held, std::int64_t started) noexcept {
+    constexpr std::int64_t never = 0x7FFF'FFFF'FFFF'FFFF, waiting = std::int64_t{1} << 62;
+    if (started < 0) return never;
+    return held > 0 ? started : waiting | started;
+}
+
 /// The rows of the jobs table by priority, of equals those submitted first. Remembers the order of the last time, from which little differs
 /// as a rule: O(rows) then, and O(rows log rows) at worst.
 class priority_order {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+// The laws of Policy, kept by the policies that share a cluster.
+#include "support/catch.hpp"
+
+#include <string>
+
+#include <ration/policies/afs.hpp>
+#include <ration/policies/drf.hpp>
+#include <ration/policies/fifo.hpp>
+#include <ration/policies/flowcon.hpp>
+#include <ration/policies/gang.hpp>
+#include <ration/policies/gittins.hpp>
+#include <ration/policies/las.hpp>
+#include <ration/policies/max_min.hpp>
+#include <ration/policies/optimus.hpp>
+#include <ration/policies/pack.hpp>
+#include <ration/policies/sia.hpp>
+#include <ration/policies/sjf.hpp>
+#include <ration/policies/spread.hpp>
+#include <ration/policies/srtf.hpp>
+#include <ration/testing/policy_laws.hpp>
+
+#include "support/allocations.hpp"
+
+#include "host.hpp"
+
+using namespace ration::policies;
+using unit::must;
+using unit::table_id;
+
+namespace {
+
+/// The columns of a cluster of one node: what a job asks for, how it scales, what it holds where.
+void fill(ration::snapshot_store& store, std::uint64_t) {
+    constexpr std::uint32_t width = 9;
+    auto const request = must(store.declare<std::int64_t>("jobs/request.gpu"));
+    auto const attained = must(store.declare<double>("jobs/attained")), length = must(store.declare<double>("jobs/length"));
+    auto const rate = must(store.declare<double>("jobs/rate"));
+    auto const goodput = must(store.declare<double>("jobs/goodput", width)), fixed = must(store.declare<double>("jobs/goodput.fixed", width));
+    must(store.declare<std::uint32_t>("jobs/restarts")), must(store.declare<std::uint32_t>("nodes/type"));
+    auto const least = must(store.find<std::int64_t>("jobs/min.gpu")), most = must(store.find<std::int64_t>("jobs/max.gpu"));
+    auto const held = must(store.find<std::int64_t>("jobs/held.gpu"));
+    auto const id = must(store.find<std::uint64_t>("jobs/id")), step = must(store.find<std::uint64_t>("jobs/step"));
+    auto const owner = must(store.declare<std::uint64_t>("held/job"));
+    auto const node = must(store.declare<std::uint32_t>("held/node")), resource = must(store.declare<std::uint32_t>("held/resource"));
+    auto const amount = must(store.declare<std::int64_t>("held/amount"));
+    must(store.resize(table_id::held, 8)), must(store.resize(table_id::held, 0));
+    for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) {
+        store[request][row] = ration::within(static_cast<std::int64_t>(1 + store[id][row] % 4), {store[least][row], store[most][row]});
+        store[attained][row] = static_cast<double>(store[step][row]), store[length][row] = static_cast<double>(10 * (store[id][row] % 50));
+        store[rate][row] = 1;
+        for (std::size_t k = 0; k < width; ++k) store[goodput][row * width + k] = store[fixed][row * width + k] = static_cast<double>(k) / (1 + 0.1 * static_cast<double>(k));
+        if (store[held][row] == 0) continue;
+        std::size_t const entry = store.rows(table_id::held);
+        must(store.resize(table_id::held, entry + 1));
+        store[owner][entry] = store[id][row], store[node][entry] = 0;
+        store[resource][entry] = static_cast<std::uint32_t>(unit::resource_id::gpu), store[amount][entry] = store[held][row];
+    }
+}
+
+template <class P>
+[[nodiscard]] std::string verdict(std::uint64_t seed) {
+    auto const kept = ration::testing::policy_laws([] { return P{}; }, {.seed = seed, .ticks = 400, .fill = fill, .allocations = allocations});
+    return kept ? "" : std::string(kept.failure().operation) + ": " + std::string(kept.failure().subject.view());
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("policies of a cluster keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, drf, flowcon, optimus, afs, pack, spread, gang,
+                   sia) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        INFO("seed " << seed);
+        CHECK(verdict<TestType>(seed) == "");
+    }
+}
