@@ -10,11 +10,13 @@
 #include <ration/policies/flowcon.hpp>
 #include <ration/policies/gang.hpp>
 #include <ration/policies/gittins.hpp>
+#include <ration/policies/good_enough.hpp>
 #include <ration/policies/las.hpp>
 #include <ration/policies/loss_delta_ratio.hpp>
 #include <ration/policies/max_min.hpp>
 #include <ration/policies/optimus.hpp>
 #include <ration/policies/pack.hpp>
+#include <ration/policies/pollux.hpp>
 #include <ration/policies/sia.hpp>
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/spread.hpp>
@@ -35,6 +37,8 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::flowcon_parameters, alpha, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::optimus_parameters, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::afs_parameters, interval);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, p, restart_penalty);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, reached, patience, restart_penalty);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, p, lambda, doubling, steps);

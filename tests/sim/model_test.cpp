@@ -123,13 +123,13 @@ TEST_CASE("reported losses scatter around the curve, and are the same whenever t
     cpu_model const m({.floor = .5, .power = 2, .power_steps = 100}, 50, 1, .1);
     double mean = 0, square = 0;
     for (std::uint64_t s = 0; s < 20'000; ++s) {
-        double const off = m.reported_loss(7, 3, s) / m.loss({}, static_cast<double>(s)) - 1;
+        double const off = m.reported_loss({}, 7, 3, static_cast<double>(s)) / m.loss({}, static_cast<double>(s)) - 1;
         mean += off, square += off * off;
     }
     CHECK(mean / 20'000 == Approx(0).margin(.004));
     CHECK(std::sqrt(square / 20'000) == Approx(.1).margin(.003));
-    CHECK(m.reported_loss(7, 3, 500) == m.reported_loss(7, 3, 500));
-    CHECK(m.reported_loss(7, 3, 500) != m.reported_loss(7, 4, 500));
-    CHECK(m.reported_loss(7, 3, 500) != m.reported_loss(8, 3, 500));
-    CHECK(cpu_model({.floor = 1}, 1, 1, 0).reported_loss(1, 1, 1) == 1);
+    CHECK(m.reported_loss({}, 7, 3, 500) == m.reported_loss({}, 7, 3, 500));
+    CHECK(m.reported_loss({}, 7, 3, 500) != m.reported_loss({}, 7, 4, 500));
+    CHECK(m.reported_loss({}, 7, 3, 500) != m.reported_loss({}, 8, 3, 500));
+    CHECK(cpu_model({.floor = 1}, 1, 1, 0).reported_loss({}, 1, 1, 1) == 1);
 }

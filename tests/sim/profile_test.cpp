@@ -177,22 +177,24 @@ TEST_CASE("the pace holds until the statistics change, and rounding does not mak
 
 TEST_CASE("what policies are shown is what they get", "[profile]") {
     for (auto const& one : applications()) {
-        std::int64_t const batch = one.name == "ncf" ? 32768 : static_cast<std::int64_t>(model_of(one.name).measured().max_batch) / 2;
-        for (double const part : {0.0, 0.3, 0.9})
-            for (std::int64_t const per_node : {4, 3}) {  // prepared, and computed when asked
-                double const step = part * one.usual.length;
-                view const v = shown(one, batch, step, per_node, one.usual.most);
-                for (std::int64_t k = 1; k <= one.usual.most; ++k) {
-                    auto const i = static_cast<std::size_t>(k);
-                    spread const s = on_nodes_of(per_node, k);
+        bool const fixed = model_of(one.name).measured().fixed_batch;
+        auto const half = static_cast<std::int64_t>(model_of(one.name).measured().max_batch) / 2;
+        for (std::int64_t const batch : {fixed ? 2 * half : half, half + 1})  // one that was measured, and one that was not
+            for (double const part : {0.0, 0.3, 0.9})
+                for (std::int64_t const per_node : {4, 3}) {  // prepared, and computed when asked
+                    double const step = part * one.usual.length;
+                    view const v = shown(one, batch, step, per_node, one.usual.most);
                     job_description job = one.usual;
                     job.batch = batch;
-                    INFO(one.name << ' ' << k << " devices");
-                    REQUIRE(one.model->at(job, {.spread = s, .devices = k}, step).steps_per_second == v.fixed[i]);
-                    REQUIRE(one.model->at(job, {.spread = s, .devices = k, .batch = v.batch[i]}, step).steps_per_second == v.goodput[i]);
-                    REQUIRE(v.goodput[i] >= 0.97 * v.fixed[i]);
+                    for (std::int64_t k = 1; k <= one.usual.most; ++k) {
+                        auto const i = static_cast<std::size_t>(k);
+                        spread const s = on_nodes_of(per_node, k);
+                        INFO(one.name << ' ' << k << " devices");
+                        REQUIRE(one.model->at(job, {.spread = s, .devices = k}, step).steps_per_second == v.fixed[i]);
+                        REQUIRE(one.model->at(job, {.spread = s, .devices = k, .batch = v.batch[i]}, step).steps_per_second == v.goodput[i]);
+                        REQUIRE(v.goodput[i] >= 0.97 * v.fixed[i]);
+                    }
                 }
-            }
     }
 }
 
@@ -214,10 +216,12 @@ TEST_CASE("the best batch is near the best of all batches", "[profile]") {
 }
 
 TEST_CASE("a fixed batch is never another one", "[profile]") {
-    view const v = shown(named("ncf"), 32768, 0, 4, 1);
-    CHECK(v.batch[1] == 32768);
-    CHECK(v.goodput[1] == v.fixed[1]);
-    CHECK(v.fixed[1] > 0);
+    for (std::int64_t const batch : {32768, 1024}) {
+        view const v = shown(named("ncf"), batch, 0, 4, 1);
+        CHECK(v.batch[1] == batch);
+        CHECK(v.goodput[1] == v.fixed[1]);
+        CHECK(v.fixed[1] > 0);
+    }
 }
 
 TEST_CASE("jobs that ran alone are done when the published runs say, to the second", "[profile]") {

@@ -73,6 +73,7 @@ TEST_CASE("a wrong table is refused as a whole", "[trace]") {
     CHECK(refusal("") == "t.csv: this file is empty; a trace of jobs is expected");
     CHECK(refusal(" \n\r\n ") == "t.csv: this file is empty; a trace of jobs is expected");
     CHECK(refusal("a,b,c\n1,2,3\n").starts_with("t.csv:1: the first line names the columns of no trace that is known here; job_id,"));
+    CHECK(refusal("a,b,c,d,e,f,g,h,i,j\n1,2,3,4,5,6,7,8,9,10\n").starts_with("t.csv:1: the first line names the columns of no trace"));  // as many as alibaba
     CHECK(refusal("job_id,submit_time,duration\n1,2,3\n", trace::format::ration) ==
           "t.csv:1: the column num_gpus is missing; the first line names the columns, separated by commas");
     CHECK(refusal("", trace::format::ration) ==

@@ -2,6 +2,7 @@
 // The job log of Philly as it is published.
 #include "support/catch.hpp"
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,11 @@ TEST_CASE("numbers are finite, and all of the text", "[trace]") {
     CHECK(value == -1500);
     REQUIRE(trace::to_number("18446744073709551617", value));
     CHECK(value == 18446744073709551617.0);
-    for (char const* const bad : {"", "nan", "inf", "-inf", "1e999", "1 ", " 1", "+1", "1e", "0x1", "1,5", "--1", "."}) CHECK_FALSE(trace::to_number(bad, value));
+    for (char const* const text : {"0.1", "66.0", "5.", "123456.789012345", "0.00000000001", "9007199254740993.5", "99999999999999", "3.14159265358979", "1.005"}) {
+        REQUIRE(trace::to_number(text, value));
+        CHECK(value == std::strtod(text, nullptr));
+    }
+    for (char const* const bad : {"", "nan", "inf", "-inf", "1e999", "1 ", " 1", "+1", "1e", "0x1", "1,5", "--1", ".", "1.2.3", "1..2"}) CHECK_FALSE(trace::to_number(bad, value));
 }
 
 TEST_CASE("timestamps are seconds since 1970", "[trace]") {

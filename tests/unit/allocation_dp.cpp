@@ -223,7 +223,7 @@ TEST_CASE("the allocation is the textbook's, ties included, whatever the curves 
     std::mt19937 dice(2);
     allocation_dp dp, forgets;
     dp.reserve(300, 600, 300 * 65), forgets.reserve(300, 600, 1000);  // the curves of most jobs are asked for again
-    for (int round = 0; round < 12; ++round)
+    for (int round = 0; round < 9; ++round)
         for (shape const like : shapes) {
             problem p = large(dice, 1 + dice() % 300, 300 + dice() % 301, like, round % 3 == 0 ? 5 : round % 3 == 1 ? 65 : 250);
             INFO("round " << round << ", shape " << static_cast<int>(like) << ", jobs " << p.jobs.size() << ", devices " << p.devices);
@@ -274,6 +274,14 @@ TEST_CASE("the allocation is the same in any unit", "[allocation_dp]") {
     }
 }
 
+TEST_CASE("beside a job that is worth all but nothing more the others still count", "[allocation_dp]") {
+    allocation_dp dp;
+    dp.reserve(3, 4, 12);
+    problem p{.devices = 4, .jobs = {{1, 1, 0}, {0, 3, 0}, {0, 3, 0}}, .gains = {{0, 0x1p48}, {0, 1, 2, 3}, {0, 1, 2, 3}}};
+    CHECK(p.solve(dp).exact);
+    CHECK(p.given() == counts{1, 3, 0});
+}
+
 TEST_CASE("without additions the allocation is sound, and the best one lies between it and its bound", "[allocation_dp]") {
     std::mt19937 dice(4);
     allocation_dp dp;
@@ -321,12 +329,17 @@ TEST_CASE("the dynamic programme stops where it would take more additions than i
     allocation_dp dp;
     dp.reserve(100, 300, 100 * 65);
     problem p = large(dice, 100, 300, shape::halves);
+    p.devices = 299;  // odd, and all numbers that lose nothing are even
+    for (std::size_t j = 0; j < p.jobs.size(); ++j) {
+        p.jobs[j].least = 0, p.gains[j][0] = 0;
+        if (p.jobs[j].most > 0) p.gains[j][1] = 0;
+    }
     auto const before = dp.additions();
     auto const best = p.solve(dp);
     REQUIRE(best.exact);
     std::int64_t const needed = dp.additions() - before;
-    REQUIRE(needed > 10'000);
-    for (std::int64_t const some : {std::int64_t{0}, needed / 100, needed / 10}) {
+    REQUIRE(needed > 100'000);
+    for (std::int64_t const some : {std::int64_t{0}, needed / 1000, needed / 100, needed / 2}) {
         auto const start = dp.additions();
         auto const near = dp.solve(p.jobs, p.devices, p.curves(), some);
         CHECK_FALSE(near.exact);
@@ -359,12 +372,15 @@ TEST_CASE("with more devices than were reserved diminishing gains are still exac
 
 TEST_CASE("the allocation takes no memory but what was reserved", "[allocation_dp]") {
     std::mt19937 dice(8);
-    allocation_dp dp;
-    dp.reserve(100, 200, 1000);
+    allocation_dp dp, narrow;
+    dp.reserve(100, 200, 1000), narrow.reserve(100, 200, 1000, 10);
     for (shape const like : shapes) {
         problem p = large(dice, 100, 200, like);
         auto const before = allocations();
         static_cast<void>(p.solve(dp));
+        auto const near = p.solve(narrow);
         CHECK(allocations() == before);
+        CHECK(p.is_sound());
+        if (near.exact) CHECK(near.worth == p.solve(dp).worth);
     }
 }

@@ -30,7 +30,7 @@ struct cluster_job {
 /// One policy, asked about a cluster. Every answer is proved and comes into force at once.
 template <class P>
 struct cluster {
-    static constexpr std::size_t most_jobs = 600;
+    static constexpr std::size_t most_jobs = 2100;
 
     ration::snapshot_store store;
     ration::standard_columns columns;
@@ -180,6 +180,7 @@ private:
         attained = must(store.declare<double>("jobs/attained")), length = must(store.declare<double>("jobs/length"));
         rate = must(store.declare<double>("jobs/rate")), restarts = must(store.declare<std::uint32_t>("jobs/restarts"));
         goodput = must(store.declare<double>("jobs/goodput", width)), goodput_fixed = must(store.declare<double>("jobs/goodput.fixed", width));
+        static_cast<void>(must(store.declare<std::int64_t>("jobs/batch", static_cast<std::uint32_t>(widest + 1))));
         type = must(store.declare<std::uint32_t>("nodes/type"));
         held_job = must(store.declare<std::uint64_t>("held/job")), held_node = must(store.declare<std::uint32_t>("held/node"));
         held_resource = must(store.declare<std::uint32_t>("held/resource"));

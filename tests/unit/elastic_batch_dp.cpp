@@ -349,7 +349,7 @@ TEST_CASE("elastic batch DP keeps the laws of a policy", "[elastic]") {
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
         for (std::size_t const jobs : {3, 8, 24})
             for (auto const& p : {elastic_batch_dp_parameters{.interval = 0}, elastic_batch_dp_parameters{.interval = 7, .overflow = drop},
-                                  elastic_batch_dp_parameters{.interval = 2, .overtake = false, .steps = 100}}) {
+                                  elastic_batch_dp_parameters{.interval = 2, .overtake = false, .devices = 3, .steps = 100}}) {
                 auto const kept = ration::testing::policy_laws([&] { return elastic_batch_dp(p); },
                                                                {.seed = seed, .ticks = 300, .most = {.jobs = jobs, .nodes = 1},
                                                                 .fill = profiles, .allocations = allocations});

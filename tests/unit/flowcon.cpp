@@ -77,7 +77,7 @@ TEST_CASE("a job that comes brings back the interval, and measuring begins anew"
     f.a.on.store[f.a.on.columns.loss][1] = 100;
     f.ask();
     f.interval({100, 100});
-    CHECK(f.interval({80, 70}) == amounts{399, 600});  // 0.2 and 0.3, rounded down
+    CHECK(f.interval({80, 70}) == amounts{400, 600});  // 0.2 and 0.3, rounded down
 }
 
 TEST_CASE("flowcon stays within what a job accepts", "[flowcon]") {

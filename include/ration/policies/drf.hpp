@@ -57,7 +57,7 @@ public:
             if (!fits && !parameters_.backfill) break;
             poorest->first = next_[row];
             if (!fits) continue;
-            poorest->devices += static_cast<double>(jobs_.wanted(t, row));
+            poorest->devices += static_cast<double>(jobs_.wanted(row));
             poorest->cpu += static_cast<double>(cpu_of(t, row));
             cpu_left_ -= cpu_of(t, row);
         }
@@ -108,7 +108,7 @@ private:
         tenants_.clear();
         next_.reset(t.jobs());
         for (std::size_t row = t.jobs(); row-- > 0;) {
-            std::int64_t const wanted = jobs_.wanted(t, row);
+            std::int64_t const wanted = jobs_.wanted(row);
             if (wanted == 0) continue;
             tenant& who = tenant_of(t, row);
             if (double const w = t.get<"jobs/weight">()[row]; w > 0 && is_finite(w)) who.weight = w;

@@ -64,7 +64,7 @@ struct elastic_batch_dp_parameters {
 ///
 /// Exact: O(jobs x most devices of one job) where gains diminish, and mostly else; O(jobs x devices x most devices of one job) at worst
 /// (`detail::allocation_dp`). With more devices or additions than the parameters allow some are near the best only. Between decisions
-/// O(jobs). State: one entry per job. Memory for n jobs, as many of them as devices at most: n x devices / 4 + 1 KiB x n + 0.3 KiB x devices.
+/// O(jobs). State: one entry per job. Memory: what `detail::allocation_dp` takes for up to 128 values a job.
 class elastic_batch_dp {
 public:
     using policy_concept = policy_tag;
@@ -94,7 +94,7 @@ public:
         candidates_.reserve(most.jobs);
         choices_.reserve(most.jobs);
         auto const devices = static_cast<std::size_t>(parameters_.devices), jobs = most.jobs < devices ? most.jobs : devices;
-        dp_.reserve(jobs, devices, jobs * (devices < 128 ? devices : 128));
+        dp_.reserve(most.jobs, devices, jobs * (devices < 128 ? devices : 128), jobs);  // who is in has a device
         return status::ok;
     }
 

@@ -99,11 +99,12 @@ private:
     void learn(tick<inputs> const& t) noexcept {
         auto const ids = t.get<"jobs/id">();
         auto const length = t.get<"jobs/length">(), rate = t.get<"jobs/rate">();
+        auto const asked = t.get<"jobs/request.gpu">();
         if (ids.empty() || ids.back() < next_) return;
         std::size_t row = ids.size();
         while (row > 0 && ids[row - 1] >= next_) --row;
         for (; row < ids.size(); ++row) {
-            double const service = detail::size_of_work(length[row], rate[row], detail::rigid_jobs::wanted(t, row), job_measure::service);
+            double const service = detail::size_of_work(length[row], rate[row], asked[row], job_measure::service);
             if (is_finite(service) && service > 0) services_.add(service);
         }
         next_ = ids.back() + 1;

@@ -111,7 +111,7 @@ private:
         auto const attained = t.get<"jobs/attained">();
         auto const held = t.get<"jobs/held.gpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
-            std::int64_t const wanted = detail::rigid_jobs::wanted(t, row);
+            std::int64_t const wanted = jobs_.wanted(row);
             if (held[row] != 0 || wanted == 0 || !(attained[row] > 0)) continue;
             pause& p = pauses_[row];
             if (p.attained != attained[row]) p.attained = attained[row], p.since = t.now();

@@ -41,7 +41,7 @@ public:
         if (!jobs_.begin(t, false)) return status::ok;
         auto const length = t.get<"jobs/length">(), rate = t.get<"jobs/rate">();
         jobs_.start_in_order(t, parameters_.backfill, [&](std::size_t row) noexcept {
-            return detail::size_of_work(length[row], rate[row], jobs_.wanted(t, row), parameters_.measure);
+            return detail::size_of_work(length[row], rate[row], jobs_.wanted(row), parameters_.measure);
         });
         return jobs_.finish(out);
     }

@@ -40,7 +40,7 @@ public:
         if (!jobs_.begin(t, true)) return status::ok;
         auto const remaining = t.get<"jobs/remaining">(), rate = t.get<"jobs/rate">();
         jobs_.serve(t, [&](std::size_t row) noexcept {
-            return detail::priority{detail::size_of_work(remaining[row], rate[row], jobs_.wanted(t, row), parameters_.measure)};
+            return detail::priority{detail::size_of_work(remaining[row], rate[row], jobs_.wanted(row), parameters_.measure)};
         });
         return jobs_.finish(out);
     }

@@ -49,7 +49,8 @@ struct sim_columns {
 };
 
 /// Writes what a job's trace says of it into a new row.
-inline void write_description(snapshot_store& store, sim_columns const& c, std::size_t row, std::uint64_t id, job_description const& job) noexcept {
+inline void write_description(snapshot_store& store, sim_columns const& c, std::size_t row, std::uint64_t id, job_description const& job,
+                              std::uint32_t tiers) noexcept {
     auto const& s = c.standard;
     store.at(s.id, row) = id;
     store.at(s.tenant, row) = job.tenant;
@@ -62,6 +63,7 @@ inline void write_description(snapshot_store& store, sim_columns const& c, std::
     for (auto const& r : s.resources) store.at(r.maximum, row) = unlimited;
     store.at(c.of(resource_id::gpu).minimum, row) = job.least;
     store.at(c.of(resource_id::gpu).maximum, row) = job.most;
+    store.at(s.tiers, row) = tiers;
 }
 
 /// How the job scales from `step` on, for each type of node.

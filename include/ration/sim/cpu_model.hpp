@@ -45,20 +45,32 @@ struct loss_curve {
 class cpu_model final : public job_model {
     loss_curve curve_;
     double steps_per_core_second_, parallelism_, noise_;
-    std::vector<double> tiers_;
+    std::vector<double> tiers_, reached_;  // reached_: the steps at which the tiers are
 
 public:
     /// `parallelism`: cores that it can use. `noise`: standard deviation of what is reported, as a share of the loss. `tiers`: losses that users ask
     /// for, the easiest first. Preconditions: speed and parallelism above 0, noise not negative; no member of the curve negative, the steps above 0.
     cpu_model(loss_curve curve, double steps_per_core_second, double parallelism, double noise, std::vector<double> tiers = {})
-        : curve_(curve), steps_per_core_second_(steps_per_core_second), parallelism_(parallelism), noise_(noise), tiers_(std::move(tiers)) {}
+        : curve_(curve), steps_per_core_second_(steps_per_core_second), parallelism_(parallelism), noise_(noise), tiers_(std::move(tiers)) {
+        for (double const tier : tiers_) reached_.push_back(curve_.step_at(tier));
+    }
 
     [[nodiscard]] loss_curve const& curve() const noexcept { return curve_; }
     [[nodiscard]] std::vector<double> const& tiers() const noexcept { return tiers_; }
     [[nodiscard]] double parallelism() const noexcept { return parallelism_; }
 
-    [[nodiscard]] pace at(job_description const&, allocation const& held, double) const noexcept override {
-        return {.steps_per_second = steps_per_core_second_ * std::clamp(held.cores, 0.0, parallelism_)};
+    /// Holds up to the next tier.
+    [[nodiscard]] pace at(job_description const& job, allocation const& held, double step) const noexcept override {
+        std::uint32_t const tier = tier_at(job, step);
+        return {.steps_per_second = steps_per_core_second_ * std::clamp(held.cores, 0.0, parallelism_),
+                .until = tier < reached_.size() ? reached_[tier] : std::numeric_limits<double>::infinity()};
+    }
+    [[nodiscard]] double cores(job_description const&) const noexcept override { return parallelism_; }
+    [[nodiscard]] std::uint32_t tiers(job_description const&) const noexcept override { return static_cast<std::uint32_t>(tiers_.size()); }
+    [[nodiscard]] std::uint32_t tier_at(job_description const&, double step) const noexcept override {
+        std::uint32_t tier = 0;
+        while (tier < reached_.size() && reached_[tier] <= step) ++tier;
+        return tier;
     }
     /// Devices do not make it faster.
     void show(job_description const& job, double, std::uint32_t, std::int64_t, scaling const& out) const noexcept override {
@@ -66,10 +78,10 @@ public:
     }
     [[nodiscard]] double loss(job_description const&, double step) const noexcept override { return curve_.at(step); }
 
-    /// What a job reports at a whole step: the loss with its noise, the same whenever it is asked for. Never negative.
-    [[nodiscard]] double reported_loss(std::uint64_t seed, std::uint64_t job, std::uint64_t step) const noexcept {
-        double const loss = curve_.at(static_cast<double>(step));
-        return std::max(loss * std::fma(noise_, dice(seed, job).normal(step), 1.0), 0.0);
+    /// At a whole step. Never negative.
+    [[nodiscard]] double reported_loss(job_description const&, std::uint64_t seed, std::uint64_t id, double step) const noexcept override {
+        double const loss = curve_.at(std::floor(step));
+        return std::max(loss * std::fma(noise_, dice(seed, id).normal(static_cast<std::uint64_t>(step)), 1.0), 0.0);
     }
 };
 

@@ -9,6 +9,7 @@
 #include <ration/job.hpp>
 #include <ration/ledger.hpp>
 #include <ration/sim/columns.hpp>
+#include <ration/sim/cpu_sharing.hpp>
 
 namespace ration::sim {
 
@@ -20,6 +21,7 @@ struct live_job {
     double rate = 0;            ///< steps per second
     double until = 0;           ///< steps up to which the rate holds; the job's length at most
     double attained = 0;        ///< device-seconds up to `held_since`
+    double cores = 0;           ///< CPU that it gets, of a job that runs without devices
     std::int64_t devices = 0, batch = 0;
     std::uint64_t places = 0;   ///< a sum over where its devices are: another one means that they moved
     std::uint32_t version = 0;  ///< of its pace
@@ -36,7 +38,7 @@ struct live_job {
 
 /// Which of the columns that cost something to fill somebody reads.
 struct columns_read {
-    bool step = true, remaining = true, attained = true, scaling = true;
+    bool step = true, remaining = true, attained = true, scaling = true, loss = true;
 };
 
 /// Rows of live jobs and of the store's jobs table, in step.
@@ -48,6 +50,7 @@ class live_jobs {
     buffer<bool> gone_;
     std::size_t ended_ = 0;  // rows of jobs that are done
     columns_read read_;
+    std::uint64_t seed_ = 0;
 
     static constexpr std::size_t fewest_to_remove = 16;
 
@@ -55,13 +58,15 @@ public:
     live_jobs(snapshot_store& store, sim_columns const& columns, workload const& jobs) noexcept
         : store_(store), columns_(columns), workload_(jobs) {}
 
-    void fill_only(columns_read const& read) noexcept { read_ = read; }
+    /// `seed`: of the noise of what jobs report.
+    void fill_only(columns_read const& read, std::uint64_t seed) noexcept { read_ = read, seed_ = seed; }
 
     [[nodiscard]] std::size_t rows() const noexcept { return jobs_.size(); }
     /// Those that are not done.
     [[nodiscard]] std::size_t active() const noexcept { return jobs_.size() - ended_; }
     [[nodiscard]] live_job& operator[](std::size_t row) noexcept { return jobs_[row]; }
     [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return store_.at(columns_.standard.id, row); }
+    [[nodiscard]] live_job const& operator[](std::size_t row) const noexcept { return jobs_[row]; }
     [[nodiscard]] job_description const& description(std::size_t row) const noexcept { return workload_.jobs[id(row) - 1]; }
     /// The number of rows when the job has none. O(log rows).
     [[nodiscard]] std::size_t find(std::uint64_t id) const noexcept { return row_of(store_, columns_.standard, {id}); }
@@ -72,7 +77,7 @@ public:
         if (auto grown = store_.resize(table_id::jobs, row + 1); !grown) return grown;
         jobs_.push_back({});
         job_description const& job = workload_.jobs[id - 1];
-        write_description(store_, columns_, row, id, job);
+        write_description(store_, columns_, row, id, job, workload_.models[job.model]->tiers(job));
         scale(row, groups);
         return {};
     }
@@ -80,6 +85,25 @@ public:
     /// Shows how the job scales from where it is.
     void scale(std::size_t row, std::span<node_group const> groups) noexcept {
         if (read_.scaling) write_scaling(store_, columns_, row, workload_, description(row), jobs_[row].done, groups);
+    }
+
+    [[nodiscard]] bool is_active(std::size_t row) const noexcept {
+        return ration::is_active(static_cast<job_state>(store_.at(columns_.standard.state, row)));
+    }
+    [[nodiscard]] bool runs_on_cpu(std::size_t row) const noexcept { return cores(row) > 0; }
+    /// Those that run on processors, and how much of them each may use.
+    void claim_cpu(ledger const& held, buffer<cpu_claim>& claims) const noexcept {
+        claims.clear();
+        for (std::size_t row = 0; row < jobs_.size(); ++row) {
+            double const useful = is_active(row) ? cores(row) : 0;
+            if (useful > 0) claims.push_back({.row = static_cast<std::uint32_t>(row), .most = limit_of(held.of({id(row)}), useful)});
+        }
+    }
+    /// Whoever has reached its last tier and is taken its CPU away has served its purpose.
+    [[nodiscard]] bool is_released(std::size_t row, ledger const& held) const noexcept {
+        auto const all = held.of({id(row)});
+        std::uint32_t const tiers = store_.at(columns_.standard.tiers, row);
+        return all.first == all.last && tiers > 0 && store_.at(columns_.standard.tier, row) == tiers;
     }
 
     /// The job is done or failed; its row goes later, together with others.
@@ -100,7 +124,7 @@ public:
         gone_.resize(jobs_.size());
         std::size_t kept = 0;
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
-            gone_[row] = !is_active(static_cast<job_state>(store_.at(columns_.standard.state, row)));
+            gone_[row] = !is_active(row);
             if (!gone_[row]) jobs_[kept++] = jobs_[row];
         }
         store_.erase_rows(table_id::jobs, gone_.data());
@@ -113,13 +137,30 @@ public:
     void show(nanoseconds now) noexcept {
         if (read_.attained) show_attained(now);
         if (read_.step || read_.remaining) show_steps(now);
+        if (read_.loss) show_losses(now);
     }
 
 private:
+    [[nodiscard]] double cores(std::size_t row) const noexcept {
+        job_description const& job = description(row);
+        return workload_.models[job.model]->cores(job);
+    }
+
     void show_attained(nanoseconds now) noexcept {
         double* const attained = store_.data(columns_.attained);
         for (std::size_t row = 0; row < jobs_.size(); ++row)
             if (jobs_[row].devices != 0) attained[row] = jobs_[row].attained_at(now);
+    }
+
+    void show_losses(nanoseconds now) noexcept {
+        for (std::size_t row = 0; row < jobs_.size(); ++row) {
+            if (!(jobs_[row].cores > 0)) continue;
+            auto const& job = description(row);
+            double const loss = workload_.models[job.model]->reported_loss(job, seed_, id(row), jobs_[row].steps_at(now));
+            auto& best = store_.at(columns_.standard.best_loss, row);
+            best = best == 0 || loss < best ? loss : best;
+            store_.at(columns_.standard.loss, row) = loss;
+        }
     }
 
     void show_steps(nanoseconds now) noexcept {

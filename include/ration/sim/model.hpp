@@ -61,8 +61,18 @@ public:
     virtual void show(job_description const& job, double step, std::uint32_t type, std::int64_t devices_per_node,
                       scaling const& out) const noexcept = 0;
 
+    /// Cores that it can use; 0 = it runs on devices.
+    [[nodiscard]] virtual double cores(job_description const&) const noexcept { return 0; }
+
     /// The training loss after so many steps, without noise; NaN when the model has none.
     [[nodiscard]] virtual double loss(job_description const&, double) const noexcept { return std::numeric_limits<double>::quiet_NaN(); }
+    /// What job `id` reports at a step: the loss with its noise, the same whenever it is asked for.
+    [[nodiscard]] virtual double reported_loss(job_description const& job, std::uint64_t, std::uint64_t, double step) const noexcept {
+        return loss(job, step);
+    }
+    /// Tiers of the loss that users ask for, and how many of them are reached after so many steps.
+    [[nodiscard]] virtual std::uint32_t tiers(job_description const&) const noexcept { return 0; }
+    [[nodiscard]] virtual std::uint32_t tier_at(job_description const&, double) const noexcept { return 0; }
 
 protected:
     job_model() = default;

@@ -16,6 +16,7 @@ struct job_outcome {
     nanoseconds submitted{0};
     nanoseconds started{-1};   ///< when it first held what it runs on; -1 = never
     nanoseconds finished{-1};  ///< -1 = never
+    nanoseconds acceptable{-1}, objective{-1};  ///< when the first and the second tier of its loss were reached; -1 = not
     double device_seconds = 0; ///< held, with or without progress
     std::uint32_t restarts = 0;
 };

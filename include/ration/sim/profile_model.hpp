@@ -85,10 +85,11 @@ private:
         std::size_t column = 0;  ///< of the statistics, at or below the batch
         double weight = 0;       ///< of the next column
     };
-    /// What is shown of nodes with so many devices: [row of the statistics * (most_devices + 1) + devices].
+    /// What is shown of nodes with so many devices.
     struct shown {
-        std::vector<double> goodput;
-        std::vector<std::int64_t> batch;
+        std::vector<double> goodput;      // [row of the statistics * (most_devices + 1) + devices]
+        std::vector<std::int64_t> batch;  // the same
+        std::vector<candidate> fixed;     // [measured batch * (most_devices + 1) + devices]; 0 seconds = impossible
     };
 
     profile measured_;
@@ -121,12 +122,11 @@ public:
         shown const* const table = per_node < static_cast<std::int64_t>(shown_.size()) && !shown_[static_cast<std::size_t>(per_node)].goodput.empty()
                                        ? &shown_[static_cast<std::size_t>(per_node)]
                                        : nullptr;
+        show_fixed(job.batch, row, per_node, table, out.goodput_fixed);
         std::array<candidate, candidates> tried;
         for (std::size_t k = 0; k < out.goodput.size(); ++k) {
             auto const devices = static_cast<std::int64_t>(k);
-            std::array<std::int32_t, most_devices> nodes;
             bool const possible = devices >= 1 && devices <= most_devices;
-            out.goodput_fixed[k] = possible ? rate(fewest_nodes(devices, per_node, nodes), devices, job.batch, row) : 0;
             if (!possible || measured_.fixed_batch) {
                 out.goodput[k] = out.goodput_fixed[k];
                 out.batch[k] = out.goodput[k] > 0 ? asked_for(job.batch) : 0;
@@ -179,13 +179,34 @@ private:
     }
 
     [[nodiscard]] double rate(std::span<std::int32_t const> spread, std::int64_t devices, std::int64_t batch, std::size_t row) const noexcept {
-        if (devices < 1 || devices > most_devices) return 0;
-        division const d = divide(std::ceil(static_cast<double>(asked_for(batch)) / static_cast<double>(devices) - tolerance) * static_cast<double>(devices),
-                                  static_cast<double>(devices));
-        if (d.local <= 0) return 0;
+        return speed_of(with_batch(spread, devices, batch), row);
+    }
+    [[nodiscard]] double speed_of(candidate const& c, std::size_t row) const noexcept { return c.seconds > 0 ? gain_of(c, row) / c.seconds : 0; }
+
+    /// A step of the batch that was asked for; 0 seconds when that is impossible.
+    [[nodiscard]] candidate with_batch(std::span<std::int32_t const> spread, std::int64_t devices, std::int64_t batch) const noexcept {
+        if (devices < 1 || devices > most_devices) return {};
+        double const count = static_cast<double>(devices);
+        division const d = divide(std::ceil(static_cast<double>(asked_for(batch)) / count - tolerance) * count, count);
+        if (d.local <= 0) return {};
         candidate c{.batch = d.batch, .seconds = seconds_of(time(spread, devices, d.local), d)};
         place(c);
-        return gain_of(c, row) / c.seconds;
+        return c;
+    }
+
+    void show_fixed(std::int64_t batch, std::size_t row, std::int64_t per_node, shown const* table, std::span<double> out) const noexcept {
+        auto const& all = measured_.batches;
+        auto const column = static_cast<std::size_t>(std::find(all.begin(), all.end(), static_cast<double>(asked_for(batch))) - all.begin());
+        std::array<std::int32_t, most_devices> nodes;
+        for (std::size_t k = 0; k < out.size(); ++k) {
+            auto const devices = static_cast<std::int64_t>(k);
+            if (k > most_devices)
+                out[k] = 0;
+            else if (table != nullptr && column < all.size())
+                out[k] = speed_of(table->fixed[column * (most_devices + 1) + k], row);
+            else
+                out[k] = rate(fewest_nodes(devices, per_node, nodes), devices, batch, row);
+        }
     }
     [[nodiscard]] static double seconds_of(step_time t, division const& d) noexcept { return t.step + d.accumulations * (t.step - t.sync); }
 
@@ -237,9 +258,13 @@ private:
 
     void prepare(std::int64_t per_node, shown& into) const {
         std::size_t const rows = measured_.ends.size(), width = most_devices + 1;
-        into.goodput.assign(rows * width, 0), into.batch.assign(rows * width, 0);
+        into.goodput.assign(rows * width, 0), into.batch.assign(rows * width, 0), into.fixed.assign(measured_.batches.size() * width, {});
         std::array<candidate, candidates> tried;
+        std::array<std::int32_t, most_devices> nodes;
         for (std::int64_t devices = 1; devices <= most_devices; ++devices) {
+            for (std::size_t b = 0; b < measured_.batches.size(); ++b)
+                into.fixed[b * width + static_cast<std::size_t>(devices)] =
+                    with_batch(fewest_nodes(devices, per_node, nodes), devices, static_cast<std::int64_t>(measured_.batches[b]));
             std::size_t const found = try_batches(devices, per_node, tried);
             for (std::size_t row = 0; row < rows; ++row) {
                 auto const best = best_of({tried.data(), found}, row);

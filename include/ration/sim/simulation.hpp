@@ -34,7 +34,7 @@ struct sim_options {
     column_memory* columns = nullptr;    ///< where the columns are, for policies in worker processes; nullptr: on the heap
 };
 
-/// One run. The engine is the one that runs live: every answer passes its check, whoever gave it.
+/// One run. The policy is asked whenever jobs come or end, nodes change, and at every interval. The engine is the one that runs live: every answer passes its check, whoever gave it.
 /// O(log running jobs + rows + nodes) for each event besides the policy; in the steady state it allocates nothing.
 class simulation {
     workload const& workload_;
@@ -50,8 +50,11 @@ class simulation {
     event_queue queue_;
     run_outcome outcome_;
     held_devices held_;
+    buffer<cpu_claim> claims_;
+    bool cpu_changes_ = false;  // who shares the processors, or within which limits
     std::size_t arrived_ = 0;
     std::uint64_t idle_rounds_ = 0;
+    bool asks_ = false;    // whether the policy is asked at this time
     double capacity_ = 0;  // devices there are now
     nanoseconds capacity_since_{0};
 
@@ -74,9 +77,11 @@ public:
                 outcome_.how = ending::time_limit;
                 break;
             }
+            asks_ = is_round(*now);
             if (auto taken = take_events(*now); !taken) return taken.failure();
-            if (!tick(*now)) break;
+            if (asks_ && !tick(*now)) break;
         }
+        if (outcome_.how == ending::all_done && live_.active() > 0) outcome_.how = ending::starved;
         finish();
         return std::move(outcome_);
     }
@@ -95,7 +100,9 @@ private:
         for (std::uint32_t node = 0; node < nodes; ++node) set_node(node, true);
         auto const read = [&](auto... names) { return (... || (policy_.reads(names) || fallback_.reads(names))); };
         live_.fill_only({.step = read("jobs/step"), .remaining = read("jobs/remaining"), .attained = read("jobs/attained"),
-                         .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch", "jobs/rate")});
+                         .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch", "jobs/rate"),
+                         .loss = read("jobs/loss", "jobs/loss.best")},
+                        options_.seed);
         std::size_t const devices = static_cast<std::size_t>(capacity_), jobs = workload_.jobs.size();
         queue_.reserve(2 * devices + options_.changes.size());
         for (std::uint32_t i = 0; i < options_.changes.size(); ++i)
@@ -118,7 +125,7 @@ private:
         capacity_ += static_cast<double>((up ? group.devices : 0) - devices);
         devices = up ? group.devices : 0;
         store_.at(columns_.of(resource_id::cpu).capacity, node) = up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
-        store_.at(columns_.of(resource_id::batch).capacity, node) = up ? max_amount : 0;
+        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // a batch is nobody's loss
         store_.at(columns_.node_type, node) = group.type;
     }
 
@@ -138,6 +145,10 @@ private:
         return next;
     }
 
+    [[nodiscard]] bool is_round(nanoseconds now) const noexcept {
+        return options_.interval.count > 0 && now.count % options_.interval.count == 0;
+    }
+
     /// Of a pace that a job no longer has. It must not wake anybody: a policy that changes two jobs on every tick would be asked ever more often.
     [[nodiscard]] bool is_void(sim_event const& e) noexcept {
         if (e.what != event_class::job_phase) return false;
@@ -151,34 +162,55 @@ private:
             sim_event const e = queue_.next();
             queue_.pop();
             if (e.what == event_class::node_changes)
-                change_node(options_.changes[e.subject], now);
+                change_node(options_.changes[e.subject], now), asks_ = true;
             else
                 end_phase(e, now);
         }
         for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submitted <= now; ++outcome_.events) {
             if (auto there = live_.arrive(++arrived_, cluster_.groups); !there) return there;
+            if (live_.runs_on_cpu(live_.rows() - 1)) begin_on_cpu(live_.rows() - 1, now);
             if (options_.observer != nullptr) options_.observer->submitted(now, arrived_);
+            asks_ = true;
         }
         live_.compact();
+        if (cpu_changes_) share_cpu(now);
         return {};
     }
 
-    /// The pace of a job ends: it is done, or goes on at another.
+    /// The pace of a job ends: it is done, or goes on at another, of which the policy hears when it is asked next.
     void end_phase(sim_event const& e, nanoseconds now) noexcept {
         if (is_void(e)) return;
         std::size_t const row = live_.find(e.subject);
         live_job& job = live_[row];
         job.done = job.until;
         job.since = now;
-        if (job.until < live_.description(row).length) {
-            live_.scale(row, cluster_.groups);
-            set_pace(row, now);
-            return;
-        }
-        outcome_.jobs[e.subject - 1].finished = now;
+        if (!(job.until < live_.description(row).length)) return end_job(row, now);
+        note_tier(row, now);
+        live_.scale(row, cluster_.groups);
+        set_pace(row, now);
+    }
+
+    void end_job(std::size_t row, nanoseconds now) noexcept {
+        asks_ = true;
+        note_tier(row, now);
+        cpu_changes_ = cpu_changes_ || live_.runs_on_cpu(row);
+        outcome_.jobs[live_.id(row) - 1].finished = now;
         leave(row, now);
-        if (options_.observer != nullptr) options_.observer->finished(now, e.subject);
+        if (options_.observer != nullptr) options_.observer->finished(now, live_.id(row));
         live_.end(row, job_state::done, now);
+    }
+
+    /// A tier of the loss that is reached is news for the policy.
+    void note_tier(std::size_t row, nanoseconds now) noexcept {
+        auto const& described = live_.description(row);
+        auto& tier = store_.at(columns_.standard.tier, row);
+        std::uint32_t const reached = workload_.models[described.model]->tier_at(described, live_[row].done);
+        if (reached == tier) return;
+        job_outcome& became = outcome_.jobs[live_.id(row) - 1];
+        if (tier < 1) became.acceptable = now;
+        if (tier < 2 && reached > 1) became.objective = now;
+        tier = reached;
+        asks_ = true;
     }
 
     /// Whatever the job holds is free again.
@@ -234,9 +266,40 @@ private:
     void follow_changes(nanoseconds now) noexcept {
         for (auto const id : backend_.changed()) {
             std::size_t const row = live_.find(id);
-            if (row < live_.rows() && is_active(static_cast<job_state>(store_.at(columns_.standard.state, row)))) take_allocation(row, now);
+            if (row == live_.rows() || !live_.is_active(row)) continue;
+            if (!live_.runs_on_cpu(row))
+                take_allocation(row, now);
+            else if (live_.is_released(row, engine_.holdings()))
+                end_job(row, now);
+            else
+                cpu_changes_ = true;
         }
         backend_.forget_changes();
+        if (cpu_changes_) share_cpu(now);
+    }
+
+    /// Such a job runs from when it comes, as on one box: a policy limits it, and does not start it.
+    void begin_on_cpu(std::size_t row, nanoseconds now) noexcept {
+        outcome_.jobs[live_.id(row) - 1].started = now;
+        store_.at(columns_.standard.started, row) = now.count;
+        store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(job_state::running);
+        live_[row].since = now;
+        cpu_changes_ = true;
+    }
+
+    /// The processors of the first node, among all jobs that run on them.
+    void share_cpu(nanoseconds now) noexcept {
+        cpu_changes_ = false;
+        live_.claim_cpu(engine_.holdings(), claims_);
+        share_fairly(claims_.edit(), static_cast<double>(store_.at(columns_.of(resource_id::cpu).capacity, 0)) / 1000);
+        for (auto const& claim : claims_) {
+            live_job& job = live_[claim.row];
+            if (job.cores == claim.given) continue;
+            job.done = job.steps_at(now), job.since = now;
+            job.cores = claim.given;
+            store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;
+            set_pace(claim.row, now);
+        }
     }
 
     void take_allocation(std::size_t row, nanoseconds now) noexcept {
@@ -275,9 +338,11 @@ private:
         job_description const& described = live_.description(row);
         ++job.version;
         pace p;
-        if (job.devices > 0) {
+        if (job.devices > 0 || job.cores > 0) {
             held_.read(engine_.holdings().of({live_.id(row)}), store_[columns_.node_type]);
-            p = workload_.models[described.model]->at(described, held_.view(), job.done);
+            allocation held = held_.view();
+            held.cores = job.cores;
+            p = workload_.models[described.model]->at(described, held, job.done);
         }
         job.rate = p.steps_per_second;
         job.until = p.until < described.length ? p.until : described.length;

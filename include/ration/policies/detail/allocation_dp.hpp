@@ -10,6 +10,8 @@
 
 #include <ration/buffer.hpp>
 #include <ration/policies/detail/loss_dp.hpp>
+#include <ration/policies/detail/priced_row.hpp>
+#include <ration/policies/detail/reachable_sums.hpp>
 #include <ration/policies/detail/whole_curves.hpp>
 
 namespace ration::policies::detail {
@@ -42,9 +44,10 @@ struct allocation_value {
 ///    choice of a job loses something, and so does an idle device; the best allocation is the one that loses least.
 /// 2. Where devices suffice without a price, or the choices that lose nothing use all of them up, as they do where gains diminish, that is
 ///    the answer: O(values), where values is the sum of (most - least + 1).
-/// 3. Else what is left over goes to the jobs in order. That is near the best, and says how much the best one loses at most. The dynamic
-///    programme (`loss_dp`) then looks only at choices that lose no more than that, after it has tried with a fraction of it. Mostly it
-///    is left with a few jobs and choices; at worst O(values x devices).
+/// 3. Else it is seen whether choices that lose nothing can use all devices up although they leave gaps (`reachable_sums`). If not, the
+///    dynamic programme (`loss_dp`) looks for what loses least, only at choices that lose no more than a known allocation does: where
+///    what is left over goes to the jobs in order. That is after it has tried with a fraction of it. Mostly it is left with a few jobs
+///    and choices; at worst O(values x devices).
 class allocation_dp {
     struct standing {
         std::int64_t low = 0, high = 0;  // fewest and most devices, above the least, that lose nothing
@@ -54,6 +57,7 @@ class allocation_dp {
     };
 
     whole_curves curves_;
+    reachable_sums sums_;
     loss_dp dp_;
     buffer<standing> jobs_;
     buffer<std::int64_t> asked_;         // of the jobs in undecided_: what they take at the price in question
@@ -61,6 +65,7 @@ class allocation_dp {
     buffer<std::uint32_t> open_;         // the jobs that have a choice, in order
     buffer<extent> extents_;             // of their choices
     buffer<lossy_choice> choices_;       // of one of them
+    std::size_t most_open_ = 0;
     std::int64_t most_devices_ = 0;
     std::int64_t spare_ = 0;             // devices above all the leasts
     double price_ = 0;                   // of a device, whole
@@ -69,16 +74,19 @@ public:
     static constexpr double impossible = whole_curves::impossible;
 
     /// Later calls have at most so many jobs. With more devices than that the dynamic programme is not asked, and no job is given more.
-    /// `values` values are kept in a table of their own; those beyond are asked for again, a few times each.
-    void reserve(std::size_t jobs, std::size_t devices, std::size_t values) noexcept {
-        curves_.reserve(jobs, devices, values), dp_.reserve(jobs, devices);
+    /// `values` values are kept in a table of their own; those beyond are asked for again, a few times each. The dynamic programme takes
+    /// at most so many jobs that have a choice left; by default as many as there are. Memory: 3/8 byte for each of these and each
+    /// device, 8 bytes for each value, 150 bytes for each job, 300 for each device.
+    void reserve(std::size_t jobs, std::size_t devices, std::size_t values, std::size_t open = std::numeric_limits<std::size_t>::max()) noexcept {
+        most_open_ = open < jobs ? open : jobs;
+        curves_.reserve(jobs, devices, values), sums_.reserve(most_open_, devices), dp_.reserve(most_open_, devices);
         jobs_.reserve(jobs), asked_.reserve(jobs), undecided_.reserve(jobs), open_.reserve(jobs), extents_.reserve(jobs);
         choices_.reserve(devices + 1);
         most_devices_ = static_cast<std::int64_t>(devices);
     }
 
-    /// Additions of the dynamic programme so far.
-    [[nodiscard]] std::int64_t additions() const noexcept { return dp_.additions(); }
+    /// Additions of the dynamic programme since `reserve`.
+    [[nodiscard]] std::int64_t additions() const noexcept { return sums_.additions() + dp_.additions(); }
 
     /// Fills in what each job is given. Near the best only when the exact answer would take more than so many additions. Preconditions:
     /// curves(j)(least) is possible, and the leasts of all jobs fit.
@@ -145,6 +153,7 @@ private:
         double low = -1, high = std::floor(std::ldexp(1, whole_curves::most_bits) / static_cast<double>(spare_ > 0 ? spare_ : 1)) + 1;
         for (int round = 0; high - low > 1; ++round) {
             double middle = low < 0 ? 0 : round % 2 == 1 ? chord(row) : low;
+            if (round > 1 && middle >= high) middle = high - 1;  // it is just below where many choices change together
             if (round < 2 && guess > 0) middle = std::floor(guess + guess * (round == 0 ? -1.0 / 32 : 1.0 / 32));
             if (!(middle > low && middle < high)) middle = std::floor((low + high) / 2);
             bool const dear = ask(row, middle) <= devices;
@@ -256,26 +265,47 @@ private:
         return lost;
     }
 
+    /// Gives the jobs that have no choice what they take, and returns what gives to the i-th of those that have one.
+    [[nodiscard]] auto giver(std::span<device_choice> jobs) const noexcept {
+        for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = jobs[j].least + jobs_[j].low;
+        return [this, jobs](std::size_t i, std::int64_t x) noexcept { jobs[open_[i]].given = jobs[open_[i]].least + x; };
+    }
+
     /// Finds the allocation that loses least, given one that loses `known`. False when it takes too many additions.
     template <class Row>
-    [[nodiscard]] bool improve(std::span<device_choice> jobs, Row const& row, double known, std::int64_t additions) noexcept {
-        double const most = static_cast<double>(curves_.values()) * static_cast<double>(spare_ + 1);
-        auto const trial = static_cast<std::int64_t>(most / 16);  // so that trials are cheap beside what they may save
-        for (double limit = known / 4096; additions > 0; limit *= 8) {
-            bool const last = limit >= known;
-            double const within = last ? known : std::floor(limit);
-            std::int64_t const taken = open(within, row), before = dp_.additions();
-            auto const choices = [&](std::size_t i) noexcept { return choices_of(i, within, row); };
-            double const least = dp_.least(extents_.view(), spare_ - taken, price_, within, last || additions < trial ? additions : trial, choices);
-            if (least <= within) {
-                for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = jobs[j].least + jobs_[j].low;
-                dp_.trace(extents_.view(), spare_ - taken, choices, [&](std::size_t i, std::int64_t x) noexcept { jobs[open_[i]].given = jobs[open_[i]].least + x; });
-                return true;
-            }
+    [[nodiscard]] bool improve(std::span<device_choice> jobs, Row const& row, double known, std::int64_t most_additions) noexcept {
+        if (most_additions <= 0) return false;
+        std::int64_t const end = most_additions < std::numeric_limits<std::int64_t>::max() - additions() ? additions() + most_additions : most_additions;
+        if (lose_nothing(jobs, row, end - additions())) return true;
+        double const all = static_cast<double>(curves_.values()) * static_cast<double>(spare_ + 1);
+        auto const trials = additions() + static_cast<std::int64_t>(all / 16);  // cheap beside what they may save
+        for (double limit = known / 4096; additions() < end; limit *= 8) {
+            bool const last = limit >= known || additions() >= trials;
+            if (lose_at_most(last ? known : std::floor(limit), jobs, row, (last || end < trials ? end : trials) - additions())) return true;
             if (last) return false;
-            additions -= dp_.additions() - before;
         }
         return false;
+    }
+
+    /// Uses up all devices by choices that lose nothing, if that is possible.
+    template <class Row>
+    [[nodiscard]] bool lose_nothing(std::span<device_choice> jobs, Row const& row, std::int64_t most_additions) noexcept {
+        std::int64_t const left = spare_ - open(0, row);
+        if (open_.size() > most_open_) return false;
+        auto const choices = [&](std::size_t i) noexcept { return choices_of(i, 0, row); };
+        if (!sums_.find(open_.size(), left, most_additions, choices)) return false;
+        sums_.trace(open_.size(), left, choices, giver(jobs));
+        return true;
+    }
+
+    template <class Row>
+    [[nodiscard]] bool lose_at_most(double limit, std::span<device_choice> jobs, Row const& row, std::int64_t most_additions) noexcept {
+        std::int64_t const left = spare_ - open(limit, row);
+        if (open_.size() > most_open_) return false;
+        auto const choices = [&](std::size_t i) noexcept { return choices_of(i, limit, row); };
+        if (!(dp_.least(extents_.view(), left, price_, limit, most_additions, choices) <= limit)) return false;
+        dp_.trace(extents_.view(), left, choices, giver(jobs));
+        return true;
     }
 
     /// Lists the jobs that have a choice when none may lose more than `limit`. Returns how many devices the others take.

@@ -107,6 +107,25 @@ public:
             }
         return places_.finish(out);
     }
+
+    /// The same for jobs that start again whenever their devices change, and may as well do so elsewhere: whoever changes is placed anew,
+    /// the largest first, so that few are spread over more nodes than they need.
+    template <class Tick>
+    [[nodiscard]] status apply_afresh(Tick const& t, grants& out) noexcept {
+        targets_.reset(t.jobs());
+        for (auto const& s : shares_) targets_[s.row] = s.given;
+        auto const state = t.template get<"jobs/state">();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            bool const stays = places_.held(t, row) == targets_[row] || !is_active(static_cast<job_state>(state[row]));
+            if (!stays) places_.resize(t, row, 0, others_first);
+        }
+        ration::detail::sort(shares_.data(), shares_.size(), [](share const& a, share const& b) {
+            return a.given != b.given ? a.given > b.given : a.row < b.row;
+        });
+        for (auto const& s : shares_)
+            if (places_.held(t, s.row) != s.given) places_.resize(t, s.row, s.given, its_share);
+        return places_.finish(out);
+    }
 };
 
 }  // namespace ration::policies::detail

@@ -42,6 +42,7 @@ class learners {
     placement places_;
     buffer<std::uint32_t> queue_;
     std::int64_t learner_ = 1;
+    std::int64_t most_free_ = 0;  // no node has more
     learner_placement where_ = learner_placement::pack;
 
 public:
@@ -63,11 +64,12 @@ public:
         auto const asked = t.template get<"jobs/request.gpu">(), held = t.template get<"jobs/held.gpu">();
         queue_.clear();
         for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (asked[row] > held[row] && rigid_jobs::wanted(t, row) > 0) queue_.push_back(static_cast<std::uint32_t>(row));
+            if (asked[row] > held[row] && wanted(t, row) > 0) queue_.push_back(static_cast<std::uint32_t>(row));
         if (queue_.empty() && !supplied.is_overdrawn) return false;
         learner_ = learner, where_ = where;
         if (learner_ == 0) learner_ = largest_node(t);
         places_.begin(t, node_lost_devices);
+        most_free_ = capacity_of(t);
         for (std::size_t i = 0, n = places_.touched(); i < n; ++i) stop_if_lame(t, places_.touched_row(i), whole);
         return true;
     }
@@ -80,12 +82,13 @@ public:
     /// of these fit.
     template <class Tick>
     [[nodiscard]] bool start(Tick const& t, std::size_t row, bool all) noexcept {
-        std::int64_t const before = places_.held(t, row), asked = rigid_jobs::wanted(t, row);
+        std::int64_t const before = places_.held(t, row), asked = wanted(t, row);
         std::int64_t const least = t.template get<"jobs/min.gpu">()[row], needed = all ? asked : least < asked ? least : asked;
         for (std::int64_t have = before; have == before || have < needed;) {
             std::int64_t const size = asked - have < learner_ ? asked - have : learner_;
             std::size_t const node = node_for(size);
             if (size <= 0 || node == placement::nowhere) {
+                if (have > before) most_free_ = capacity_of(t);
                 places_.resize(t, row, before, not_all_fit);
                 return false;
             }
@@ -96,12 +99,12 @@ public:
     }
     template <class Tick>
     [[nodiscard]] bool is_complete(Tick const& t, std::size_t row) const noexcept {
-        return places_.held(t, row) >= rigid_jobs::wanted(t, row);
+        return places_.held(t, row) >= wanted(t, row);
     }
     /// Could start on empty nodes.
     template <class Tick>
     [[nodiscard]] bool can_run(Tick const& t, std::size_t row) const noexcept {
-        std::int64_t const asked = rigid_jobs::wanted(t, row), size = asked < learner_ ? asked : learner_;
+        std::int64_t const asked = wanted(t, row), size = asked < learner_ ? asked : learner_;
         std::int64_t room = 0;
         for (std::int64_t const c : t.template get<"nodes/capacity.gpu">()) room += c > 0 && size > 0 ? c / size * size : 0;
         return asked <= room;
@@ -111,15 +114,21 @@ public:
 
 private:
     template <class Tick>
+    [[nodiscard]] static std::int64_t wanted(Tick const& t, std::size_t row) noexcept {
+        return rigid_jobs::wanted_by(t.template get<"jobs/state">()[row], t.template get<"jobs/request.gpu">()[row]);
+    }
+    template <class Tick>
     [[nodiscard]] static std::int64_t largest_node(Tick const& t) noexcept {
         std::int64_t largest = 1;
         for (std::int64_t const c : t.template get<"nodes/capacity.gpu">()) largest = c > largest ? c : largest;
         return largest;
     }
-    [[nodiscard]] std::size_t node_for(std::int64_t devices) const noexcept {
-        if (where_ == learner_placement::pack) return places_.tightest(devices);
-        std::size_t const node = places_.emptiest();
-        return node == placement::nowhere || places_.free(node) < devices ? placement::nowhere : node;
+    [[nodiscard]] std::size_t node_for(std::int64_t devices) noexcept {
+        if (devices > most_free_) return placement::nowhere;
+        std::size_t const node = where_ == learner_placement::pack ? places_.tightest(devices) : places_.emptiest();
+        if (node != placement::nowhere && places_.free(node) >= devices) return node;
+        most_free_ = devices - 1;  // until a learner is taken back, nodes only fill
+        return placement::nowhere;
     }
 
     template <class Tick>

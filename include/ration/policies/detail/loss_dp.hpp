@@ -10,42 +10,14 @@
 
 #include <ration/assert.hpp>
 #include <ration/buffer.hpp>
+#include <ration/policies/detail/min_plus.hpp>
 
 namespace ration::policies::detail {
-
-/// So many devices for a job, and what the sum loses by that.
-struct lossy_choice {
-    std::int64_t devices = 0;
-    double loss = 0;
-};
 
 /// The fewest and the most devices among a job's choices.
 struct extent {
     std::int64_t least = 0, most = 0;
 };
-
-/// to[k] = min over c of choices[c].loss + from[k - choices[c].devices], for k from `first` to `last`. Reads and writes up to
-/// `min_plus_lanes` - 1 places further; what it writes there means nothing.
-inline constexpr std::int64_t min_plus_lanes = 16;
-inline void min_plus(double const* from, double* to, std::int64_t first, std::int64_t last, std::span<lossy_choice const> choices) noexcept {
-    using pack [[gnu::vector_size(16)]] = double;  // what every x86-64 and AArch64 has; eight of them stay in registers
-    constexpr std::size_t wide = sizeof(pack) / sizeof(double), packs = static_cast<std::size_t>(min_plus_lanes) / wide;
-    for (std::int64_t k = first; k <= last; k += min_plus_lanes) {
-        pack best[packs];
-        for (pack& b : best) b = pack{} + std::numeric_limits<double>::infinity();
-        for (lossy_choice const& c : choices) {
-            double const* const at = from + (k - c.devices);
-            pack const loss = pack{} + c.loss;
-            for (std::size_t i = 0; i < packs; ++i) {
-                pack sum;
-                std::memcpy(&sum, at + i * wide, sizeof sum);
-                sum += loss;
-                best[i] = sum < best[i] ? sum : best[i];
-            }
-        }
-        for (std::size_t i = 0; i < packs; ++i) std::memcpy(to + k + i * wide, &best[i], sizeof best[i]);
-    }
-}
 
 /// One choice for each job, so that they take all devices and lose the least. What remains idle is taken by a job in front of the
 /// first, which loses as much by each device.

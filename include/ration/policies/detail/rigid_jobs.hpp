@@ -19,8 +19,9 @@ using rigid_columns = cluster_columns<in<std::int64_t, "jobs/request.gpu">, More
 class rigid_jobs {
     placement places_;
     priority_order order_;
+    buffer<std::int64_t> wanted_;  // by row
     buffer<std::uint8_t> chosen_;
-    std::int64_t wanted_ = 0, capacity_ = 0;
+    std::int64_t all_wanted_ = 0, all_held_ = 0, capacity_ = 0;
 
 public:
     enum reason : std::uint16_t { unexplained, its_turn, made_room, node_lost_devices };
@@ -30,19 +31,16 @@ public:
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
         order_.reserve(most.jobs);
+        wanted_.reserve(most.jobs);
         chosen_.reserve(most.jobs);
     }
 
     /// What the job asks for while it is active; else 0.
-    template <class Tick>
-    [[nodiscard]] static std::int64_t wanted(Tick const& t, std::size_t row) noexcept {
-        std::int64_t const asked = t.template get<"jobs/request.gpu">()[row];
-        return is_active(static_cast<job_state>(t.template get<"jobs/state">()[row])) && asked > 0 ? asked : 0;
-    }
+    [[nodiscard]] std::int64_t wanted(std::size_t row) const noexcept { return wanted_[row]; }
     /// The job is active and does not hold what it asks for, which the nodes have.
     template <class Tick>
     [[nodiscard]] bool waits(Tick const& t, std::size_t row) const noexcept {
-        std::int64_t const w = wanted(t, row);
+        std::int64_t const w = wanted_[row];
         return w > 0 && w <= capacity_ && places_.held(t, row) != w;
     }
 
@@ -58,12 +56,15 @@ public:
         auto const supplied = supply_of(t);
         auto const asked = t.template get<"jobs/request.gpu">(), held = t.template get<"jobs/held.gpu">();
         auto const state = t.template get<"jobs/state">();
-        wanted_ = 0;
+        all_wanted_ = all_held_ = 0;
+        wanted_.clear();
+        std::int64_t* const wanted = wanted_.extend(t.jobs());
         bool lacks = false, exceeds = false;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!is_active(static_cast<job_state>(state[row])) || asked[row] <= 0) continue;
-            wanted_ += asked[row];
-            lacks |= held[row] < asked[row], exceeds |= held[row] > asked[row];
+            std::int64_t const w = wanted_by(state[row], asked[row]), h = w > 0 ? held[row] : 0;
+            wanted[row] = w;
+            all_wanted_ += w, all_held_ += h;
+            lacks |= h < w, exceeds |= h > w;
         }
         if (!supplied.is_overdrawn && !exceeds && !(lacks && (may_stop || supplied.free > 0))) return false;
         capacity_ = capacity_of(t);
@@ -75,8 +76,8 @@ public:
     /// Gives the job what it asks for, if that is free.
     template <class Tick>
     [[nodiscard]] bool start(Tick const& t, std::size_t row) noexcept {
-        if (wanted(t, row) - places_.held(t, row) > places_.spare()) return false;
-        places_.resize(t, row, wanted(t, row), its_turn);
+        if (wanted_[row] - places_.held(t, row) > places_.spare()) return false;
+        places_.resize(t, row, wanted_[row], its_turn);
         return true;
     }
 
@@ -87,7 +88,7 @@ public:
         for (std::size_t best = t.jobs();; best = t.jobs()) {
             double first = 0;
             for (std::size_t row = 0; row < t.jobs(); ++row) {
-                if (!waits(t, row) || (others_pass && wanted(t, row) - places_.held(t, row) > places_.spare())) continue;
+                if (!waits(t, row) || (others_pass && wanted_[row] - places_.held(t, row) > places_.spare())) continue;
                 double const k = key(row);
                 if (best == t.jobs() || k < first) best = row, first = k;
             }
@@ -99,9 +100,8 @@ public:
     /// O(jobs) when all fit or little has changed in their order.
     template <class Tick, class Key>
     void serve(Tick const& t, Key const& key) noexcept {
-        std::int64_t left = places_.spare();
-        for (std::size_t row = 0; row < t.jobs(); ++row) left += wanted(t, row) > 0 ? places_.held(t, row) : 0;
-        if (wanted_ <= left) {
+        std::int64_t left = places_.spare() + all_held_;
+        if (all_wanted_ <= left) {
             for (std::size_t row = 0; row < t.jobs(); ++row)
                 if (waits(t, row)) static_cast<void>(start(t, row));
             return;
@@ -109,28 +109,32 @@ public:
         chosen_.reset(t.jobs());
         auto const order = order_.sort(t.template get<"jobs/id">(), key);
         for (auto const& e : order) {
-            std::int64_t const w = wanted(t, e.row);
+            std::int64_t const w = wanted_[e.row];
             if (w > left) continue;
             chosen_[e.row] = w > 0;
             left -= w;
         }
         for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (!chosen_[row] && wanted(t, row) > 0 && places_.held(t, row) > 0) places_.resize(t, row, 0, made_room);
+            if (!chosen_[row] && wanted_[row] > 0 && places_.held(t, row) > 0) places_.resize(t, row, 0, made_room);
         for (auto const& e : order)
             if (chosen_[e.row] && waits(t, e.row)) static_cast<void>(start(t, e.row));
     }
 
     [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
 
+    [[nodiscard]] static std::int64_t wanted_by(std::uint32_t state, std::int64_t asked) noexcept {
+        return is_active(static_cast<job_state>(state)) && asked > 0 ? asked : 0;
+    }
+
 private:
     template <class Tick>
     void restore(Tick const& t) noexcept {
         for (std::size_t i = 0, n = places_.touched(); i < n; ++i) {
             std::size_t const row = places_.touched_row(i);
-            if (wanted(t, row) - places_.held(t, row) <= places_.spare())
-                places_.resize(t, row, wanted(t, row), node_lost_devices);
-            else
-                places_.resize(t, row, 0, node_lost_devices);
+            if (wanted_[row] == 0) continue;
+            bool const fits = wanted_[row] - places_.held(t, row) <= places_.spare();
+            places_.resize(t, row, fits ? wanted_[row] : 0, node_lost_devices);
+            all_held_ += places_.held(t, row) - t.template get<"jobs/held.gpu">()[row];
         }
     }
 };

@@ -216,12 +216,17 @@ private:
         return text += library_.size() > 8 ? ", ..." : "";
     }
 
-    /// Jobs of one moment stay in the order of the trace.
+    /// Jobs of one moment stay in the order of the trace. By merging neighbours: long stretches of a trace are in order already.
     void sort() {
-        std::vector<std::pair<double, std::uint32_t>> order;
+        using entry = std::pair<double, std::uint32_t>;
+        std::vector<entry> order, merged(made_.jobs.size());
         order.reserve(made_.jobs.size());
         for (std::size_t j = 0; j < made_.jobs.size(); ++j) order.emplace_back(submitted_[j], static_cast<std::uint32_t>(j));
-        std::sort(order.begin(), order.end());
+        for (std::size_t width = 1; width < order.size(); width *= 2, order.swap(merged))
+            for (std::size_t begin = 0; begin < order.size(); begin += 2 * width) {
+                auto const at = [&](std::size_t i) { return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size())); };
+                std::merge(at(begin), at(begin + width), at(begin + width), at(begin + 2 * width), merged.begin() + static_cast<std::ptrdiff_t>(begin));
+            }
         std::vector<job_description> jobs;
         std::vector<std::string> names;
         jobs.reserve(order.size()), names.reserve(made_.job_names.size());

@@ -36,7 +36,7 @@ public:
         for (std::size_t i = 0; i < columns_.size(); ++i)
             if (columns_[i] != field::nothing && std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) != columns_.begin() + static_cast<std::ptrdiff_t>(i))
                 return refuse("two columns are called " + quoted(trimmed(titles[i])) + "; keep one");
-        if (layout_.untitled && titles.size() == layout_.columns.size() && trimmed(titles[0]) != layout_.columns[0].title) {
+        if (layout_.untitled && is_row(titles)) {
             for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i] = layout_.columns[i].to;
             return first_ = true;
         }
@@ -65,6 +65,18 @@ public:
 private:
     bool refuse(std::string sentence) { return failure_ = {rows_.line(), std::move(sentence)}, false; }
     bool refuse_scan() { return rows_.wrong() != nullptr ? refuse(rows_.wrong()) : false; }
+
+    /// Whether this is a row of the columns of the layout, in their order, rather than a line of titles.
+    [[nodiscard]] bool is_row(std::span<std::string_view const> values) const noexcept {
+        double ignored = 0;
+        if (values.size() != layout_.columns.size()) return false;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            field const f = layout_.columns[i].to;
+            bool const number = f != field::nothing && f != field::name && f != field::model;
+            if (number && !values[i].empty() && !to_number(trimmed(values[i]), ignored)) return false;
+        }
+        return true;
+    }
 
     /// Where two columns of the file may be the same field, the later one of the layout is it.
     [[nodiscard]] field meaning(std::span<std::string_view const> titles, std::string_view title) const {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <ration/buffer.hpp>
+#include <ration/policies/detail/allocation_dp.hpp>
+#include <ration/policies/detail/elastic_jobs.hpp>
+#include <ration/policies/detail/speed.hpp>
+#include <ration/state.hpp>
+
+namespace ration::policies::detail {
+
+template <class... More>
+using goodput_columns = elastic_columns<in_rows<double, "jobs/goodput">, in_rows<std::int64_t, "jobs/batch">, in<std::int64_t, "jobs/held.batch">,
+                                        in<std::int64_t, "nodes/capacity.batch">, in<std::uint32_t, "nodes/type">, More...>;
+
+/// Elastic jobs whose devices are divided exactly by what each is worth with so many, and that get the batch that is best for them.
+class goodput_jobs {
+    elastic_jobs jobs_;
+    allocation_dp dp_;
+    buffer<device_choice> choices_;
+    std::span<share> shares_;
+    vector_column<double> goodput_;
+    std::span<std::int64_t const> held_;
+
+    static constexpr std::size_t most_devices = 16'384, values_per_job = 65;
+
+public:
+    void reserve(limits const& most) noexcept {
+        jobs_.reserve(most);
+        std::size_t const jobs = most.jobs < most_devices ? most.jobs : most_devices;
+        dp_.reserve(jobs, most_devices, jobs * values_per_job);
+        choices_.reserve(jobs);
+    }
+
+    template <class Tick>
+    [[nodiscard]] bool is_due(Tick const& t, double interval) noexcept {
+        return jobs_.is_due(t, interval, false);
+    }
+
+    /// The jobs that can run, without devices yet, in the order of submission.
+    template <class Tick>
+    [[nodiscard]] std::span<share> list(Tick const& t) noexcept {
+        goodput_ = t.template get<"jobs/goodput">();
+        held_ = t.template get<"jobs/held.gpu">();
+        std::int64_t const widest = widest_of(goodput_.width(), t.template get<"nodes/type">());
+        shares_ = jobs_.list(t, [&](std::size_t) noexcept { return widest; });
+        return shares_;
+    }
+    [[nodiscard]] std::int64_t devices() const noexcept { return jobs_.devices(); }
+    [[nodiscard]] speed_curve goodput(share const& s) const noexcept { return {goodput_[s.row]}; }
+
+    /// Gives the listed jobs so many devices each that what they are worth adds up to the most. `worth(share, goodput, held)` makes
+    /// the job's curve, a function of devices that is above 0 where the job runs; without devices a job is worth 0.
+    template <class Worth>
+    void divide(Worth const& worth) noexcept {
+        choices_.clear();
+        for (auto const& s : shares_) choices_.push_back({.least = 0, .most = s.most});
+        static_cast<void>(dp_.solve(choices_.edit(), jobs_.devices(), [&](std::size_t j) noexcept {
+            share const& s = shares_[j];
+            speed_curve const speed = goodput(s);
+            return [curve = worth(s, speed, held_[s.row]), speed, least = s.least](std::int64_t k) noexcept {
+                if (k == 0) return 0.0;
+                return k >= least && speed.at(k) > 0 ? curve(k) : allocation_dp::impossible;
+            };
+        }));
+        for (std::size_t j = 0; j < choices_.size(); ++j) shares_[j].given = choices_[j].given;
+    }
+
+    /// Answers with what each has been given; where the host lets a policy choose the batch, with that too.
+    template <class Tick>
+    [[nodiscard]] status apply(Tick const& t, grants& out) noexcept {
+        if (auto const placed = jobs_.apply_afresh(t, out); placed != status::ok) return placed;
+        auto const batch = t.template get<"jobs/batch">();
+        auto const held = t.template get<"jobs/held.batch">(), capacity = t.template get<"nodes/capacity.batch">();
+        for (auto const& s : shares_) {
+            if (s.given == 0 || capacity.empty() || capacity[0] == 0) continue;
+            std::int64_t const best = batch[s.row][static_cast<std::size_t>(s.given)];
+            if (best > 0 && best != held[s.row] && !out.set(s.row, 0, resource_id::batch, best, elastic_jobs::its_share)) return status::capacity;
+        }
+        return status::ok;
+    }
+
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        out.put(jobs_.last);
+        return out.needed();
+    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
+        state_reader in(saved);
+        elastic_jobs::division last;
+        if (!in.get(last) || !in.finished()) return status::state;
+        jobs_.last = last;
+        return status::ok;
+    }
+};
+
+}  // namespace ration::policies::detail

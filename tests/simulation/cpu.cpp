@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+// Jobs that share the processors of one machine, and TRADL among them.
+#include "support/catch.hpp"
+
+#include <memory>
+#include <vector>
+
+#include <ration/policies/fifo.hpp>
+#include <ration/policies/tradl.hpp>
+#include <ration/sim/cpu_model.hpp>
+
+#include "world.hpp"
+
+using namespace simulation_test;
+using policies::tradl;
+using policies::tradl_scenario;
+
+namespace {
+
+[[nodiscard]] std::vector<double> shares(std::vector<double> most, double cores) {
+    std::vector<sim::cpu_claim> claims;
+    for (std::uint32_t i = 0; i < most.size(); ++i) claims.push_back({i, most[i]});
+    sim::share_fairly(claims, cores);
+    std::vector<double> given(most.size());
+    for (auto const& c : claims) given[c.row] = c.given;
+    return given;
+}
+
+struct cpu_job {
+    double submitted, length;
+};
+
+/// 100 steps per core second, one core each; the loss is 1 / (1 + s / 1000), so that the tiers 0.5 and 0.25 are at steps 1000 and 3000.
+[[nodiscard]] sim::workload trainers(std::vector<cpu_job> const& jobs) {
+    sim::workload w;
+    sim::loss_curve const curve{.floor = 0, .power = 1, .power_steps = 1000, .exponent = 1};
+    w.models.push_back(std::make_shared<sim::cpu_model>(curve, 100, 1, 0, std::vector{0.5, 0.25}));
+    for (auto const& j : jobs) w.jobs.push_back({.submitted = seconds(j.submitted), .request = 0, .least = 0, .most = 0, .length = j.length});
+    return w;
+}
+
+[[nodiscard]] sim::cluster box(double cores) {
+    sim::cluster c;
+    c.groups.push_back({.nodes = 1, .devices = 0, .cores = cores});
+    return c;
+}
+
+[[nodiscard]] sim::run_outcome under(tradl_scenario scenario, sim::workload const& jobs, double cores) {
+    bound_policy<tradl> policy(tradl({.scenario = scenario}));
+    bound_policy<policies::fifo> fallback;
+    auto const machine = box(cores);
+    sim::simulation run(jobs, machine, policy, fallback, {.interval = seconds(1)});
+    auto outcome = run.run();
+    RATION_ASSERT(outcome, "a test's premise does not hold");
+    return std::move(outcome).value();
+}
+
+[[nodiscard]] double seconds_to(nanoseconds t, sim::job_outcome const& job) { return to_seconds(t - job.submitted); }
+
+}  // namespace
+
+TEST_CASE("processors are shared fairly, within what each can use", "[sim][cpu]") {
+    CHECK(shares({1, 1}, 1) == std::vector{0.5, 0.5});
+    CHECK(shares({1, 0.2, 1}, 1) == std::vector{0.4, 0.2, 0.4});
+    CHECK(shares({1, 1}, 4) == std::vector{1.0, 1.0});
+    CHECK(shares({0, 2, 0.25, 4}, 3) == std::vector{0.0, 1.375, 0.25, 1.375});
+    CHECK(shares({}, 3).empty());
+}
+
+TEST_CASE("jobs on processors run from when they come, and slow each other down", "[sim][cpu]") {
+    auto const jobs = trainers({{0, 1000}, {5, 500}});
+    auto const o = simulate(jobs, box(1), [](auto const&, grants&) {});
+    CHECK(o.jobs[0].started == seconds(0));
+    CHECK(o.jobs[1].started == seconds(5));
+    // 500 steps alone, then 50 a second each: the second is done after 10 s, and so is the first.
+    CHECK(o.jobs[1].finished == seconds(15));
+    CHECK(o.jobs[0].finished == seconds(15));
+    CHECK(o.jobs[0].acceptable == seconds(15));
+    CHECK(o.jobs[0].objective.count == -1);
+}
+
+TEST_CASE("a limit holds back one job, and the others get what it leaves", "[sim][cpu]") {
+    auto const jobs = trainers({{0, 1000}, {0, 3000}});
+    auto const o = simulate(jobs, box(1), [](scripted::sight const& seen, grants& out) {
+        if (seen.tick.number == 0) static_cast<void>(out.set(0, 0, resource_id::cpu, 200));
+    });
+    CHECK(o.jobs[1].finished == seconds(37.5));           // 80 steps a second
+    CHECK(o.jobs[0].finished == seconds(50));             // 20 a second, for the limit stays
+    CHECK(o.jobs[1].acceptable == seconds(12.5));
+    CHECK(o.jobs[1].objective == seconds(37.5));
+}
+
+// Three jobs on one core, 10 s apart; alone each needs 10 s to Acceptable and 30 s to Objective, and 60 s to its own end.
+TEST_CASE("TRADL in the simulator: FT before AO before NA for those that come late", "[sim][cpu][tradl]") {
+    auto const jobs = trainers({{0, 6000}, {10, 6000}, {20, 6000}});
+    auto const na = under(tradl_scenario::NA, jobs, 1), ao = under(tradl_scenario::AO, jobs, 1), ft = under(tradl_scenario::FT, jobs, 1);
+    auto const late = [](sim::run_outcome const& o) { return (seconds_to(o.jobs[1].acceptable, o.jobs[1]) + seconds_to(o.jobs[2].acceptable, o.jobs[2])) / 2; };
+    CHECK(ao.how == sim::ending::all_done);
+    CHECK(late(ao) < 0.8 * late(na));
+    CHECK(late(ft) <= late(ao) * 1.01);
+    CHECK(to_seconds(ao.end) <= to_seconds(na.end) * 1.01);           // no core is left idle
+    CHECK(ao.jobs[0].objective > na.jobs[0].objective);               // the first pays for it
+    CHECK(ft.end < ao.end);
+    for (auto const& job : ft.jobs) CHECK(to_seconds(job.finished - job.objective) <= 1);  // released at the next tick
+}
+
+TEST_CASE("TRADL changes nothing for jobs that do not compete", "[sim][cpu][tradl]") {
+    auto const jobs = trainers({{0, 6000}, {10, 6000}, {20, 6000}});
+    auto const na = under(tradl_scenario::NA, jobs, 3), ao = under(tradl_scenario::AO, jobs, 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(seconds_to(na.jobs[i].acceptable, na.jobs[i]) == 10);
+        CHECK(seconds_to(ao.jobs[i].acceptable, ao.jobs[i]) == 10);
+    }
+}
