@@ -76,9 +76,9 @@ TEST_CASE("the other commands") {
 }
 
 TEST_CASE("a wrong command line earns one sentence that says what to do") {
-    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, new; 'ration --help' tells more");
+    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, sim, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
-    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, new");
+    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, sim, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");

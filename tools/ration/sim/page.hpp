@@ -16,11 +16,13 @@ main{max-width:1120px;margin:0 auto;padding:28px 20px 48px}h1{font-size:25px;lin
 h2{font-size:15.5px;margin:0;font-weight:650}p{margin:0}.soft{color:var(--soft);font-size:13px}
 .lead{color:var(--soft);margin-bottom:16px}.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(430px,100%),1fr));gap:14px;margin:14px 0}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 16px 10px;position:relative;min-width:0}.wide{grid-column:1/-1}
-.card .soft{margin-bottom:8px}svg{display:block;width:100%;height:auto;overflow:visible}
+.card .soft{margin-bottom:8px}.stack{display:grid;gap:14px;align-content:space-between}svg{display:block;width:100%;height:auto;overflow:visible}
 text{fill:var(--ink);font:13px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;font-variant-numeric:tabular-nums}
 .mark,.name{fill:var(--soft);font-size:12px}.grid{stroke:var(--line)}.axis,.tick{stroke:var(--soft);stroke-opacity:.6}
 .bound{stroke:var(--bound);stroke-width:1.5;stroke-dasharray:4 3}.whisker{stroke:var(--ink);stroke-width:1.2;fill:none}
-path[class^=c]{fill:none;stroke-width:1.9;stroke-linejoin:round}path[class^=f]{stroke:none;opacity:.16}.dashed{stroke-dasharray:5 3}.off{display:none}
+path[class^=c]{fill:none;stroke-width:1.9;stroke-linejoin:round}path[class^=f]{stroke:none;opacity:.22}.dashed{stroke-dasharray:5 3}.off{display:none}
+.c0{stroke:var(--c0)}.b0,.f0{fill:var(--c0)}.c1{stroke:var(--c1)}.b1,.f1{fill:var(--c1)}.c2{stroke:var(--c2)}.b2,.f2{fill:var(--c2)}.c3{stroke:var(--c3)}.b3,.f3{fill:var(--c3)}
+.c4{stroke:var(--c4)}.b4,.f4{fill:var(--c4)}.c5{stroke:var(--c5)}.b5,.f5{fill:var(--c5)}.c6{stroke:var(--c6)}.b6,.f6{fill:var(--c6)}.c7{stroke:var(--c7)}.b7,.f7{fill:var(--c7)}
 .cross{stroke:var(--soft);stroke-opacity:0}.lines:hover .cross{stroke-opacity:.7}
 .legend{display:flex;flex-wrap:wrap;gap:6px;position:sticky;top:0;background:var(--page);padding:8px 0;z-index:2}
 .legend button{display:flex;align-items:center;gap:7px;font:inherit;font-size:13.5px;color:var(--ink);background:var(--card);border:1px solid var(--line);border-radius:99px;padding:3px 12px 3px 9px;cursor:pointer}
@@ -29,7 +31,7 @@ path[class^=c]{fill:none;stroke-width:1.9;stroke-linejoin:round}path[class^=f]{s
 .tip div{display:flex;gap:8px;align-items:center}.tip b{margin-left:auto;padding-left:14px;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:14px}
 th,td{padding:5px 0 5px 18px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}th:first-child,td:first-child{text-align:left;padding-left:0}
-thead th{font-weight:650}tr:last-child td,tr:last-child th{border-bottom:0}tbody th{font-weight:400}
+thead th{font-weight:650}tr:last-child td,tr:last-child th{border-bottom:0}tbody th{font-weight:400}td small{display:block;color:var(--soft);font-size:11.5px;line-height:1.2}
 .notes{border-left:3px solid var(--c3);padding:2px 0 2px 14px;margin:14px 0}.notes li{margin:2px 0}.notes ul{margin:0;padding-left:18px}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:3px 18px;margin:6px 0;font-size:13.5px}dt{font-weight:600}dd{margin:0;color:var(--soft)}
 )page";

@@ -40,7 +40,7 @@ struct chart {
     std::vector<bar> bars;
     for (std::size_t p = 0; p < all.policies.size(); ++p) {
         auto const figure = figure_of(all, p, line);
-        bars.push_back({all.policies[p].name, figure_text(figure, line.unit, times), figure.mean * scale, figure.half * scale, p});
+        bars.push_back({all.policies[p].label, figure_text(figure, line.unit, times), figure.mean * scale, figure.half * scale, p});
     }
     std::string const title = line.unit == figure_unit::time ? fmt::format("{}, {}", line.label, times.name) : std::string(line.label);
     return fmt::format(R"(<section class="card"><h2>{}</h2><p class="soft">{}</p>{}</section>)", escaped(title), escaped(line.meaning),
@@ -62,7 +62,7 @@ struct chart {
                 if (job.finished > job.submitted) jct.push_back(to_seconds(job.finished - job.submitted) / times.seconds);
         }
         std::ranges::sort(jct);
-        auto& c = made.curves.emplace_back(curve{all.policies[p].name, p, {}, false, false});
+        auto& c = made.curves.emplace_back(curve{all.policies[p].label, p, {}, false, false});
         for (std::size_t i = 0, points = std::min(cdf_points, jct.size()); i < points; ++i) {
             std::size_t const place = points == 1 ? 0 : i * (jct.size() - 1) / (points - 1);
             c.points.emplace_back(jct[place], static_cast<double>(place + 1) / jobs);
@@ -87,7 +87,7 @@ struct chart {
     for (std::size_t p = 0; p < all.policies.size(); ++p) {
         auto const& from = all.runs_of(p).front().*series;
         double const dx = to_seconds(from.width) / times.seconds;
-        auto& c = made.curves.emplace_back(curve{all.policies[p].name, p, {}, true, false});
+        auto& c = made.curves.emplace_back(curve{all.policies[p].label, p, {}, true, false});
         for (std::size_t i = 0; i < from.means.size(); ++i) {
             c.points.emplace_back(static_cast<double>(i) * dx, from.means[i]);
             made.y.most = std::max(made.y.most, from.means[i]);
@@ -97,9 +97,14 @@ struct chart {
     return made;
 }
 
-[[nodiscard]] std::string card_of(chart const& c) {
+[[nodiscard]] std::string stacked(std::string above, std::string below) { return R"(<div class="stack">)" + std::move(above) + std::move(below) + "</div>"; }
+
+/// Of a chart beside two cards with bars, so that both columns end together.
+[[nodiscard]] int height_beside(std::size_t policies) noexcept { return std::clamp(150 + 60 * static_cast<int>(policies), 300, 640); }
+
+[[nodiscard]] std::string card_of(chart const& c, int height) {
     return fmt::format(R"(<section class="card"><h2>{}</h2><p class="soft">{}</p>{}</section>)", escaped(c.title), escaped(c.note),
-                       line_chart(c.name, c.curves, c.x, c.y));
+                       line_chart(c.name, c.curves, c.x, c.y, height));
 }
 
 /// One frame for each policy, so that none covers another.
@@ -153,6 +158,14 @@ void write_chart(std::string& out, chart const& c, std::string const& name, std:
     return out;
 }
 
+/// The interval below the figure, so that many policies find room side by side.
+[[nodiscard]] std::string cell_of(std::string const& text) {
+    std::size_t const half = text.find("\u00b1");
+    if (half == text.npos) return escaped(text);
+    bool const percent = text.ends_with(" %");
+    return escaped(text.substr(0, half - 1) + (percent ? " %" : "")) + "<small>" + escaped(text.substr(half)) + "</small>";
+}
+
 [[nodiscard]] std::string table_of(std::vector<std::vector<std::string>> const& rows) {
     std::string out = R"(<div class="scroll"><table>)";
     for (auto const& row : rows) {
@@ -160,7 +173,7 @@ void write_chart(std::string& out, chart const& c, std::string const& name, std:
         out += head ? "<thead><tr>" : "<tr>";
         for (auto const& cell : row) {
             bool const title = head || &cell == row.data();
-            out += fmt::format("<{0}>{1}</{0}>", title ? "th" : "td", escaped(cell));
+            out += fmt::format("<{0}>{1}</{0}>", title ? "th" : "td", cell_of(cell));
         }
         out += head ? "</tr></thead><tbody>" : "</tr>";
     }
@@ -171,7 +184,7 @@ void write_chart(std::string& out, chart const& c, std::string const& name, std:
     std::string out = R"(<div class="legend">)";
     for (std::size_t p = 0; p < all.policies.size(); ++p)
         out += fmt::format(R"x(<button type="button" data-policy="{}" aria-pressed="true"><span class="dot" style="background:var(--c{})"></span>{}</button>)x", p, p % 8,
-                           escaped(all.policies[p].name));
+                           escaped(all.policies[p].label));
     return out + "</div>";
 }
 
@@ -192,9 +205,9 @@ void write_chart(std::string& out, chart const& c, std::string const& name, std:
     constexpr std::string_view bound_is = "no schedule is better";
     auto const bounds = mean_bounds(all.input);
     std::string out = R"(<div class="cards">)";
-    out += bars_of(all, "mean_jct", bounds.mean_jct, bound_is) + card_of(together[0]);
-    out += bars_of(all, "p99_jct", sim::no_figure, "") + bars_of(all, "makespan", bounds.makespan, bound_is);
-    out += bars_of(all, "worst_rho", 1, "an equal share") + card_of(together[1]);
+    int const height = height_beside(all.policies.size());
+    out += stacked(bars_of(all, "mean_jct", bounds.mean_jct, bound_is), bars_of(all, "p99_jct", sim::no_figure, "")) + card_of(together[0], height);
+    out += stacked(bars_of(all, "makespan", bounds.makespan, bound_is), bars_of(all, "worst_rho", 1, "an equal share")) + card_of(together[1], height);
     out += rows_of(apart);
     out += R"(<section class="card wide"><h2>All figures</h2>)" + table_of(figure_cells(all)) + "</section>" + definitions();
     out += R"(<!-- measured --><section class="card wide"><h2>Measured while simulating</h2><p class="soft">on the machine that ran the simulation; not the same twice</p>)";

@@ -131,8 +131,11 @@ std::vector<policy_text> try_policies(simulation_options const& options, simulat
         for (auto const& p : found) problems.push_back(p.sentence);
         if (policy == nullptr) continue;
         if (auto wrong = problem_with(name, *policy, input); !wrong.empty()) problems.push_back(std::move(wrong));
-        all.push_back({name, std::string(policy->about().id), std::string(policy->about().version)});
+        std::string const file = name.substr(name.rfind('/') + 1);
+        all.push_back({name, std::string(policy->about().id), std::string(policy->about().version), printable(file)});
     }
+    for (auto& one : all)  // two files of one name are told apart by their folders
+        if (std::ranges::count(all, one.label, &policy_text::label) > 1) one.label = printable(one.name);
     return all;
 }
 

@@ -40,7 +40,9 @@ struct runs_progress {
 };
 
 struct policy_text {
-    std::string name, id, version;  ///< as on the command line; as it calls itself
+    std::string name;         ///< as on the command line
+    std::string id, version;  ///< as it calls itself
+    std::string label;        ///< what it is called in tables: its name, or its file's without the folder
 };
 
 /// Tries every policy on the columns that these runs offer. What is wrong is added to `problems`, one sentence each.

@@ -66,6 +66,13 @@ void add_grid(std::string& out, frame const& in) {
     return path;
 }
 
+/// A line down the chart, with its text on the side where there is room.
+[[nodiscard]] std::string bound_of(double x, double from, double to, std::string_view text) {
+    bool const late = x > width * 0.6;
+    return fmt::format(R"(<line class="bound" x1="{0:.1f}" x2="{0:.1f}" y1="{1:g}" y2="{2:.1f}"/><text class="mark" x="{3:.1f}" y="{4:g}" text-anchor="{5}">{6}</text>)", x, from,
+                       to, late ? x + 4 : x - 4, from - 4, late ? "end" : "start", escaped(text));
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -121,8 +128,7 @@ std::string bar_chart(std::vector<bar> const& bars, double bound, std::string_vi
         y += row;
     }
     if (!std::isnan(bound) && bound > 0)
-        out += fmt::format(R"(<line class="bound" x1="{0:.1f}" x2="{0:.1f}" y1="{1:g}" y2="{2:.1f}"/><text class="mark" x="{3:.1f}" y="12">{4}</text>)",
-                           labels + bound * scale, above - 6, height - 8, labels + bound * scale + 5, escaped(bound_text));
+        out += bound_of(labels + bound * scale, above - 6, height - 8, bound_text);
     return out + "</svg>";
 }
 

@@ -68,6 +68,8 @@ constexpr figure_line lines[] = {
     return short_number(value);
 }
 
+[[nodiscard]] std::string counted(std::size_t number, std::string_view what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
+
 [[nodiscard]] std::string bound_line(simulation_results const& all, time_unit times) {
     auto const bounds = mean_bounds(all.input);
     return fmt::format("No schedule can beat a mean JCT of {} {} and a makespan of {} {}.\n", short_number(bounds.mean_jct / times.seconds), times.name,
@@ -127,6 +129,7 @@ time_unit unit_of(simulation_results const& all) {
 std::string short_number(double value) {
     if (std::isnan(value)) return "-";
     double const size = std::fabs(value);
+    if (size < 0.0005) return size == 0 ? "0" : "0.000";
     return fmt::format("{:.{}f}", value, size >= 999.5 ? 0 : size >= 99.95 ? 1 : size >= 9.995 ? 2 : 3);
 }
 
@@ -156,7 +159,8 @@ std::string headline(simulation_results const& all) {
     for (auto const& g : all.input.machines.groups)
         groups += fmt::format("{}{}x{}{}", groups.empty() ? "" : " + ", g.nodes, g.devices,
                               all.input.machines.types[g.type] == "gpu" ? "" : " " + all.input.machines.types[g.type]);
-    std::string out = fmt::format("{}: {} jobs on {} devices ({})", names, jobs / samples.size(), devices_of(all.input.machines), groups);
+    std::string out = fmt::format("{}: {} on {} ({})", names, counted(jobs / samples.size(), "job"),
+                                  counted(static_cast<std::size_t>(devices_of(all.input.machines)), "device"), groups);
     if (samples.size() > 1) out += fmt::format(", {} {}", samples.size(), all.options.generate.empty() ? "traces" : "seeds");
     return printable(out);
 }
@@ -174,14 +178,14 @@ std::vector<std::string> all_remarks(simulation_results const& all) {
     std::vector<std::string> remarks;
     for (auto const& remark : all.input.remarks) remarks.push_back(printable(remark));
     for (auto const& run : all.runs)
-        for (auto& remark : remarks_on(run, all.policies[run.policy].name, all.input)) remarks.push_back(std::move(remark));
+        for (auto& remark : remarks_on(run, all.policies[run.policy].label, all.input)) remarks.push_back(std::move(remark));
     return remarks;
 }
 
 std::vector<std::vector<std::string>> figure_cells(simulation_results const& all) {
     auto const times = unit_of(all);
     std::vector<std::vector<std::string>> table{{""}};
-    for (auto const& policy : all.policies) table.front().push_back(printable(policy.name));
+    for (auto const& policy : all.policies) table.front().push_back(policy.label);
     for (auto const& line : lines) {
         if (!is_told(all, line)) continue;
         auto& row = table.emplace_back();
@@ -200,7 +204,7 @@ std::vector<std::vector<std::string>> measured_cells(simulation_results const& a
             mean += run.decisions.mean() / n, p99 += run.decisions.quantile(0.99) / n, wall += run.wall / n;
             longest = std::max(longest, run.decisions.longest());
         }
-        table[0].push_back(printable(all.policies[p].name));
+        table[0].push_back(all.policies[p].label);
         double const values[] = {mean, p99, longest, wall};
         for (std::size_t i = 0; i < 4; ++i) table[i + 1].push_back(short_time(values[i]));
     }

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`ration sim` from the outside: what it prints where, its exit codes, policies from files."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+RATION = os.environ["RATION_PROGRAM"]
+PLUGINS = os.environ["RATION_PLUGINS"]
+EVIL = os.environ["RATION_EVIL"]
+WRONG = os.environ["RATION_WRONG"]
+JOBS = "job_id,submit_time,num_gpus,duration\n" + "".join(f"{i},{7 * i},{1 + i % 3},{50 + 13 * i % 90}\n" for i in range(40))
+
+
+class Sim(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "jobs.csv").write_text(JOBS)
+
+    def sim(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([RATION, "sim", "--trace", "jobs.csv", "--cluster", "2x4", *words], cwd=self.folder, capture_output=True, text=True,
+                              timeout=100, check=False)
+
+    def figures(self, policy: str) -> dict:
+        done = self.sim("--policy", policy, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said, measured = done.stdout.splitlines()
+        self.assertEqual(json.loads(measured)["event"], "measured")
+        return json.loads(said)["policies"][0]["figures"]
+
+    def test_a_plugin_schedules_as_the_same_class_does(self) -> None:
+        for name in ("fifo", "las"):
+            self.assertEqual(self.figures(name), self.figures(f"{PLUGINS}/{name}.so"))
+
+    def test_the_output_is_the_same_but_for_what_is_measured(self) -> None:
+        first, second = (self.sim("--policy", "fifo,srtf", "--quiet", "--report", f"{i}.html", "--threads", str(i)) for i in (1, 2))
+        self.assertEqual((first.returncode, first.stderr), (0, ""))
+        self.assertEqual(first.stdout.split("Measured")[0], second.stdout.split("Measured")[0])
+        pages = [(self.folder / f"{i}.html").read_text() for i in (1, 2)]
+        outside = [page.split("<!-- measured -->")[0] + page.split("<!-- /measured -->")[1] for page in pages]
+        self.assertEqual(*outside)
+
+    def test_exit_codes(self) -> None:
+        starving = self.sim("--policy", "none", "--interval", "0")
+        self.assertEqual(starving.returncode, 1)
+        self.assertIn("none: 40 jobs wait, nothing runs, and it starts none of them", starving.stdout)
+        self.assertEqual(self.sim("--policy", "fifo", "--until", "30").returncode, 0)
+        wrong = self.sim("--policy", "fiffo")
+        self.assertEqual((wrong.returncode, wrong.stderr), (2, "ration: --policy: there is no policy 'fiffo'; did you mean 'fifo'?\n"))
+        nowhere = self.sim("--policy", "fifo", "--quiet", "--report", "no/where.html")
+        self.assertEqual(nowhere.returncode, 2)
+        self.assertIn("--report: no/where.html cannot be written (No such file or directory); name a file", nowhere.stderr)
+
+    def test_a_plugin_that_dies_is_named(self) -> None:
+        done = self.sim("--policy", f"fifo,{EVIL}/evil_14.so", "--until", "200")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"evil_14.so: at tick \d+ \(.*\) it gave no answer: .*its worker was killed by signal SIGABRT")
+        self.assertNotRegex(done.stdout, r"(?m)^fifo: at tick")
+        self.assertIn("  fifo  evil_14.so\n", done.stdout)
+
+    def test_a_plugin_that_breaks_a_rule_is_named(self) -> None:
+        for word in ("go-on", "stop"):
+            done = self.sim("--policy", f"{WRONG}/greedy.so", "--until", "200", "--on-bad-grant", word)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn("greedy.so: at tick 0 (0.0 s) it granted 1000 of gpu on node 0 to job '0', but the amount is above the job's maximum; ",
+                          done.stdout)
+            self.assertEqual("the run ends there" in done.stdout, word == "stop")
+
+    def test_a_plugin_that_needs_a_column_that_is_not_there_is_refused(self) -> None:
+        done = self.sim("--policy", f"fifo,{WRONG}/moody.so")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, f"ration: the policy '{WRONG}/moody.so' reads the column jobs/mood, which a simulation does not offer: "
+                                      "choose a policy that does without\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

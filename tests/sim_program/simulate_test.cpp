@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "cli.hpp"
+#include "sim/progress.hpp"
+#include "sim/report.hpp"
+#include "sim/svg.hpp"
+#include "sim/table.hpp"
+
+#include "support/catch.hpp"
+#include "tools/temporary.hpp"
+
+using namespace ration;
+using namespace ration::program;
+using nlohmann::json;
+
+namespace {
+
+using words = std::vector<std::string>;
+
+[[nodiscard]] command parsed(words w) {
+    w.insert(w.begin(), "sim");
+    return parse_command_line(std::move(w), policy_names());
+}
+
+[[nodiscard]] simulation_options options_of(words w) {
+    auto const c = parsed(std::move(w));
+    if (auto const* const said = std::get_if<answer>(&c)) FAIL(said->text);
+    return std::get<simulation_options>(c);
+}
+
+[[nodiscard]] std::string refusal(words w) {
+    auto const c = parsed(std::move(w));
+    auto const* const said = std::get_if<answer>(&c);
+    if (said == nullptr || said->code != exit_code::bad_input) return "not refused";
+    return said->text.substr(0, said->text.size() - 1);
+}
+
+/// A trace of three jobs for one device: done at 10, 30 and 60 s under fifo.
+class three_jobs {
+    temporary_file file_;
+
+public:
+    three_jobs() { std::ofstream(file_.path()) << "job_id,submit_time,num_gpus,duration\na,0,1,10\nb,0,1,20\nc,10,1,30\n"; }
+    [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
+};
+
+/// Runs as the program does, without printing.
+struct ran {
+    simulation_options options;
+    std::vector<std::string> problems;
+    simulation_input input;
+    std::vector<policy_text> policies;
+
+    explicit ran(words w) : options(options_of(std::move(w))), input(read_simulation(options, problems)) {
+        if (problems.empty()) policies = try_policies(options, input, problems);
+    }
+    [[nodiscard]] simulation_results results() const {
+        runs_progress progress;
+        return {options, input, policies, run_all(options, input, progress)};
+    }
+    [[nodiscard]] std::string problem() const { return problems.size() == 1 ? problems[0] : std::to_string(problems.size()) + " problems"; }
+};
+
+[[nodiscard]] std::string without_measured(std::string page) {
+    std::size_t const from = page.find("<!-- measured -->"), to = page.find("<!-- /measured -->");
+    REQUIRE(from < to);
+    return page.erase(from, to - from);
+}
+
+/// Every element is closed where it has to be; empty when it is so.
+[[nodiscard]] std::string imbalance(std::string const& page) {
+    words open;
+    for (std::size_t at = 0; (at = page.find('<', at)) != page.npos; ++at) {
+        if (page.compare(at, 2, "<!") == 0) continue;
+        bool const closes = page[at + 1] == '/';
+        std::size_t const from = at + 1 + closes, to = page.find_first_of(" >/", from), end = page.find('>', at);
+        std::string const name = page.substr(from, to - from);
+        if (!closes && (name == "meta" || name == "link" || page[end - 1] == '/')) continue;
+        if (!closes) open.push_back(name);
+        else if (open.empty() || open.back() != name) return "</" + name + "> closes nothing";
+        else open.pop_back();
+        if (!closes && (name == "script" || name == "style")) at = page.find("</" + name, at) - 1;
+    }
+    return open.empty() ? "" : "<" + open.back() + "> stays open";
+}
+
+}  // namespace
+
+TEST_CASE("every option of sim arrives where it belongs") {
+    auto const o = options_of({"--trace", "a.csv", "--trace", "b.csv", "--format", "philly", "--cluster", "16x4", "--policy", "fifo,las", "--policy",
+                               "./mine.so", "--set", "las.promote=0", "--interval", "90", "--seeds", "5", "--until", "2h", "--threads", "3",
+                               "--on-bad-grant", "stop", "--report", "out.html", "--json", "--quiet", "--models", "m"});
+    CHECK(o.traces == words{"a.csv", "b.csv"});
+    CHECK(o.format == "philly");
+    CHECK(o.cluster == "16x4");
+    CHECK(o.policies == words{"fifo", "las", "./mine.so"});
+    CHECK(o.settings == words{"las.promote=0"});
+    CHECK(o.interval == seconds(90));
+    CHECK(o.until == seconds(7200));
+    CHECK((o.seeds == 5 && o.threads == 3 && o.stop_at_bad_grant && o.json && o.quiet));
+    CHECK((o.report == "out.html" && o.models == words{"m"}));
+    auto const plain = options_of({"--cluster", "1x1", "--policy", "fifo"});
+    CHECK(plain.interval == seconds(60));
+    CHECK_FALSE((plain.until.has_value() || plain.stop_at_bad_grant || plain.json || plain.quiet));
+}
+
+TEST_CASE("a wrong command line earns one sentence") {
+    CHECK(refusal({"--policy", "fifo"}) == "ration: --cluster is required; 'ration sim --help' tells more");
+    CHECK(refusal({"--cluster", "1x1"}) == "ration: --policy is required; 'ration sim --help' tells more");
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fiffo"}) == "ration: --policy: there is no policy 'fiffo'; did you mean 'fifo'?");
+    CHECK(refusal({"--cluster", "16", "--policy", "fifo"}).starts_with("ration: --cluster: '16' is no group of nodes: write NODESxDEVICES, as in 16x4"));
+    for (auto const* bad : {"0x4", "16x", "x4", "16x4,", "16x4:", "1x1001", "-1x4", "16x4x2", "100000x1,1x1"})
+        CHECK(refusal({"--policy", "fifo", "--cluster=" + std::string(bad)}).starts_with("ration: --cluster: "));
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--set", "promote=0"}) ==
+          "ration: --set: 'promote=0' is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0");
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--interval", "soon"}) ==
+          "ration: --interval: 'soon' is no time: write seconds, or a number with ms, s, m or h, up to 365 days");
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--on-bad-grant", "halt"}).starts_with("ration: --on-bad-grant: it may be go-on or stop, not 'halt'"));
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigit"}) == "ration: --generate: there is no kind of jobs 'rigit'; did you mean 'rigid'?");
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigid:jobs=0"}) ==
+          "ration: --generate: jobs is a whole number from 1 to 1000000, not '0'");
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigid:job=5"}) ==
+          "ration: --generate: there is nothing called 'job' to set; did you mean 'jobs'?");
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--seeds", "0"}).starts_with("ration: --seeds"));
+}
+
+TEST_CASE("wrong files and parameters earn a sentence each") {
+    three_jobs const jobs;
+    auto const problem = [&](words w) {
+        w.insert(w.end(), {"--cluster", "1x1"});
+        return ran(std::move(w)).problem();
+    };
+    CHECK(problem({"--policy", "fifo"}) == "name the jobs: either --trace FILE, or --generate KIND");
+    CHECK(problem({"--policy", "fifo", "--trace", "/nowhere.csv"}).starts_with("/nowhere.csv: cannot be opened"));
+    CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--format", "philli"}) == "there is no format 'philli'; did you mean 'philly'?");
+    CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--set", "las.promote=0"}).starts_with("--set: 'las' is none of the policies that are run"));
+    CHECK(problem({"--policy", "las", "--trace", jobs.path(), "--set", "las.promot=0"}) == "las has no parameter 'promot'; did you mean 'promote'?");
+    CHECK(problem({"--policy", "fifo", "--generate", "profiled"}).starts_with("--generate: profiled jobs need the measured profiles"));
+    temporary_file nothing;
+    std::ofstream(nothing.path()) << "job_id,submit_time,num_gpus,duration\n1,0,1,x\n";
+    CHECK(problem({"--policy", "fifo", "--trace", nothing.path()}).starts_with(nothing.path() + ":2: "));
+}
+
+TEST_CASE("the table of one run, as text") {
+    three_jobs const jobs;
+    ran const one({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo"});
+    REQUIRE(one.problems.empty());
+    auto text = table_text(one.results());
+    text.erase(0, text.find(':'));  // the file's name
+    CHECK('\n' + text == R"(
+: 3 jobs on 1 device (1x1)
+
+                      fifo
+mean JCT (s)         30.00
+  above the bound   +0.0 %
+median JCT (s)       30.00
+p95 JCT (s)          48.00
+p99 JCT (s)          49.60
+mean wait (s)        10.00
+makespan (s)         60.00
+  above the bound   +0.0 %
+utilisation        100.0 %
+restarts per job         0
+Jain's index         0.949
+mean rho             0.813
+worst rho            1.190
+jobs with rho > 1   33.3 %
+
+No schedule can beat a mean JCT of 30.00 s and a makespan of 60.00 s.
+)");
+}
+
+TEST_CASE("jobs that nobody starts, limits and jobs that are too large are told") {
+    three_jobs const jobs;
+    ran const starving({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "none", "--interval", "0"});
+    CHECK(table_text(starving.results()).find("none: 3 jobs wait, nothing runs, and it starts none of them; the run ends there") != std::string::npos);
+    ran const cut({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--until", "20"});
+    CHECK(table_text(cut.results()).find("fifo: 2 of 3 jobs are not done at the time limit\n") != std::string::npos);
+    ran const seeds({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--seeds", "5"});
+    CHECK(table_text(seeds.results()).find("a trace leaves nothing to chance, so that it is run once and not 5 times\n") != std::string::npos);
+}
+
+TEST_CASE("what was wrong with a policy names the tick, the rule and the job") {
+    three_jobs const jobs;
+    ran const one({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo"});
+    auto results = one.results();
+    auto& run = results.runs[0];
+    run.outcome.rejected = 3;
+    run.outcome.first_bad = sim::bad_grant{.tick = 7, .at = seconds(420), .row = {.job = 1, .node = 0, .resource = 2, .amount = 9}, .job = 2,
+                                           .rule = check_rule::over_capacity};
+    run.lost = lost_tick{9, seconds(540), "did not answer"};
+    run.outcome.refused_ticks = 4;
+    auto const said = remarks_on(run, "mine", one.input);
+    REQUIRE(said.size() == 2);
+    CHECK(said[0] == "mine: at tick 7 (7:00) it granted 9 of gpu on node 0 to job 'b', but the node would promise more than it has; "
+                     "3 of its grants were refused in all");
+    CHECK(said[1] == "mine: at tick 9 (9:00) it gave no answer: did not answer; 4 ticks went without one, and everything stayed as it was");
+    run.outcome.how = sim::ending::bad_grant;
+    CHECK(remarks_on(run, "mine", one.input)[0].ends_with("; the run ends there"));
+}
+
+TEST_CASE("the JSON has every figure of every policy and every run") {
+    three_jobs const jobs;
+    ran const one({"--trace", jobs.path(), "--cluster", "1x1:v100", "--policy", "fifo,las", "--set", "las.promote=0"});
+    auto const j = json::parse(table_json(one.results()));
+    CHECK(j["event"] == "simulation");
+    CHECK(j["cluster"] == json::parse(R"({"devices":1,"groups":[{"nodes":1,"devices":1,"type":"v100"}]})"));
+    CHECK(j["samples"][0]["bound"] == json::parse(R"({"jobs":3,"mean_jct":30.0,"makespan":60.0})"));
+    REQUIRE(j["policies"].size() == 2);
+    CHECK(j["policies"][1]["parameters"] == json::parse(R"({"promote":0})"));
+    auto const& fifo = j["policies"][0];
+    CHECK(fifo["id"] == "ration.fifo");
+    CHECK(fifo["figures"].size() == figure_lines().size());
+    CHECK(fifo["figures"]["mean_jct"]["mean"] == Approx(30));
+    CHECK(fifo["figures"]["mean_jct"]["half_of_95"].is_null());
+    CHECK(fifo["figures"]["deadlines_met"]["mean"].is_null());
+    auto const& run = fifo["runs"][0];
+    CHECK(run["figures"].size() == figure_lines().size());
+    CHECK((run["ending"] == "all jobs are done" && run["finished"] == 3 && run["failure"].is_null() && run["first_bad_grant"].is_null()));
+    auto const measured = json::parse(measured_json(one.results()));
+    CHECK((measured["event"] == "measured" && measured["runs"].size() == 2 && measured["runs"][0]["decisions"] > 0));
+}
+
+TEST_CASE("two runs give the same bytes, with one thread and with two") {
+    words const asked{"--generate", "rigid:jobs=60,per_hour=60", "--seeds", "3", "--cluster", "2x4", "--policy", "fifo,srtf,las", "--threads"};
+    auto with = [&](char const* threads) {
+        auto w = asked;
+        w.emplace_back(threads);
+        ran const made(w);
+        REQUIRE(made.problems.empty());
+        auto const results = made.results();
+        return table_text(results) + table_json(results) + without_measured(report_html(results));
+    };
+    auto const first = with("1");
+    CHECK(first == with("1"));
+    CHECK(first == with("2"));
+    CHECK(first.find(" \u00b1 ") != std::string::npos);
+}
+
+TEST_CASE("the report is whole and asks nobody for anything") {
+    three_jobs const jobs;
+    ran const made({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo,srtf,none", "--interval", "0"});
+    auto results = made.results();
+    results.policies[1].label = "</script><b>&\"'";
+    auto const page = report_html(results);
+    CHECK(imbalance(page).empty());
+    for (auto const* outside : {"http", "//", "src=", "url(", "@import", "</script><b>"}) CHECK(page.find(outside) == std::string::npos);
+    std::string const mark = R"(<script type="application/json" id="data">)";
+    std::size_t const from = page.find(mark) + mark.size();
+    auto const data = json::parse(page.substr(from, page.find("</script>", from) - from));
+    CHECK(data["jct"]["curves"].size() == 3);
+    CHECK(data["jct"]["curves"][0]["x"] == json::parse("[10,30,50]"));
+    CHECK(data["jct"]["curves"][1]["label"] == "</script><b>&\"'");
+    CHECK(data["queue"]["curves"][0]["y"][5] == 1);   // one waits at 5 s
+    CHECK(data["devices-0"]["curves"][0]["y"][5] == 1);
+}
+
+TEST_CASE("a report of many jobs and policies stays below a megabyte") {
+    ran const made({"--generate", "rigid:jobs=2000,per_hour=100", "--cluster", "16x4", "--policy", "fifo,sjf,las,fifo,sjf,las,fifo,sjf"});
+    auto const page = report_html(made.results());
+    CHECK(page.size() > 100'000);
+    CHECK(page.size() < 1'000'000);
+    CHECK(imbalance(page).empty());
+}
+
+TEST_CASE("Student's interval") {
+    double const values[] = {1, 2, 3};
+    CHECK(interval_of(values).mean == Approx(2));
+    CHECK(interval_of(values).half == Approx(4.303 / std::sqrt(3.0)));
+    CHECK(std::isnan(interval_of(std::span(values).first(1)).half));
+}
+
+TEST_CASE("numbers have the digits that say something") {
+    CHECK(short_number(0) == "0");
+    CHECK(short_number(0.0123456) == "0.012");
+    CHECK(short_number(9.8765) == "9.877");
+    CHECK(short_number(98.765) == "98.77");
+    CHECK(short_number(987.65) == "987.6");
+    CHECK(short_number(98765.4) == "98765");
+    CHECK(short_number(sim::no_figure) == "-");
+    CHECK(short_time(0.00000123) == "1.230 us");
+    CHECK(short_time(0.0123) == "12.30 ms");
+}
+
+TEST_CASE("marks on an axis are round numbers within it") {
+    CHECK(marks_of({.label = "", .least = 0, .most = 64}, 5) == std::vector<double>{0, 20, 40, 60});
+    CHECK(marks_of({.label = "", .least = 0.5, .most = 2000, .logarithmic = true}, 5) == std::vector<double>{1, 10, 100, 1000});
+}
+
+TEST_CASE("the progress says how far, how fast and how long") {
+    progress_state const half{.jobs_done = 50, .jobs = 100, .runs_done = 1, .runs = 2, .elapsed = seconds(10)};
+    CHECK(progress_text(half, false, 80) == "50 %  1 of 2 runs  5 jobs/s  10.0 s left");
+    CHECK(progress_text(half, true, 80) == "[############------------] 50 %  1 of 2 runs  5 jobs/s  10.0 s left");
+    CHECK(progress_text(half, true, 10).size() == 10);
+    CHECK(progress_text({.jobs_done = 0, .jobs = 100, .runs_done = 0, .runs = 2, .elapsed = {}}, false, 80) == "0 %  0 of 2 runs  0 jobs/s");
+}
