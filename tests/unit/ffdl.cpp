@@ -94,6 +94,12 @@ TEST_CASE("later gangs pass one that does not fit, unless told otherwise", "[gan
     strict.submit({.request = 9}), strict.submit({.request = 3}), strict.submit({.request = 2}), strict.submit({.request = 1});
     CHECK(lenient.decide() == counts{3, 0, 1});
     CHECK(strict.decide() == counts{0, 3, 0, 0});  // what can never run holds nobody back
+    // Learners of 3, 3 and 1 would fit on empty nodes of 4 and 4, those of 3, 3 and 2 never do.
+    for (auto const& [request, expected] : {std::pair<std::int64_t, counts>{7, {2, 0, 0}}, {8, {2, 0, 1}}}) {
+        cluster<gang> c({4, 4}, gang({.learner = 3, .backfill = false}));
+        c.submit({.request = 2}), c.submit({.request = request}), c.submit({.request = 1});
+        CHECK(c.decide() == expected);
+    }
 }
 
 TEST_CASE("a gang that loses a learner is stopped, a job of single learners goes on", "[gang][pack]") {

@@ -52,9 +52,9 @@ TEST_CASE("flowcon limits by growth efficiency and watches before it completes",
     CHECK(f.interval({20, 96}) == amounts{737, 262});
     // Both are completing.
     CHECK(f.interval({20, 96}) == amounts{unlimited, unlimited});
-    // The interval is 60 s now: a growth within it shows at its end. The first is new again: G = 0.1/60/0.5 = 1/300, below alpha.
-    CHECK(f.interval({10, 96}) == amounts{unlimited, unlimited});
-    CHECK(f.interval({10, 96}) == amounts{unlimited, unlimited});
+    // The interval is 60 s now: over 30 s G would be 0.2/30/0.5 = 1/75, over 60 s it is below alpha.
+    CHECK(f.interval({0, 96}) == amounts{unlimited, unlimited});
+    CHECK(f.interval({0, 96}) == amounts{unlimited, unlimited});
 }
 
 TEST_CASE("a job that grows again is new again", "[flowcon]") {

@@ -31,9 +31,9 @@ TEST_CASE("optimus gives to whom a device saves the most time", "[optimus]") {
 }
 
 TEST_CASE("optimus starts with the minima, in the order of submission", "[optimus]") {
-    cluster<optimus> c({4});
+    cluster<optimus> c({5});
     c.submit(linear(1e6)), c.submit({.request = 3}), c.submit({.request = 2}), c.submit(linear(1));
-    CHECK(c.decide() == counts{1, 3, 0, 0});
+    CHECK(c.decide() == counts{1, 3, 0, 1});
 }
 
 TEST_CASE("optimus stops where nobody gains", "[optimus]") {
@@ -44,10 +44,12 @@ TEST_CASE("optimus stops where nobody gains", "[optimus]") {
 }
 
 TEST_CASE("where more devices help only from some number on, they go together", "[optimus]") {
-    cluster<optimus> c({8});
-    c.submit({.least = 1, .most = 8, .length = 80, .goodput = {0, 1, 1, 1, 4}});  // 60 s for three devices
-    c.submit({.least = 1, .most = 8, .length = 60});                              // 30 s for one, 10, 5, 3
-    CHECK(c.decide() == counts{4, 4});
+    for (auto const& [devices, expected] : {std::pair<std::int64_t, counts>{5, {1, 4}}, {6, {4, 2}}, {8, {4, 4}}}) {
+        cluster<optimus> c({devices});
+        c.submit({.least = 1, .most = 8, .length = 80, .goodput = {0, 1, 1, 1, 4}});  // 60 s for three devices, 20 for each
+        c.submit({.least = 1, .most = 8, .length = 60});                              // 30 s for one, 10, 5, 3
+        CHECK(c.decide() == expected);
+    }
 }
 
 TEST_CASE("optimus divides once in an interval, or when a node fails", "[optimus]") {
@@ -100,6 +102,10 @@ TEST_CASE("afs compares what is left at the devices that each has", "[afs]") {
     d.submit({.least = 1, .most = 3, .length = 90, .goodput = {0, 1, 1.04}});
     // 50 s and 90 s: the second is the longer one, and 0.04/1.04 > 0.1/2 is false.
     CHECK(d.decide() == counts{3, 1});
+    // One each, 100 s and 98 s: the second is the shorter one, and 1/2 > 0.9 is false. With two each it would be 50 s and 51.6 s.
+    cluster<afs> e({3});
+    e.submit(linear(100)), e.submit({.least = 1, .most = 2, .length = 98, .goodput = {0, 1, 1.9}});
+    CHECK(e.decide() == counts{1, 2});
 }
 
 TEST_CASE("afs leaves out who gains nothing, and puts unknown lengths last", "[afs]") {
@@ -120,6 +126,11 @@ TEST_CASE("afs divides anew when jobs or devices come or go", "[afs]") {
     CHECK(c.decide() == counts{8});
     c.submit(linear(99));  // as long as the first: 1, 2 for that, 1, 3, 2, 4, 3, 5
     CHECK(c.decide() == counts{5, 3});
+    c.store[c.columns.remaining][0] = 1e6, c.store[c.columns.remaining][1] = 1e5;  // the second is the shorter one now; nobody has come
+    c.pass(1);
+    CHECK(c.decide() == counts{5, 3});
+    c.pass(600);
+    CHECK(c.decide() == counts{3, 5});
     c.end(1);
     CHECK(c.decide() == counts{8});
     c.capacity(0) = 0;

@@ -104,10 +104,14 @@ public:
     /// Could start on empty nodes.
     template <class Tick>
     [[nodiscard]] bool can_run(Tick const& t, std::size_t row) const noexcept {
-        std::int64_t const asked = wanted(t, row), size = asked < learner_ ? asked : learner_;
-        std::int64_t room = 0;
-        for (std::int64_t const c : t.template get<"nodes/capacity.gpu">()) room += c > 0 && size > 0 ? c / size * size : 0;
-        return asked <= room;
+        std::int64_t const asked = wanted(t, row), whole = asked / learner_, rest = asked % learner_;
+        std::int64_t slots = 0, largest_rest = 0;
+        for (std::int64_t const c : t.template get<"nodes/capacity.gpu">()) {
+            if (c <= 0) continue;
+            slots += c / learner_;
+            largest_rest = c % learner_ > largest_rest ? c % learner_ : largest_rest;
+        }
+        return slots > whole || (slots == whole && largest_rest >= rest);
     }
 
     [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
