@@ -127,14 +127,16 @@ private:
     void list_configurations(tick<inputs> const& t, detail::share const& s) noexcept {
         choice_.add_job();
         double slowest = 0;
+        std::int64_t fewest = 0;  // devices on which it runs at all, which may be more than it accepts
         types_.for_each_configuration(s, [&](std::uint32_t type, std::int64_t k) noexcept {
             double const g = goodput(t, s.row, type, k);
             if (g > 0 && (slowest == 0 || g < slowest)) slowest = g;
+            if (g > 0 && (fewest == 0 || k < fewest)) fewest = k;
         });
         if (slowest == 0) return;
         std::int64_t const held = jobs_.places().held(t, s.row);
         bool const is_settled = types_.is_settled(s.row);
-        std::int64_t const most = !parameters_.doubling ? s.most : 2 * held > s.least ? 2 * held : s.least;
+        std::int64_t const most = !parameters_.doubling ? s.most : 2 * held > fewest ? 2 * held : fewest;
         double const factor = is_settled ? restart_factor(t, s.row) : 1;
         types_.for_each_configuration(s, [&](std::uint32_t type, std::int64_t k) noexcept {
             bool const stays = is_settled && type == types_.type_of(s.row) && k == held;
