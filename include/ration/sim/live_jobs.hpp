@@ -154,9 +154,10 @@ private:
 
     void show_losses(nanoseconds now) noexcept {
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
-            if (!(jobs_[row].cores > 0)) continue;
+            if (!(jobs_[row].cores > 0) && jobs_[row].devices == 0) continue;
             auto const& job = description(row);
             double const loss = workload_.models[job.model]->reported_loss(job, seed_, id(row), jobs_[row].steps_at(now));
+            if (loss != loss) continue;  // the model has none
             auto& best = store_.at(columns_.standard.best_loss, row);
             best = best == 0 || loss < best ? loss : best;
             store_.at(columns_.standard.loss, row) = loss;
