@@ -120,6 +120,8 @@ std::span<known_policy const> known_policies() {
         entry<policies::optimus>("optimus"),
         entry<policies::afs>("afs"),
         entry<policies::sia>("sia"),
+        entry<policies::pollux>("pollux"),
+        entry<policies::good_enough>("good_enough"),
     };
     return all;
 }
