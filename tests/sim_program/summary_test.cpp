@@ -13,6 +13,17 @@ namespace {
     return figures_of(jobs, machines, needs_of(jobs, machines), ran);
 }
 
+/// Gives the second job more than it accepts.
+struct greedy {
+    using policy_concept = policy_tag;
+    using inputs = columns<in<std::uint32_t, "jobs/state">>;
+    static constexpr meta about{.id = "test.greedy", .version = "1.0.0"};
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (t.jobs() > 1 && !out.set(1, 0, resource_id::gpu, 9)) return status::capacity;
+        return out.set(0, 0, resource_id::gpu, 1) ? status::ok : status::capacity;
+    }
+};
+
 }  // namespace
 
 TEST_CASE("the figures of three jobs on one device, by hand") {
@@ -61,6 +72,30 @@ TEST_CASE("restarts are counted for each job, and a run without jobs has no figu
     CHECK(std::isnan(none.mean_jct));
     CHECK(std::isnan(none.makespan));
     CHECK(std::isnan(none.restarts));
+}
+
+TEST_CASE("the time to a tier is over the jobs that reached it") {
+    auto const machines = of_nodes(1, 3);
+    auto const jobs = of_jobs({rigid(10, 1, 100), rigid(20, 1, 100), rigid(30, 1, 100)});
+    auto ran = run<policies::fifo>(jobs, machines);
+    ran.jobs[0].acceptable = seconds(40), ran.jobs[0].objective = seconds(60), ran.jobs[2].acceptable = seconds(40);
+    auto const f = of(jobs, machines, ran);
+    CHECK(f.mean_to_acceptable == Approx(20));
+    CHECK(f.mean_to_objective == Approx(50));
+}
+
+TEST_CASE("the first wrong grant is kept with its tick, rule and job, and the run goes on or stops") {
+    auto const jobs = of_jobs({rigid(0, 1, 100), rigid(30, 1, 10)});
+    for (bool const stop : {false, true}) {
+        auto const ran = run<greedy>(jobs, of_nodes(1, 2), {}, {.limit = seconds(200), .stop_at_bad_grant = stop});
+        REQUIRE(ran.first_bad.has_value());
+        CHECK(ran.first_bad->at == seconds(30));
+        CHECK(ran.first_bad->job == 2);
+        CHECK(ran.first_bad->row.amount == 9);
+        CHECK(ran.first_bad->rule == check_rule::above_maximum);
+        CHECK((ran.jobs[0].finished.count >= 0) == !stop);
+        CHECK((ran.how == ending::bad_grant) == stop);
+    }
 }
 
 TEST_CASE("Jain's index is 1 for equals and 1/n when one has everything") {

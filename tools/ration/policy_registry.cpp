@@ -121,6 +121,7 @@ std::span<known_policy const> known_policies() {
         entry<policies::afs>("afs"),
         entry<policies::pollux>("pollux"),
         entry<policies::sia>("sia"),
+        entry<policies::pollux>("pollux"),
         entry<policies::good_enough>("good_enough"),
     };
     return all;

@@ -27,6 +27,7 @@ struct figures {
     double jain = no_figure;                             ///< of (time alone on the cluster / JCT)
     double mean_rho = no_figure, worst_rho = no_figure;  ///< JCT over the time with an equal share: finish-time fairness
     double unfair = no_figure;                           ///< part of the jobs with a rho above 1
+    double mean_to_acceptable = no_figure, mean_to_objective = no_figure;  ///< from submission to a tier of the loss, over the jobs that reached it
     double deadlines_met = no_figure;                    ///< part of the jobs with a deadline, done or not
 };
 
@@ -115,6 +116,14 @@ struct job_figures {
     return all;
 }
 
+/// Mean seconds from submission to a time, over the jobs that have it.
+[[nodiscard]] inline double mean_until(run_outcome const& run, nanoseconds job_outcome::*when) {
+    std::vector<double> all;
+    for (auto const& job : run.jobs)
+        if ((job.*when).count >= 0) all.push_back(to_seconds(job.*when - job.submitted));
+    return mean_of(all);
+}
+
 inline void add_counts(workload const& jobs, run_outcome const& run, figures& f) noexcept {
     nanoseconds last{};
     double held = 0, restarts = 0, deadlines = 0, met = 0;
@@ -149,6 +158,7 @@ inline void add_counts(workload const& jobs, run_outcome const& run, figures& f)
     f.mean_jct = mean_of(all.jct), f.median_jct = quantile(all.jct, 0.5), f.p95_jct = quantile(all.jct, 0.95);
     f.p99_jct = quantile(all.jct, 0.99), f.worst_jct = quantile(all.jct, 1);
     f.mean_wait = mean_of(all.wait), f.p99_wait = quantile(all.wait, 0.99);
+    f.mean_to_acceptable = detail::mean_until(run, &job_outcome::acceptable), f.mean_to_objective = detail::mean_until(run, &job_outcome::objective);
     f.jain = jain_index(all.progress);
     if (all.rho.empty()) return f;
     f.mean_rho = mean_of(all.rho);

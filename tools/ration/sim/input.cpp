@@ -156,7 +156,10 @@ void find_bounds(simulation_input& input) {
     for (auto& s : input.samples) {
         s.needs = needs_of(s.jobs, input.machines);
         s.bounds = bounds_of(s.jobs, s.needs, input.machines);
-        if (std::size_t const too_large = s.jobs.jobs.size() - s.bounds.jobs; too_large > 0)
+        std::size_t too_large = 0;
+        for (std::size_t i = 0; i < s.needs.size(); ++i)
+            too_large += !s.needs[i].possible() && !(s.jobs.models[s.jobs.jobs[i].model]->cores(s.jobs.jobs[i]) > 0);
+        if (too_large > 0)
             input.remarks.push_back(fmt::format("{} of the {} jobs of {} need more devices than the cluster has, and are never started", too_large,
                                                 s.jobs.jobs.size(), s.jobs.name));
     }

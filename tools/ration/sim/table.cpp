@@ -18,8 +18,8 @@ constexpr std::array student{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2
                              2.120,  2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
 
 /// How far above the bound; a run that left jobs undone has no such figure, since it had less to do.
-[[nodiscard]] double gap(simulated_run const& run, double reached, double bound) noexcept {
-    bool const complete = run.figures.finished == run.figures.jobs;
+[[nodiscard]] double gap(simulated_run const& run, sample const& of, double reached, double bound) noexcept {
+    bool const complete = run.figures.finished == run.figures.jobs && of.bounds.jobs == run.figures.jobs;
     return complete && bound > 0 ? reached / bound - 1 : sim::no_figure;
 }
 
@@ -27,7 +27,7 @@ constexpr figure_line lines[] = {
     {"mean_jct", "mean JCT", "time from a job's submission to its end, mean over the jobs that are done", figure_unit::time,
      [](simulated_run const& r, sample const&) { return r.figures.mean_jct; }},
     {"mean_jct_gap", "  above the bound", "how far the mean JCT is above what no schedule can beat", figure_unit::change,
-     [](simulated_run const& r, sample const& s) { return gap(r, r.figures.mean_jct, s.bounds.mean_jct); }},
+     [](simulated_run const& r, sample const& s) { return gap(r, s, r.figures.mean_jct, s.bounds.mean_jct); }},
     {"median_jct", "median JCT", "half of the jobs that are done took no longer", figure_unit::time,
      [](simulated_run const& r, sample const&) { return r.figures.median_jct; }},
     {"p95_jct", "p95 JCT", "95 % of the jobs that are done took no longer", figure_unit::time,
@@ -36,10 +36,14 @@ constexpr figure_line lines[] = {
      [](simulated_run const& r, sample const&) { return r.figures.p99_jct; }},
     {"mean_wait", "mean wait", "time from a job's submission to its first devices, mean over the jobs that had any", figure_unit::time,
      [](simulated_run const& r, sample const&) { return r.figures.mean_wait; }},
+    {"mean_to_acceptable", "mean to Acceptable", "time from a job's submission to the first tier of its loss, mean over the jobs that reached it", figure_unit::time,
+     [](simulated_run const& r, sample const&) { return r.figures.mean_to_acceptable; }},
+    {"mean_to_objective", "mean to Objective", "time from a job's submission to the second tier of its loss, mean over the jobs that reached it", figure_unit::time,
+     [](simulated_run const& r, sample const&) { return r.figures.mean_to_objective; }},
     {"makespan", "makespan", "time from the first submission to the last end", figure_unit::time,
      [](simulated_run const& r, sample const&) { return r.figures.makespan; }},
     {"makespan_gap", "  above the bound", "how far the makespan is above what no schedule can beat", figure_unit::change,
-     [](simulated_run const& r, sample const& s) { return gap(r, r.figures.makespan, s.bounds.makespan); }},
+     [](simulated_run const& r, sample const& s) { return gap(r, s, r.figures.makespan, s.bounds.makespan); }},
     {"utilisation", "utilisation", "device-seconds held by jobs over those that there were until the end", figure_unit::share,
      [](simulated_run const& r, sample const&) { return r.figures.utilisation; }},
     {"restarts", "restarts per job", "how often devices of a job that had run before were changed, over all jobs", figure_unit::number,
@@ -72,6 +76,7 @@ constexpr figure_line lines[] = {
 
 [[nodiscard]] std::string bound_line(simulation_results const& all, time_unit times) {
     auto const bounds = mean_bounds(all.input);
+    if (!(bounds.mean_jct > 0)) return {};
     return fmt::format("No schedule can beat a mean JCT of {} {} and a makespan of {} {}.\n", short_number(bounds.mean_jct / times.seconds), times.name,
                        short_number(bounds.makespan / times.seconds), times.name);
 }
