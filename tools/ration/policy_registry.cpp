@@ -119,7 +119,6 @@ std::span<known_policy const> known_policies() {
         entry<policies::flowcon>("flowcon"),
         entry<policies::optimus>("optimus"),
         entry<policies::afs>("afs"),
-        entry<policies::pollux>("pollux"),
         entry<policies::sia>("sia"),
         entry<policies::pollux>("pollux"),
         entry<policies::good_enough>("good_enough"),
