@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include <ration/policies/loss_delta_ratio.hpp>
 #include <ration/sim/dice.hpp>
