@@ -73,7 +73,8 @@ inline void one_curve(measured const& m, findings& found) {
         return;
     }
     row(m, false, found, without);
-    found.expect(without.mean > 3 * with_limit.mean && without.worst > 0.5, std::string("control: ") + m.name + " without a cap is off by more than half with 8 workers");
+    found.expect(without.mean > 3 * with_limit.mean && without.worst > 0.5,
+                 std::string("control: ") + m.name + " without a cap is off by more than half with 8 workers");
     found.expect(with_limit.flagged_at == 4 || with_limit.flagged_at == 5, std::string(m.name) + ": the server becomes the bottleneck at 4 or 5 workers");
 }
 

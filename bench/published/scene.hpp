@@ -83,7 +83,7 @@ template <Policy P>
     return simulate(jobs, machines, static_cast<decider&>(policy), options);
 }
 
-/// When the last job was done, in seconds.
+/// When a job was done, in seconds; below 0: never.
 [[nodiscard]] inline double finished(sim::run_outcome const& run, std::size_t job) noexcept { return to_seconds(run.jobs[job].finished); }
 
 }  // namespace published

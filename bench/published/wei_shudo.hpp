@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include <ration/policies/loss_delta_ratio.hpp>
 #include <ration/sim/dice.hpp>
@@ -142,7 +141,8 @@ struct experiment {
         found.print("  %6.2f %6.2f %7.2f  %s\n", 100 * total, 100 * older, 100 * ((ours.younger - offset) / (equal.younger - offset) - 1), e.theirs);
         std::string const name = e.name;
         found.expect(older < -0.02, name + ": with 3-1 the older job is done earlier");
-        char const* const said[] = {"all is done earlier with 3-1 than with 2-2", "all is done at the same time with 3-1 as with 2-2", "all is done later with 3-1 than with 2-2"};
+        char const* const said[] = {"all is done earlier with 3-1 than with 2-2", "all is done at the same time with 3-1 as with 2-2",
+                                    "all is done later with 3-1 than with 2-2"};
         found.expect(has_sign(total, e.total_with_3_1), name + ": " + said[e.total_with_3_1 + 1]);
         found.expect(has_sign(other.total() / ours.total() - 1, e.total_with_1_3),
                      name + ": 1-3 takes " + (e.total_with_1_3 < 0 ? "less than" : e.total_with_1_3 > 0 ? "more than" : "as much as") + " 3-1 in total");
