@@ -17,6 +17,7 @@ constexpr auto help_of_ration = R"(Examples:
   ration run jobs.toml                          share this machine among the jobs of a file
   ration run jobs.toml --compare none           the same jobs without and with the policy, and a table
   ration run jobs.toml --dry-run                what would be changed, without starting anything
+  ration replay run.jsonl --policy equal_share  what another policy would have answered in a recorded run
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
   ration doctor                                 what this machine lets ration control, and how to get more
   ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
@@ -32,6 +33,12 @@ constexpr auto help_of_run = R"(Examples:
   ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
 
 Ctrl-C stops all jobs and ends the run; a second one kills them.)";
+
+constexpr auto help_of_replay = R"(Example:
+  ration run jobs.toml --log run.jsonl && ration replay run.jsonl --policy tradl,equal_share --set tradl.alpha=0.8
+
+Each decision of the log is put to the policies as it was to the recorded one, whatever they answered before: what jobs would have done
+under their answers is not in a log. Exit codes: 0 every policy answered; 1 one gave no answer; 2 wrong command line or file.)";
 
 constexpr auto help_of_sim = R"(Examples:
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,srtf,las
@@ -71,6 +78,7 @@ class parser {
     check_options check_;
     new_options new_;
     simulation_options sim_;
+    replay_options replay_;
     std::string interval_, until_, on_bad_grant_ = "go-on";
     std::vector<std::string> const& known_policies_;
 
@@ -92,6 +100,7 @@ public:
         clean.add_flag("--dry-run", clean_.dry_run, "Only list it");
         add_check(*app_.add_subcommand("check", "Prove that a plugin keeps the rules of the plugin ABI"));
         add_sim(*app_.add_subcommand("sim", "Run a trace of jobs on a simulated cluster under several policies"));
+        add_replay(*app_.add_subcommand("replay", "Say what other policies would have answered in a recorded run"));
         add_new(*app_.add_subcommand("new", "Make a folder with a policy that builds, and has tests"));
     }
 
@@ -111,6 +120,7 @@ public:
         if (chosen == "check") return check_;
         if (chosen == "new") return new_;
         if (chosen == "sim") return simulation();
+        if (chosen == "replay") return replay_;
         run_.compare = !run_.policies.empty();
         for (auto const& [name, choice] : backends)
             if (name == backend_) run_.backend = choice;
@@ -142,6 +152,16 @@ private:
             run.add_flag("--adopt", run_.adopt, "Take over jobs of this file that a ration which is gone left running");
         run.add_flag("--quiet", run_.quiet, "No view and no lines on what happens; warnings and the table at the end remain");
         compare->excludes(dry_run)->excludes(adopt);
+    }
+
+    void add_replay(CLI::App& replay) {
+        replay.footer(help_of_replay);
+        replay.add_option("LOG", replay_.log, "An event log that 'ration run --log' wrote")->required()->type_name("");
+        replay.add_option("--policy", replay_.policies, "Names of policies, or paths of a .so; 'ration policies' lists them")
+            ->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->required()->type_name("A,B");
+        replay.add_option("--set", replay_.settings, "A parameter of a policy, as in tradl.alpha=0.8, beside those of the recorded jobs file")
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->type_name("POLICY.NAME=VALUE")->check(problem_with_setting);
+        replay.add_flag("--json", replay_.json, "As JSON");
     }
 
     void add_sim(CLI::App& sim) {

@@ -17,7 +17,8 @@ struct answer {
     exit_code code = exit_code::ok;
 };
 
-using command = std::variant<answer, run_options, doctor_options, policies_options, clean_options, check_options, new_options, simulation_options>;
+using command = std::variant<answer, run_options, doctor_options, policies_options, clean_options, check_options, new_options, simulation_options,
+                             replay_options>;
 
 /// `words` are the arguments without the program's name. `policies` are the names that --policy and --compare may use besides
 /// the path of a .so.

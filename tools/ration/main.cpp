@@ -35,6 +35,7 @@ using namespace ration::program;
 [[nodiscard]] exit_code perform(check_options const& options) { return check(options); }
 [[nodiscard]] exit_code perform(new_options const& options) { return make_project(options); }
 [[nodiscard]] exit_code perform(simulation_options const& options) { return simulate(options); }
+[[nodiscard]] exit_code perform(replay_options const& options) { return replay(options); }
 
 }  // namespace
 

@@ -83,6 +83,13 @@ struct simulation_options {
     bool json = false, quiet = false;
 };
 
+struct replay_options {
+    std::string log;                    ///< an event log
+    std::vector<std::string> policies;  ///< names or paths of a .so
+    std::vector<std::string> settings;  ///< as `add_setting` takes them; besides what the log's jobs file says
+    bool json = false;
+};
+
 /// `config` has no problems left but those that only the policy or the machine can see; what the command line sets instead of the
 /// file is in it.
 [[nodiscard]] exit_code run(run_options const& options, run_config const& config);
@@ -91,6 +98,7 @@ struct simulation_options {
 [[nodiscard]] exit_code clean(clean_options const& options);
 [[nodiscard]] exit_code check(check_options const& options);
 [[nodiscard]] exit_code simulate(simulation_options const& options);
+[[nodiscard]] exit_code replay(replay_options const& options);
 [[nodiscard]] exit_code make_project(new_options const& options);
 
 /// The names of the policies that are built in.

@@ -105,10 +105,9 @@ public:
         memory_.follow(t.get<"jobs/id">());
         bool const in_force = still_holds(t);
         if (!in_force || !decided_ || t.now() - decided_at_ >= seconds(parameters_.interval)) decide_anew(t);
-        bool const tells_all = t.jobs() * (batch_ > 0 ? 2 : 1) <= out.unused().size();  // else why many wait is left unsaid
         for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (!active(t, row)) continue;
             standing const& s = memory_[row];
-            if (!active(t, row) || (!tells_all && s.devices == 0 && t.get<"jobs/held.gpu">()[row] <= 0)) continue;
             if (!out.set(row, 0, resource_id::gpu, s.devices, s.why)) return status::capacity;
             if (batch_ > 0 && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
         }

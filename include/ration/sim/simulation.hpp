@@ -58,6 +58,7 @@ class simulation {
     double capacity_ = 0;  // devices there are now
     nanoseconds capacity_since_{0};
 
+    static constexpr std::size_t most_told_jobs = 65'536;
     static constexpr std::uint64_t most_idle_rounds = 10'000;  // a week of minutes
 
 public:
@@ -109,8 +110,9 @@ private:
             queue_.push({.at = options_.changes[i].at, .what = event_class::node_changes, .subject = i});
         outcome_.jobs.resize(jobs);
         for (std::size_t i = 0; i < jobs; ++i) outcome_.jobs[i].submitted = workload_.jobs[i].submitted;
-        // One answer takes away what is held and gives it to others, with a batch each.
-        return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + 64});
+        // One answer takes away what is held and gives it to others, with a batch each; some policies have a word for each job that waits.
+        std::size_t const told = 2 * (jobs < most_told_jobs ? jobs : most_told_jobs);
+        return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + told + 64});
     }
 
     [[nodiscard]] node_group const& group_of(std::uint32_t node) const noexcept {

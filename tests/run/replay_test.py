@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`ration replay`: a recorded run put to its own policy again, and to others."""
+import json
+import subprocess
+
+from support import RATION, RunTest, main, trainer
+
+HEAD = 'policy = "tradl"\ncpus = 1\ntick = "200ms"\n[tradl]\nalpha = 0.4\nscenario = "AO"\n'
+
+
+class Replay(RunTest):
+    @classmethod
+    def setUpClass(cls) -> None:
+        """One run for all tests: two jobs that compete, one of which reaches Acceptable early."""
+        recorder = cls("record")
+        recorder.setUp()
+        recorder.record()
+        cls.log = (recorder.folder / "log.jsonl").read_text()
+        recorder.doCleanups()
+
+    def record(self) -> None:
+        self.write(trainer("early", 3, 1, 0.4, 0.4), trainer("late", 3, 1, 0.9, 0.8), head=HEAD)
+        done = self.run_jobs("--log", "log.jsonl", "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def replay(self, *arguments: str, log: str | None = None) -> subprocess.CompletedProcess:
+        (self.folder / "run.jsonl").write_text(self.log if log is None else log)
+        return subprocess.run([RATION, "replay", "run.jsonl", *arguments], cwd=self.folder, text=True, capture_output=True, timeout=60, check=False)
+
+    def result(self, *arguments: str, log: str | None = None) -> dict:
+        done = self.replay(*arguments, "--json", log=log)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (run,) = json.loads(done.stdout)
+        self.assertEqual(run["recorded"], "tradl")
+        return run["replayed"][0]
+
+    def test_the_policy_that_was_recorded_answers_the_same_with_the_parameters_of_its_file(self) -> None:
+        decisions = [json.loads(line) for line in self.log.splitlines() if '"event":"decision"' in line]
+        limited = [g for d in decisions for g in d["grants"] if g["amount"] != "unlimited"]
+        self.assertGreater(len(limited), 0, "nobody was limited: the run shows nothing")
+        again = self.result("--policy", "tradl")
+        self.assertEqual(again["same"], again["decisions"])
+        self.assertGreater(again["decisions"], 10)
+        self.assertIsNone(again["first"])
+
+    def test_other_parameters_and_other_policies_answer_otherwise(self) -> None:
+        for arguments, answered in ((("--policy", "tradl", "--set", "tradl.scenario=NA"), "no limit"), (("--policy", "equal_share"), "500")):
+            with self.subTest(arguments=arguments):
+                other = self.result(*arguments)
+                self.assertLess(other["same"], other["decisions"])
+                self.assertEqual(other["first"]["resource"], "cpu")
+                self.assertEqual(other["first"]["answered"], answered)
+                self.assertIn(other["first"]["job"], ("early", "late"))
+                self.assertNotEqual(other["first"]["recorded"], answered)
+
+    def test_people_read_a_line_for_each_policy(self) -> None:
+        done = self.replay("--policy", "tradl,equal_share")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[0], "a run under tradl:")
+        self.assertRegex(lines[1], r"^  tradl +(\d+) of \1 decisions the same$")
+        self.assertRegex(lines[2], r"^  equal_share +\d+ of \d+ decisions the same; the first that differs, decision \d+ at [\d.]+ s: "
+                                   r"500 of cpu for (early|late) instead of .*, because one n-th of the machine for each of n jobs$")
+
+    def test_half_a_line_at_the_end_is_ignored(self) -> None:
+        whole = self.result("--policy", "tradl")
+        cut = self.result("--policy", "tradl", log=self.log + '{"event":"decision","t":12')
+        self.assertEqual(whole, cut)
+
+    def test_what_is_no_log_is_refused_with_its_line(self) -> None:
+        first = self.log.splitlines()[0] + "\n"
+        for log, arguments, why in (
+                ("jobs\n", ("--policy", "tradl"), "run.jsonl:1: this is no event; name a log that 'ration run --log' wrote"),
+                ("", ("--policy", "tradl"), "run.jsonl holds no run"),
+                ('{"event":"decision","t":1}\n', ("--policy", "tradl"), "run.jsonl:1: the log does not begin with a run"),
+                (first + '{"event":"decision","t":1}\n', ("--policy", "tradl"), "run.jsonl:2: "),
+                (first + '{"event":"decision","t":1,"number":0,"seed":1,"budget":1,"rows":[1,1,0,0],"columns":{"jobs/id":[1,2]},"grants":[]}\n',
+                 ("--policy", "tradl"), "run.jsonl:2: column jobs/id has not one value of its type for each of its 1 rows"),
+                (first, ("--policy", "tradle"), "run.jsonl:1: there is no policy 'tradle'; did you mean 'tradl'?"),
+                (self.log, ("--policy", "las"), "las: bind column jobs/held.gpu: not found; this host does not offer the column")):
+            with self.subTest(why=why):
+                done = self.replay(*arguments, log=log)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(why, done.stderr)
+        gone = subprocess.run([RATION, "replay", "/nowhere/run.jsonl", "--policy", "tradl"], text=True, capture_output=True, check=False)
+        self.assertEqual(gone.returncode, 2)
+        self.assertIn("/nowhere/run.jsonl cannot be opened; name a log", gone.stderr)
+
+
+main()

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSL-1.0
+// `ration replay`: what other policies would have answered to what a recorded run showed its own.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "error_text.hpp"
+#include "policy_registry.hpp"
+#include "problem.hpp"
+#include "replay/recorded_tick.hpp"
+#include "run.hpp"
+#include "sim/input.hpp"
+
+namespace ration::program {
+namespace {
+
+/// The first thing that a policy answers otherwise.
+struct difference {
+    std::uint64_t number = 0;
+    nanoseconds at;
+    std::string job, resource;
+    std::string recorded, answered;  ///< amounts; "nothing" where there is no grant
+    std::string reason;
+};
+
+/// One policy on one recorded run.
+struct replayed {
+    std::string policy;
+    std::uint64_t decisions = 0, same = 0, unanswered = 0;
+    std::optional<difference> first;
+};
+
+struct recorded_run {
+    std::string policy;
+    std::map<std::uint64_t, std::string> jobs;  ///< names by id
+    std::vector<replayed> under;
+};
+
+using place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;
+
+[[nodiscard]] std::map<place, grant> by_place(std::span<grant const> rows) {
+    std::map<place, grant> all;
+    for (auto const& g : rows) all[{g.job, g.node, g.resource}] = g;
+    return all;
+}
+
+[[nodiscard]] std::string amount_text(std::map<place, grant> const& all, place const& at) {
+    auto const found = all.find(at);
+    if (found == all.end()) return "nothing";
+    return found->second.amount == unlimited ? "no limit" : fmt::format("{}", found->second.amount);
+}
+
+/// A policy, bound to what the log shows as soon as it shows jobs.
+class replaying_policy {
+    std::unique_ptr<decider> policy_;
+    std::vector<grant> space_;
+    bool bound_ = false;
+
+public:
+    replayed result;
+
+    replaying_policy(std::string name, std::unique_ptr<decider> policy) : policy_(std::move(policy)) { result.policy = std::move(name); }
+
+    /// Why it cannot be asked, as a sentence; empty when it was.
+    [[nodiscard]] std::string ask(recorded_tick const& tick, recorded_run const& run) {
+        if (!bound_) {
+            if (tick.store().rows(table_id::jobs) == 0) return {};
+            limits const most{.jobs = max_jobs, .nodes = tick.store().rows(table_id::nodes)};
+            if (auto const bound = policy_->bind(tick.store().schema(), most); !bound) return to_text(bound.failure());
+            space_.resize(most.grants());
+            bound_ = true;
+        }
+        grants out(space_);
+        ++result.decisions;
+        if (policy_->decide(tick.data(), out) != status::ok || out.overflowed())
+            ++result.unanswered;
+        else
+            compare(tick, run, by_place(tick.grants()), by_place(out.rows()));
+        return {};
+    }
+
+private:
+    void compare(recorded_tick const& tick, recorded_run const& run, std::map<place, grant> const& recorded, std::map<place, grant> const& answered) {
+        auto const differs = [&](place const& at) { return amount_text(recorded, at) != amount_text(answered, at); };
+        std::optional<place> first;
+        for (auto const* const all : {&recorded, &answered})
+            for (auto const& [at, row] : *all)
+                if (differs(at) && (!first || at < *first)) first = at;
+        result.same += !first;
+        if (!first || result.first) return;
+        auto const& [job, node, resource] = *first;
+        auto const name = run.jobs.find(tick.job_id(job));
+        auto const mine = answered.find(*first);
+        result.first = difference{tick.data().number, tick.data().now, name == run.jobs.end() ? fmt::format("row {}", job) : name->second,
+                                  resource < std::size(standard_resources) ? std::string(standard_resources[resource].name) : fmt::format("resource {}", resource),
+                                  amount_text(recorded, *first), amount_text(answered, *first),
+                                  mine == answered.end() ? std::string() : std::string(policy_->about().reason(mine->second.reason))};
+    }
+};
+
+/// Parameters of the command line in the place of those of the jobs file.
+void override_with(policy_parameters const& given, run_config& settings) {
+    auto const same = std::ranges::find(settings.parameters, given.policy, &policy_parameters::policy);
+    if (same == settings.parameters.end()) {
+        settings.parameters.push_back(given);
+        return;
+    }
+    for (auto const& p : given.parameters) {
+        std::erase_if(same->parameters, [&](parameter const& former) { return former.name == p.name; });
+        same->parameters.push_back(p);
+    }
+}
+
+/// Reads a log line by line and asks the policies at each decision.
+class replay_reader {
+    replay_options const& options_;
+    recorded_tick tick_;
+    std::vector<replaying_policy> asked_;
+
+public:
+    std::vector<recorded_run> runs;
+
+    explicit replay_reader(replay_options const& options) : options_(options) {}
+
+    /// What is wrong, as a sentence; empty when nothing is.
+    [[nodiscard]] std::string take(std::string const& text) {
+        auto const line = nlohmann::json::parse(text, nullptr, false);
+        if (!line.is_object() || !line.contains("event")) return "this is no event; name a log that 'ration run --log' wrote";
+        auto const& event = line["event"];
+        if (event == "run") return begin(line);
+        if (runs.empty()) return "the log does not begin with a run; name a log that 'ration run --log' wrote";
+        if (event == "job_started") runs.back().jobs[line.value("id", std::uint64_t{0})] = line.value("job", std::string());
+        if (event != "decision") return {};
+        if (auto wrong = tick_.load(line); !wrong.empty()) return wrong;
+        for (auto& policy : asked_)
+            if (auto why = policy.ask(tick_, runs.back()); !why.empty()) return fmt::format("{}: {}", policy.result.policy, why);
+        return {};
+    }
+    void end() {
+        for (auto& policy : asked_) runs.back().under.push_back(std::move(policy.result));
+        asked_.clear();
+    }
+
+private:
+    /// Each run is replayed by fresh policies, with the parameters of its jobs file.
+    [[nodiscard]] std::string begin(nlohmann::json const& line) {
+        if (!runs.empty()) end();
+        tick_ = {};
+        runs.push_back({.policy = line.value("policy", std::string("?")), .jobs = {}, .under = {}});
+        auto settings = parse_config(line.value("source", std::string()), line.value("file", std::string("jobs.toml")),
+                                     {.policies = policy_names(), .policy_given = true, .named = options_.policies}).config;
+        run_config own;
+        for (auto const& text : options_.settings)
+            if (auto wrong = add_setting(text, own); !wrong.empty()) return wrong;
+        for (auto const& given : own.parameters) override_with(given, settings);
+        for (auto const& name : options_.policies) {
+            std::vector<problem> problems;
+            auto policy = make_policy(settings, name, policy_log::for_good(), problems);
+            if (policy == nullptr) return problems.front().sentence;
+            asked_.emplace_back(name, std::move(policy));
+        }
+        return {};
+    }
+};
+
+[[nodiscard]] std::string as_text(replayed const& r) {
+    std::string text = fmt::format("  {:<18} {:>6} of {} decisions the same", r.policy, r.same, r.decisions);
+    if (r.unanswered > 0) text += fmt::format(", {} without an answer", r.unanswered);
+    if (!r.first) return text;
+    auto const& d = *r.first;
+    return text + fmt::format("; the first that differs, decision {} at {:.2f} s: {} of {} for {} instead of {}{}{}", d.number, to_seconds(d.at), d.answered,
+                              d.resource, d.job, d.recorded, d.reason.empty() ? "" : ", because ", d.reason);
+}
+
+[[nodiscard]] nlohmann::ordered_json as_json(replayed const& r) {
+    nlohmann::ordered_json json{{"policy", r.policy}, {"decisions", r.decisions}, {"same", r.same}, {"unanswered", r.unanswered}, {"first", nullptr}};
+    if (r.first)
+        json["first"] = {{"number", r.first->number}, {"t", r.first->at.count}, {"job", r.first->job}, {"resource", r.first->resource},
+                         {"recorded", r.first->recorded}, {"answered", r.first->answered}, {"reason", r.first->reason}};
+    return json;
+}
+
+void print(std::vector<recorded_run> const& runs, bool json) {
+    auto all = nlohmann::ordered_json::array();
+    for (auto const& run : runs) {
+        nlohmann::ordered_json one{{"recorded", run.policy}, {"replayed", nlohmann::ordered_json::array()}};
+        if (!json) fmt::print("{}\n", printable(fmt::format("a run under {}:", run.policy)));
+        for (auto const& r : run.under) {
+            one["replayed"].push_back(as_json(r));
+            if (!json) fmt::print("{}\n", printable(as_text(r)));
+        }
+        all.push_back(std::move(one));
+    }
+    if (json) fmt::print("{}\n", all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+[[nodiscard]] exit_code refuse(std::string const& sentence) {
+    std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
+    return exit_code::bad_input;
+}
+
+}  // namespace
+
+exit_code replay(replay_options const& options) {
+    std::ifstream file(options.log);
+    if (!file) return refuse(fmt::format("{} cannot be opened; name a log that 'ration run --log' wrote", options.log));
+    replay_reader reader(options);
+    std::size_t number = 0;
+    for (std::string line; std::getline(file, line);) {
+        ++number;
+        if (file.eof()) break;  // half a line: ration or the machine ended in the middle of it
+        if (auto wrong = reader.take(line); !wrong.empty()) return refuse(fmt::format("{}:{}: {}", options.log, number, wrong));
+    }
+    if (reader.runs.empty()) return refuse(fmt::format("{} holds no run; name a log that 'ration run --log' wrote", options.log));
+    reader.end();
+    print(reader.runs, options.json);
+    for (auto const& run : reader.runs)
+        for (auto const& r : run.under)
+            if (r.unanswered > 0) return exit_code::policy_failed;
+    return exit_code::ok;
+}
+
+}  // namespace ration::program

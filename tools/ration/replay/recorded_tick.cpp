@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "replay/recorded_tick.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace ration::program {
+namespace {
+
+/// A number, or one of the words that stand for what JSON has no number for.
+template <class T>
+[[nodiscard]] bool take(nlohmann::json const& value, T& into) {
+    if (value.is_number()) return into = value.get<T>(), true;
+    if constexpr (std::is_floating_point_v<T>) {
+        if (value == "nan") return into = std::numeric_limits<T>::quiet_NaN(), true;
+        if (value == "inf") return into = std::numeric_limits<T>::infinity(), true;
+        if (value == "-inf") return into = -std::numeric_limits<T>::infinity(), true;
+    }
+    return false;
+}
+
+template <ColumnValue T>
+[[nodiscard]] bool fill(snapshot_store& store, std::string const& name, std::size_t rows, column_shape shape, nlohmann::json const& values) {
+    bool const fits = shape == column_shape::scalar ? values.size() == rows : values.size() % rows == 0 && !values.empty();
+    if (!fits) return false;
+    auto const column = store.declare<T>(name, static_cast<std::uint32_t>(values.size() / rows));
+    if (!column) return false;
+    auto const cells = store[*column];
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (!take(values[i], cells[i])) return false;
+    return true;
+}
+
+[[nodiscard]] bool take_grant(nlohmann::json const& from, grant& into) {
+    std::int64_t amount = unlimited;
+    bool const known = from.at("amount") == "unlimited" || take(from.at("amount"), amount);
+    into = {.job = from.at("job").get<std::uint32_t>(), .node = from.at("node").get<std::uint32_t>(),
+            .resource = from.at("resource").get<std::uint16_t>(), .reason = from.at("reason").get<std::uint16_t>(),
+            .group = from.at("group").get<std::uint32_t>(), .amount = amount};
+    return known;
+}
+
+}  // namespace
+
+std::string recorded_tick::load(nlohmann::json const& line) {
+    try {
+        data_ = {.number = line.at("number").get<std::uint64_t>(), .seed = line.at("seed").get<std::uint64_t>(),
+                 .now = {line.at("t").get<std::int64_t>()}, .budget = {line.at("budget").get<std::int64_t>()}, .data = store_.view()};
+        auto const& rows = line.at("rows");
+        if (rows.size() != table_count) return fmt::format("rows names {} tables instead of {}", rows.size(), table_count);
+        for (std::size_t t = 0; t < table_count; ++t)
+            if (!store_.resize(static_cast<table_id>(t), rows[t].get<std::size_t>())) return "there is no memory for its tables";
+        for (auto const& [name, values] : line.at("columns").items())
+            if (auto wrong = load_column(name, values); !wrong.empty()) return wrong;
+        grants_.clear();
+        for (auto const& g : line.at("grants"))
+            if (!take_grant(g, grants_.emplace_back())) return "a grant has no amount";
+        return {};
+    } catch (nlohmann::json::exception const& e) {
+        return e.what();
+    }
+}
+
+std::string recorded_tick::load_column(std::string const& name, nlohmann::json const& values) {
+    std::size_t const known = index_in_catalogue(name), table = table_index_of(name);
+    if (known == catalogue_size || table == table_count) return {};
+    std::size_t const rows = store_.rows(static_cast<table_id>(table));
+    if (rows == 0) return {};
+    bool good = false;
+    auto const shape = catalogue[known].shape;
+    switch (catalogue[known].type) {
+        case column_type::u32: good = fill<std::uint32_t>(store_, name, rows, shape, values); break;
+        case column_type::i64: good = fill<std::int64_t>(store_, name, rows, shape, values); break;
+        case column_type::u64: good = fill<std::uint64_t>(store_, name, rows, shape, values); break;
+        case column_type::f32: good = fill<float>(store_, name, rows, shape, values); break;
+        case column_type::f64: good = fill<double>(store_, name, rows, shape, values); break;
+    }
+    return good ? std::string() : fmt::format("column {} has not one value of its type for each of its {} rows", name, rows);
+}
+
+std::uint64_t recorded_tick::job_id(std::size_t row) const noexcept {
+    auto const ids = store_.find<std::uint64_t>("jobs/id");
+    return ids && row < store_.rows(table_id::jobs) ? store_.at(*ids, row) : 0;
+}
+
+}  // namespace ration::program

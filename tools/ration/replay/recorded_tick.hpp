@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A `decision` line of an event log as what a policy was shown, and what it answered.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <ration/grant.hpp>
+#include <ration/policy.hpp>
+#include <ration/snapshot.hpp>
+
+namespace ration::program {
+
+/// Filled from one line after another; columns that this ration does not know are left out.
+class recorded_tick {
+    snapshot_store store_;
+    tick_data data_;
+    std::vector<grant> grants_;
+
+public:
+    /// What is wrong with the line as a sentence; empty when nothing is.
+    [[nodiscard]] std::string load(nlohmann::json const& line);
+
+    [[nodiscard]] snapshot_store const& store() const noexcept { return store_; }
+    [[nodiscard]] tick_data const& data() const noexcept { return data_; }
+    /// As they were recorded.
+    [[nodiscard]] std::vector<grant> const& grants() const noexcept { return grants_; }
+    /// 0 for a row that there is none of.
+    [[nodiscard]] std::uint64_t job_id(std::size_t row) const noexcept;
+
+private:
+    [[nodiscard]] std::string load_column(std::string const& name, nlohmann::json const& values);
+};
+
+}  // namespace ration::program
