@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What an exact division of devices costs: one decision of elastic_batch_dp with its grants, and the allocation alone, beside the
 // textbook's loop, the same loop made for vectors, and a general solver. Every answer is compared. One table on standard output.
-//   bench.policy [repetitions, 9 by default]
+//   bench.policy.allocation [repetitions, 9 by default]
 // It takes some minutes, nearly all of them the textbook's.
 #include <algorithm>
 #include <cmath>
