@@ -71,16 +71,20 @@ TEST_CASE("the other commands") {
     auto const project = std::get<new_options>(parsed({"new", "my-policy", "--lang", "c"}));
     CHECK((project.name == "my-policy" && project.language == "c"));
     CHECK(std::get<new_options>(parsed({"new", "my-policy"})).language == "c++");
+    auto const replay = std::get<replay_options>(parsed({"replay", "run.jsonl", "--policy", "tradl,none", "--set", "tradl.alpha=0.8", "--json"}));
+    CHECK((replay.log == "run.jsonl" && replay.policies == std::vector<std::string>{"tradl", "none"} && replay.json));
+    CHECK(replay.settings == std::vector<std::string>{"tradl.alpha=0.8"});
     auto const plain = std::get<check_options>(parsed({"check", "./mine.so"}));
     CHECK((plain.seed == 1 && plain.config.empty() && !plain.json));
 }
 
 TEST_CASE("a wrong command line earns one sentence that says what to do") {
-    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, sim, new; 'ration --help' tells more");
+    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, sim, replay, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
-    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, sim, new");
+    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, sim, replay, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
+    CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
     CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");
     CHECK(refusal({"check", "f", "--seed", "x"}).find("--seed") != std::string::npos);
     CHECK(refusal({"doctor", "x"}) == "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
