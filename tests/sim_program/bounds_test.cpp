@@ -89,11 +89,12 @@ TEST_CASE("what a job needs, by hand") {
 TEST_CASE("what an elastic job needs, by hand: fast with all devices, thrifty with one") {
     auto jobs = of_jobs({{.request = 1, .least = 1, .most = 16, .length = 400, .restart_cost = 10}});
     jobs.models = {std::make_shared<bending_model>(1)};  // 200 steps at 4 per second, 200 at 2
-    auto const needs = needs_of(jobs, of_nodes(2, 2))[0];
+    auto const machines = of_nodes(2, 2);
+    auto const needs = needs_of(jobs, machines)[0];
     CHECK(needs.seconds == Approx(10 + 50 + 100));
     CHECK(needs.device_seconds == Approx(10 + 200 + 200));
     CHECK(needs.after == Approx((10 * (150 + 5) + 200 * (100 + 25) + 200 * 50) / 410.0));
-    needs_reader reader(jobs, of_nodes(2, 2));
+    needs_reader reader(jobs, machines);
     CHECK(reader.seconds_with(jobs.jobs[0], 4) == Approx(160));
     CHECK(reader.seconds_with(jobs.jobs[0], 1) == Approx(10 + 200 + 200));
     CHECK(reader.seconds_with(jobs.jobs[0], 0.5) == Approx(10 + 400 + 400));

@@ -44,6 +44,7 @@ class needs_reader {
 public:
     /// What is passed must outlive it.
     needs_reader(workload const& jobs, cluster const& machines) noexcept : workload_(jobs), cluster_(machines), devices_(devices_of(machines)) {}
+    needs_reader(workload const&, cluster&&) = delete;
 
     /// O(stretches of constant pace x types of nodes x devices).
     [[nodiscard]] job_needs of(job_description const& job) {
