@@ -14,7 +14,6 @@
 #include <ration/policies/detail/elastic_jobs.hpp>
 #include <ration/policies/detail/speed.hpp>
 #include <ration/policy.hpp>
-#include <ration/state.hpp>
 
 namespace ration::policies {
 
@@ -75,18 +74,8 @@ public:
         return jobs_.apply(t, out);
     }
 
-    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
-        state_writer out(space);
-        out.put(jobs_.last);
-        return out.needed();
-    }
-    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
-        state_reader in(saved);
-        detail::elastic_jobs::division last;
-        if (!in.get(last) || !in.finished()) return status::state;
-        jobs_.last = last;
-        return status::ok;
-    }
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept { return jobs_.save(space); }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept { return jobs_.load(saved); }
 
 private:
     struct player {

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include <ration/engine.hpp>
 #include <ration/sim/allocation.hpp>
@@ -86,9 +88,6 @@ public:
         finish();
         return std::move(outcome_);
     }
-
-    /// Jobs that are done, and simulated time, for whoever shows progress from another thread: see tools.
-    [[nodiscard]] std::size_t arrived() const noexcept { return arrived_; }
 
 private:
     [[nodiscard]] result<void> prepare() {

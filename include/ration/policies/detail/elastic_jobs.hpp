@@ -10,6 +10,7 @@
 
 #include <ration/buffer.hpp>
 #include <ration/policies/detail/placement.hpp>
+#include <ration/state.hpp>
 
 namespace ration::policies::detail {
 
@@ -125,6 +126,19 @@ public:
         for (auto const& s : shares_)
             if (places_.held(t, s.row) != s.given) places_.resize(t, s.row, s.given, its_share);
         return places_.finish(out);
+    }
+
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        out.put(last);
+        return out.needed();
+    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
+        state_reader in(saved);
+        division loaded;
+        if (!in.get(loaded) || !in.finished()) return status::state;
+        last = loaded;
+        return status::ok;
     }
 };
 
