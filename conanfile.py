@@ -15,6 +15,7 @@ COMPONENTS = {
     "process": ["core"],
     "cgroup": ["core", "process"],
     "progress": ["core"],
+    "cuda": ["core"],
     "fake": ["core"],
 }
 
