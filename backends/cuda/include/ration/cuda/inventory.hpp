@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Which GPUs this machine has. NVML is asked first; the kernel module's files and sysfs say what NVML does not. One broken GPU hides no other.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ration/cuda/device.hpp>
+#include <ration/cuda/nvml.hpp>
+#include <ration/result.hpp>
+
+namespace ration::cuda {
+
+/// Where the kernel shows GPUs; other places in tests.
+struct gpu_files {
+    std::filesystem::path module = "/proc/driver/nvidia/gpus";
+    std::filesystem::path bus = "/sys/bus/pci/devices";
+};
+
+/// All GPUs in the order of the PCI bus, the broken ones too.
+struct inventory {
+    std::vector<found_gpu> gpus;
+    std::optional<error> why_no_nvml;   ///< set when NVML did not answer: what is here then is what the kernel's files say
+
+    /// Those that can be handed out.
+    [[nodiscard]] std::vector<gpu> sound() const noexcept {
+        std::vector<gpu> out;
+        for (found_gpu const& one : gpus)
+            if (!one.fault) out.push_back(one.what);
+        return out;
+    }
+};
+
+namespace detail {
+
+/// The first `most_characters` of a file; empty when there is none.
+[[nodiscard]] inline std::string read_start(std::filesystem::path const& file) noexcept {
+    static constexpr std::size_t most_characters = 4096;
+    std::string out(most_characters, '\0');
+    std::ifstream in(file);
+    in.read(out.data(), static_cast<std::streamsize>(out.size()));
+    out.resize(static_cast<std::size_t>(in.gcount()));
+    return out;
+}
+
+/// The value of a line `key: value`, without blanks before it.
+[[nodiscard]] inline std::string_view value_of(std::string_view text, std::string_view key) noexcept {
+    while (!text.empty()) {
+        std::string_view const line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (!line.starts_with(key) || line.substr(key.size(), 1) != ":") continue;
+        auto const begin = line.find_first_not_of(" \t", key.size() + 1);
+        return begin == std::string_view::npos ? std::string_view{} : line.substr(begin);
+    }
+    return {};
+}
+
+/// What the kernel module's folder of one GPU says; its name is the GPU's on the bus.
+[[nodiscard]] inline found_gpu read_module_file(std::filesystem::path const& folder) noexcept {
+    std::string const text = read_start(folder / "information");
+    found_gpu out;
+    out.what.pci = ration::text<16>(folder.filename().native());
+    out.what.model = ration::text<64>(value_of(text, "Model"));
+    auto const id = device_id::parse(value_of(text, "GPU UUID"));
+    if (id)
+        out.what.id = *id;
+    else
+        out.fault = error{.code = errc::not_found, .operation = "read the name of a GPU", .subject = out.what.pci.view(),
+                          .remedy = "the driver has not brought this GPU up: see what nvidia-smi says"};
+    return out;
+}
+
+[[nodiscard]] inline std::vector<found_gpu> read_module_files(std::filesystem::path const& module) noexcept {
+    std::vector<found_gpu> out;
+    std::error_code none;
+    for (std::filesystem::directory_iterator it(module, none), end; !none && it != end; it.increment(none)) out.push_back(read_module_file(it->path()));
+    return out;
+}
+
+/// -1 when the file says so, is not there, or holds no number.
+[[nodiscard]] inline int read_numa_node(std::filesystem::path const& bus, gpu const& one) noexcept {
+    std::string const text = read_start(bus / one.pci.view() / "numa_node");
+    int node = -1;
+    auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), node);
+    return failed == std::errc{} && node >= 0 ? node : -1;
+}
+
+/// What NVML says of each GPU; `why` is set where it says nothing at all.
+[[nodiscard]] inline std::vector<found_gpu> ask_nvml(std::optional<error>& why) noexcept {
+    std::vector<found_gpu> out;
+    auto const library = nvml::open();
+    auto const count = library ? library->count() : result<unsigned>(library.failure());
+    if (!count) why = count.failure();
+    for (unsigned i = 0; count && i < *count; ++i) out.push_back(library->read(i));
+    return out;
+}
+
+/// Two GPUs of one name: no mask could tell them apart.
+inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
+    for (found_gpu& one : gpus) {
+        auto const same = std::ranges::count_if(gpus, [&one](found_gpu const& other) { return other.what.id == one.what.id && other.what.id != device_id{}; });
+        if (same > 1 && !one.fault)
+            one.fault = error{.code = errc::conflict, .operation = "tell GPUs apart", .subject = one.what.id.name().view(),
+                              .remedy = "two GPUs report this name: see nvidia-smi -L; neither is handed out"};
+    }
+}
+
+}  // namespace detail
+
+/// Never fails: what cannot be read is a `fault` of the GPU concerned, or `why_no_nvml`. Makes no CUDA context. Milliseconds; some hundred where the driver has to wake up GPUs.
+[[nodiscard]] inline inventory find_gpus(gpu_files const& files = {}) noexcept {
+    inventory out;
+    out.gpus = detail::ask_nvml(out.why_no_nvml);
+    // A GPU that NVML could not even place on the bus is one of those that only the module names.
+    std::vector<found_gpu> module = detail::read_module_files(files.module);
+    std::erase_if(module, [&out](found_gpu const& m) {
+        return std::ranges::any_of(out.gpus, [&m](found_gpu const& n) { return n.what.pci == m.what.pci.view(); });
+    });
+    std::ranges::sort(module, {}, [](found_gpu const& g) { return g.what.pci.view(); });
+    for (found_gpu& lost : out.gpus) {
+        if (!lost.what.pci.empty() || module.empty()) continue;
+        lost.what = module.front().what;
+        module.erase(module.begin());
+    }
+    for (found_gpu& silent : module) {
+        if (!out.why_no_nvml && !silent.fault)
+            silent.fault = error{.code = errc::not_found, .operation = "find a GPU with NVML", .subject = silent.what.pci.view(),
+                                 .remedy = "it is not given to this container, or it fell off the bus: see nvidia-smi"};
+        out.gpus.push_back(std::move(silent));
+    }
+    for (found_gpu& one : out.gpus) one.what.numa_node = detail::read_numa_node(files.bus, one.what);
+    detail::mark_doubles(out.gpus);
+    std::ranges::sort(out.gpus, {}, [](found_gpu const& g) { return g.what.pci.view(); });
+    return out;
+}
+
+}  // namespace ration::cuda

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// A libnvidia-ml.so.1 with scripted GPUs (script.hpp), for machines without any. Structures and codes: NVIDIA NVML API Reference Guide.
+#include <cstdio>
+#include <cstring>
+
+#include "script.hpp"
+
+using ration::stand_in::device;
+using ration::stand_in::here;
+
+namespace {
+
+constexpr int success = 0, invalid_argument = 2, not_supported = 3, not_found = 6, too_small = 7;
+
+struct pci_info {
+    char legacy_name[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char name[32];
+};
+
+struct memory_info {
+    unsigned long long total, free, used;
+};
+
+struct process_info {
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpu_instance, compute_instance;
+};
+
+int copy_text(std::string const& text, char* out, unsigned size) {
+    if (text.size() >= size) return too_small;
+    std::memcpy(out, text.c_str(), text.size() + 1);
+    return success;
+}
+
+int read_pci(std::string const& name, pci_info* out) {
+    *out = {};
+    if (std::sscanf(name.c_str(), "%x:%x:%x", &out->domain, &out->bus, &out->device) != 3) return invalid_argument;
+    std::snprintf(out->name, sizeof out->name, "%08X:%02X:%02X.0", out->domain, out->bus, out->device);
+    return success;
+}
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() {
+    here() = ration::stand_in::read_script();
+    return here().init;
+}
+
+int nvmlShutdown() { return success; }
+
+int nvmlDeviceGetCount_v2(unsigned* count) {
+    *count = static_cast<unsigned>(here().gpus.size());
+    return success;
+}
+
+/// A GPU that fell off the bus has no handle.
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, device** out) {
+    if (index >= here().gpus.size()) return invalid_argument;
+    *out = &here().gpus[index];
+    return (*out)->broken();
+}
+
+int nvmlDeviceGetPciInfo_v3(device* one, pci_info* out) { return read_pci(one->value("pci"), out); }
+int nvmlDeviceGetUUID(device* one, char* out, unsigned size) { return copy_text(one->value("uuid"), out, size); }
+int nvmlDeviceGetName(device* one, char* out, unsigned size) { return copy_text(one->value("model", "Stand-in"), out, size); }
+
+int nvmlDeviceGetMemoryInfo(device* one, memory_info* out) {
+    *out = {};
+    out->total = out->free = std::stoull(one->value("memory", "85899345920"));
+    return success;
+}
+
+int nvmlDeviceGetComputeMode(device* one, unsigned* mode) {
+    *mode = one->value("mode") == "exclusive" ? 3 : 0;
+    return success;
+}
+
+int nvmlDeviceGetMigMode(device* one, unsigned* now, unsigned* pending) {
+    *now = *pending = one->instances.empty() && one->value("mode") != "mig" ? 0 : 1;
+    return success;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(device*, unsigned* most) {
+    *most = 7;
+    return success;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(device* one, unsigned index, device** out) {
+    if (index >= one->instances.size()) return not_found;
+    *out = &one->instances[index];
+    return success;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(device* one, unsigned* count, process_info* out) {
+    auto const users = one->list("users");
+    bool const fits = users.size() <= *count;
+    for (std::size_t i = 0; fits && i < users.size(); ++i) out[i] = {static_cast<unsigned>(std::stoul(users[i])), 0, 0, 0};
+    *count = static_cast<unsigned>(users.size());
+    return fits ? success : too_small;
+}
+
+int nvmlDeviceGetNvLinkState(device* one, unsigned link, unsigned* active) {
+    *active = link < one->list("links").size();
+    return success;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(device* one, unsigned link, pci_info* out) {
+    auto const links = one->list("links");
+    return link < links.size() ? read_pci(links[link], out) : not_supported;
+}
+
+}  // extern "C"

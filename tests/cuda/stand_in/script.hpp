@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// The GPUs that the stand-in driver has: read from the file that RATION_STAND_IN_GPUS names, a line for each GPU or MIG instance, KEY=VALUE behind blanks.
+//   gpu uuid=GPU-... pci=0000:17:00.0 [memory=BYTES] [model=NAME] [mode=exclusive] [broken=CODE] [users=PID,PID] [links=PCI,PCI]
+//   mig uuid=MIG-...                  an instance of the GPU above it
+//   init CODE                         what nvmlInit_v2 and cuInit answer
+#pragma once
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace ration::stand_in {
+
+struct device {
+    std::map<std::string, std::string> says;
+    std::vector<device> instances{};
+
+    [[nodiscard]] std::string value(std::string const& key, std::string const& otherwise = "") const {
+        auto const at = says.find(key);
+        return at == says.end() ? otherwise : at->second;
+    }
+    [[nodiscard]] int broken() const { return std::stoi(value("broken", "0")); }
+    [[nodiscard]] std::vector<std::string> list(std::string const& key) const {
+        std::vector<std::string> out;
+        std::istringstream items(value(key));
+        for (std::string item; std::getline(items, item, ',');) out.push_back(item);
+        return out;
+    }
+};
+
+struct machine {
+    int init = 0;
+    std::vector<device> gpus;
+};
+
+[[nodiscard]] inline machine read_script() {
+    machine out;
+    char const* const file = std::getenv("RATION_STAND_IN_GPUS");
+    std::ifstream in(file != nullptr ? file : "/dev/null");
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string kind, word;
+        words >> kind;
+        if (kind == "init") words >> out.init;
+        if (kind != "gpu" && kind != "mig") continue;
+        device one;
+        while (words >> word) one.says[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+        (kind == "gpu" ? out.gpus : out.gpus.at(out.gpus.size() - 1).instances).push_back(one);
+    }
+    return out;
+}
+
+/// Read anew by each initialisation.
+[[nodiscard]] inline machine& here() {
+    static machine the_machine;
+    return the_machine;
+}
+
+}  // namespace ration::stand_in
