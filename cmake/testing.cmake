@@ -12,6 +12,11 @@ if(TARGET Catch2::Catch2WithMain)
 else()
   target_link_libraries(ration_test_main PUBLIC Catch2::Catch2)
 endif()
+# Reading Catch2 is a third of what a test takes to compile, so it is read once for all of them.
+add_library(ration_test_header OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/support/catch_header.cpp)
+target_link_libraries(ration_test_header PRIVATE ration_test_main)
+target_compile_features(ration_test_header PRIVATE cxx_std_20)
+target_precompile_headers(ration_test_header PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/catch.hpp)
 
 # ration_label_target(LABEL target): builds with `cmake --build DIR --target tests_LABEL`.
 function(ration_label_target label target)
@@ -23,20 +28,25 @@ endfunction()
 
 # ration_add_test(NAME SOURCES file... LIBRARIES target... [LABELS label...] [TIMEOUT seconds])
 # One Catch2 program and one ctest case of the same name. Exit code 77 means skipped, and the output says why.
-# Each such test has the label `program` besides its own. It runs alone, because many of them watch what the machine does.
+# Each such test has the label `program` besides its own. It runs alone, because many watch what the machine does; those labelled `fast` only compute, and run beside others.
 function(ration_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS")
   string(REPLACE "/" "." target ${name})
   add_executable(test.${target} ${arg_SOURCES})
   target_link_libraries(test.${target} PRIVATE ration_test_main ${arg_LIBRARIES})
+  target_precompile_headers(test.${target} REUSE_FROM ration_test_header)
   set_target_properties(test.${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND test.${target})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
+  set(alone ON)
+  if("fast" IN_LIST arg_LABELS)
+    set(alone OFF)
+  endif()
   list(APPEND arg_LABELS program)
   set_tests_properties(${name} PROPERTIES
-    SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" RUN_SERIAL ON)
+    SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" RUN_SERIAL ${alone})
   foreach(label IN LISTS arg_LABELS)
     ration_label_target(${label} test.${target})
   endforeach()

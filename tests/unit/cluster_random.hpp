@@ -11,6 +11,9 @@
 
 namespace unit {
 
+/// Worlds that each policy lives through; one has 400 ticks.
+inline constexpr std::uint64_t random_seeds = 5;
+
 struct random_world {
     std::uint64_t state;
     std::uint64_t below(std::uint64_t bound) {

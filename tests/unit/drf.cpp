@@ -95,7 +95,7 @@ TEST_CASE("CPU bounds what runs as devices do", "[drf]") {
 }
 
 TEST_CASE("drf is feasible whatever comes", "[drf]") {
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, drf{}, true) == "");
         CHECK(trouble(seed, drf({.backfill = false}), true) == "");

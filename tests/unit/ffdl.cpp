@@ -126,7 +126,7 @@ TEST_CASE("spread puts a gang's learners apart, pack together", "[gang]") {
 }
 
 TEST_CASE("pack, spread and gang are feasible whatever comes", "[pack][spread][gang]") {
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, gang({.learner = 4}), true) == "");
         CHECK(trouble(seed, gang({.learner = 2, .placement = learner_placement::spread, .backfill = false}), true) == "");

@@ -65,7 +65,7 @@ TEST_CASE("fifo ignores jobs that have ended, and hosts without jobs or nodes", 
 }
 
 TEST_CASE("fifo is feasible whatever comes", "[fifo]") {
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, fifo{}, true) == "");
         CHECK(trouble(seed, fifo({.backfill = true}), true) == "");

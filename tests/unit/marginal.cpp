@@ -141,7 +141,7 @@ TEST_CASE("afs divides anew when jobs or devices come or go", "[afs]") {
 }
 
 TEST_CASE("optimus and afs are feasible whatever comes", "[optimus][afs]") {
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, optimus({.interval = 0}), false) == "");
         CHECK(trouble(seed, optimus({.interval = 300}), false, 2) == "");

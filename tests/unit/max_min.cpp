@@ -91,7 +91,7 @@ TEST_CASE("max_min goes on from saved state as it was", "[max_min]") {
 }
 
 TEST_CASE("max_min is feasible whatever comes", "[max_min]") {
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, max_min{}, false) == "");
         CHECK(trouble(seed, max_min({.round = 100}), true) == "");

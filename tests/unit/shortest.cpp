@@ -90,7 +90,7 @@ TEST_CASE("by service srtf counts the devices", "[srtf]") {
 }
 
 TEST_CASE("sjf and srtf are feasible whatever comes", "[sjf][srtf]") {
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, sjf{}, true) == "");
         CHECK(trouble(seed, sjf({.backfill = false}), true) == "");

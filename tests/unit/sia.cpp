@@ -175,7 +175,7 @@ TEST_CASE("parameters of sia that make no sense are refused", "[sia]") {
 }
 
 TEST_CASE("sia is feasible whatever comes", "[sia]") {
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, sia({.round = 60}), false, 2, false) == "");
         CHECK(trouble(seed, sia({.round = 0, .steps = 0}), false, 3, false) == "");

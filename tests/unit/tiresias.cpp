@@ -186,7 +186,7 @@ TEST_CASE("gittins goes on from saved state as it was", "[gittins]") {
 }
 
 TEST_CASE("las and gittins are feasible whatever comes", "[las][gittins]") {
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, las{}, true) == "");
         CHECK(trouble(seed, las({.first_threshold = 60, .second_threshold = 500, .promote = 1}), true) == "");

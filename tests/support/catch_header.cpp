@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the tests' precompiled header is made with.
+#include "support/catch.hpp"
