@@ -47,7 +47,7 @@ public:
         pace p;
         if (job.devices > 0 || job.cores > 0) {
             allocation holds = held(row).view();
-            holds.cores = job.cores;
+            holds.cores = job.cores, holds.shares_node = job.shares_node;
             p = workload_.models[described.model]->at(described, holds, job.done);
         }
         job.rate = p.steps_per_second;

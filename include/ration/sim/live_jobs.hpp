@@ -24,6 +24,7 @@ struct live_job {
     std::int64_t devices = 0, batch = 0;
     std::uint64_t places = 0;   ///< a sum over where its devices are: another one means that they moved
     std::uint32_t version = 0;  ///< of its pace
+    bool shares_node = false;   ///< `allocation::shares_node`
 
     [[nodiscard]] double steps_at(nanoseconds now) const noexcept {
         if (rate == 0 || now <= since) return done;

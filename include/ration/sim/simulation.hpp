@@ -11,6 +11,7 @@
 
 #include <ration/engine.hpp>
 #include <ration/sim/backend.hpp>
+#include <ration/sim/contention.hpp>
 #include <ration/sim/cpu_jobs.hpp>
 #include <ration/sim/event_queue.hpp>
 #include <ration/sim/job_paces.hpp>
@@ -54,6 +55,7 @@ class simulation {
     run_outcome outcome_;
     job_paces paces_;
     cpu_jobs cpu_;
+    contention contention_;
     std::size_t arrived_ = 0;
     std::uint64_t idle_rounds_ = 0;
     bool asks_ = false;    // whether the policy is asked at this time
@@ -69,7 +71,8 @@ public:
         : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback), store_(options.columns),
           live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}),
-          paces_(jobs, store_, columns_, live_, engine_.holdings(), queue_), cpu_(store_, columns_, live_, engine_.holdings(), paces_) {}
+          paces_(jobs, store_, columns_, live_, engine_.holdings(), queue_), cpu_(store_, columns_, live_, engine_.holdings(), paces_),
+          contention_(live_, engine_.holdings(), paces_) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
 
@@ -104,6 +107,7 @@ private:
                          .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch", "jobs/rate"),
                          .loss = read("jobs/loss", "jobs/loss.best")},
                         options_.seed);
+        contention_.prepare(workload_, nodes);
         std::size_t const devices = static_cast<std::size_t>(capacity_), jobs = workload_.jobs.size();
         queue_.reserve(2 * devices + options_.changes.size());
         for (std::uint32_t i = 0; i < options_.changes.size(); ++i)
@@ -213,6 +217,7 @@ private:
         live_job& job = live_[row];
         outcome_.jobs[live_.id(row) - 1].device_seconds = job.attained_at(now);
         engine_.release({live_.id(row)});
+        contention_.note_change();
         if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), 0);
     }
 
@@ -271,6 +276,7 @@ private:
         }
         backend_.forget_changes();
         cpu_.share(now);
+        contention_.update(now);
     }
 
     void take_allocation(std::size_t row, nanoseconds now) noexcept {
@@ -283,6 +289,7 @@ private:
         job.devices = held.devices();
         job.batch = held.batch();
         job.places = held.places();
+        contention_.note_change();
         auto const state = job.devices > 0 ? job_state::running : job_state::queued;
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(state);
         store_.at(columns_.attained, row) = job.attained;
