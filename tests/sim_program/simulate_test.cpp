@@ -124,6 +124,7 @@ TEST_CASE("a wrong command line earns one sentence") {
           "ration: --generate: jobs is a whole number from 1 to 1000000, not '0'");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigid:job=5"}) ==
           "ration: --generate: there is nothing called 'job' to set; did you mean 'jobs'?");
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--interference", "1.5"}).starts_with("ration: --interference: "));
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--seeds", "0"}).starts_with("ration: --seeds"));
 }
 
@@ -139,6 +140,8 @@ TEST_CASE("wrong files and parameters earn a sentence each") {
     CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--set", "las.promote=0"}).starts_with("--set: 'las' is none of the policies that are run"));
     CHECK(problem({"--policy", "las", "--trace", jobs.path(), "--set", "las.promot=0"}) == "las has no parameter 'promot'; did you mean 'promote'?");
     CHECK(problem({"--policy", "fifo", "--generate", "profiled"}).starts_with("--generate: profiled jobs need the measured profiles"));
+    CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--interference", "0.5"}) ==
+          "--interference: only jobs with measured profiles feel it: name their folder with --models, as in --models bench/data/pollux");
     temporary_file nothing;
     std::ofstream(nothing.path()) << "job_id,submit_time,num_gpus,duration\n1,0,1,x\n";
     CHECK(problem({"--policy", "fifo", "--trace", nothing.path()}).starts_with(nothing.path() + ":2: "));
@@ -238,6 +241,19 @@ TEST_CASE("two runs give the same bytes, with one thread and with two") {
     CHECK(first == with("1"));
     CHECK(first == with("2"));
     CHECK(first.find(" \u00b1 ") != std::string::npos);
+}
+
+TEST_CASE("interference slows profiled jobs, and none is no interference") {
+    auto const figures_with = [](words more) {
+        more.insert(more.end(), {"--generate", "profiled:jobs=30,per_hour=60", "--models", RATION_BENCH_DATA "/pollux", "--cluster", "8x4", "--policy", "las"});
+        ran const made(more);
+        REQUIRE(made.problems.empty());
+        return json::parse(table_json(made.results()));
+    };
+    auto const plain = figures_with({}), none = figures_with({"--interference", "0"}), half = figures_with({"--interference", "0.5"});
+    CHECK(plain == none);
+    CHECK(half["interference"] == 0.5);
+    CHECK(half["policies"][0]["figures"]["mean_jct"]["mean"] > plain["policies"][0]["figures"]["mean_jct"]["mean"]);
 }
 
 TEST_CASE("the report is whole and asks nobody for anything") {

@@ -173,6 +173,8 @@ private:
         sim.add_option("--format", sim_.format, "Of the traces, instead of what their first lines say; docs/sim.md lists them")->type_name("NAME");
         sim.add_option("--generate", sim_.generate, "Jobs that are made up: rigid, scaling or profiled")->type_name("KIND[:KEY=VALUE,...]")->check(problem_with_generator);
         list("--models", sim_.models, "What traces name: a folder with measured profiles, or a file with measured rates")->type_name("PATH");
+        sim.add_option("--interference", sim_.interference, "Part of its speed that a profiled job on several nodes loses while another such job is on one of them")
+            ->type_name("SHARE")->check(CLI::Range(0.0, 0.99));
         sim.add_option("--cluster", sim_.cluster, "Nodes x devices of each, and the name of their type: 16x4, or 8x4:v100,8x8:a100")
             ->required()->type_name("NxD[:TYPE],...")->check(problem_with_cluster);
         list("--policy", sim_.policies, "Names of policies, or paths of a .so; 'ration policies' lists them")

@@ -72,6 +72,7 @@ struct simulation_options {
     std::string format;                 ///< of all of them; empty: what their first lines say
     std::vector<std::string> models;    ///< of what traces name: folders with measured profiles, files with measured rates
     std::string generate;               ///< a workload made up instead of traces, as `parse_generator` takes it; empty: none
+    double interference = 0;            ///< `sim::profile::interference`
     std::string cluster;                ///< as `parse_cluster` takes it
     std::vector<std::string> policies;  ///< names or paths of a .so
     std::vector<std::string> settings;  ///< as `add_setting` takes them

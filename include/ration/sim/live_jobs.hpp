@@ -9,7 +9,6 @@
 #include <ration/job.hpp>
 #include <ration/ledger.hpp>
 #include <ration/sim/columns.hpp>
-#include <ration/sim/cpu_sharing.hpp>
 
 namespace ration::sim {
 
@@ -25,6 +24,7 @@ struct live_job {
     std::int64_t devices = 0, batch = 0;
     std::uint64_t places = 0;   ///< a sum over where its devices are: another one means that they moved
     std::uint32_t version = 0;  ///< of its pace
+    bool shares_node = false;   ///< `allocation::shares_node`
 
     [[nodiscard]] double steps_at(nanoseconds now) const noexcept {
         if (rate == 0 || now <= since) return done;
@@ -90,21 +90,12 @@ public:
     [[nodiscard]] bool is_active(std::size_t row) const noexcept {
         return ration::is_active(static_cast<job_state>(store_.at(columns_.standard.state, row)));
     }
+    /// That it can use; 0 = it runs on devices.
+    [[nodiscard]] double cores(std::size_t row) const noexcept {
+        job_description const& job = description(row);
+        return workload_.models[job.model]->cores(job);
+    }
     [[nodiscard]] bool runs_on_cpu(std::size_t row) const noexcept { return cores(row) > 0; }
-    /// Those that run on processors, and how much of them each may use.
-    void claim_cpu(ledger const& held, buffer<cpu_claim>& claims) const noexcept {
-        claims.clear();
-        for (std::size_t row = 0; row < jobs_.size(); ++row) {
-            double const useful = is_active(row) ? cores(row) : 0;
-            if (useful > 0) claims.push_back({.row = static_cast<std::uint32_t>(row), .most = limit_of(held.of({id(row)}), useful)});
-        }
-    }
-    /// Whoever has reached its last tier and is taken its CPU away has served its purpose.
-    [[nodiscard]] bool is_released(std::size_t row, ledger const& held) const noexcept {
-        auto const all = held.of({id(row)});
-        std::uint32_t const tiers = store_.at(columns_.standard.tiers, row);
-        return all.first == all.last && tiers > 0 && store_.at(columns_.standard.tier, row) == tiers;
-    }
 
     /// The job is done or failed; its row goes later, together with others.
     void end(std::size_t row, job_state how, nanoseconds now) noexcept {
@@ -141,11 +132,6 @@ public:
     }
 
 private:
-    [[nodiscard]] double cores(std::size_t row) const noexcept {
-        job_description const& job = description(row);
-        return workload_.models[job.model]->cores(job);
-    }
-
     void show_attained(nanoseconds now) noexcept {
         double* const attained = store_.data(columns_.attained);
         for (std::size_t row = 0; row < jobs_.size(); ++row)

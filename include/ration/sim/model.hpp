@@ -33,7 +33,7 @@ struct allocation {
     std::uint32_t type = 0;                ///< of the slowest of its nodes
     std::int64_t batch = 0;                ///< samples per step of all devices that a policy chose; 0 = as asked for
     double cores = 0;                      ///< CPU that it gets
-    bool shares_node = false;              ///< another job with several nodes has devices on one of its nodes
+    bool shares_node = false;              ///< it has several nodes, and so has another job with devices on one of them
 };
 
 /// How fast a job goes, and up to which step that holds.
@@ -60,6 +60,9 @@ public:
     /// Fills all of `out` for nodes of this type with so many devices each.
     virtual void show(job_description const& job, double step, std::uint32_t type, std::int64_t devices_per_node,
                       scaling const& out) const noexcept = 0;
+
+    /// Whether `allocation::shares_node` makes a difference.
+    [[nodiscard]] virtual bool feels_contention() const noexcept { return false; }
 
     /// Cores that it can use; 0 = it runs on devices.
     [[nodiscard]] virtual double cores(job_description const&) const noexcept { return 0; }

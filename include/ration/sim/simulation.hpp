@@ -10,9 +10,11 @@
 #include <utility>
 
 #include <ration/engine.hpp>
-#include <ration/sim/allocation.hpp>
 #include <ration/sim/backend.hpp>
+#include <ration/sim/contention.hpp>
+#include <ration/sim/cpu_jobs.hpp>
 #include <ration/sim/event_queue.hpp>
+#include <ration/sim/job_paces.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/outcome.hpp>
 
@@ -51,9 +53,9 @@ class simulation {
     engine<cluster_backend> engine_;
     event_queue queue_;
     run_outcome outcome_;
-    held_devices held_;
-    buffer<cpu_claim> claims_;
-    bool cpu_changes_ = false;  // who shares the processors, or within which limits
+    job_paces paces_;
+    cpu_jobs cpu_;
+    contention contention_;
     std::size_t arrived_ = 0;
     std::uint64_t idle_rounds_ = 0;
     bool asks_ = false;    // whether the policy is asked at this time
@@ -68,7 +70,9 @@ public:
     simulation(workload const& jobs, cluster const& machines, decider& policy, decider& fallback, sim_options const& options)
         : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback), store_(options.columns),
           live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
-          engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}) {}
+          engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}),
+          paces_(jobs, store_, columns_, live_, engine_.holdings(), queue_), cpu_(store_, columns_, live_, engine_.holdings(), paces_),
+          contention_(live_, engine_.holdings(), paces_) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
 
@@ -103,6 +107,7 @@ private:
                          .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch", "jobs/rate"),
                          .loss = read("jobs/loss", "jobs/loss.best")},
                         options_.seed);
+        contention_.prepare(workload_, nodes);
         std::size_t const devices = static_cast<std::size_t>(capacity_), jobs = workload_.jobs.size();
         queue_.reserve(2 * devices + options_.changes.size());
         for (std::uint32_t i = 0; i < options_.changes.size(); ++i)
@@ -132,7 +137,7 @@ private:
 
     /// When something happens next; nothing once all is over.
     [[nodiscard]] std::optional<nanoseconds> next_time() noexcept {
-        while (!queue_.empty() && is_void(queue_.next())) queue_.pop();
+        while (!queue_.empty() && paces_.is_void(queue_.next())) queue_.pop();
         bool const more = arrived_ < workload_.jobs.size();
         if (live_.active() == 0 && !more) return std::nullopt;
         nanoseconds next{std::numeric_limits<std::int64_t>::max()};
@@ -150,13 +155,6 @@ private:
         return options_.interval.count > 0 && now.count % options_.interval.count == 0;
     }
 
-    /// Of a pace that a job no longer has. It must not wake anybody: a policy that changes two jobs on every tick would be asked ever more often.
-    [[nodiscard]] bool is_void(sim_event const& e) noexcept {
-        if (e.what != event_class::job_phase) return false;
-        std::size_t const row = live_.find(e.subject);
-        return row == live_.rows() || live_[row].version != e.version;
-    }
-
     [[nodiscard]] result<void> take_events(nanoseconds now) noexcept {
         outcome_.end = now;
         for (; !queue_.empty() && queue_.next().at <= now; ++outcome_.events) {
@@ -169,18 +167,18 @@ private:
         }
         for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submitted <= now; ++outcome_.events) {
             if (auto there = live_.arrive(++arrived_, cluster_.groups); !there) return there;
-            if (live_.runs_on_cpu(live_.rows() - 1)) begin_on_cpu(live_.rows() - 1, now);
+            if (live_.runs_on_cpu(live_.rows() - 1)) outcome_.jobs[arrived_ - 1].started = now, cpu_.begin(live_.rows() - 1, now);
             if (options_.observer != nullptr) options_.observer->submitted(now, arrived_);
             asks_ = true;
         }
         live_.compact();
-        if (cpu_changes_) share_cpu(now);
+        cpu_.share(now);
         return {};
     }
 
     /// The pace of a job ends: it is done, or goes on at another, of which the policy hears when it is asked next.
     void end_phase(sim_event const& e, nanoseconds now) noexcept {
-        if (is_void(e)) return;
+        if (paces_.is_void(e)) return;
         std::size_t const row = live_.find(e.subject);
         live_job& job = live_[row];
         job.done = job.until;
@@ -188,13 +186,13 @@ private:
         if (!(job.until < live_.description(row).length)) return end_job(row, now);
         note_tier(row, now);
         live_.scale(row, cluster_.groups);
-        set_pace(row, now);
+        paces_.set(row, now);
     }
 
     void end_job(std::size_t row, nanoseconds now) noexcept {
         asks_ = true;
         note_tier(row, now);
-        cpu_changes_ = cpu_changes_ || live_.runs_on_cpu(row);
+        if (live_.runs_on_cpu(row)) cpu_.note_change();
         outcome_.jobs[live_.id(row) - 1].finished = now;
         leave(row, now);
         if (options_.observer != nullptr) options_.observer->finished(now, live_.id(row));
@@ -219,6 +217,7 @@ private:
         live_job& job = live_[row];
         outcome_.jobs[live_.id(row) - 1].device_seconds = job.attained_at(now);
         engine_.release({live_.id(row)});
+        contention_.note_change();
         if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), 0);
     }
 
@@ -270,55 +269,32 @@ private:
             if (row == live_.rows() || !live_.is_active(row)) continue;
             if (!live_.runs_on_cpu(row))
                 take_allocation(row, now);
-            else if (live_.is_released(row, engine_.holdings()))
+            else if (cpu_.is_released(row))
                 end_job(row, now);
             else
-                cpu_changes_ = true;
+                cpu_.note_change();
         }
         backend_.forget_changes();
-        if (cpu_changes_) share_cpu(now);
-    }
-
-    /// Such a job runs from when it comes, as on one box: a policy limits it, and does not start it.
-    void begin_on_cpu(std::size_t row, nanoseconds now) noexcept {
-        outcome_.jobs[live_.id(row) - 1].started = now;
-        store_.at(columns_.standard.started, row) = now.count;
-        store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(job_state::running);
-        live_[row].since = now;
-        cpu_changes_ = true;
-    }
-
-    /// The processors of the first node, among all jobs that run on them.
-    void share_cpu(nanoseconds now) noexcept {
-        cpu_changes_ = false;
-        live_.claim_cpu(engine_.holdings(), claims_);
-        share_fairly(claims_.edit(), static_cast<double>(store_.at(columns_.of(resource_id::cpu).capacity, 0)) / 1000);
-        for (auto const& claim : claims_) {
-            live_job& job = live_[claim.row];
-            if (job.cores == claim.given) continue;
-            job.done = job.steps_at(now), job.since = now;
-            job.cores = claim.given;
-            store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;
-            set_pace(claim.row, now);
-        }
+        cpu_.share(now);
+        contention_.update(now);
     }
 
     void take_allocation(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
-        held_.read(engine_.holdings().of({live_.id(row)}), store_[columns_.node_type]);
-        job.done = job.steps_at(now);
+        held_devices const& held = paces_.held(row);
         job.attained = job.attained_at(now);
         job.held_since = now;
-        if (job.since < now) job.since = now;  // what is left of a restart goes on
-        if (held_.places() != job.places && held_.devices() > 0) begin_on_new_devices(row, now);
-        job.devices = held_.devices();
-        job.batch = held_.batch();
-        job.places = held_.places();
+        paces_.bring_up(row, now);
+        if (held.places() != job.places && held.devices() > 0) begin_on_new_devices(row, now);
+        job.devices = held.devices();
+        job.batch = held.batch();
+        job.places = held.places();
+        contention_.note_change();
         auto const state = job.devices > 0 ? job_state::running : job_state::queued;
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(state);
         store_.at(columns_.attained, row) = job.attained;
         if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), job.devices);
-        set_pace(row, now);
+        paces_.set(row, now);
     }
 
     void begin_on_new_devices(std::size_t row, nanoseconds now) noexcept {
@@ -331,35 +307,6 @@ private:
         }
         store_.at(columns_.restarts, row) = became.restarts;
         live_[row].since = now + seconds(live_.description(row).restart_cost);
-    }
-
-    /// Precondition: `done` is right for `since`.
-    void set_pace(std::size_t row, nanoseconds now) noexcept {
-        live_job& job = live_[row];
-        job_description const& described = live_.description(row);
-        ++job.version;
-        pace p;
-        if (job.devices > 0 || job.cores > 0) {
-            held_.read(engine_.holdings().of({live_.id(row)}), store_[columns_.node_type]);
-            allocation held = held_.view();
-            held.cores = job.cores;
-            p = workload_.models[described.model]->at(described, held, job.done);
-        }
-        job.rate = p.steps_per_second;
-        job.until = p.until < described.length ? p.until : described.length;
-        store_.at(columns_.standard.pace, row) = job.rate;
-        if (!(job.rate > 0)) return;
-        nanoseconds const from = job.since < now ? now : job.since;
-        double const left = (job.until - job.done) / job.rate;
-        queue_.push({.at = from + rounded(left), .what = event_class::job_phase,
-                     .subject = static_cast<std::uint32_t>(live_.id(row)), .version = job.version});
-    }
-
-    /// To the nearest nanosecond.
-    [[nodiscard]] static nanoseconds rounded(double seconds) noexcept {
-        constexpr double farthest = 9e18;
-        double const count = seconds * 1e9 + 0.5;
-        return {count < farthest ? static_cast<std::int64_t>(count) : static_cast<std::int64_t>(farthest) / 2};
     }
 
     void count_capacity(nanoseconds now) noexcept {

@@ -56,13 +56,13 @@ constexpr std::int64_t most_devices = 1'000;  // of one node
 }
 
 /// The models of one path, or a problem.
-[[nodiscard]] sim::trace::outcome<sim::model_library> read_models(std::string const& path, sim::cluster const& machines) {
+[[nodiscard]] sim::trace::outcome<sim::model_library> read_models(std::string const& path, sim::cluster const& machines, double interference) {
     if (!std::filesystem::is_directory(path)) {
         auto const text = sim::trace::contents(path.c_str());
         if (!text) return text.failure();
         return sim::read_rates(*text, machines.types);
     }
-    sim::profile_options how{.interference = 0, .devices_per_node = {}};
+    sim::profile_options how{.interference = interference, .devices_per_node = {}};
     for (auto const& group : machines.groups)
         if (std::ranges::find(how.devices_per_node, group.devices) == how.devices_per_node.end()) how.devices_per_node.push_back(group.devices);
     return sim::load_profiles(path, how);
@@ -71,12 +71,14 @@ constexpr std::int64_t most_devices = 1'000;  // of one node
 [[nodiscard]] sim::model_library read_library(simulation_options const& options, sim::cluster const& machines, std::vector<std::string>& problems) {
     sim::model_library library;
     for (auto const& path : options.models) {
-        auto read = read_models(path, machines);
+        auto read = read_models(path, machines, options.interference);
         if (!read)
             problems.push_back(to_text(read.failure(), path));
         else
             std::ranges::move(*read, std::back_inserter(library));
     }
+    if (options.interference > 0 && std::ranges::none_of(library, [](sim::named_model const& one) { return one.model->feels_contention(); }))
+        problems.emplace_back("--interference: only jobs with measured profiles feel it: name their folder with --models, as in --models bench/data/pollux");
     return library;
 }
 

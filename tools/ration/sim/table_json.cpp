@@ -91,7 +91,7 @@ std::string table_json(simulation_results const& all) {
     json.object([&] {
         json.member("event", "simulation"), json.member("version", version_text());
         write_cluster(json, all.input.machines);
-        json.member("interval", in_seconds(all.options.interval));
+        json.member("interval", in_seconds(all.options.interval)), json.member("interference", all.options.interference);
         json.key("samples").array([&] {
             for (auto const& s : all.input.samples) write_sample(json, s);
         });

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Jobs that slow each other down on the network of a node.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <ration/sim/job_paces.hpp>
+#include <ration/sim/live_jobs.hpp>
+
+namespace ration::sim {
+
+/// Keeps `live_job::shares_node`: a job on several nodes exchanges gradients between them, and shares a node's network with every other such job
+/// there. A job on one node neither disturbs nor is disturbed. Source: the simulator of the artifact of A. Qiao et al., "Pollux", OSDI 2021.
+class contention {
+    live_jobs& live_;
+    ledger const& holdings_;
+    job_paces& paces_;
+    buffer<std::uint32_t> spread_jobs_;  // by node: jobs there that are on other nodes too
+    bool matters_ = false;               // whether any model looks at it
+    bool changed_ = false;
+
+public:
+    /// All of them outlive it.
+    contention(live_jobs& live, ledger const& holdings, job_paces& paces) noexcept : live_(live), holdings_(holdings), paces_(paces) {}
+
+    void prepare(workload const& jobs, std::size_t nodes) noexcept {
+        matters_ = std::any_of(jobs.models.begin(), jobs.models.end(), [](auto const& model) { return model->feels_contention(); });
+        if (matters_) spread_jobs_.resize(nodes);
+    }
+
+    /// Somebody holds something else.
+    void note_change() noexcept { changed_ = matters_; }
+
+    /// Gives those jobs another pace that share a node since the last change, or no longer. O(rows x log holdings + nodes) if there was one.
+    void update(nanoseconds now) noexcept {
+        if (!changed_) return;
+        changed_ = false;
+        count();
+        for (std::size_t row = 0; row < live_.rows(); ++row) {
+            bool const shares = meets_another(devices_of(row));
+            if (shares == live_[row].shares_node) continue;
+            paces_.bring_up(row, now);
+            live_[row].shares_node = shares;
+            paces_.set(row, now);
+        }
+    }
+
+private:
+    /// Of a job on several nodes; none of other jobs.
+    [[nodiscard]] holding_range devices_of(std::size_t row) const noexcept {
+        if (live_[row].devices < 2) return {};
+        holding_range const all = holdings_.of({live_.id(row)});
+        return std::count_if(all.begin(), all.end(), is_device) > 1 ? all : holding_range{};
+    }
+    [[nodiscard]] static bool is_device(holding const& h) noexcept { return h.what.resource == resource_id::gpu; }
+
+    void count() noexcept {
+        std::fill(spread_jobs_.begin(), spread_jobs_.end(), 0U);
+        for (std::size_t row = 0; row < live_.rows(); ++row)
+            for (auto const& h : devices_of(row)) spread_jobs_[h.what.node] += is_device(h);
+    }
+
+    [[nodiscard]] bool meets_another(holding_range devices) const noexcept {
+        return std::any_of(devices.begin(), devices.end(), [&](holding const& h) { return is_device(h) && spread_jobs_[h.what.node] > 1; });
+    }
+};
+
+}  // namespace ration::sim

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+/// How fast each live job goes, and when that ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <ration/sim/allocation.hpp>
+#include <ration/sim/event_queue.hpp>
+#include <ration/sim/live_jobs.hpp>
+
+namespace ration::sim {
+
+/// Asks a job's model whenever what the job holds may have changed, and puts the end of its pace into the queue.
+class job_paces {
+    workload const& workload_;
+    snapshot_store& store_;
+    sim_columns const& columns_;
+    live_jobs& live_;
+    ledger const& holdings_;
+    event_queue& queue_;
+    held_devices held_;
+
+public:
+    /// All of them outlive it.
+    job_paces(workload const& jobs, snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings, event_queue& queue) noexcept
+        : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), queue_(queue) {}
+
+    /// What the job holds now; valid until the next call of any member.
+    [[nodiscard]] held_devices const& held(std::size_t row) noexcept {
+        held_.read(holdings_.of({live_.id(row)}), store_[columns_.node_type]);
+        return held_;
+    }
+
+    /// Writes down what the job has done at its pace, which may change then. What is left of a restart goes on.
+    void bring_up(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        job.done = job.steps_at(now);
+        if (job.since < now) job.since = now;
+    }
+
+    /// Precondition: `done` is right for `since`.
+    void set(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        job_description const& described = live_.description(row);
+        ++job.version;
+        pace p;
+        if (job.devices > 0 || job.cores > 0) {
+            allocation holds = held(row).view();
+            holds.cores = job.cores, holds.shares_node = job.shares_node;
+            p = workload_.models[described.model]->at(described, holds, job.done);
+        }
+        job.rate = p.steps_per_second;
+        job.until = p.until < described.length ? p.until : described.length;
+        store_.at(columns_.standard.pace, row) = job.rate;
+        if (!(job.rate > 0)) return;
+        nanoseconds const from = job.since < now ? now : job.since;
+        double const left = (job.until - job.done) / job.rate;
+        queue_.push({.at = from + rounded(left), .what = event_class::job_phase,
+                     .subject = static_cast<std::uint32_t>(live_.id(row)), .version = job.version});
+    }
+
+    /// Of a pace that a job no longer has. It must not wake anybody: a policy that changes two jobs on every tick would be asked ever more often.
+    [[nodiscard]] bool is_void(sim_event const& e) const noexcept {
+        if (e.what != event_class::job_phase) return false;
+        std::size_t const row = live_.find(e.subject);
+        return row == live_.rows() || live_[row].version != e.version;
+    }
+
+private:
+    /// To the nearest nanosecond.
+    [[nodiscard]] static nanoseconds rounded(double seconds) noexcept {
+        constexpr double farthest = 9e18;
+        double const count = seconds * 1e9 + 0.5;
+        return {count < farthest ? static_cast<std::int64_t>(count) : static_cast<std::int64_t>(farthest) / 2};
+    }
+};
+
+}  // namespace ration::sim
