@@ -61,7 +61,7 @@ public:
     virtual void show(job_description const& job, double step, std::uint32_t type, std::int64_t devices_per_node,
                       scaling const& out) const noexcept = 0;
 
-    /// Cores that it can use; 0 = it runs on devices.
+    /// Cores that it can use: it goes in proportion to those that it gets, up to so many. 0 = it runs on devices.
     [[nodiscard]] virtual double cores(job_description const&) const noexcept { return 0; }
 
     /// The training loss after so many steps, without noise; NaN when the model has none.
@@ -70,6 +70,8 @@ public:
     [[nodiscard]] virtual double reported_loss(job_description const& job, std::uint64_t, std::uint64_t, double step) const noexcept {
         return loss(job, step);
     }
+    /// Whether what it reports differs from seed to seed.
+    [[nodiscard]] virtual bool is_noisy(job_description const&) const noexcept { return false; }
     /// Tiers of the loss that users ask for, and how many of them are reached after so many steps.
     [[nodiscard]] virtual std::uint32_t tiers(job_description const&) const noexcept { return 0; }
     [[nodiscard]] virtual std::uint32_t tier_at(job_description const&, double) const noexcept { return 0; }

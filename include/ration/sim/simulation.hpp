@@ -219,13 +219,15 @@ private:
         live_job& job = live_[row];
         outcome_.jobs[live_.id(row) - 1].device_seconds = job.attained_at(now);
         engine_.release({live_.id(row)});
-        if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), 0);
+        if (options_.observer == nullptr) return;
+        live_.runs_on_cpu(row) ? options_.observer->uses(now, live_.id(row), 0) : options_.observer->holds(now, live_.id(row), 0);
     }
 
     /// What ran on a lost node waits again, with the steps it had done.
     void change_node(node_change const& change, nanoseconds now) noexcept {
         count_capacity(now);
         set_node(change.node, change.up);
+        cpu_changes_ = true;
         if (change.up) return;
         for (std::size_t row = 0; row < live_.rows(); ++row) {
             bool there = false;
@@ -245,8 +247,8 @@ private:
         outcome_.changes += report.changes.size();
         outcome_.refused_ticks += report.fell_back;
         if (!report.rejected.empty() && !note_rejections(report)) return false;
-        bool const idle = backend_.changed().empty() && queue_.empty() && arrived_ == workload_.jobs.size();
         follow_changes(now);
+        bool const idle = queue_.empty() && arrived_ == workload_.jobs.size();  // devices may still wander, among jobs that stand still
         idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
         bool const starved = idle && (options_.interval.count <= 0 || idle_rounds_ > most_idle_rounds);
         if (starved && live_.active() > 0) outcome_.how = ending::starved;
@@ -270,8 +272,8 @@ private:
             if (row == live_.rows() || !live_.is_active(row)) continue;
             if (!live_.runs_on_cpu(row))
                 take_allocation(row, now);
-            else if (live_.is_released(row, engine_.holdings()))
-                end_job(row, now);
+            else if (has_cores() && live_.is_released(row, engine_.holdings()))
+                outcome_.jobs[id - 1].released = true, end_job(row, now);
             else
                 cpu_changes_ = true;
         }
@@ -288,6 +290,8 @@ private:
         cpu_changes_ = true;
     }
 
+    [[nodiscard]] bool has_cores() const noexcept { return store_.at(columns_.of(resource_id::cpu).capacity, 0) > 0; }
+
     /// The processors of the first node, among all jobs that run on them.
     void share_cpu(nanoseconds now) noexcept {
         cpu_changes_ = false;
@@ -299,6 +303,7 @@ private:
             job.done = job.steps_at(now), job.since = now;
             job.cores = claim.given;
             store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;
+            if (options_.observer != nullptr) options_.observer->uses(now, live_.id(claim.row), claim.given);
             set_pace(claim.row, now);
         }
     }
