@@ -4,8 +4,8 @@
 #
 #   tests/run.sh            what every change has to pass
 #   tests/run.sh --quick    one compiler, no sanitizer
-#   tests/run.sh --all      also the slow tests, the benchmarks' build, both compilers in full, clang-tidy, and under the sanitizers
-#                           every test program and every test of the plugin ABI
+#   tests/run.sh --all      also the slow tests, those in a browser, the benchmarks' build, both compilers in full, clang-tidy, and
+#                           under the sanitizers every test program and every test of the plugin ABI
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -137,6 +137,7 @@ if command -v ccache >/dev/null; then
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime  # without it nothing is kept of the tests, which have a precompiled header
 fi
 cmake/packages.sh build test
+[[ $extent != all ]] || cmake/packages.sh browser
 check_gcc || true
 if [[ $extent != quick ]]; then
   check_clang || true

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <ration/sim/cpu_model.hpp>
 #include <ration/sim/generator.hpp>
 #include <ration/sim/profile_files.hpp>
+#include <ration/sim/trace/read.hpp>
 #include <ration/sim/trace/write.hpp>
 
 using namespace ration;
@@ -46,6 +49,26 @@ TEST_CASE("a seed is a workload, bit for bit, with every compiler", "[generator]
     CHECK(trace::written(make_scaling(other)) != scaling);
     other = o, other.jobs = 100;  // the first hundred are the same
     CHECK(rigid.starts_with(trace::written(make_rigid(other))));
+}
+
+TEST_CASE("jobs on processors: of all models that run there, longer than their usual length by up to once more", "[generator]") {
+    auto const curves = [](double steps) { return std::make_shared<cpu_model>(loss_curve{.floor = 0, .power = 1, .power_steps = steps}, 100, 1, 0.1); };
+    model_library const library{{"rigid", std::make_shared<rigid_model>(), {}}, {"short", curves(10), {.request = 0, .least = 0, .most = 0, .length = 100}},
+                                {"long", curves(100), {.request = 0, .least = 0, .most = 0, .length = 1000}}};
+    auto const made = make_cpu({.seed = 7, .jobs = 2000, .jobs_per_hour = 200}, library);
+    REQUIRE(made.jobs.size() == 2000);
+    CHECK(made.model_names == std::vector<std::string>{"short", "long"});
+    CHECK(share(made, [](auto const& job) { return job.model == 0; }) == Approx(0.5).margin(.03));
+    CHECK(share(made, [](auto const& job) { return job.length >= (job.model == 0 ? 100 : 1000) && job.length <= (job.model == 0 ? 200 : 2000); }) == 1);
+    CHECK(share(made, [](auto const& job) { return job.length > (job.model == 0 ? 150 : 1500); }) == Approx(0.5).margin(.04));
+    CHECK(share(made, [&](auto const& job) { return made.runs_on_cpu(job) && job.request == 0 && job.most == 0; }) == 1);
+    CHECK(fingerprint(trace::written(make_cpu({.seed = 7, .jobs = 500, .jobs_per_hour = 200}, library))) == 0x811ba93d07969554);
+    CHECK(make_cpu({}, {library[0]}).jobs.empty());
+
+    auto const text = trace::written(made);
+    auto const again = trace::read(text, library, made.name);
+    REQUIRE(again);
+    CHECK(trace::written(*again) == text);
 }
 
 TEST_CASE("arrivals: ascending, at the rate that was asked for, in their pattern", "[generator]") {

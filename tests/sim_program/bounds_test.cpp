@@ -7,10 +7,6 @@ using namespace sim_program;
 
 namespace {
 
-constexpr double rounding = 1e-6;  // seconds; a run of some hundred events cannot gain more from the clock's half nanoseconds
-
-[[nodiscard]] lower_bounds limits_of(workload const& jobs, cluster const& machines) { return bounds_of(jobs, needs_of(jobs, machines), machines); }
-
 struct instances {
     std::minstd_rand dice;
     explicit instances(unsigned seed) : dice(seed) {}
@@ -38,17 +34,6 @@ struct instances {
         return made;
     }
 };
-
-/// Empty when neither bound is above what the run reached.
-[[nodiscard]] std::string beaten(workload const& jobs, cluster const& machines, run_outcome const& ran) {
-    if (ran.how != ending::all_done) return std::string("the run did not end: ") + std::string(name_of(ran.how));
-    if (ran.rejected > 0) return "a grant was refused";
-    auto const least = limits_of(jobs, machines);
-    auto const reached = figures_of(jobs, machines, needs_of(jobs, machines), ran);
-    if (least.mean_jct > reached.mean_jct + rounding) return "mean JCT " + std::to_string(reached.mean_jct) + " < " + std::to_string(least.mean_jct);
-    if (least.makespan > reached.makespan + rounding) return "makespan " + std::to_string(reached.makespan) + " < " + std::to_string(least.makespan);
-    return {};
-}
 
 }  // namespace
 
@@ -81,7 +66,7 @@ TEST_CASE("what a job needs, by hand") {
     jobs.jobs[0].restart_cost = 20;
     auto const needs = needs_of(jobs, of_nodes(1, 8))[0];
     CHECK(needs.seconds == Approx(120));
-    CHECK(needs.device_seconds == Approx(480));
+    CHECK(needs.work == Approx(480));
     CHECK(needs.after == Approx(60));
     CHECK_FALSE(needs_of(jobs, of_nodes(1, 2))[0].possible());
 }
@@ -92,7 +77,7 @@ TEST_CASE("what an elastic job needs, by hand: fast with all devices, thrifty wi
     auto const machines = of_nodes(2, 2);
     auto const needs = needs_of(jobs, machines)[0];
     CHECK(needs.seconds == Approx(10 + 50 + 100));
-    CHECK(needs.device_seconds == Approx(10 + 200 + 200));
+    CHECK(needs.work == Approx(10 + 200 + 200));
     CHECK(needs.after == Approx((10 * (150 + 5) + 200 * (100 + 25) + 200 * 50) / 410.0));
     needs_reader reader(jobs, machines);
     CHECK(reader.seconds_with(jobs.jobs[0], 4) == Approx(160));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <ration/policies/fifo.hpp>
@@ -87,6 +88,21 @@ template <class P>
     run_outcome refused;
     refused.how = ending::bad_grant;
     return refused;
+}
+
+inline constexpr double rounding = 1e-6;  // seconds; a run of some hundred events cannot gain more from the clock's half nanoseconds
+
+[[nodiscard]] inline lower_bounds limits_of(workload const& jobs, cluster const& machines) { return bounds_of(jobs, needs_of(jobs, machines), machines); }
+
+/// Empty when neither bound is above what the run reached.
+[[nodiscard]] inline std::string beaten(workload const& jobs, cluster const& machines, run_outcome const& ran) {
+    if (ran.how != ending::all_done) return std::string("the run did not end: ") + std::string(name_of(ran.how));
+    if (ran.rejected > 0) return "a grant was refused";
+    auto const least = limits_of(jobs, machines);
+    auto const reached = figures_of(jobs, machines, needs_of(jobs, machines), ran);
+    if (least.mean_jct > reached.mean_jct + rounding) return "mean JCT " + std::to_string(reached.mean_jct) + " < " + std::to_string(least.mean_jct);
+    if (least.makespan > reached.makespan + rounding) return "makespan " + std::to_string(reached.makespan) + " < " + std::to_string(least.makespan);
+    return {};
 }
 
 }  // namespace sim_program

@@ -1,93 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <fstream>
-
-#include <nlohmann/json.hpp>
-
-#include "cli.hpp"
 #include "sim/progress.hpp"
-#include "sim/report.hpp"
 #include "sim/svg.hpp"
-#include "sim/table.hpp"
 
-#include "support/catch.hpp"
-#include "tools/temporary.hpp"
+#include "program.hpp"
 
-using namespace ration;
-using namespace ration::program;
-using nlohmann::json;
-
-namespace {
-
-using words = std::vector<std::string>;
-
-[[nodiscard]] command parsed(words w) {
-    w.insert(w.begin(), "sim");
-    return parse_command_line(std::move(w), policy_names());
-}
-
-[[nodiscard]] simulation_options options_of(words w) {
-    auto const c = parsed(std::move(w));
-    if (auto const* const said = std::get_if<answer>(&c)) FAIL(said->text);
-    return std::get<simulation_options>(c);
-}
-
-[[nodiscard]] std::string refusal(words w) {
-    auto const c = parsed(std::move(w));
-    auto const* const said = std::get_if<answer>(&c);
-    if (said == nullptr || said->code != exit_code::bad_input) return "not refused";
-    return said->text.substr(0, said->text.size() - 1);
-}
-
-/// A trace of three jobs for one device: done at 10, 30 and 60 s under fifo.
-class three_jobs {
-    temporary_file file_;
-
-public:
-    three_jobs() { std::ofstream(file_.path()) << "job_id,submit_time,num_gpus,duration\na,0,1,10\nb,0,1,20\nc,10,1,30\n"; }
-    [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
-};
-
-/// Runs as the program does, without printing.
-struct ran {
-    simulation_options options;
-    std::vector<std::string> problems;
-    simulation_input input;
-    std::vector<policy_text> policies;
-
-    explicit ran(words w) : options(options_of(std::move(w))), input(read_simulation(options, problems)) {
-        if (problems.empty()) policies = try_policies(options, input, problems);
-    }
-    [[nodiscard]] simulation_results results() const {
-        runs_progress progress;
-        return {options, input, policies, run_all(options, input, progress)};
-    }
-    [[nodiscard]] std::string problem() const { return problems.size() == 1 ? problems[0] : std::to_string(problems.size()) + " problems"; }
-};
-
-[[nodiscard]] std::string without_measured(std::string page) {
-    std::size_t const from = page.find("<!-- measured -->"), to = page.find("<!-- /measured -->");
-    REQUIRE(from < to);
-    return page.erase(from, to - from);
-}
-
-/// Every element is closed where it has to be; empty when it is so.
-[[nodiscard]] std::string imbalance(std::string const& page) {
-    words open;
-    for (std::size_t at = 0; (at = page.find('<', at)) != page.npos; ++at) {
-        if (page.compare(at, 2, "<!") == 0) continue;
-        bool const closes = page[at + 1] == '/';
-        std::size_t const from = at + 1 + closes, to = page.find_first_of(" >/", from), end = page.find('>', at);
-        std::string const name = page.substr(from, to - from);
-        if (!closes && (name == "meta" || name == "link" || page[end - 1] == '/')) continue;
-        if (!closes) open.push_back(name);
-        else if (open.empty() || open.back() != name) return "</" + name + "> closes nothing";
-        else open.pop_back();
-        if (!closes && (name == "script" || name == "style")) at = page.find("</" + name, at) - 1;
-    }
-    return open.empty() ? "" : "<" + open.back() + "> stays open";
-}
-
-}  // namespace
+using namespace simulate_test;
 
 TEST_CASE("every option of sim arrives where it belongs") {
     auto const o = options_of({"--trace", "a.csv", "--trace", "b.csv", "--format", "philly", "--cluster", "16x4", "--policy", "fifo,las", "--policy",
@@ -112,8 +29,12 @@ TEST_CASE("a wrong command line earns one sentence") {
     CHECK(refusal({"--cluster", "1x1"}) == "ration: --policy is required; 'ration sim --help' tells more");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fiffo"}) == "ration: --policy: there is no policy 'fiffo'; did you mean 'fifo'?");
     CHECK(refusal({"--cluster", "16", "--policy", "fifo"}).starts_with("ration: --cluster: '16' is no group of nodes: write NODESxDEVICES, as in 16x4"));
-    for (auto const* bad : {"0x4", "16x", "x4", "16x4,", "16x4:", "1x1001", "-1x4", "16x4x2", "100000x1,1x1"})
-        CHECK(refusal({"--policy", "fifo", "--cluster=" + std::string(bad)}).starts_with("ration: --cluster: "));
+    for (auto const* bad : {"0x4", "16x", "x4", "16x4,", "16x4:", "1x1001", "-1x4", "16x4x2", "1x0cores", "1xcores", "1x4+", "1x4+8", "1x+8cores", "1x0+8cores", "1x8cores+4", "1x10001cores"})
+        CHECK(refusal({"--policy", "fifo", "--cluster=" + std::string(bad)}).starts_with("ration: --cluster: '"));
+    for (auto const* elsewhere : {"2x8cores", "1x4,1x8cores", "2x4+8cores"})
+        CHECK(refusal({"--policy", "fifo", "--cluster", elsewhere}) ==
+              "ration: --cluster: jobs on processors share the cores of one node: write them in the first group, with one node, as in 1x8cores or 1x4+8cores,8x4");
+    CHECK(refusal({"--policy", "fifo", "--cluster", "100000x1,1x1"}) == "ration: --cluster: the groups have 100001 nodes together, of 100000 that there may be");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--set", "promote=0"}) ==
           "ration: --set: 'promote=0' is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--interval", "soon"}) ==
@@ -183,7 +104,7 @@ TEST_CASE("jobs that nobody starts, limits and jobs that are too large are told"
     ran const cut({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--until", "20"});
     CHECK(table_text(cut.results()).find("fifo: 2 of 3 jobs are not done at the time limit\n") != std::string::npos);
     ran const seeds({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--seeds", "5"});
-    CHECK(table_text(seeds.results()).find("a trace leaves nothing to chance, so that it is run once and not 5 times\n") != std::string::npos);
+    CHECK(table_text(seeds.results()).find(" leaves nothing to chance, so that it is run once and not 5 times\n") != std::string::npos);
 }
 
 TEST_CASE("what was wrong with a policy names the tick, the rule and the job") {
@@ -210,7 +131,7 @@ TEST_CASE("the JSON has every figure of every policy and every run") {
     ran const one({"--trace", jobs.path(), "--cluster", "1x1:v100", "--policy", "fifo,las", "--set", "las.promote=0"});
     auto const j = json::parse(table_json(one.results()));
     CHECK(j["event"] == "simulation");
-    CHECK(j["cluster"] == json::parse(R"({"devices":1,"groups":[{"nodes":1,"devices":1,"type":"v100"}]})"));
+    CHECK(j["cluster"] == json::parse(R"({"devices":1,"cores":0,"groups":[{"nodes":1,"devices":1,"cores":0,"type":"v100"}]})"));
     CHECK(j["samples"][0]["bound"] == json::parse(R"({"jobs":3,"mean_jct":30.0,"makespan":60.0})"));
     REQUIRE(j["policies"].size() == 2);
     CHECK(j["policies"][1]["parameters"] == json::parse(R"({"promote":0})"));

@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ration/policies/fifo.hpp>
@@ -12,6 +13,7 @@
 #include "world.hpp"
 
 using namespace simulation_test;
+using Catch::Approx;
 using policies::tradl;
 using policies::tradl_scenario;
 
@@ -90,6 +92,34 @@ TEST_CASE("a limit holds back one job, and the others get what it leaves", "[sim
     CHECK(o.jobs[1].objective == seconds(37.5));
 }
 
+TEST_CASE("a lost node takes its processors along, and its jobs go on when it is back", "[sim][cpu]") {
+    auto const jobs = trainers({{0, 6000}});
+    sim::node_change const changes[] = {{seconds(40), 0, false}, {seconds(50), 0, true}};
+    auto const at_objective = [](scripted::sight const& seen, grants& out) {
+        if (seen.get<std::uint32_t>("jobs/tier")[0] == 2) static_cast<void>(out.set(0, 0, resource_id::cpu, 900));
+    };
+    for (bool const limited : {false, true}) {
+        auto const o = simulate(jobs, box(1), limited ? scripted::rule(at_objective) : [](auto const&, grants&) {}, {.interval = {}, .changes = changes});
+        CHECK_FALSE(o.jobs[0].released);  // what it held is gone with the node, and no policy took it away
+        CHECK(to_seconds(o.jobs[0].finished) == Approx(limited ? 30 + 10 + 10 + 21 / 0.9 : 70));
+    }
+}
+
+TEST_CASE("an observer hears how many cores a job gets, and that it has none in the end", "[sim][cpu]") {
+    struct listener final : sim::run_observer {
+        std::string heard;
+        void submitted(nanoseconds, std::uint64_t) noexcept override {}
+        void holds(nanoseconds, std::uint64_t, std::int64_t) noexcept override { heard += "devices "; }
+        void finished(nanoseconds, std::uint64_t) noexcept override { heard += "done "; }
+        void uses(nanoseconds now, std::uint64_t job, double cores) noexcept override {
+            heard += std::to_string(now.count / 1'000'000'000) + ':' + std::to_string(job) + '=' + std::to_string(cores).substr(0, 3) + ' ';
+        }
+    } listener;
+    auto const jobs = trainers({{0, 1000}, {5, 1000}});
+    static_cast<void>(simulate(jobs, box(1), [](auto const&, grants&) {}, {.interval = {}, .observer = &listener}));
+    CHECK(listener.heard == "0:1=1.0 5:1=0.5 5:2=0.5 15:1=0.0 done 15:2=1.0 20:2=0.0 done ");
+}
+
 // Three jobs on one core, 10 s apart; alone each needs 10 s to Acceptable and 30 s to Objective, and 60 s to its own end.
 TEST_CASE("TRADL in the simulator: FT before AO before NA for those that come late", "[sim][cpu][tradl]") {
     auto const jobs = trainers({{0, 6000}, {10, 6000}, {20, 6000}});
@@ -101,7 +131,8 @@ TEST_CASE("TRADL in the simulator: FT before AO before NA for those that come la
     CHECK(to_seconds(ao.end) <= to_seconds(na.end) * 1.01);           // no core is left idle
     CHECK(ao.jobs[0].objective > na.jobs[0].objective);               // the first pays for it
     CHECK(ft.end < ao.end);
-    for (auto const& job : ft.jobs) CHECK(to_seconds(job.finished - job.objective) <= 1);  // released at the next tick
+    for (auto const& job : ft.jobs) CHECK((job.released && to_seconds(job.finished - job.objective) <= 1));  // at the next tick
+    for (auto const& job : ao.jobs) CHECK_FALSE(job.released);
 }
 
 TEST_CASE("TRADL changes nothing for jobs that do not compete", "[sim][cpu][tradl]") {

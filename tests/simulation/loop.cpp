@@ -73,6 +73,18 @@ TEST_CASE("a job that is stopped keeps its steps, and pays for each start on oth
     CHECK(o.jobs[0].device_seconds == 40 + 74);
 }
 
+TEST_CASE("devices that wander among jobs that stand still are no progress, and the run ends", "[sim]") {
+    auto jobs = rigid({{.devices = 2, .length = 1}, {.devices = 2, .length = 1}});
+    for (auto& job : jobs.jobs) job.least = 1;  // and do not go on one device
+    auto const o = simulate(jobs, nodes_of(1, 1), [](scripted::sight const& seen, grants& out) {
+        std::size_t const turn = seen.tick.number % 2;
+        give(out, 1 - turn, 0, 0), give(out, turn, 0, 1);
+    }, {.interval = seconds(1), .limit = seconds(100'000)});
+    CHECK(o.how == ending::starved);
+    CHECK(o.changes > 1000);
+    CHECK(o.rejected == 0);
+}
+
 TEST_CASE("policies see steps, service and what remains as they are at the tick", "[sim]") {
     std::string seen_at;
     auto const jobs = rigid({{.devices = 2, .length = 100}, {.submitted = 30, .length = 1}, {.submitted = 45, .length = 1}});

@@ -43,6 +43,7 @@ under their answers is not in a log. Exit codes: 0 every policy answered; 1 one 
 constexpr auto help_of_sim = R"(Examples:
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,srtf,las
   ration sim --generate rigid:jobs=1000,per_hour=20 --seeds 5 --cluster 16x4 --policy fifo,./libmine.so --report out.html
+  ration sim --generate cpu --models bench/data/loss/fits.csv --seeds 5 --cluster 1x1core --policy none,equal_share,flowcon,tradl
   ration sim --trace workload-1.csv --models bench/data/pollux --cluster 16x4 --policy las,sia --set las.promote=0
   ration sim --trace jobs.csv --cluster 8x4:v100,8x8:a100 --policy fifo --json | head -1 | jq '.policies[].figures.mean_jct'
 
@@ -171,18 +172,18 @@ private:
         };
         list("--trace", sim_.traces, "A file with jobs; each that is named is a sample of its own")->type_name("FILE");
         sim.add_option("--format", sim_.format, "Of the traces, instead of what their first lines say; docs/sim.md lists them")->type_name("NAME");
-        sim.add_option("--generate", sim_.generate, "Jobs that are made up: rigid, scaling or profiled")->type_name("KIND[:KEY=VALUE,...]")->check(problem_with_generator);
-        list("--models", sim_.models, "What traces name: a folder with measured profiles, or a file with measured rates")->type_name("PATH");
+        sim.add_option("--generate", sim_.generate, "Jobs that are made up: rigid, scaling, profiled or cpu")->type_name("KIND[:KEY=VALUE,...]")->check(problem_with_generator);
+        list("--models", sim_.models, "What traces name: a folder with measured profiles, or a file with measured rates or fitted losses")->type_name("PATH");
         sim.add_option("--interference", sim_.interference, "Part of its speed that a profiled job on several nodes loses while another such job is on one of them")
             ->type_name("SHARE")->check(CLI::Range(0.0, 0.99));
-        sim.add_option("--cluster", sim_.cluster, "Nodes x devices of each, and the name of their type: 16x4, or 8x4:v100,8x8:a100")
+        sim.add_option("--cluster", sim_.cluster, "Nodes x devices of each, and the name of their type: 16x4, or 8x4:v100,8x8:a100; a node with cores: 1x8cores, or 1x4+8cores")
             ->required()->type_name("NxD[:TYPE],...")->check(problem_with_cluster);
         list("--policy", sim_.policies, "Names of policies, or paths of a .so; 'ration policies' lists them")
             ->required()->delimiter(',')->type_name("A,B")->check([this](std::string const& name) { return problem_with_policy(name); });
         list("--set", sim_.settings, "A parameter of a policy, as in las.promote=0")->type_name("POLICY.NAME=VALUE")->check(problem_with_setting);
         sim.add_option("--interval", interval_, "Ask policies at every multiple of this time too, besides when a job comes or ends; 60 when left out, 0 = never")
             ->type_name("SECONDS")->check(problem_with_time);
-        sim.add_option("--seeds", sim_.seeds, "How many workloads are made up, from the seeds 1 to N")->type_name("N")->check(CLI::Range(1, most_seeds));
+        sim.add_option("--seeds", sim_.seeds, "How many workloads are made up, from the seeds 1 to N, or how often a trace is run whose jobs report with noise")->type_name("N")->check(CLI::Range(1, most_seeds));
         sim.add_option("--until", until_, "End every run at this simulated time")->type_name("SECONDS")->check(problem_with_time);
         sim.add_option("--on-bad-grant", on_bad_grant_, "go-on with those grants that pass, or stop")->type_name("WORD")->check(problem_with_word);
         sim.add_option("--threads", sim_.threads, "How many runs at the same time; one for each core when left out")->type_name("N")->check(CLI::Range(1, most_cpus));

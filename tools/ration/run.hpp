@@ -70,7 +70,7 @@ struct new_options {
 struct simulation_options {
     std::vector<std::string> traces;    ///< files
     std::string format;                 ///< of all of them; empty: what their first lines say
-    std::vector<std::string> models;    ///< of what traces name: folders with measured profiles, files with measured rates
+    std::vector<std::string> models;    ///< of what traces name: folders with measured profiles, files with measured rates or fitted losses
     std::string generate;               ///< a workload made up instead of traces, as `parse_generator` takes it; empty: none
     double interference = 0;            ///< `sim::profile::interference`
     std::string cluster;                ///< as `parse_cluster` takes it

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -21,7 +22,7 @@ struct lower_bounds {
     std::size_t jobs = 0;  ///< that can run
 };
 
-/// A job as the bounds see it: seconds and device-seconds.
+/// A job as the bounds see it: seconds, and device-seconds or core-seconds of work.
 struct bounded_job {
     double submitted = 0;
     job_needs needs;
@@ -40,7 +41,7 @@ void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, se
     std::priority_queue<waiting, std::vector<waiting>, std::greater<>> queue;
     std::vector<double> left;
     left.reserve(jobs.size());
-    for (auto const& job : jobs) left.push_back(job.needs.device_seconds / speed);
+    for (auto const& job : jobs) left.push_back(job.needs.work / speed);
     double now = 0;
     for (std::size_t next = 0; next < jobs.size() || !queue.empty();) {
         if (queue.empty()) now = std::max(now, jobs[next].submitted);
@@ -84,41 +85,56 @@ void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, se
     double sum = 0;
     for (auto const& job : jobs) sum += job.needs.after;
     serve_on_one_machine(jobs, speed, served_first::least_work, [&](std::size_t job, double from, double to, bool) {
-        sum += (to - from) * speed / jobs[job].needs.device_seconds * (from + to) / 2;
+        if (from < to) sum += (to - from) * speed / jobs[job].needs.work * (from + to) / 2;
     });
     return sum;
 }
 
-}  // namespace detail
+/// Jobs that share one machine: their sum of completions, and the last of them.
+struct completions {
+    double sum = 0, last = 0;
+};
 
-/// Precondition: `jobs` in order of submission, all of them possible. The best of three bounds on the sum of completions: each job alone,
-/// and the two above. For the makespan: each job alone, and the work that comes from some time on. O(n log n).
-[[nodiscard]] inline lower_bounds bounds_of(std::vector<bounded_job> const& jobs, double devices) {
-    lower_bounds bounds{.mean_jct = 0, .makespan = 0, .jobs = jobs.size()};
-    if (jobs.empty()) return bounds;
-    double submitted = 0, alone = 0, last = 0, work = 0;
+/// Precondition: `jobs` in order of submission, all of them possible. The best of three bounds on the sum of completions: each job
+/// alone, and the two above. On the last one: each job alone, and the work that comes from some time on. O(n log n).
+[[nodiscard]] inline completions earliest_completions(std::vector<bounded_job> const& jobs, double speed) {
+    double alone = 0, last = 0, work = 0;
     for (auto const& job : jobs) {
-        submitted += job.submitted;
         alone += job.submitted + job.needs.seconds;
         last = std::max(last, job.submitted + job.needs.seconds);
     }
     for (std::size_t i = jobs.size(); i-- > 0;) {
-        work += jobs[i].needs.device_seconds;
-        last = std::max(last, jobs[i].submitted + work / devices);
+        work += jobs[i].needs.work;
+        last = std::max(last, jobs[i].submitted + work / speed);
     }
-    double const sum = std::max({alone, detail::least_left_sum(jobs, devices), detail::mean_busy_sum(jobs, devices)});
-    bounds.mean_jct = (sum - submitted) / static_cast<double>(jobs.size());
-    bounds.makespan = last - jobs.front().submitted;
-    return bounds;
+    return {std::max({alone, least_left_sum(jobs, speed), mean_busy_sum(jobs, speed)}), last};
 }
 
-/// The same of a workload; `needs` has one entry for each job. O(n log n).
+}  // namespace detail
+
+/// `needs` has one entry for each job. O(n log n).
+///
+/// Jobs on processors are bounded like those on devices, with core-seconds for device-seconds. The cores of their node are a machine that divides
+/// itself: the shares of all jobs are never more than there are; from c cores a job makes c core-seconds of work a second up to those that
+/// it can use, and none beyond; and alone it needs its work / (cores that it can use, of those there are). Both proofs above ask for no more. What lies behind the
+/// last tier of its loss is not counted, since a policy may release it there. No job runs on both, so that any schedule of all jobs is
+/// one of each kind: the sums of completions add up, and the last end is the later one.
 [[nodiscard]] inline lower_bounds bounds_of(workload const& jobs, std::vector<job_needs> const& needs, cluster const& machines) {
-    std::vector<bounded_job> possible;
-    possible.reserve(needs.size());
-    for (std::size_t i = 0; i < needs.size(); ++i)
-        if (needs[i].possible()) possible.push_back({to_seconds(jobs.jobs[i].submitted), needs[i]});
-    return bounds_of(possible, static_cast<double>(devices_of(machines)));
+    std::vector<bounded_job> on_devices, on_cpu;
+    double submitted = 0, first = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        if (!needs[i].possible()) continue;
+        double const at = to_seconds(jobs.jobs[i].submitted);
+        (jobs.runs_on_cpu(jobs.jobs[i]) ? on_cpu : on_devices).push_back({at, needs[i]});
+        submitted += at, first = std::min(first, at);
+    }
+    lower_bounds bounds{.mean_jct = 0, .makespan = 0, .jobs = on_devices.size() + on_cpu.size()};
+    if (bounds.jobs == 0) return bounds;
+    auto const devices = detail::earliest_completions(on_devices, static_cast<double>(devices_of(machines)));
+    auto const cores = detail::earliest_completions(on_cpu, cores_of(machines));
+    bounds.mean_jct = (devices.sum + cores.sum - submitted) / static_cast<double>(bounds.jobs);
+    bounds.makespan = std::max(devices.last, cores.last) - first;
+    return bounds;
 }
 
 /// What every job needs, in the workload's order.

@@ -20,7 +20,7 @@
 
 namespace ration::sim {
 
-/// Models of jobs on one core. Their usual length is the steps to the Objective, or as many as were recorded where the curve never gets there. O(text).
+/// Models of jobs on one core, which need no device. Their usual length is the steps to the Objective, or as many as were recorded where the curve never gets there. O(text).
 [[nodiscard]] inline trace::outcome<model_library> read_cpu_models(std::string_view text) {
     constexpr std::array<std::string_view, 14> titles{"name",       "batch", "floor",                "power",      "power_steps", "exponent", "fast",
                                                       "fast_steps", "noise", "steps_per_core_second", "acceptable", "objective",   "steps",    "error"};
@@ -41,7 +41,7 @@ namespace ration::sim {
         if (curve.at(0) <= n[11]) return trace::problem{rows.line(), "this curve begins below its Objective; write a harder one"};
         double const reached = std::ceil(curve.step_at(n[11])), length = reached < 1e12 ? reached : n[12];
         auto model = std::make_shared<cpu_model>(curve, n[9], 1.0, n[8], std::vector<double>{n[10], n[11]});
-        job_description const usual{.request = 1, .least = 1, .most = 1, .batch = static_cast<std::int64_t>(n[1]), .length = length};
+        job_description const usual{.request = 0, .least = 0, .most = 0, .batch = static_cast<std::int64_t>(n[1]), .length = length};
         library.push_back({.name = std::string(fields[0]), .model = std::move(model), .usual = usual});
     }
     if (rows.wrong() != nullptr) return trace::problem{rows.line(), rows.wrong()};

@@ -8,6 +8,7 @@
 #include <ration/sim/cpu_sharing.hpp>
 #include <ration/sim/job_paces.hpp>
 #include <ration/sim/live_jobs.hpp>
+#include <ration/sim/outcome.hpp>
 
 namespace ration::sim {
 
@@ -19,13 +20,14 @@ class cpu_jobs {
     live_jobs& live_;
     ledger const& holdings_;
     job_paces& paces_;
+    run_observer* observer_;
     buffer<cpu_claim> claims_;
     bool changed_ = false;  // who shares the processors, or within which limits
 
 public:
-    /// All of them outlive it.
-    cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings, job_paces& paces) noexcept
-        : store_(store), columns_(columns), live_(live), holdings_(holdings), paces_(paces) {}
+    /// All of them outlive it; `observer` may be nullptr.
+    cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings, job_paces& paces, run_observer* observer) noexcept
+        : store_(store), columns_(columns), live_(live), holdings_(holdings), paces_(paces), observer_(observer) {}
 
     void begin(std::size_t row, nanoseconds now) noexcept {
         store_.at(columns_.standard.started, row) = now.count;
@@ -41,7 +43,7 @@ public:
     [[nodiscard]] bool is_released(std::size_t row) const noexcept {
         auto const all = holdings_.of({live_.id(row)});
         std::uint32_t const tiers = store_.at(columns_.standard.tiers, row);
-        return all.first == all.last && tiers > 0 && store_.at(columns_.standard.tier, row) == tiers;
+        return cores() > 0 && all.first == all.last && tiers > 0 && store_.at(columns_.standard.tier, row) == tiers;
     }
 
     /// Gives each its part, if anything has changed. O(n log n) then.
@@ -49,17 +51,20 @@ public:
         if (!changed_) return;
         changed_ = false;
         claim();
-        share_fairly(claims_.edit(), static_cast<double>(store_.at(columns_.of(resource_id::cpu).capacity, 0)) / 1000);
+        share_fairly(claims_.edit(), cores());
         for (auto const& claim : claims_) {
             if (live_[claim.row].cores == claim.given) continue;
             paces_.bring_up(claim.row, now);
             live_[claim.row].cores = claim.given;
             store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;
+            if (observer_ != nullptr) observer_->uses(now, live_.id(claim.row), claim.given);
             paces_.set(claim.row, now);
         }
     }
 
 private:
+    [[nodiscard]] double cores() const noexcept { return static_cast<double>(store_.at(columns_.of(resource_id::cpu).capacity, 0)) / 1000; }
+
     /// Who runs here, and how much of it each may use.
     void claim() noexcept {
         claims_.clear();

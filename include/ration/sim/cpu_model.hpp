@@ -78,6 +78,7 @@ public:
     }
     [[nodiscard]] double loss(job_description const&, double step) const noexcept override { return curve_.at(step); }
 
+    [[nodiscard]] bool is_noisy(job_description const&) const noexcept override { return noise_ > 0; }
     /// At a whole step. Never negative.
     [[nodiscard]] double reported_loss(job_description const&, std::uint64_t seed, std::uint64_t id, double step) const noexcept override {
         double const loss = curve_.at(std::floor(step));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -199,6 +200,29 @@ inline constexpr profiled_row profiled_rows[] = {{"ncf", 1, 32768, 263},       {
         job.request = row.devices, job.batch = row.batch, job.most = std::max(job.most, row.devices);
         made.jobs[j] = job;
         made.job_names.push_back(std::string(row.application) + '-' + std::to_string(j));
+    }
+    return made;
+}
+
+/// Jobs on processors, of all models of the library that run there, equally many. They train for one to two times the usual length: whoever starts
+/// a job does not know how many steps it needs. The workload is empty when the library has no such model.
+[[nodiscard]] inline workload make_cpu(generator_options const& o, model_library const& library) {
+    std::vector<named_model const*> models;
+    workload made;
+    for (auto const& one : library)
+        if (one.model->cores(one.usual) > 0) models.push_back(&one);
+    if (models.empty()) return made;
+    made = detail::empty_workload("cpu", o);
+    made.tenants.emplace_back("default");
+    for (auto const* one : models) made.models.push_back(one->model), made.model_names.push_back(one->name);
+    for (std::size_t j = 0; j < made.jobs.size(); ++j) {
+        dice const of(o.seed, 1000 + j);
+        std::uint32_t const model = of.below(static_cast<std::uint32_t>(models.size()), 0);
+        job_description job = models[model]->usual;
+        job.submitted = made.jobs[j].submitted, job.model = model;
+        job.length = std::ceil(job.length * (1 + of.uniform(1)));
+        made.jobs[j] = job;
+        made.job_names.push_back(models[model]->name + '-' + std::to_string(j));
     }
     return made;
 }

@@ -64,7 +64,7 @@ public:
     /// Whether `allocation::shares_node` makes a difference.
     [[nodiscard]] virtual bool feels_contention() const noexcept { return false; }
 
-    /// Cores that it can use; 0 = it runs on devices.
+    /// Cores that it can use: it goes in proportion to those that it gets, up to so many. 0 = it runs on devices.
     [[nodiscard]] virtual double cores(job_description const&) const noexcept { return 0; }
 
     /// The training loss after so many steps, without noise; NaN when the model has none.
@@ -73,6 +73,8 @@ public:
     [[nodiscard]] virtual double reported_loss(job_description const& job, std::uint64_t, std::uint64_t, double step) const noexcept {
         return loss(job, step);
     }
+    /// Whether what it reports differs from seed to seed.
+    [[nodiscard]] virtual bool is_noisy(job_description const&) const noexcept { return false; }
     /// Tiers of the loss that users ask for, and how many of them are reached after so many steps.
     [[nodiscard]] virtual std::uint32_t tiers(job_description const&) const noexcept { return 0; }
     [[nodiscard]] virtual std::uint32_t tier_at(job_description const&, double) const noexcept { return 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a job needs whatever a policy does: how fast it goes at best, and how many device-seconds it takes at least.
+/// What a job needs whatever a policy does: how fast it goes at best, and how much work it is at least.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace ration::sim {
 /// The least that one job needs on a cluster, as far as its model shows how fast it goes.
 struct job_needs {
     double seconds = 0;         ///< from its start to its end when it has the cluster for itself, the restart of its start included
-    double device_seconds = 0;  ///< that it holds until it is done
-    double after = 0;           ///< mean over these device-seconds of the seconds that it takes at least from there to its end
+    double work = 0;            ///< device-seconds that it holds until it is done; core-seconds of a job on processors
+    double after = 0;           ///< mean over this work of the seconds that it takes at least from there to its end
     [[nodiscard]] bool possible() const noexcept { return seconds < std::numeric_limits<double>::infinity(); }
 };
 
@@ -28,49 +28,54 @@ struct job_needs {
     return sum;
 }
 
+/// Those that jobs on processors share: of the first node.
+[[nodiscard]] inline double cores_of(cluster const& machines) noexcept { return machines.groups.empty() ? 0 : machines.groups.front().cores; }
+
+/// Where a job ends. A policy may release a job on processors once it has reached the last tier of its loss.
+enum class job_end : std::uint8_t { length, last_tier };
+
 /// Follows a job's model from its first step to its last. Keeps its memory from one job to the next.
 class needs_reader {
     struct part {
-        double device_seconds = 0, seconds = 0;
+        double work = 0, seconds = 0;
     };
 
     workload const& workload_;
     cluster const& cluster_;
     std::int64_t devices_;
+    double cores_;
     std::vector<double> best_, shown_, fixed_;
     std::vector<std::int64_t> batch_;
     std::vector<part> parts_;
 
 public:
     /// What is passed must outlive it.
-    needs_reader(workload const& jobs, cluster const& machines) noexcept : workload_(jobs), cluster_(machines), devices_(devices_of(machines)) {}
+    needs_reader(workload const& jobs, cluster const& machines) noexcept : workload_(jobs), cluster_(machines), devices_(devices_of(machines)), cores_(cores_of(machines)) {}
     needs_reader(workload const&, cluster&&) = delete;
 
-    /// O(stretches of constant pace x types of nodes x devices).
+    /// Of a job on processors up to where it may be released. O(stretches of constant pace x types of nodes x devices).
     [[nodiscard]] job_needs of(job_description const& job) {
         parts_.clear();
-        if (job.restart_cost > 0) parts_.push_back({job.restart_cost * static_cast<double>(job.least), job.restart_cost});
-        each_stretch(job, [&](double steps) {
-            double fastest = 0, thriftiest = 0;
-            for (std::size_t k = 1; k < best_.size(); ++k) {
-                fastest = std::max(fastest, best_[k]);
-                thriftiest = std::max(thriftiest, best_[k] / static_cast<double>(k));
-            }
-            parts_.push_back({steps / thriftiest, steps / fastest});
-        });
+        workload_.runs_on_cpu(job) ? add_parts_on_cpu(job) : add_parts_on_devices(job);
         job_needs needs;
         for (std::size_t i = parts_.size(); i-- > 0;) {
-            needs.after += parts_[i].device_seconds * (needs.seconds + parts_[i].seconds / 2);
+            needs.after += parts_[i].work * (needs.seconds + parts_[i].seconds / 2);
             needs.seconds += parts_[i].seconds;
-            needs.device_seconds += parts_[i].device_seconds;
+            needs.work += parts_[i].work;
         }
-        if (needs.possible()) needs.after /= needs.device_seconds;
+        if (needs.possible() && needs.work > 0) needs.after /= needs.work;
         return needs;
     }
 
     /// Seconds that the job takes alone when it has `share` devices on average: it goes at the best of goodput(k) for k up to `share`,
-    /// and of goodput(k) * share / k for more, which is k devices for a part of the time. Infinity when it cannot run on the cluster.
-    [[nodiscard]] double seconds_with(job_description const& job, double share) {
+    /// and of goodput(k) * share / k for more, which is k devices for a part of the time. Of a job on processors `share` is cores, and
+    /// it may end at its last tier. Infinity when it cannot run on the cluster.
+    [[nodiscard]] double seconds_with(job_description const& job, double share, job_end at = job_end::length) {
+        if (workload_.runs_on_cpu(job)) {
+            double alone = 0, cores = most_cores(job);
+            each_stretch_on_cpu(job, at, [&](double steps, double pace) { alone += steps / pace; });
+            return alone * std::max(1.0, cores / share);
+        }
         double seconds = job.restart_cost;
         each_stretch(job, [&](double steps) {
             double fastest = 0;
@@ -81,6 +86,39 @@ public:
     }
 
 private:
+    void add_parts_on_devices(job_description const& job) {
+        if (job.restart_cost > 0) parts_.push_back({job.restart_cost * static_cast<double>(job.least), job.restart_cost});
+        each_stretch(job, [&](double steps) {
+            double fastest = 0, thriftiest = 0;
+            for (std::size_t k = 1; k < best_.size(); ++k) {
+                fastest = std::max(fastest, best_[k]);
+                thriftiest = std::max(thriftiest, best_[k] / static_cast<double>(k));
+            }
+            parts_.push_back({steps / thriftiest, steps / fastest});
+        });
+    }
+
+    /// It goes in proportion to its cores, so that its work is the same with few of them and with many.
+    void add_parts_on_cpu(job_description const& job) {
+        each_stretch_on_cpu(job, job_end::last_tier, [&](double steps, double pace) { parts_.push_back({steps / pace * most_cores(job), steps / pace}); });
+    }
+
+    [[nodiscard]] double most_cores(job_description const& job) const noexcept { return std::min(workload_.models[job.model]->cores(job), cores_); }
+
+    /// Calls `visit(steps, steps per second)` for each stretch of a job on processors that has as many of them as it can.
+    template <class Visit>
+    void each_stretch_on_cpu(job_description const& job, job_end at, Visit visit) const {
+        auto const& model = *workload_.models[job.model];
+        std::uint32_t const last = model.tiers(job);
+        for (double step = 0; step < job.length;) {
+            if (at == job_end::last_tier && last > 0 && model.tier_at(job, step) == last) return;
+            pace const p = model.at(job, {.cores = most_cores(job)}, step);
+            double const until = std::min(job.length, p.until), end = until > step ? until : job.length;
+            visit(end - step, p.steps_per_second);
+            step = end;
+        }
+    }
+
     /// Calls `visit(steps)` for each stretch in which `best_` holds: steps per second by devices, the best of all types of nodes.
     template <class Visit>
     void each_stretch(job_description const& job, Visit visit) {

@@ -19,6 +19,7 @@ struct job_outcome {
     nanoseconds acceptable{-1}, objective{-1};  ///< when the first and the second tier of its loss were reached; -1 = not
     double device_seconds = 0; ///< held, with or without progress
     std::uint32_t restarts = 0;
+    bool released = false;     ///< its policy ended it at the last tier of its loss, before its own end
 };
 
 /// The first grant of a run that the check refused.
@@ -36,6 +37,8 @@ public:
     virtual void submitted(nanoseconds now, std::uint64_t job) noexcept = 0;
     /// From now on it holds so many devices; none as well when it is done, or lost them.
     virtual void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept = 0;
+    /// The same of a job that runs on processors: so many cores.
+    virtual void uses(nanoseconds, std::uint64_t, double) noexcept {}
     virtual void finished(nanoseconds now, std::uint64_t job) noexcept = 0;
 
 protected:

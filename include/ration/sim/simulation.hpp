@@ -71,7 +71,7 @@ public:
         : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback), store_(options.columns),
           live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}),
-          paces_(jobs, store_, columns_, live_, engine_.holdings(), queue_), cpu_(store_, columns_, live_, engine_.holdings(), paces_),
+          paces_(jobs, store_, columns_, live_, engine_.holdings(), queue_), cpu_(store_, columns_, live_, engine_.holdings(), paces_, options.observer),
           contention_(live_, engine_.holdings(), paces_) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
@@ -218,13 +218,15 @@ private:
         outcome_.jobs[live_.id(row) - 1].device_seconds = job.attained_at(now);
         engine_.release({live_.id(row)});
         contention_.note_change();
-        if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), 0);
+        if (options_.observer == nullptr) return;
+        live_.runs_on_cpu(row) ? options_.observer->uses(now, live_.id(row), 0) : options_.observer->holds(now, live_.id(row), 0);
     }
 
     /// What ran on a lost node waits again, with the steps it had done.
     void change_node(node_change const& change, nanoseconds now) noexcept {
         count_capacity(now);
         set_node(change.node, change.up);
+        cpu_changes_ = true;
         if (change.up) return;
         for (std::size_t row = 0; row < live_.rows(); ++row) {
             bool there = false;
@@ -244,8 +246,8 @@ private:
         outcome_.changes += report.changes.size();
         outcome_.refused_ticks += report.fell_back;
         if (!report.rejected.empty() && !note_rejections(report)) return false;
-        bool const idle = backend_.changed().empty() && queue_.empty() && arrived_ == workload_.jobs.size();
         follow_changes(now);
+        bool const idle = queue_.empty() && arrived_ == workload_.jobs.size();  // devices may still wander, among jobs that stand still
         idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
         bool const starved = idle && (options_.interval.count <= 0 || idle_rounds_ > most_idle_rounds);
         if (starved && live_.active() > 0) outcome_.how = ending::starved;
@@ -270,7 +272,7 @@ private:
             if (!live_.runs_on_cpu(row))
                 take_allocation(row, now);
             else if (cpu_.is_released(row))
-                end_job(row, now);
+                outcome_.jobs[id - 1].released = true, end_job(row, now);
             else
                 cpu_.note_change();
         }

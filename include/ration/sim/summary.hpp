@@ -61,11 +61,13 @@ class jobs_there {
     std::vector<double> number_;  // from there on
 
 public:
-    /// O(n log n).
-    explicit jobs_there(run_outcome const& run) {
+    /// Those on processors, or those on devices. O(n log n).
+    jobs_there(workload const& jobs, run_outcome const& run, bool on_cpu) {
         std::vector<std::pair<double, double>> changes;
         changes.reserve(2 * run.jobs.size());
-        for (auto const& job : run.jobs) {
+        for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+            job_outcome const& job = run.jobs[i];
+            if (jobs.runs_on_cpu(jobs.jobs[i]) != on_cpu) continue;
             changes.emplace_back(to_seconds(job.submitted), 1);
             if (job.finished.count >= 0) changes.emplace_back(to_seconds(job.finished), -1);
         }
@@ -97,9 +99,9 @@ struct job_figures {
 
 [[nodiscard]] inline job_figures figures_of_jobs(workload const& jobs, cluster const& machines, std::vector<job_needs> const& needs, run_outcome const& run) {
     job_figures all;
-    jobs_there const there(run);
+    jobs_there const on_devices(jobs, run, false), on_cpu(jobs, run, true);
     needs_reader reader(jobs, machines);
-    auto const devices = static_cast<double>(devices_of(machines));
+    auto const devices = static_cast<double>(devices_of(machines)), cores = cores_of(machines);
     for (std::size_t i = 0; i < run.jobs.size(); ++i) {
         job_outcome const& job = run.jobs[i];
         if (job.started.count >= 0) all.wait.push_back(to_seconds(job.started - job.submitted));
@@ -107,9 +109,11 @@ struct job_figures {
         double const jct = to_seconds(job.finished - job.submitted);
         all.jct.push_back(jct);
         if (!(jct > 0) || !needs[i].possible()) continue;
-        all.progress.push_back(needs[i].seconds / jct);
-        double const others = there.mean(to_seconds(job.submitted), to_seconds(job.finished));
-        all.rho.push_back(jct / reader.seconds_with(jobs.jobs[i], devices / others));
+        bool const cpu = jobs.runs_on_cpu(jobs.jobs[i]);
+        job_end const at = job.released ? job_end::last_tier : job_end::length;
+        double const all_there = (cpu ? on_cpu : on_devices).mean(to_seconds(job.submitted), to_seconds(job.finished));
+        all.progress.push_back((cpu ? reader.seconds_with(jobs.jobs[i], cores, at) : needs[i].seconds) / jct);
+        all.rho.push_back(jct / reader.seconds_with(jobs.jobs[i], (cpu ? cores : devices) / all_there, at));
     }
     std::sort(all.jct.begin(), all.jct.end());
     std::sort(all.wait.begin(), all.wait.end());
@@ -150,7 +154,8 @@ inline void add_counts(workload const& jobs, run_outcome const& run, figures& f)
 /// share).
 ///
 /// Finish-time fairness is the rho of K. Mahajan et al., "Themis", NSDI 2020: JCT / T, where T is the time that the job would take alone
-/// with an equal share of the cluster, and the share is all devices over the mean number of jobs that were there during its JCT.
+/// with an equal share of the cluster, and the share is all devices over the mean number of jobs that were there during its JCT;
+/// of a job on processors all cores, over those that share them. Of a job that was released both times end there.
 [[nodiscard]] inline figures figures_of(workload const& jobs, cluster const& machines, std::vector<job_needs> const& needs, run_outcome const& run) {
     figures f{.jobs = run.jobs.size()};
     detail::add_counts(jobs, run, f);

@@ -20,6 +20,9 @@ struct workload {
     std::vector<std::shared_ptr<job_model const>> models;
     std::vector<std::string> model_names;  ///< one for each model, as traces name it; "rigid" for `rigid_model`
     std::size_t left_out = 0;              ///< rows of the trace that are no job: without devices, or without run time
+
+    /// Whether a job of this workload runs on processors, and not on devices.
+    [[nodiscard]] bool runs_on_cpu(job_description const& job) const noexcept { return models[job.model]->cores(job) > 0; }
 };
 
 /// Nodes of one kind.
@@ -27,7 +30,7 @@ struct node_group {
     std::size_t nodes = 0;
     std::int64_t devices = 0;   ///< on each
     std::uint32_t type = 0;     ///< index into `cluster::types`
-    double cores = 0;           ///< CPU of each
+    double cores = 0;           ///< CPU of each; jobs on processors share those of the first node
 };
 
 /// The machines of a simulation.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <ration/sim/cpu_files.hpp>
 #include <ration/sim/profile_files.hpp>
 #include <ration/sim/rate_model.hpp>
 #include <ration/sim/trace/read.hpp>
@@ -18,7 +19,7 @@ namespace ration::program {
 namespace {
 
 constexpr std::size_t most_nodes = 100'000;
-constexpr std::int64_t most_devices = 1'000;  // of one node
+constexpr std::int64_t most_devices = 1'000, most_cores = 10'000;  // of one node
 
 /// A whole number from 1 to `most`, with nothing behind it.
 [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t most) noexcept {
@@ -30,21 +31,41 @@ constexpr std::int64_t most_devices = 1'000;  // of one node
 
 [[nodiscard]] std::string problem_with_group(std::string_view group) {
     return fmt::format("{} is no group of nodes: write NODESxDEVICES, as in 16x4, up to {} nodes with up to {} devices each, and a name behind "
-                       "a colon if they are of several types: 16x4:v100,8x8:a100",
+                       "a colon if they are of several types: 16x4:v100,8x8:a100; a node with cores is 1x8cores, or 1x4+8cores",
                        program::quoted(group), most_nodes, most_devices);
+}
+
+/// "8cores", "1core".
+[[nodiscard]] std::optional<std::int64_t> number_of_cores(std::string_view text) noexcept {
+    for (std::string_view const word : {"cores", "core"})
+        if (text.ends_with(word)) return whole_number(text.substr(0, text.size() - word.size()), most_cores);
+    return std::nullopt;
+}
+
+/// "4", "8cores" or "4+8cores" of each node; false when it is none of these.
+[[nodiscard]] bool take_node(std::string_view text, sim::node_group& into) noexcept {
+    std::size_t const plus = text.find('+');
+    auto const cores = number_of_cores(text.substr(plus == text.npos ? 0 : plus + 1));
+    if (plus != text.npos && !cores) return false;
+    into.cores = static_cast<double>(cores.value_or(0));
+    if (plus == text.npos && cores) return true;
+    auto const devices = whole_number(text.substr(0, plus), most_devices);
+    into.devices = devices.value_or(0);
+    return devices.has_value();
 }
 
 /// Adds one group; false when it is none.
 [[nodiscard]] bool add_group(std::string_view text, sim::cluster& to) {
     std::size_t const colon = std::min(text.find(':'), text.size()), x = text.find('x');
     if (x >= colon || colon + 1 == text.size()) return false;
-    auto const nodes = whole_number(text.substr(0, x), most_nodes), devices = whole_number(text.substr(x + 1, colon - x - 1), most_devices);
-    if (!nodes || !devices) return false;
+    auto const nodes = whole_number(text.substr(0, x), most_nodes);
+    sim::node_group group;
+    if (!nodes || !take_node(text.substr(x + 1, colon - x - 1), group)) return false;
     std::string const type(colon == text.size() ? "gpu" : text.substr(colon + 1));
     auto found = std::ranges::find(to.types, type);
     if (found == to.types.end()) found = to.types.insert(to.types.end(), type);
-    to.groups.push_back({.nodes = static_cast<std::size_t>(*nodes), .devices = *devices, .type = static_cast<std::uint32_t>(found - to.types.begin())});
-    return true;
+    group.nodes = static_cast<std::size_t>(*nodes), group.type = static_cast<std::uint32_t>(found - to.types.begin());
+    return to.groups.push_back(group), true;
 }
 
 [[nodiscard]] std::variant<bool, std::int64_t, double, std::string> as_value(std::string_view text) {
@@ -60,7 +81,11 @@ constexpr std::int64_t most_devices = 1'000;  // of one node
     if (!std::filesystem::is_directory(path)) {
         auto const text = sim::trace::contents(path.c_str());
         if (!text) return text.failure();
-        return sim::read_rates(*text, machines.types);
+        sim::trace::row_scanner rows(*text, ',');
+        std::string_view const first = rows.next() ? rows.fields()[0] : "";
+        if (first == "model") return sim::read_rates(*text, machines.types);
+        if (first == "name") return sim::read_cpu_models(*text);
+        return sim::trace::problem{1, "this is no file of models: its first column is called model in one of measured rates, and name in one of fitted losses"};
     }
     sim::profile_options how{.interference = interference, .devices_per_node = {}};
     for (auto const& group : machines.groups)
@@ -83,10 +108,11 @@ constexpr std::int64_t most_devices = 1'000;  // of one node
 }
 
 constexpr std::pair<std::string_view, generated::kind> kinds[] = {
-    {"rigid", generated::kind::rigid}, {"scaling", generated::kind::scaling}, {"profiled", generated::kind::profiled}};
+    {"rigid", generated::kind::rigid}, {"scaling", generated::kind::scaling}, {"profiled", generated::kind::profiled}, {"cpu", generated::kind::cpu}};
 constexpr std::pair<std::string_view, sim::arrival_pattern> patterns[] = {
     {"poisson", sim::arrival_pattern::poisson}, {"bursty", sim::arrival_pattern::bursty}, {"diurnal", sim::arrival_pattern::diurnal}};
 constexpr std::size_t most_jobs = 1'000'000;
+constexpr double cpu_jobs_per_hour = 200;  // they take seconds: less often they would not meet
 
 template <class T, std::size_t N>
 [[nodiscard]] std::string choose(std::string_view what, std::string_view word, std::pair<std::string_view, T> const (&from)[N], T& into) {
@@ -116,20 +142,48 @@ template <class T, std::size_t N>
     return fmt::format("there is nothing called {} to set{}", program::quoted(key), suggestion(key, {"jobs", "per_hour", "arrivals"}));
 }
 
+[[nodiscard]] std::string no_devices(std::string_view who) {
+    return fmt::format("{} devices, and --cluster has none: write 1x4 for a node with 4 of them, or 1x4+8cores for one with cores too", who);
+}
+[[nodiscard]] std::string no_cores(std::string_view who) {
+    return fmt::format("{} on processors, and --cluster has none: write 1x8cores for a node with 8 of them, or 1x4+8cores for one with devices too", who);
+}
+
+[[nodiscard]] sim::workload make(generated const& what, sim::model_library const& library, std::int64_t devices) {
+    switch (what.of) {
+        case generated::kind::rigid: return make_rigid(what.how, {.most_devices = std::min<std::int64_t>(devices, 32)});
+        case generated::kind::scaling: return make_scaling(what.how, {.most_devices = std::min<std::int64_t>(devices, 16)});
+        case generated::kind::profiled: return make_profiled(what.how, library);
+        case generated::kind::cpu: break;
+    }
+    return make_cpu(what.how, library);
+}
+
 void generate(simulation_options const& options, sim::model_library const& library, simulation_input& input, std::vector<std::string>& problems) {
     auto const parsed = parse_generator(options.generate);
     if (auto const* const wrong = std::get_if<std::string>(&parsed)) return problems.push_back("--generate: " + *wrong);
     auto what = std::get<generated>(parsed);
+    bool const cpu = what.of == generated::kind::cpu;
+    if (!cpu && devices_of(input.machines) == 0) return problems.push_back("--generate: " + no_devices("these jobs need"));
+    if (cpu && !(cores_of(input.machines) > 0)) return problems.push_back("--generate: " + no_cores("these jobs run"));
     for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
         what.how.seed = seed;
-        std::int64_t const devices = devices_of(input.machines);
-        auto made = what.of == generated::kind::rigid     ? make_rigid(what.how, {.most_devices = std::min<std::int64_t>(devices, 32)})
-                    : what.of == generated::kind::scaling ? make_scaling(what.how, {.most_devices = std::min<std::int64_t>(devices, 16)})
-                                                          : make_profiled(what.how, library);
+        auto made = make(what, library, devices_of(input.machines));
+        if (made.jobs.empty() && cpu)
+            return problems.push_back("--generate: jobs on processors need fitted losses: name their file with --models, as in --models bench/data/loss/fits.csv");
         if (made.jobs.empty())
             return problems.push_back("--generate: profiled jobs need the measured profiles: name their folder with --models, as in --models bench/data/pollux");
         input.samples.push_back({.jobs = std::move(made), .seed = seed, .needs = {}, .bounds = {}});
     }
+}
+
+/// A trace leaves nothing to chance but the noise of what its jobs report: with noise it is a sample for each seed.
+void add_samples(sim::workload jobs, std::uint64_t seeds, simulation_input& input) {
+    bool const noisy = std::ranges::any_of(jobs.jobs, [&](auto const& job) { return jobs.models[job.model]->is_noisy(job); });
+    if (!noisy && seeds > 1)
+        input.remarks.push_back(fmt::format("{} leaves nothing to chance, so that it is run once and not {} times", jobs.name, seeds));
+    for (std::uint64_t seed = 1; noisy && seed < seeds; ++seed) input.samples.push_back({.jobs = jobs, .seed = seed, .needs = {}, .bounds = {}});
+    input.samples.push_back({.jobs = std::move(jobs), .seed = noisy ? seeds : 0, .needs = {}, .bounds = {}});
 }
 
 void read_traces(simulation_options const& options, sim::model_library const& library, simulation_input& input, std::vector<std::string>& problems) {
@@ -146,11 +200,18 @@ void read_traces(simulation_options const& options, sim::model_library const& li
         } else {
             if (read->left_out > 0)
                 input.remarks.push_back(fmt::format("{} rows of {} are no jobs and were left out: they have no device or no run time", read->left_out, path));
-            input.samples.push_back({.jobs = std::move(*read), .seed = 0, .needs = {}, .bounds = {}});
+            add_samples(std::move(*read), options.seeds, input);
         }
     }
-    if (options.seeds > 1)
-        input.remarks.push_back(fmt::format("a trace leaves nothing to chance, so that it is run once and not {} times", options.seeds));
+}
+
+/// Jobs of a kind that the machines have nothing for.
+[[nodiscard]] std::string problem_with_machines(sim::workload const& jobs, sim::cluster const& machines) {
+    auto const cpu = std::ranges::count_if(jobs.jobs, [&](auto const& job) { return jobs.runs_on_cpu(job); });
+    auto const all = std::ssize(jobs.jobs);
+    if (cpu > 0 && !(cores_of(machines) > 0)) return no_cores(fmt::format("{} of the {} jobs of {} run", cpu, all, jobs.name));
+    if (cpu < all && devices_of(machines) == 0) return no_devices(fmt::format("{} of the {} jobs of {} need", all - cpu, all, jobs.name));
+    return {};
 }
 
 /// What no schedule can beat, and which jobs no schedule can run.
@@ -158,9 +219,7 @@ void find_bounds(simulation_input& input) {
     for (auto& s : input.samples) {
         s.needs = needs_of(s.jobs, input.machines);
         s.bounds = bounds_of(s.jobs, s.needs, input.machines);
-        std::size_t too_large = 0;
-        for (std::size_t i = 0; i < s.needs.size(); ++i)
-            too_large += !s.needs[i].possible() && !(s.jobs.models[s.jobs.jobs[i].model]->cores(s.jobs.jobs[i]) > 0);
+        auto const too_large = std::ranges::count_if(s.needs, [](auto const& needs) { return !needs.possible(); });
         if (too_large > 0)
             input.remarks.push_back(fmt::format("{} of the {} jobs of {} need more devices than the cluster has, and are never started", too_large,
                                                 s.jobs.jobs.size(), s.jobs.name));
@@ -179,6 +238,9 @@ std::variant<sim::cluster, std::string> parse_cluster(std::string_view text) {
         from = to + 1;
     }
     if (nodes > most_nodes) return fmt::format("the groups have {} nodes together, of {} that there may be", nodes, most_nodes);
+    for (auto const& group : machines.groups)
+        if (group.cores > 0 && (group.nodes > 1 || &group != machines.groups.data()))
+            return "jobs on processors share the cores of one node: write them in the first group, with one node, as in 1x8cores or 1x4+8cores,8x4";
     return machines;
 }
 
@@ -186,6 +248,7 @@ std::variant<generated, std::string> parse_generator(std::string_view text) {
     generated made;
     std::size_t const colon = std::min(text.find(':'), text.size());
     if (auto wrong = choose("is no kind of jobs", text.substr(0, colon), kinds, made.of); !wrong.empty()) return wrong;
+    if (made.of == generated::kind::cpu) made.how.jobs_per_hour = cpu_jobs_per_hour;
     for (std::size_t from = colon + 1; from <= text.size();) {
         std::size_t const to = std::min(text.find(',', from), text.size());
         if (auto wrong = take_generator_key(text.substr(from, to - from), made.how); !wrong.empty()) return wrong;
@@ -228,6 +291,8 @@ simulation_input read_simulation(simulation_options const& options, std::vector<
     if (options.traces.empty() == options.generate.empty()) problems.push_back("name the jobs: either --trace FILE, or --generate KIND");
     if (!problems.empty()) return input;
     options.generate.empty() ? read_traces(options, library, input, problems) : generate(options, library, input, problems);
+    for (auto const& s : input.samples)
+        if (auto wrong = problem_with_machines(s.jobs, input.machines); !wrong.empty() && problems.empty()) problems.push_back(std::move(wrong));
     if (problems.empty()) find_bounds(input);
     return input;
 }

@@ -30,10 +30,12 @@ path[class^=c]{fill:none;stroke-width:1.9;stroke-linejoin:round}path[class^=f]{s
 .tip{position:absolute;pointer-events:none;background:var(--card);border:1px solid var(--line);border-radius:8px;padding:6px 10px;font-size:12.5px;box-shadow:0 4px 16px #0003;white-space:nowrap;z-index:3}
 .tip div{display:flex;gap:8px;align-items:center}.tip b{margin-left:auto;padding-left:14px;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:14px}
-th,td{padding:5px 0 5px 18px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}th:first-child,td:first-child{text-align:left;padding-left:0}
+th,td{padding:5px 0 5px 18px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}th:first-child,td:first-child{text-align:left;padding-left:0;white-space:pre;position:sticky;left:0;background:var(--card)}
 thead th{font-weight:650}tr:last-child td,tr:last-child th{border-bottom:0}tbody th{font-weight:400}td small{display:block;color:var(--soft);font-size:11.5px;line-height:1.2}
 .notes{border-left:3px solid var(--c3);padding:2px 0 2px 14px;margin:14px 0}.notes li{margin:2px 0}.notes ul{margin:0;padding-left:18px}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:3px 18px;margin:6px 0;font-size:13.5px}dt{font-weight:600}dd{margin:0;color:var(--soft)}
+@media(max-width:560px){main{padding:20px 12px 40px}.card{padding:12px 12px 8px}text{font-size:17px}.mark,.name{font-size:16.5px}
+dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:6px}th,td{padding-left:14px}}
 )page";
 
 inline constexpr std::string_view page_script = R"page(

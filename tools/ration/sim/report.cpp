@@ -47,43 +47,43 @@ struct chart {
                        bar_chart(bars, bound * scale, fmt::format("{}: {}", bound_is, short_number(bound * scale))));
 }
 
-/// How many of all jobs were done after so long. At most `cdf_points` points for each policy.
-[[nodiscard]] chart jct_chart(simulation_results const& all) {
+/// How many of all jobs had come so far after so long: to their end, or to a tier of their loss. At most `cdf_points` points for each policy.
+[[nodiscard]] chart part_chart(simulation_results const& all, std::string name, std::string title, std::string_view axis_is, nanoseconds sim::job_outcome::*when) {
     auto const times = unit_of(all);
-    chart made{"jct", "Jobs done by JCT", "part of all jobs that took no longer; the time axis is logarithmic", std::string(times.name),
-               {.label = fmt::format("JCT, {}", times.name), .least = 1e300, .most = 0, .logarithmic = true, .percent = false},
+    chart made{std::move(name), std::move(title), "part of all jobs that took no longer; the time axis is logarithmic", std::string(times.name),
+               {.label = fmt::format("{}, {}", axis_is, times.name), .least = 1e300, .most = 0, .logarithmic = true, .percent = false},
                {.label = "", .least = 0, .most = 1, .logarithmic = false, .percent = true}, {}};
     for (std::size_t p = 0; p < all.policies.size(); ++p) {
-        std::vector<double> jct;
+        std::vector<double> took;
         double jobs = 0;
         for (auto const& run : all.runs_of(p)) {
             jobs += static_cast<double>(run.outcome.jobs.size());
             for (auto const& job : run.outcome.jobs)
-                if (job.finished > job.submitted) jct.push_back(to_seconds(job.finished - job.submitted) / times.seconds);
+                if (job.*when > job.submitted) took.push_back(to_seconds(job.*when - job.submitted) / times.seconds);
         }
-        std::ranges::sort(jct);
+        std::ranges::sort(took);
         auto& c = made.curves.emplace_back(curve{all.policies[p].label, p, {}, false, false});
-        for (std::size_t i = 0, points = std::min(cdf_points, jct.size()); i < points; ++i) {
-            std::size_t const place = points == 1 ? 0 : i * (jct.size() - 1) / (points - 1);
-            c.points.emplace_back(jct[place], static_cast<double>(place + 1) / jobs);
+        for (std::size_t i = 0, points = std::min(cdf_points, took.size()); i < points; ++i) {
+            std::size_t const place = points == 1 ? 0 : i * (took.size() - 1) / (points - 1);
+            c.points.emplace_back(took[place], static_cast<double>(place + 1) / jobs);
         }
-        if (jct.empty()) continue;
-        made.x.least = std::min(made.x.least, jct.front()), made.x.most = std::max(made.x.most, jct.back());
+        if (took.empty()) continue;
+        made.x.least = std::min(made.x.least, took.front()), made.x.most = std::max(made.x.most, took.back());
     }
     if (made.x.most <= 0) made.x.least = 1, made.x.most = 10;
     if (made.x.most <= made.x.least) made.x.most = made.x.least * 10;
     return made;
 }
 
-/// A quantity over the time of the first sample.
-[[nodiscard]] chart time_chart(simulation_results const& all, std::string name, std::string title, std::string note, drawn_series simulated_run::*series, bool whole) {
+/// A quantity over the time of the first sample; the axis goes up to `most` at least.
+[[nodiscard]] chart time_chart(simulation_results const& all, std::string name, std::string title, std::string note, drawn_series simulated_run::*series, double most) {
     double end = 0;
     for (std::size_t p = 0; p < all.policies.size(); ++p) end = std::max(end, to_seconds(all.runs_of(p).front().outcome.end));
     auto const times = long_unit(end);
     if (all.input.samples.size() > 1) note += fmt::format("; the first of {} samples", all.input.samples.size());
     chart made{std::move(name), std::move(title), std::move(note), std::string(times.name),
                {.label = fmt::format("simulated time, {}", times.name), .least = 0, .most = std::max(end / times.seconds, 1e-9), .logarithmic = false, .percent = false},
-               {.label = "", .least = 0, .most = whole ? static_cast<double>(devices_of(all.input.machines)) : 1, .logarithmic = false, .percent = false}, {}};
+               {.label = "", .least = 0, .most = most, .logarithmic = false, .percent = false}, {}};
     for (std::size_t p = 0; p < all.policies.size(); ++p) {
         auto const& from = all.runs_of(p).front().*series;
         double const dx = to_seconds(from.width) / times.seconds;
@@ -94,6 +94,26 @@ struct chart {
         }
         if (!from.means.empty()) c.points.emplace_back(to_seconds(all.runs_of(p).front().outcome.end) / times.seconds, 0.0);
     }
+    return made;
+}
+
+/// Curves of all policies in one frame: by JCT, over time, and by the time to a tier where jobs have some; and charts with a frame for each policy.
+struct charts {
+    std::vector<chart> together, apart;
+};
+
+[[nodiscard]] charts charts_of(simulation_results const& all) {
+    auto const devices = devices_of(all.input.machines);
+    double const cores = cores_of(all.input.machines);
+    charts made;
+    made.together.push_back(part_chart(all, "jct", "Jobs done by JCT", "JCT", &sim::job_outcome::finished));
+    made.together.push_back(devices > 0 ? time_chart(all, "queue", "Jobs that wait", "submitted, not done, and without devices", &simulated_run::queue, 1)
+                                        : time_chart(all, "there", "Jobs at a time", "submitted and not done: they share the cores", &simulated_run::there, 1));
+    auto const has_tiers = [](simulated_run const& run) { return !std::isnan(run.figures.mean_to_acceptable); };
+    if (std::ranges::any_of(all.runs, has_tiers))
+        made.together.push_back(part_chart(all, "acceptable", "Jobs at Acceptable by time", "time to Acceptable", &sim::job_outcome::acceptable));
+    if (devices > 0) made.apart.push_back(time_chart(all, "devices", "Devices in use", fmt::format("of {}", devices), &simulated_run::devices, static_cast<double>(devices)));
+    if (cores > 0) made.apart.push_back(time_chart(all, "cores", "Cores in use", fmt::format("of {}", cores), &simulated_run::cores, cores));
     return made;
 }
 
@@ -149,10 +169,11 @@ void write_chart(std::string& out, chart const& c, std::string const& name, std:
 }
 
 /// For a script element: no "</" may end it early.
-[[nodiscard]] std::string script_data(std::vector<chart> const& together, chart const& apart) {
+[[nodiscard]] std::string script_data(charts const& drawn) {
     std::string out = "{";
-    for (auto const& c : together) write_chart(out, c, c.name, c.curves);
-    for (std::size_t i = 0; i < apart.curves.size(); ++i) write_chart(out, apart, fmt::format("{}-{}", apart.name, i), {apart.curves[i]});
+    for (auto const& c : drawn.together) write_chart(out, c, c.name, c.curves);
+    for (auto const& c : drawn.apart)
+        for (std::size_t i = 0; i < c.curves.size(); ++i) write_chart(out, c, fmt::format("{}-{}", c.name, i), {c.curves[i]});
     out += '}';
     for (std::size_t at = 0; (at = out.find('<', at)) != out.npos;) out.replace(at, 1, "\\u003c");
     return out;
@@ -201,14 +222,16 @@ void write_chart(std::string& out, chart const& c, std::string const& name, std:
     return out + "<dt>bound</dt><dd>what no schedule can beat, not even one that knows the future; the best possible one may be worse</dd></dl></section>";
 }
 
-[[nodiscard]] std::string all_cards(simulation_results const& all, std::vector<chart> const& together, chart const& apart) {
+[[nodiscard]] std::string all_cards(simulation_results const& all, charts const& drawn) {
     constexpr std::string_view bound_is = "no schedule is better";
     auto const bounds = mean_bounds(all.input);
     std::string out = R"(<div class="cards">)";
     int const height = height_beside(all.policies.size());
-    out += stacked(bars_of(all, "mean_jct", bounds.mean_jct, bound_is), bars_of(all, "p99_jct", sim::no_figure, "")) + card_of(together[0], height);
-    out += stacked(bars_of(all, "makespan", bounds.makespan, bound_is), bars_of(all, "worst_rho", 1, "an equal share")) + card_of(together[1], height);
-    out += rows_of(apart);
+    out += stacked(bars_of(all, "mean_jct", bounds.mean_jct, bound_is), bars_of(all, "p99_jct", sim::no_figure, "")) + card_of(drawn.together[0], height);
+    out += stacked(bars_of(all, "makespan", bounds.makespan, bound_is), bars_of(all, "worst_rho", 1, "an equal share")) + card_of(drawn.together[1], height);
+    if (drawn.together.size() > 2)
+        out += stacked(bars_of(all, "mean_to_acceptable", sim::no_figure, ""), bars_of(all, "mean_to_objective", sim::no_figure, "")) + card_of(drawn.together[2], height);
+    for (auto const& c : drawn.apart) out += rows_of(c);
     out += R"(<section class="card wide"><h2>All figures</h2>)" + table_of(figure_cells(all)) + "</section>" + definitions();
     out += R"(<!-- measured --><section class="card wide"><h2>Measured while simulating</h2><p class="soft">on the machine that ran the simulation; not the same twice</p>)";
     return out + table_of(measured_cells(all)) + "</section><!-- /measured --></div>";
@@ -217,17 +240,15 @@ void write_chart(std::string& out, chart const& c, std::string const& name, std:
 }  // namespace
 
 std::string report_html(simulation_results const& all) {
-    std::vector<chart> const together{
-        jct_chart(all), time_chart(all, "queue", "Jobs that wait", "submitted, not done, and without devices", &simulated_run::queue, false)};
-    chart const apart = time_chart(all, "devices", "Devices in use", fmt::format("of {}", devices_of(all.input.machines)), &simulated_run::devices, true);
+    charts const drawn = charts_of(all);
     std::string const title = headline(all);
     std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
                       "<meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"data:,\">";
     out += fmt::format("<title>{0}</title><style>{1}</style></head><body><main><h1>{2} under one workload</h1><p class=\"lead\">{0}</p>", escaped(title), page_style,
                        all.policies.size() == 1 ? "One policy" : fmt::format("{} policies", all.policies.size()));
-    out += legend_of(all) + notes_of(all) + all_cards(all, together, apart);
+    out += legend_of(all) + notes_of(all) + all_cards(all, drawn);
     out += fmt::format(R"(<p class="soft">ration {}; ration sim, docs/sim.md</p></main><script type="application/json" id="data">{}</script><script>{}</script></body></html>)",
-                       version_text(), script_data(together, apart), page_script);
+                       version_text(), script_data(drawn), page_script);
     return out + '\n';
 }
 

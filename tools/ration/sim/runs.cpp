@@ -32,30 +32,40 @@ constexpr nanoseconds longest_decision = seconds(20);
 
 /// Follows one run: what the charts show, and how far it is.
 class run_watch final : public sim::run_observer {
+    /// A sum over all jobs.
+    struct quantity {
+        double sum = 0;
+        sim::time_series series;
+
+        void add(nanoseconds now, double change) { series.set(now, sum += change); }
+        [[nodiscard]] drawn_series drawn(nanoseconds end) { return {series.means(end), series.width()}; }
+    };
+
     runs_progress& progress_;
-    std::vector<std::int64_t> holds_;  // by id - 1
-    double devices_ = 0, waiting_ = 0;
-    sim::time_series devices_series_, queue_series_;
+    std::vector<double> has_;  // by id - 1: devices, or cores
+    quantity devices_, cores_, there_, waiting_;
+
+    void change(quantity& of, nanoseconds now, std::uint64_t job, double amount) {
+        double& before = has_[job - 1];
+        of.add(now, amount - before);
+        waiting_.add(now, (amount == 0) - (before == 0));
+        before = amount;
+    }
 
 public:
-    run_watch(std::size_t jobs, runs_progress& progress) : progress_(progress), holds_(jobs) {}
+    run_watch(std::size_t jobs, runs_progress& progress) : progress_(progress), has_(jobs) {}
 
-    void submitted(nanoseconds now, std::uint64_t) noexcept override { queue_series_.set(now, ++waiting_); }
-    void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept override {
-        auto& before = holds_[job - 1];
-        devices_series_.set(now, devices_ += static_cast<double>(devices - before));
-        waiting_ += (devices == 0) - (before == 0);
-        queue_series_.set(now, waiting_);
-        before = devices;
-    }
+    void submitted(nanoseconds now, std::uint64_t) noexcept override { there_.add(now, 1), waiting_.add(now, 1); }
+    void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept override { change(devices_, now, job, static_cast<double>(devices)); }
+    void uses(nanoseconds now, std::uint64_t job, double cores) noexcept override { change(cores_, now, job, cores); }
     void finished(nanoseconds now, std::uint64_t) noexcept override {
-        queue_series_.set(now, --waiting_);  // it has just come to hold nothing
+        there_.add(now, -1), waiting_.add(now, -1);  // it has just come to hold nothing
         progress_.jobs_done.fetch_add(1, std::memory_order_relaxed);
     }
 
     void draw(nanoseconds end, simulated_run& into) {
-        into.devices = {devices_series_.means(end), devices_series_.width()};
-        into.queue = {queue_series_.means(end), queue_series_.width()};
+        into.devices = devices_.drawn(end), into.cores = cores_.drawn(end);
+        into.there = there_.drawn(end), into.queue = waiting_.drawn(end);
     }
 };
 
@@ -98,6 +108,19 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     return fmt::format("the policy {} cannot run here: {}", quoted(name), to_text(why));
 }
 
+/// A policy that shares out what the cluster has not; nothing when there is something. Who looks at devices or cores of nodes shares them.
+[[nodiscard]] std::string nothing_to_share(std::string const& name, decider const& policy, sim::cluster const& machines) {
+    bool const devices = policy.reads("nodes/capacity.gpu") || policy.reads("nodes/free.gpu");
+    bool const cores = policy.reads("nodes/capacity.cpu") || policy.reads("nodes/free.cpu");
+    if (devices && !cores && devices_of(machines) == 0)
+        return fmt::format("the policy {} shares devices, and --cluster has none: choose one that shares cores, such as equal_share, or write 1x4+8cores for a "
+                           "node with both", quoted(name));
+    if (cores && !devices && !(cores_of(machines) > 0))
+        return fmt::format("the policy {} shares cores, and --cluster has none: choose one that shares devices, such as fifo, or write 1x4+8cores for a node "
+                           "with both", quoted(name));
+    return {};
+}
+
 /// Nothing when the policy fits.
 [[nodiscard]] std::string problem_with(std::string const& name, decider& policy, simulation_input const& input) {
     for (auto const& s : input.samples) {
@@ -106,7 +129,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
         if (!declared) return to_text(declared.failure());
         if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound) return refusal(name, bound.failure());
     }
-    return {};
+    return nothing_to_share(name, policy, input.machines);
 }
 
 [[nodiscard]] std::string job_name(sim::workload const& jobs, std::uint64_t id) {

@@ -26,7 +26,8 @@ struct simulated_run {
     std::size_t policy = 0, sample = 0;  ///< places on the command line
     sim::run_outcome outcome;
     sim::figures figures;
-    drawn_series devices, queue;         ///< devices held; jobs that wait
+    drawn_series devices, cores;         ///< held, of devices; got, of cores
+    drawn_series there, queue;           ///< jobs that are submitted and not done; those of them that wait
     std::optional<lost_tick> lost;
     std::string failure;                 ///< why there was no run; then the rest says nothing
     decision_times decisions;            ///< measured, as is `wall`

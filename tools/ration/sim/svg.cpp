@@ -43,7 +43,7 @@ void add_grid(std::string& out, frame const& in) {
                            left, width - right, in.down(v), in.down(v), left - 7, in.down(v) + 4, mark_text(in.y, v));
     for (double const v : marks_of(in.x, 8))
         out += fmt::format(R"(<line class="tick" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/><text class="mark" x="{0:.1f}" y="{3:.1f}" text-anchor="middle">{4}</text>)",
-                           in.across(v), in.height - bottom, in.height - bottom + 4, in.height - bottom + 17, mark_text(in.x, v));
+                           in.across(v), in.height - bottom, in.height - bottom + 4, in.height - bottom + 18, mark_text(in.x, v));
     out += fmt::format(R"(<line class="axis" x1="{:g}" x2="{:g}" y1="{:g}" y2="{:g}"/>)", left, width - right, in.height - bottom, in.height - bottom);
     out += fmt::format(R"(<text class="name" x="{:g}" y="{:g}" text-anchor="end">{}</text>)", width - right, in.height - 5, escaped(in.x.label));
 }
@@ -107,7 +107,7 @@ std::vector<double> marks_of(axis const& a, int wanted) {
 }
 
 std::string bar_chart(std::vector<bar> const& bars, double bound, std::string_view bound_text) {
-    constexpr double row = 30, thick = 16, labels = 118, values = 104, above = 22;
+    constexpr double row = 30, thick = 16, labels = 118, values = 132, above = 22;
     double most = std::isnan(bound) ? 0 : bound;
     for (auto const& b : bars)
         if (!std::isnan(b.value)) most = std::max(most, b.value + (std::isnan(b.half) ? 0 : b.half));

@@ -74,6 +74,28 @@ constexpr figure_line lines[] = {
 
 [[nodiscard]] std::string counted(std::size_t number, std::string_view what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
 
+[[nodiscard]] std::string cores_text(double cores) { return counted(static_cast<std::size_t>(cores), "core"); }
+
+/// "16x4", "8x8 a100", "1x4+8cores", "1x8cores".
+[[nodiscard]] std::string group_text(sim::node_group const& g, std::string const& type) {
+    std::string out = fmt::format("{}x", g.nodes);
+    if (g.devices > 0) out += fmt::format("{}", g.devices);
+    if (g.cores > 0) out += fmt::format("{}{}{}", g.devices > 0 ? "+" : "", g.cores, g.cores > 1 ? "cores" : "core");
+    return type == "gpu" ? out : out + ' ' + type;
+}
+
+[[nodiscard]] std::string machines_text(sim::cluster const& machines) {
+    std::string const devices = counted(static_cast<std::size_t>(devices_of(machines)), "device");
+    if (!(cores_of(machines) > 0)) return devices;
+    return devices_of(machines) > 0 ? devices + " and " + cores_text(cores_of(machines)) : cores_text(cores_of(machines));
+}
+
+/// What makes one sample differ from another.
+[[nodiscard]] std::string_view samples_are(simulation_results const& all) {
+    if (!all.options.generate.empty() || all.options.traces.size() == 1) return "seeds";
+    return std::ranges::all_of(all.input.samples, [](sample const& s) { return s.seed == 0; }) ? "traces" : "samples";
+}
+
 [[nodiscard]] std::string bound_line(simulation_results const& all, time_unit times) {
     auto const bounds = mean_bounds(all.input);
     if (!(bounds.mean_jct > 0)) return {};
@@ -161,12 +183,9 @@ std::string headline(simulation_results const& all) {
         if (names.find(s.jobs.name) == names.npos) names += (names.empty() ? "" : ", ") + s.jobs.name;
         jobs += s.jobs.jobs.size();
     }
-    for (auto const& g : all.input.machines.groups)
-        groups += fmt::format("{}{}x{}{}", groups.empty() ? "" : " + ", g.nodes, g.devices,
-                              all.input.machines.types[g.type] == "gpu" ? "" : " " + all.input.machines.types[g.type]);
-    std::string out = fmt::format("{}: {} on {} ({})", names, counted(jobs / samples.size(), "job"),
-                                  counted(static_cast<std::size_t>(devices_of(all.input.machines)), "device"), groups);
-    if (samples.size() > 1) out += fmt::format(", {} {}", samples.size(), all.options.generate.empty() ? "traces" : "seeds");
+    for (auto const& g : all.input.machines.groups) groups += (groups.empty() ? "" : " + ") + group_text(g, all.input.machines.types[g.type]);
+    std::string out = fmt::format("{}: {} on {} ({})", names, counted(jobs / samples.size(), "job"), machines_text(all.input.machines), groups);
+    if (samples.size() > 1) out += fmt::format(", {} {}", samples.size(), samples_are(all));
     return printable(out);
 }
 

@@ -15,12 +15,17 @@ void write(json_writer& json, std::string_view name, double value) { json.member
 /// Divides, so that whole seconds stay whole in the output.
 [[nodiscard]] double in_seconds(nanoseconds t) noexcept { return static_cast<double>(t.count) / 1e9; }
 
+/// Cores, which --cluster takes in whole numbers.
+[[nodiscard]] std::int64_t whole(double cores) noexcept { return static_cast<std::int64_t>(cores); }
+
 void write_cluster(json_writer& json, sim::cluster const& machines) {
     json.key("cluster").object([&] {
-        json.member("devices", devices_of(machines));
+        json.member("devices", devices_of(machines)), json.member("cores", whole(cores_of(machines)));
         json.key("groups").array([&] {
             for (auto const& g : machines.groups)
-                json.object([&] { json.member("nodes", g.nodes), json.member("devices", g.devices), json.member("type", machines.types[g.type]); });
+                json.object([&] {
+                    json.member("nodes", g.nodes), json.member("devices", g.devices), json.member("cores", whole(g.cores)), json.member("type", machines.types[g.type]);
+                });
         });
     });
 }

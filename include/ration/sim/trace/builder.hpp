@@ -41,6 +41,7 @@ class builder {
         char const* words;
     };
     static constexpr domain device_count{1, 1e6, true, "a whole number from 1 to 1000000"};
+    static constexpr domain no_device{0, 0, true, "0, or leave it empty: jobs of this model run on processors"};
     static constexpr domain time{0, 9e9, false, "seconds, from 0 to 9000000000"};
     static constexpr domain run_time{1e-9, 9e9, false, "seconds above 0, at most 9000000000"};
     static constexpr domain amount{1e-9, 1e15, false, "a number above 0, at most 1e15"};
@@ -68,11 +69,9 @@ public:
     /// False when something is wrong with the row. O(log tenants + models).
     [[nodiscard]] bool add(row const& r) {
         job_description job;
-        double devices = 0, submitted = 0;
+        double submitted = 0;
         if (layout_.real && (is_nothing(r, field::devices) || (has(field::duration) && is_nothing(r, field::duration)))) return ++made_.left_out, true;
-        if (!number(r, field::devices, device_count, devices) || !when(r, submitted)) return false;
-        job.request = static_cast<std::int64_t>(devices);
-        if (!set_model(r, job) || !set_bounds(r, job) || !set_rest(r, job, submitted) || !set_tenant(r, job)) return false;
+        if (!set_request(r, job) || !when(r, submitted) || !set_model(r, job) || !set_bounds(r, job) || !set_rest(r, job, submitted) || !set_tenant(r, job)) return false;
         if (has(field::name)) {
             if (!is_word(r, field::name)) return false;
             made_.job_names.emplace_back(r[field::name]);
@@ -143,9 +142,23 @@ private:
         return refuse(r, f, "a word of 1 to 256 bytes without control characters");
     }
 
+    [[nodiscard]] named_model const* model_of(row const& r) const noexcept {
+        return r[field::model].empty() ? nullptr : find_model(library_, r[field::model]);
+    }
+    [[nodiscard]] static bool runs_on_cpu(named_model const& known) noexcept { return known.model->cores(known.usual) > 0; }
+
+    /// Devices; none for a job on processors.
+    [[nodiscard]] bool set_request(row const& r, job_description& job) {
+        double devices = 0;
+        named_model const* const known = model_of(r);
+        bool const cpu = known != nullptr && runs_on_cpu(*known);
+        if (!(cpu && r[field::devices].empty()) && !number(r, field::devices, cpu ? no_device : device_count, devices)) return false;
+        return job.request = static_cast<std::int64_t>(devices), true;
+    }
+
     [[nodiscard]] bool set_model(row const& r, job_description& job) {
         std::string_view const name = r[field::model];
-        named_model const* const known = name.empty() ? nullptr : find_model(library_, name);
+        named_model const* const known = model_of(r);
         bool const rigid = name.empty() ? layout_.is != format::gavel : !known && (layout_.rigid_too || name == "rigid");
         if (!known && !rigid) return refuse(r, field::model, "the name of a model whose profile is loaded" + known_models());
         if (rigid) return job.model = index_of_rigid(), job.least = job.most = job.request, set_length(r, field::duration, 0, job);
@@ -165,7 +178,8 @@ private:
     }
 
     [[nodiscard]] bool set_bounds(row const& r, job_description& job) {
-        if (!number_if_any(r, field::least, device_count, job.least) || !number_if_any(r, field::most, device_count, job.most)) return false;
+        domain const& allowed = job.request == 0 ? no_device : device_count;
+        if (!number_if_any(r, field::least, allowed, job.least) || !number_if_any(r, field::most, allowed, job.most)) return false;
         if (job.least > job.request) return refuse(r, field::least, "at most as many as " + title(field::devices));
         return job.most >= job.request || refuse(r, field::most, "at least as many as " + title(field::devices));
     }

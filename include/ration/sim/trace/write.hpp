@@ -5,7 +5,7 @@
 /// |---|---|---|
 /// | job_id | its name | |
 /// | submit_time | seconds | |
-/// | num_gpus | devices that its user asked for | |
+/// | num_gpus | devices that its user asked for | 0, of a job whose model runs on processors |
 /// | duration | seconds with so many devices, for a job without a model | `length` says it |
 /// | tenant | name of its tenant | "default" |
 /// | model | name of its model | it is rigid |
