@@ -69,6 +69,9 @@ TABLE = {
     47: Expected("decide/answer", "failed", "decide said 17, which is no code of the ABI"),
     48: Expected("life/err", "failed", "left no zero byte in an err of 8 bytes"),
     49: Expected("file/manifest", "failed", "each line is a column and its type"),
+    50: Expected("answer/grants", "failed", "of cpu on all nodes together: more than it accepts, "),
+    51: Expected("answer/grants", "failed", "of cpu on all nodes together: neither 0 nor as much as it accepts, 333"),
+    52: Expected("answer/grants", "failed", "are in different groups"),
 }
 
 

@@ -62,9 +62,10 @@ std::int32_t bind(void* self, ration_schema const* schema, std::uint64_t* scratc
     if (misbehaviour == 11 && schema->n_columns == 0) return RATION_OK;
     if (find(schema, "jobs/state", RATION_U32, &mine->slot.state) &&
         find(schema, "jobs/min.cpu", RATION_I64, &mine->slot.least) &&
+        find(schema, "jobs/max.cpu", RATION_I64, &mine->slot.most) &&
         find(schema, "nodes/capacity.cpu", RATION_I64, &mine->slot.capacity))
         return RATION_OK;
-    say("it needs jobs/state, jobs/min.cpu and nodes/capacity.cpu, and this host lacks one of them", err, err_size);
+    say("it needs jobs/state, jobs/min.cpu, jobs/max.cpu and nodes/capacity.cpu, and this host lacks one of them", err, err_size);
     return RATION_E_UNSUPPORTED;
 }
 
@@ -89,6 +90,7 @@ std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     on_decide(mine, tick);
     auto const* const state = values<std::uint32_t>(tick, RATION_JOBS, mine->slot.state);
     auto const* const least = values<std::int64_t>(tick, RATION_JOBS, mine->slot.least);
+    auto const* const most = values<std::int64_t>(tick, RATION_JOBS, mine->slot.most);
     auto const* const capacity = values<std::int64_t>(tick, RATION_NODES, mine->slot.capacity);
     std::uint64_t const jobs = tick->table[RATION_JOBS]->n_rows, nodes = tick->table[RATION_NODES]->n_rows;
     std::uint64_t running = 0, count = 0;
@@ -100,7 +102,7 @@ std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     for (std::uint32_t j = 0; j < jobs && nodes > 0; ++j) {
         if (state[j] != RATION_RUNNING) continue;
         std::int64_t const share = capacity[0] / static_cast<std::int64_t>(running);
-        out->grant[count++] = {j, 0, RATION_CPU, 1, 0, share > least[j] ? share : least[j]};
+        out->grant[count++] = {j, 0, RATION_CPU, 1, 0, share < least[j] ? least[j] : share > most[j] ? most[j] : share};
     }
     out->count = count;
     spoil(mine, tick, out);
@@ -128,7 +130,7 @@ RATION_MANIFEST evil_manifest = {{'R', 'A', 'T', 'I', 'O', 'N', evil::misbehavio
 #if EVIL == 49
                                  "jobs/state",
 #else
-                                 "jobs/state u32\njobs/min.cpu i64\nnodes/capacity.cpu i64\n",
+                                 "jobs/state u32\njobs/min.cpu i64\njobs/max.cpu i64\nnodes/capacity.cpu i64\n",
 #endif
                                  "",
                                  "\nan equal share of the first node\n",

@@ -10,7 +10,7 @@
 #include <ration/plugin/abi.h>
 
 #ifndef EVIL
-#error "build it with -DEVIL=0 to 49"
+#error "build it with -DEVIL=0 to 52"
 #endif
 
 namespace evil {
@@ -23,7 +23,7 @@ struct state {
 };
 
 struct columns {
-    std::uint32_t state, least, capacity;
+    std::uint32_t state, least, most, capacity;
 };
 
 struct instance {

@@ -24,6 +24,18 @@ __attribute__((noinline)) void take_64_mib_of_stack() {
 }
 #endif
 
+/// A job's bounds are those of its sum: the second row becomes one of the first one's job, on the second node.
+[[maybe_unused]] void add_row_elsewhere(ration_out* out, std::int64_t amount, std::uint32_t group = 0) {
+    out->grant[1] = out->grant[0];
+    out->grant[1].node = 1;
+    out->grant[1].amount = amount;
+    out->grant[1].group = group;
+}
+
+[[maybe_unused]] std::int64_t of_first_job(ration_tick const* tick, ration_out const* out, std::uint32_t slot) {
+    return static_cast<std::int64_t const*>(tick->table[RATION_JOBS]->slot[slot])[out->grant[0].job];
+}
+
 [[maybe_unused]] unsigned calls = 0;  // shared by all instances
 
 }  // namespace
@@ -73,7 +85,9 @@ void spoil([[maybe_unused]] instance* self, [[maybe_unused]] ration_tick const* 
     first.amount = INT64_MAX - 1;
 #elif EVIL == 27
     auto const* const capacity = static_cast<std::int64_t const*>(tick->table[RATION_NODES]->slot[self->slot.capacity]);
-    for (std::uint64_t i = 0; i < out->count; ++i) out->grant[i].amount = capacity[0];
+    auto const* const most = static_cast<std::int64_t const*>(tick->table[RATION_JOBS]->slot[self->slot.most]);
+    for (std::uint64_t i = 0; i < out->count; ++i)
+        if (most[out->grant[i].job] == RATION_UNLIMITED) out->grant[i].amount = capacity[0];
 #elif EVIL == 28
     if (out->count > 1) out->grant[1] = first;
 #elif EVIL == 29
@@ -86,6 +100,19 @@ void spoil([[maybe_unused]] instance* self, [[maybe_unused]] ration_tick const* 
     if (tick->table[RATION_NODES]->n_rows == 3) first.node = 3;
 #elif EVIL == 32
     out->grant = &first + 1;
+#elif EVIL >= 50 && EVIL <= 52
+    if (out->count < 2 || tick->table[RATION_NODES]->n_rows < 2) return;
+    if (EVIL == 50) {
+        std::int64_t const most = of_first_job(tick, out, self->slot.most);
+        if (most != RATION_UNLIMITED) add_row_elsewhere(out, most);
+    } else if (EVIL == 51) {
+        std::int64_t const least = of_first_job(tick, out, self->slot.least);
+        if (least > 0) first.amount = least / 4, add_row_elsewhere(out, least / 4);
+    } else {
+        first.group = 1;
+        add_row_elsewhere(out, first.amount / 2, 2);
+        first.amount -= first.amount / 2;
+    }
 #endif
 }
 

@@ -11,11 +11,27 @@ namespace {
 [[nodiscard]] cell whole(std::uint32_t value) { return whole(std::int64_t{value}); }
 [[nodiscard]] cell real(double value) { return {0, value}; }
 
-struct job_column {
+/// So many times as fast on `k` devices as on one: ever less for each. `loss` is what each further one costs.
+[[nodiscard]] double speedup(std::size_t k, double loss) {
+    auto const n = static_cast<double>(k);
+    return n / (1 + loss * (n > 1 ? n - 1 : 0));
+}
+[[nodiscard]] double speedup(made_up_job const& job, std::size_t k) { return speedup(k, 0.02 * job.weight); }
+
+/// Steps per second. Devices of a later type are faster; with the batch that was asked for, further ones help less.
+[[nodiscard]] double on_type(std::size_t type) { return 20.0 * static_cast<double>(type + 1); }
+[[nodiscard]] double goodput(made_up_job const& job, std::size_t type, std::size_t k) { return on_type(type) * speedup(job, k); }
+[[nodiscard]] double fixed_goodput(made_up_job const& job, std::size_t type, std::size_t k) {
+    return on_type(type) * speedup(k, 0.05 * job.weight);
+}
+
+/// A name that ends in '.' stands for one column per resource, and `k` is the resource then.
+template <class... Row>
+struct made_up_column {
     std::string_view name;
-    cell (*value)(made_up_job const& job, std::size_t k);
+    cell (*value)(Row... row, std::size_t k);
 };
-constexpr job_column job_columns[] = {
+constexpr made_up_column<made_up_job const&> job_columns[] = {
     {"jobs/id", [](made_up_job const& j, std::size_t) { return whole(j.id); }},
     {"jobs/tenant", [](made_up_job const& j, std::size_t) { return whole(j.tenant); }},
     {"jobs/weight", [](made_up_job const& j, std::size_t) { return real(j.weight); }},
@@ -29,15 +45,42 @@ constexpr job_column job_columns[] = {
      [](made_up_job const& j, std::size_t k) { return real(j.loss * (1 + 0.01 * static_cast<double>(loss_window - 1 - k))); }},
     {"jobs/tier", [](made_up_job const& j, std::size_t) { return whole(j.tier); }},
     {"jobs/tiers", [](made_up_job const&, std::size_t) { return whole(std::uint32_t{2}); }},
-    {"jobs/speedup",
-     [](made_up_job const& j, std::size_t k) {
-         auto const n = static_cast<double>(k);
-         return real(n / (1 + 0.02 * j.weight * (n > 1 ? n - 1 : 0)));
-     }},
+    {"jobs/used.", [](made_up_job const& j, std::size_t r) { return real(j.used[r]); }},
+    {"jobs/held.", [](made_up_job const& j, std::size_t r) { return whole(j.held_everywhere(r)); }},
+    {"jobs/min.", [](made_up_job const& j, std::size_t r) { return whole(j.minimum[r]); }},
+    {"jobs/max.", [](made_up_job const& j, std::size_t r) { return whole(j.maximum[r]); }},
+    {"jobs/request.", [](made_up_job const& j, std::size_t r) { return whole(j.request[r]); }},
+    {"jobs/attained", [](made_up_job const& j, std::size_t) { return real(j.attained); }},
+    {"jobs/speedup", [](made_up_job const& j, std::size_t k) { return real(speedup(j, k)); }},
     {"jobs/batch", [](made_up_job const&, std::size_t k) { return whole(std::uint64_t{32 * k}); }},
+    {"jobs/goodput", [](made_up_job const& j, std::size_t k) { return real(goodput(j, k / (devices + 1), k % (devices + 1))); }},
+    {"jobs/goodput.fixed",
+     [](made_up_job const& j, std::size_t k) { return real(fixed_goodput(j, k / (devices + 1), k % (devices + 1))); }},
+    {"jobs/pace", [](made_up_job const& j, std::size_t) { return real(j.pace); }},
+    {"jobs/rate",
+     [](made_up_job const& j, std::size_t) { return real(fixed_goodput(j, 0, static_cast<std::size_t>(j.request[RATION_GPU]))); }},
+    {"jobs/length", [](made_up_job const& j, std::size_t) { return real(j.length); }},
     {"jobs/remaining", [](made_up_job const& j, std::size_t) { return real(j.remaining); }},
+    {"jobs/restarts", [](made_up_job const& j, std::size_t) { return whole(j.restarts); }},
     {"jobs/restart_cost", [](made_up_job const& j, std::size_t) { return real(j.restart_cost); }},
 };
+constexpr made_up_column<world const&, std::size_t> node_columns[] = {
+    {"nodes/type",  // a room of one node has the later type, so that it knows both
+     [](world const&, std::size_t node, std::size_t) { return whole(static_cast<std::uint32_t>((node + 1) % node_types)); }},
+    {"nodes/capacity.", [](world const&, std::size_t, std::size_t r) { return whole(node_capacity[r]); }},
+    {"nodes/free.", [](world const& w, std::size_t node, std::size_t r) { return whole(node_capacity[r] - w.promised(node, r)); }},
+};
+
+template <class Columns>
+[[nodiscard]] constexpr bool cover(Columns const& columns, std::string_view table) {
+    for (auto const& standard : catalogue) {
+        bool found = !standard.name.starts_with(table);
+        for (auto const& column : columns) found |= column.name == standard.name;
+        if (!found) return false;
+    }
+    return true;
+}
+static_assert(cover(job_columns, "jobs/") && cover(node_columns, "nodes/"), "a standard column is zero for every plugin that is tried");
 
 /// The resource whose name follows `family` in `name`; `resource_count` when none does.
 [[nodiscard]] std::size_t resource_after(std::string_view family, std::string_view name) {
@@ -47,29 +90,13 @@ constexpr job_column job_columns[] = {
     return resource_count;
 }
 
-[[nodiscard]] std::int64_t held_everywhere(made_up_job const& job, std::size_t resource) {
-    std::int64_t sum = 0;
-    for (auto const& node : job.held) {
-        if (node[resource] == RATION_UNLIMITED) return RATION_UNLIMITED;
-        sum += node[resource];
+template <class Columns, class... Row>
+[[nodiscard]] cell value_in(Columns const& columns, std::string_view name, std::size_t k, Row const&... row) {
+    for (auto const& column : columns) {
+        if (column.name == name) return column.value(row..., k);
+        if (column.name.back() != '.') continue;
+        if (auto const r = resource_after(column.name, name); r < resource_count) return column.value(row..., r);
     }
-    return sum;
-}
-
-[[nodiscard]] cell job_value(std::string_view name, made_up_job const& job, std::size_t k) {
-    for (auto const& column : job_columns)
-        if (column.name == name) return column.value(job, k);
-    if (auto const r = resource_after("jobs/used.", name); r < resource_count) return real(job.used[r]);
-    if (auto const r = resource_after("jobs/held.", name); r < resource_count) return whole(held_everywhere(job, r));
-    if (auto const r = resource_after("jobs/min.", name); r < resource_count) return whole(job.minimum[r]);
-    if (auto const r = resource_after("jobs/max.", name); r < resource_count) return whole(job.maximum[r]);
-    return {};
-}
-
-[[nodiscard]] cell node_value(std::string_view name, world const& w, std::size_t node) {
-    if (auto const r = resource_after("nodes/capacity.", name); r < resource_count) return whole(node_capacity[r]);
-    if (auto const r = resource_after("nodes/free.", name); r < resource_count)
-        return whole(node_capacity[r] - w.promised(node, r));
     return {};
 }
 
@@ -86,10 +113,15 @@ constexpr job_column job_columns[] = {
     return {n, static_cast<double>(n)};
 }
 
+[[nodiscard]] std::uint32_t width_of(column_description const& column) {
+    if (column.shape == column_shape::scalar) return 1;
+    if (column.name == "jobs/loss.window") return loss_window;
+    return column.name.starts_with("jobs/goodput") ? node_types * (devices + 1) : devices + 1;
+}
+
 void offer(std::vector<offered_column>& all, std::string name, column_description const& column) {
-    std::uint32_t const width = name == "jobs/loss.window" ? loss_window : column.shape == column_shape::vector ? devices + 1 : 1;
     auto const table = static_cast<std::uint32_t>(table_index_of(name));
-    all.push_back({std::move(name), table, static_cast<std::uint32_t>(column.type), width});
+    all.push_back({std::move(name), table, static_cast<std::uint32_t>(column.type), width_of(column)});
 }
 
 }  // namespace
@@ -118,8 +150,8 @@ std::vector<held_row> held_rows(world const& w) {
 cell value_of(offered_column const& column, world const& w, std::vector<held_row> const& held, std::size_t row, std::size_t k) {
     if (!column.is_known) return unknown_value(row, k);
     switch (column.table) {
-        case RATION_JOBS: return job_value(column.name, w.jobs()[row], k);
-        case RATION_NODES: return node_value(column.name, w, row);
+        case RATION_JOBS: return value_in(job_columns, column.name, k, w.jobs()[row]);
+        case RATION_NODES: return value_in(node_columns, column.name, k, w, row);
         case RATION_HELD: return held_value(column.name, held[row]);
         default: return unknown_value(row, k);
     }

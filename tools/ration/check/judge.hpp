@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Whether grants keep the rules. Written without the engine's own check, so that the two can disagree and one be found wrong.
+/// Whether grants keep the rules: those of the engine, proved by its own check, so that what passes here is what a host accepts.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <span>
 #include <string>
+
+#include <ration/check.hpp>
 
 #include "subject.hpp"
 #include "world.hpp"
@@ -16,15 +18,24 @@ class judge {
     std::size_t reasons_;
     bool reads_state_;
     per_resource<bool> reads_minimum_{}, reads_maximum_{};
+    snapshot_store store_;
+    standard_columns columns_;
+    ledger held_;
+    checker check_;
+    buffer<checked_grant> accepted_;
+    buffer<rejection> rejected_;
 
 public:
     explicit judge(subject const& s);
-    /// What is wrong with the answer to this tick, as a sentence; empty when nothing is.
-    [[nodiscard]] std::string fault(world const& w, std::span<ration_grant const> grants) const;
+    judge(judge const&) = delete;
+    judge& operator=(judge const&) = delete;
+
+    /// What is wrong with the answer to this tick, as a sentence; empty when nothing is. At most `most_grants` rows.
+    [[nodiscard]] std::string fault(world const& w, std::span<ration_grant const> grants);
 
 private:
-    [[nodiscard]] std::string fault_of_row(world const& w, ration_grant const& g) const;
-    [[nodiscard]] std::string fault_of_amount(made_up_job const& job, ration_grant const& g) const;
+    void show(world const& w);
+    void show(made_up_job const& job, std::size_t row);
 };
 
 }  // namespace ration::conformance

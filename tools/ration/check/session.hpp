@@ -61,7 +61,7 @@ public:
     [[nodiscard]] answer ask(std::uint64_t capacity = most_grants) { return ask(capacity, output_); }
     void apply(answer const& a);
 
-    [[nodiscard]] std::string fault(answer const& a) const { return judge_.fault(world_, a.rows); }
+    [[nodiscard]] std::string fault(answer const& a) { return judge_.fault(world_, a.rows); }
     [[nodiscard]] guest& instance() noexcept { return guest_; }
     [[nodiscard]] world const& room() const noexcept { return world_; }
 };

@@ -8,6 +8,17 @@
 
 namespace ration::conformance {
 
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+std::int64_t made_up_job::held_everywhere(std::size_t resource) const noexcept {
+    std::int64_t sum = 0;
+    for (auto const& node : held) {
+        if (node[resource] == RATION_UNLIMITED) return RATION_UNLIMITED;
+        sum += node[resource];
+    }
+    return sum;
+}
+
 world::world(std::uint64_t seed, std::size_t nodes) : dice_(seed), nodes_(nodes) {
     for (std::size_t i = 0; i < first_jobs; ++i) let_one_arrive();
     for (std::size_t i = 1; i < first_jobs; ++i) jobs_[i].state = RATION_RUNNING, jobs_[i].started = 0;
@@ -55,10 +66,14 @@ void world::let_one_arrive() {
     job.weight = static_cast<double>(1 + dice_.below(4));
     job.submitted = now();
     job.restart_cost = static_cast<double>(dice_.below(10));
+    job.length = dice_.once_in(8) ? unknown : static_cast<double>(500 + dice_.below(10'000));
     for (std::size_t r = 0; r < resource_count; ++r) {
         std::int64_t const fair = node_capacity[r] / static_cast<std::int64_t>(most_jobs);
-        job.minimum[r] = dice_.once_in(2) ? 0 : fair / 4;
-        job.maximum[r] = dice_.once_in(2) ? RATION_UNLIMITED : fair * static_cast<std::int64_t>(1 + dice_.below(4));
+        job.minimum[r] = dice_.once_in(2) ? 0 : std::max<std::int64_t>(fair / 4, 2);  // two devices may be on two nodes
+        job.maximum[r] = dice_.once_in(2) ? RATION_UNLIMITED
+                                          : std::max(job.minimum[r], fair * static_cast<std::int64_t>(1 + dice_.below(4)));
+        std::int64_t const least = std::max<std::int64_t>(job.minimum[r], 1), most = std::min<std::int64_t>(job.maximum[r], 8 * fair);
+        job.request[r] = least + static_cast<std::int64_t>(dice_.below(static_cast<std::uint64_t>(most - least + 1)));
     }
     happened(RATION_EV_JOB_ARRIVED, RATION_NO_SLOT, job.id);
     jobs_.push_back(job);
@@ -67,9 +82,13 @@ void world::let_one_arrive() {
 void world::let_it_work(made_up_job& job) {
     if (job.state == RATION_QUEUED && dice_.once_in(3)) job.state = RATION_RUNNING, job.started = now();
     if (job.state != RATION_RUNNING) return;
-    job.step += 1 + dice_.below(100);
+    std::uint64_t const steps = 1 + dice_.below(100);
+    job.step += steps;
+    job.pace = static_cast<double>(steps);
+    job.attained += static_cast<double>(job.held_everywhere(RATION_GPU));
+    job.restarts += dice_.once_in(20);
     job.loss *= 0.99;
-    job.remaining = dice_.once_in(8) ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(dice_.below(10'000));
+    predict(job);
     if (job.tier < 2 && dice_.once_in(15)) {
         ++job.tier;
         happened(RATION_EV_JOB_CHANGED, static_cast<std::uint32_t>(&job - jobs_.data()), job.id);
@@ -79,8 +98,17 @@ void world::let_it_work(made_up_job& job) {
     if (dice_.once_in(40)) end(job, dice_.once_in(3) ? RATION_FAILED : RATION_DONE);
 }
 
+/// The next tier is reached before the end, and no job is longer than it turns out to be.
+void world::predict(made_up_job& job) {
+    auto const done = static_cast<double>(job.step);
+    if (job.length < done) job.length = done;
+    std::uint64_t const most = job.length >= done ? static_cast<std::uint64_t>(job.length - done) : 10'000;
+    job.remaining = dice_.once_in(8) ? unknown : static_cast<double>(dice_.below(most + 1));
+}
+
 void world::end(made_up_job& job, std::uint32_t state) {
     job.state = state;
+    job.pace = 0;
     job.held = {};
     happened(state == RATION_DONE ? RATION_EV_JOB_FINISHED : RATION_EV_JOB_FAILED,
              static_cast<std::uint32_t>(&job - jobs_.data()), job.id);

@@ -19,6 +19,7 @@ namespace ration::conformance {
 inline constexpr std::size_t resource_count = std::size(standard_resources);
 inline constexpr std::size_t most_jobs = 12, most_nodes = 3, most_grants = most_jobs * most_nodes * resource_count;
 inline constexpr std::size_t devices = 8, loss_window = 8;
+inline constexpr std::size_t node_types = 2;  ///< kinds of devices
 inline constexpr std::int64_t second = 1'000'000'000;
 
 template <class T>
@@ -29,14 +30,18 @@ inline constexpr per_resource<std::int64_t> node_capacity{16'000, std::int64_t{1
 
 struct made_up_job {
     std::uint64_t id = 0, step = 0;
-    std::uint32_t tenant = 0, state = RATION_QUEUED, tier = 0;
+    std::uint32_t tenant = 0, state = RATION_QUEUED, tier = 0, restarts = 0;
     std::int64_t submitted = 0, started = -1;
-    double weight = 1, loss = 100, remaining = 0, restart_cost = 0;
+    double weight = 1, loss = 100, restart_cost = 0;
+    double length = 0, remaining = 0;  ///< steps; NaN = unknown
+    double pace = 0, attained = 0;     ///< steps in the last second; device-seconds
     per_resource<double> used{};
-    per_resource<std::int64_t> minimum{}, maximum{};
+    per_resource<std::int64_t> minimum{}, maximum{}, request{};
     std::array<per_resource<std::int64_t>, most_nodes> held{};
 
     [[nodiscard]] bool is_over() const noexcept { return state == RATION_DONE || state == RATION_FAILED; }
+    /// On all nodes together; RATION_UNLIMITED if so on any.
+    [[nodiscard]] std::int64_t held_everywhere(std::size_t resource) const noexcept;
 };
 
 class world {
@@ -71,6 +76,7 @@ private:
     void let_some_leave();
     void let_one_arrive();
     void let_it_work(made_up_job& job);
+    void predict(made_up_job& job);
     void end(made_up_job& job, std::uint32_t state);
     void happened(std::uint32_t kind, std::uint32_t row, std::uint64_t id, std::int64_t a = 0, std::int64_t b = 0);
 };
