@@ -23,6 +23,7 @@
 #include <ration/policies/optimus.hpp>
 #include <ration/policies/pack.hpp>
 #include <ration/policies/pollux.hpp>
+#include <ration/policies/sia.hpp>
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/spread.hpp>
 #include <ration/policies/srtf.hpp>
@@ -179,7 +180,8 @@ void bench_elastic() {
         std::printf("  %8.0f\n", sum / 4);
     };
     for (auto const& p : {named<policies::optimus>("optimus"), named<policies::las>("las"), named<policies::srtf>("srtf"), named<policies::afs>("afs"),
-                          named<policies::pollux>("pollux"), named("pollux p=1", policies::pollux({.p = 1})), named<policies::good_enough>("good_enough")})
+                          named<policies::sia>("sia"), named<policies::pollux>("pollux"), named("pollux p=1", policies::pollux({.p = 1})),
+                          named<policies::good_enough>("good_enough")})
         row(p);
     std::printf("%-14s", "bound");
     for (auto const& jobs : workloads) std::printf("  %6.0f       ", sim::bounds_of(jobs, sim::needs_of(jobs, machines), machines).mean_jct);

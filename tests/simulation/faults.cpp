@@ -33,6 +33,17 @@ TEST_CASE("a job that waits for a node that never comes back is starved, and the
     }
 }
 
+TEST_CASE("a run in which devices go to and fro and nobody gets on ends as well", "[sim]") {
+    auto jobs = rigid({{.devices = 2, .length = 10}});
+    jobs.jobs[0].least = 1;  // which it accepts, and on which it does not run
+    auto const o = simulate(jobs, nodes_of(2, 1), [](scripted::sight const& seen, grants& out) {
+        std::size_t const here = seen.tick.number % 2;
+        give(out, 0, 1 - here, 0), give(out, 0, here, 1);
+    }, {.interval = seconds(60)});
+    CHECK(o.how == ending::starved);
+    CHECK(o.first_bad == std::nullopt);
+}
+
 TEST_CASE("a bad grant is named with its tick, and the run goes on or stops as asked", "[sim]") {
     auto const jobs = rigid({{.length = 10}, {.submitted = 2, .length = 10}, {.submitted = 4, .length = 10}});
     auto const rule = [](scripted::sight const& seen, grants& out) {

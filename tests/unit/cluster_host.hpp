@@ -34,7 +34,7 @@ struct cluster {
 
     ration::snapshot_store store;
     ration::standard_columns columns;
-    column<std::int64_t> request;
+    column<std::int64_t> request, batch;
     column<double> attained, length, rate, goodput, goodput_fixed;
     column<std::uint32_t> restarts, type, held_node, held_resource;
     column<std::uint64_t> held_job;
@@ -42,6 +42,7 @@ struct cluster {
     P policy, twin;            ///< the twin is asked the same, first with too little space
     ration::binding<typename P::inputs> bound;
     std::map<std::uint64_t, places> held;
+    std::map<std::uint64_t, std::int64_t> batches;  ///< that were granted, by job
     std::vector<ration::grant> answer;
     std::string fault;         ///< the first rule that an answer broke
     bool whole_requests = false;
@@ -69,6 +70,10 @@ struct cluster {
     }
 
     std::int64_t& capacity(std::size_t node) { return store[of_gpu().capacity][node]; }
+    /// Until then a grant of a batch is a fault.
+    void let_choose_batches(std::int64_t sum = ration::max_amount) { store[of_batch().capacity][0] = sum; }
+    /// The best batch of the job in this row with so many devices.
+    std::int64_t& best_batch(std::size_t row, std::int64_t devices) { return store[batch][row * batch.width + static_cast<std::size_t>(devices)]; }
 
     /// Submits a job now; its row is the last one.
     std::uint64_t submit(cluster_job const& j) {
@@ -80,6 +85,7 @@ struct cluster {
         store[request][row] = j.request;
         store[of_gpu().minimum][row] = j.least > 0 ? j.least : j.request;
         store[of_gpu().maximum][row] = j.most > 0 ? j.most : j.request;
+        store[of_batch().maximum][row] = ration::unlimited;
         store[length][row] = store[columns.remaining][row] = j.length;
         store[rate][row] = j.rate;
         for (std::size_t k = 0; k < goodput.width; ++k) {
@@ -160,7 +166,12 @@ struct cluster {
         for (auto const& [id, at] : held) entries += at.size();
         must(store.resize(table_id::held, entries));
         for (std::size_t n = 0; n < store.rows(table_id::nodes); ++n) store[of_gpu().free][n] = capacity(n);
-        for (std::size_t row = 0; row < jobs(); ++row) store[of_gpu().held][row] = devices_of(id_of(row));
+        store[of_batch().free][0] = store[of_batch().capacity][0];
+        for (std::size_t row = 0; row < jobs(); ++row) {
+            store[of_gpu().held][row] = devices_of(id_of(row));
+            store[of_batch().held][row] = batches.contains(id_of(row)) ? batches[id_of(row)] : 0;
+            store[of_batch().free][0] -= store[of_batch().held][row];
+        }
         std::size_t i = 0;
         for (auto const& [id, at] : held)
             for (auto const& [node, amount] : at) {
@@ -172,6 +183,7 @@ struct cluster {
     }
 
     [[nodiscard]] ration::resource_columns const& of_gpu() const { return columns.resources[static_cast<std::size_t>(resource_id::gpu)]; }
+    [[nodiscard]] ration::resource_columns const& of_batch() const { return columns.resources[static_cast<std::size_t>(resource_id::batch)]; }
 
 private:
     void declare() {
@@ -180,7 +192,7 @@ private:
         attained = must(store.declare<double>("jobs/attained")), length = must(store.declare<double>("jobs/length"));
         rate = must(store.declare<double>("jobs/rate")), restarts = must(store.declare<std::uint32_t>("jobs/restarts"));
         goodput = must(store.declare<double>("jobs/goodput", width)), goodput_fixed = must(store.declare<double>("jobs/goodput.fixed", width));
-        static_cast<void>(must(store.declare<std::int64_t>("jobs/batch", static_cast<std::uint32_t>(widest + 1))));
+        batch = must(store.declare<std::int64_t>("jobs/batch", static_cast<std::uint32_t>(widest + 1)));
         type = must(store.declare<std::uint32_t>("nodes/type"));
         held_job = must(store.declare<std::uint64_t>("held/job")), held_node = must(store.declare<std::uint32_t>("held/node"));
         held_resource = must(store.declare<std::uint32_t>("held/resource"));
@@ -206,6 +218,7 @@ private:
     void take_over(std::size_t i) {
         auto const& g = answer[i];
         if (g.job >= jobs() || g.node >= store.rows(table_id::nodes)) return blame("no such job or node");
+        if (g.resource == static_cast<std::uint16_t>(resource_id::batch) && store[of_batch().capacity][0] > 0) return take_batch(g);
         if (g.resource != static_cast<std::uint16_t>(resource_id::gpu) || g.amount < 0) return blame("no number of devices");
         if (i > 0 && std::pair(answer[i - 1].job, answer[i - 1].node) >= std::pair(g.job, g.node)) blame("not in the order of places");
         if (P::about.reason(g.reason).empty()) blame("a grant without a reason");
@@ -216,6 +229,12 @@ private:
         else
             at[g.node] = g.amount;
         if (at.empty()) held.erase(id_of(g.job));
+    }
+
+    void take_batch(ration::grant const& g) {
+        std::int64_t& now_held = batches[id_of(g.job)];
+        if (now_held == g.amount) blame("says a batch that is so already");
+        now_held = g.amount;
     }
 
     void prove() {

@@ -10,10 +10,12 @@
 #include <ration/policies/flowcon.hpp>
 #include <ration/policies/gang.hpp>
 #include <ration/policies/gittins.hpp>
+#include <ration/policies/good_enough.hpp>
 #include <ration/policies/las.hpp>
 #include <ration/policies/max_min.hpp>
 #include <ration/policies/optimus.hpp>
 #include <ration/policies/pack.hpp>
+#include <ration/policies/pollux.hpp>
 #include <ration/policies/sia.hpp>
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/spread.hpp>
@@ -37,6 +39,7 @@ void fill(ration::snapshot_store& store, std::uint64_t) {
     auto const attained = must(store.declare<double>("jobs/attained")), length = must(store.declare<double>("jobs/length"));
     auto const rate = must(store.declare<double>("jobs/rate"));
     auto const goodput = must(store.declare<double>("jobs/goodput", width)), fixed = must(store.declare<double>("jobs/goodput.fixed", width));
+    auto const batch = must(store.declare<std::int64_t>("jobs/batch", width));
     must(store.declare<std::uint32_t>("jobs/restarts")), must(store.declare<std::uint32_t>("nodes/type"));
     auto const least = must(store.find<std::int64_t>("jobs/min.gpu")), most = must(store.find<std::int64_t>("jobs/max.gpu"));
     auto const held = must(store.find<std::int64_t>("jobs/held.gpu"));
@@ -49,7 +52,10 @@ void fill(ration::snapshot_store& store, std::uint64_t) {
         store[request][row] = ration::within(static_cast<std::int64_t>(1 + store[id][row] % 4), {store[least][row], store[most][row]});
         store[attained][row] = static_cast<double>(store[step][row]), store[length][row] = static_cast<double>(10 * (store[id][row] % 50));
         store[rate][row] = 1;
-        for (std::size_t k = 0; k < width; ++k) store[goodput][row * width + k] = store[fixed][row * width + k] = static_cast<double>(k) / (1 + 0.1 * static_cast<double>(k));
+        for (std::size_t k = 0; k < width; ++k) {
+            store[goodput][row * width + k] = store[fixed][row * width + k] = static_cast<double>(k) / (1 + 0.1 * static_cast<double>(k));
+            store[batch][row * width + k] = static_cast<std::int64_t>(k);
+        }
         if (store[held][row] == 0) continue;
         std::size_t const entry = store.rows(table_id::held);
         must(store.resize(table_id::held, entry + 1));
@@ -67,7 +73,7 @@ template <class P>
 }  // namespace
 
 TEMPLATE_TEST_CASE("policies of a cluster keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, drf, flowcon, optimus, afs, pack, spread, gang,
-                   sia) {
+                   sia, pollux, good_enough) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         INFO("seed " << seed);
         CHECK(verdict<TestType>(seed) == "");

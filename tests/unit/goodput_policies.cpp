@@ -4,16 +4,19 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include <ration/policies/good_enough.hpp>
 #include <ration/policies/pollux.hpp>
+#include <ration/policies/sia.hpp>
 
 #include "cluster_random.hpp"
 
 using namespace unit;
 using ration::policies::good_enough;
 using ration::policies::pollux;
+using ration::policies::sia;
 
 namespace {
 
@@ -107,6 +110,35 @@ TEST_CASE("whoever changes is placed on as few nodes as there is room on, the la
     for (int j = 0; j < 3; ++j) jobs.push_back(c.submit({.least = 1, .most = 4}));
     c.decide();
     for (auto const id : jobs) CHECK(c.of(id).size() == 1);
+}
+
+// Goodput is that of the best batch: with the batch that was asked for a job may be slower on as many devices, or not run at all.
+TEMPLATE_TEST_CASE("who lives on goodput grants the batch that is best with as many devices", "[pollux][good_enough][sia]", pollux, good_enough, sia) {
+    using batches = std::map<std::uint64_t, std::int64_t>;
+    cluster<TestType> c({8});
+    c.let_choose_batches();
+    auto const first = c.submit({.request = 2}), second = c.submit({.request = 4});
+    for (std::size_t row : {0, 1})
+        for (std::int64_t k = 1; k <= 8; ++k) c.best_batch(row, k) = 100 * (static_cast<std::int64_t>(row) + 1) + k;
+    CHECK(c.decide() == counts{2, 4});
+    CHECK(c.batches == batches{{first, 102}, {second, 204}});
+    c.pass(60);
+    c.best_batch(1, 4) = 300;  // later in training larger batches pay
+    CHECK(c.decide() == counts{2, 4});
+    CHECK(c.batches == batches{{first, 102}, {second, 300}});
+    c.let_choose_batches(403);
+    c.best_batch(0, 2) = 103, c.best_batch(1, 4) = 301;  // there is room for one more only
+    c.pass(60);
+    c.decide();
+    CHECK(c.batches[first] + c.batches[second] == 403);
+    auto const before = c.batches;
+    c.let_choose_batches();
+    c.best_batch(0, 2) = 200, c.best_batch(1, 4) = 200;
+    c.store[c.of_batch().maximum][0] = 199, c.store[c.of_batch().minimum][1] = 201;  // the jobs do not accept it
+    c.pass(60);
+    c.decide();
+    CHECK(c.batches == before);
+    CHECK(c.fault.empty());
 }
 
 // 100 and 50 steps left at one step/s a device: with k devices they come nearer by k/100 and k/50 of that a second.

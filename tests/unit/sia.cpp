@@ -34,7 +34,6 @@ constexpr sia_parameters sums{.p = 1, .doubling = false};
 
 }  // namespace
 
-// Table 1 of the paper: configurations 1A, 2A, 1B, 2B, 4B; 2 A and 4 B. The best sum is 5.6.
 TEST_CASE("sia starts a job that does not run on its minimum on the fewest devices on which it does", "[sia]") {
     cluster<sia> c({8});
     c.submit({.least = 1, .most = 8, .goodput = {0, 0, 0, 0, 3, 0, 0, 0, 5}});
@@ -43,6 +42,7 @@ TEST_CASE("sia starts a job that does not run on its minimum on the fewest devic
     CHECK(c.decide() == counts{8});
 }
 
+// Table 1 of the paper: configurations 1A, 2A, 1B, 2B, 4B; 2 A and 4 B. The best sum is 5.6.
 TEST_CASE("sia solves the worked example of the paper", "[sia]") {
     cluster<sia> c({2, 4}, sia(sums), {0, 1}, 4);
     c.submit(on_two_types({0, 1, 1.5, 0, 0, /**/ 0, 1.5, 2.5, 0, 3.5}));

@@ -7,27 +7,13 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string_view>
 
 #include <ration/buffer.hpp>
-#include <ration/parameter.hpp>
 #include <ration/policies/detail/elastic_jobs.hpp>
 #include <ration/policies/detail/speed.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {
-
-struct afs_parameters {
-    double interval = 600;  ///< seconds after which the devices are divided anew though no job came or went
-
-    static constexpr parameter_note notes[] = {
-        {.name = "interval", .meaning = "seconds after which devices are divided anew though no job came or went, 0 to 1000000", .least = 0, .most = 1e6}};
-
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
-    [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        return interval >= 0 && interval <= 1e6 ? std::string_view{} : "interval is a time in seconds: write a number from 0 to 1000000";
-    }
-};
 
 /// Devices are given one by one, each to the winner of a tournament of all jobs that would go faster with it. Of two jobs without devices
 /// the one with less left to do wins. Else let a be the one that ends first with what each has so far, b the other, and s their speeds: b wins
@@ -40,13 +26,13 @@ struct afs_parameters {
 class afs {
 public:
     using policy_concept = policy_tag;
-    using parameters = afs_parameters;
+    using parameters = division_parameters;
     using inputs = detail::elastic_columns<in<double, "jobs/remaining">, in_rows<double, "jobs/goodput.fixed">, in<std::uint32_t, "nodes/type">>;
     static constexpr meta about{.id = "ration.afs", .version = "1.0.0", .summary = "elastic sharing for the least mean completion time",
                                 .reasons = detail::elastic_jobs::reasons};
 
     afs() = default;
-    explicit afs(afs_parameters const& p) noexcept : parameters_(p) {}
+    explicit afs(division_parameters const& p) noexcept : parameters_(p) {}
 
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
@@ -87,7 +73,7 @@ private:
         bool has_devices;
     };
 
-    afs_parameters parameters_;
+    division_parameters parameters_;
     detail::elastic_jobs jobs_;
     buffer<player> players_;  // in the order of submission
 

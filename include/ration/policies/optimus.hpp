@@ -6,27 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
-#include <ration/parameter.hpp>
 #include <ration/policies/detail/elastic_jobs.hpp>
 #include <ration/policies/detail/heap.hpp>
 #include <ration/policies/detail/speed.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {
-
-struct optimus_parameters {
-    double interval = 600;  ///< seconds from one division of the devices to the next
-
-    static constexpr parameter_note notes[] = {
-        {.name = "interval", .meaning = "seconds from one division of the devices to the next, 0 to 1000000", .least = 0, .most = 1e6}};
-
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
-    [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        return interval >= 0 && interval <= 1e6 ? std::string_view{} : "interval is a time in seconds: write a number from 0 to 1000000";
-    }
-};
 
 /// Every interval: each job gets its minimum, in the order of submission, as long as there is room. Then devices go, one by one, to the job
 /// whose predicted remaining time they shorten most, per device, until nobody gains or nothing is left. The remaining time is the predicted
@@ -39,13 +25,13 @@ struct optimus_parameters {
 class optimus {
 public:
     using policy_concept = policy_tag;
-    using parameters = optimus_parameters;
+    using parameters = division_parameters;
     using inputs = detail::elastic_columns<in<double, "jobs/remaining">, in_rows<double, "jobs/goodput.fixed">, in<std::uint32_t, "nodes/type">>;
     static constexpr meta about{.id = "ration.optimus", .version = "1.0.0", .summary = "devices to whom they save the most time",
                                 .reasons = detail::elastic_jobs::reasons};
 
     optimus() = default;
-    explicit optimus(optimus_parameters const& p) noexcept : parameters_(p) {}
+    explicit optimus(division_parameters const& p) noexcept : parameters_(p) {}
 
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
@@ -91,7 +77,7 @@ private:
         }
     };
 
-    optimus_parameters parameters_;
+    division_parameters parameters_;
     detail::elastic_jobs jobs_;
     detail::heap<gain> gains_;
 

@@ -14,6 +14,7 @@
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/configuration_choice.hpp>
 #include <ration/policies/detail/elastic_jobs.hpp>
+#include <ration/policies/detail/goodput_jobs.hpp>
 #include <ration/policies/detail/node_types.hpp>
 #include <ration/policies/detail/speed.hpp>
 #include <ration/policy.hpp>
@@ -49,7 +50,7 @@ struct sia_parameters {
 /// devices on one node, and several whole nodes; and the job's own minimum. A job's goodputs G are scaled so that the least is its minimum
 /// of devices; all but that of the configuration that it has are cut by the restart factor (T - N S) / (T + S), with T its age, N its
 /// restarts so far and S what one costs. Chosen is what makes the sum of G^p the largest, or with p below 0 the sum of G^p, and of lambda
-/// for each job without devices, the smallest, within the devices of each type.
+/// for each job without devices, the smallest, within the devices of each type. A job goes with the batch that is best for its devices.
 ///
 /// Read here: lambda is a cost in either case; a restart factor that is not above 0 rules out all changes; where nodes are too fragmented for
 /// the chosen configuration the job is spread over few nodes of that type, while the paper moves others out of its way.
@@ -59,8 +60,7 @@ class sia {
 public:
     using policy_concept = policy_tag;
     using parameters = sia_parameters;
-    using inputs = detail::elastic_columns<in_rows<double, "jobs/goodput">, in<std::uint32_t, "nodes/type">, in<std::int64_t, "jobs/submitted">,
-                                           in<std::uint32_t, "jobs/restarts">, in<double, "jobs/restart_cost">>;
+    using inputs = detail::goodput_columns<in<std::int64_t, "jobs/submitted">, in<std::uint32_t, "jobs/restarts">, in<double, "jobs/restart_cost">>;
 
     enum reason : std::uint16_t { unexplained, best_sum, near_best_sum, node_lost_devices, left_out };
     static_assert(static_cast<int>(node_lost_devices) == static_cast<int>(detail::elastic_jobs::node_lost_devices));
@@ -87,8 +87,10 @@ public:
         types_.read_holdings(t, jobs_.places());
         choice_.begin(types_.available());
         for (auto const& s : shares) list_configurations(t, s);
-        place(t, shares, choice_.solve(parameters_.steps) ? best_sum : near_best_sum);
-        return jobs_.places().finish(out);
+        reason const why = choice_.solve(parameters_.steps) ? best_sum : near_best_sum;
+        place(t, shares, why);
+        if (auto const placed = jobs_.places().finish(out); placed != status::ok) return placed;
+        return detail::choose_batches(t, shares, why, out);
     }
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept { return jobs_.save(space); }
@@ -143,13 +145,14 @@ private:
     }
 
     /// Who changes gives back what it has; then the largest come first, so that whole nodes are there for them.
-    void place(tick<inputs> const& t, std::span<detail::share const> shares, reason why) noexcept {
+    void place(tick<inputs> const& t, std::span<detail::share> shares, reason why) noexcept {
         auto& places = jobs_.places();
         order_.clear();
         for (std::uint32_t i = 0; i < shares.size(); ++i) {
             auto const* const c = choice_.chosen(i);
             std::size_t const row = shares[i].row;
             std::int64_t const held = places.held(t, row);
+            shares[i].given = c != nullptr ? c->devices : 0;
             if (c != nullptr && types_.is_settled(row) && types_.type_of(row) == c->type && held == c->devices) continue;
             if (held > 0) places.resize(t, row, 0, left_out);
             if (c != nullptr) order_.push_back({i, c->devices});
@@ -161,7 +164,9 @@ private:
             std::uint32_t const type = choice_.chosen(o.place)->type;
             auto const of_type = [&](std::size_t node) noexcept { return types_.of_node(t, node) == type; };
             places.resize(t, shares[o.place].row, o.devices, why, of_type);
-            if (places.held(t, shares[o.place].row) < o.devices) places.resize(t, shares[o.place].row, 0, left_out);
+            if (places.held(t, shares[o.place].row) == o.devices) continue;
+            places.resize(t, shares[o.place].row, 0, left_out);
+            shares[o.place].given = 0;
         }
     }
 };

@@ -247,7 +247,7 @@ private:
         outcome_.refused_ticks += report.fell_back;
         if (!report.rejected.empty() && !note_rejections(report)) return false;
         follow_changes(now);
-        bool const idle = queue_.empty() && arrived_ == workload_.jobs.size();  // devices may still wander, among jobs that stand still
+        bool const idle = queue_.empty() && arrived_ == workload_.jobs.size();  // nobody gets on, whatever has changed
         idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
         bool const starved = idle && (options_.interval.count <= 0 || idle_rounds_ > most_idle_rounds);
         if (starved && live_.active() > 0) outcome_.how = ending::starved;

@@ -9,10 +9,26 @@
 #include <tuple>
 
 #include <ration/buffer.hpp>
+#include <ration/parameter.hpp>
 #include <ration/policies/detail/placement.hpp>
 #include <ration/state.hpp>
 
-namespace ration::policies::detail {
+namespace ration::policies {
+
+/// Of `optimus` and of `afs`.
+struct division_parameters {
+    double interval = 600;  ///< seconds after which the devices are divided anew; `afs` does so as well when jobs come or go
+
+    static constexpr parameter_note notes[] = {
+        {.name = "interval", .meaning = "seconds after which the devices are divided anew, 0 to 1000000", .least = 0, .most = 1e6}};
+
+    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    [[nodiscard]] constexpr std::string_view problem() const noexcept {
+        return interval >= 0 && interval <= 1e6 ? std::string_view{} : "interval is a time in seconds: write a number from 0 to 1000000";
+    }
+};
+
+namespace detail {
 
 template <class... More>
 using elastic_columns = cluster_columns<in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, More...>;
@@ -142,4 +158,5 @@ public:
     }
 };
 
-}  // namespace ration::policies::detail
+}  // namespace detail
+}  // namespace ration::policies

@@ -15,7 +15,26 @@ namespace ration::policies::detail {
 
 template <class... More>
 using goodput_columns = elastic_columns<in_rows<double, "jobs/goodput">, in_rows<std::int64_t, "jobs/batch">, in<std::int64_t, "jobs/held.batch">,
-                                        in<std::int64_t, "nodes/capacity.batch">, in<std::uint32_t, "nodes/type">, More...>;
+                                        in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/free.batch">,
+                                        in<std::uint32_t, "nodes/type">, More...>;
+
+/// Gives each share that has devices the batch that is best with so many, where its job accepts that and the first node has as much free, which
+/// it has not on a host that lets nobody choose batches.
+template <class Tick>
+[[nodiscard]] status choose_batches(Tick const& t, std::span<share const> shares, std::uint16_t reason, grants& out) noexcept {
+    auto const batch = t.template get<"jobs/batch">();
+    auto const held = t.template get<"jobs/held.batch">(), free = t.template get<"nodes/free.batch">();
+    auto const least = t.template get<"jobs/min.batch">(), most = t.template get<"jobs/max.batch">();
+    std::int64_t left = free.empty() ? 0 : free[0];
+    for (auto const& s : shares) {
+        auto const devices = static_cast<std::size_t>(s.given);
+        std::int64_t const best = devices > 0 && devices < batch.width() ? batch[s.row][devices] : 0, more = best - held[s.row];
+        if (best <= 0 || more == 0 || more > left || best < least[s.row] || best > most[s.row]) continue;
+        if (!out.set(s.row, 0, resource_id::batch, best, reason)) return status::capacity;
+        if (more > 0) left -= more;
+    }
+    return status::ok;
+}
 
 /// Elastic jobs whose devices are divided exactly by what each is worth with so many, and that get the batch that is best for them.
 class goodput_jobs {
@@ -70,18 +89,11 @@ public:
         for (std::size_t j = 0; j < choices_.size(); ++j) shares_[j].given = choices_[j].given;
     }
 
-    /// Answers with what each has been given; where the host lets a policy choose the batch, with that too.
+    /// Answers with what each has been given, and with its batch.
     template <class Tick>
     [[nodiscard]] status apply(Tick const& t, grants& out) noexcept {
         if (auto const placed = jobs_.apply_afresh(t, out); placed != status::ok) return placed;
-        auto const batch = t.template get<"jobs/batch">();
-        auto const held = t.template get<"jobs/held.batch">(), capacity = t.template get<"nodes/capacity.batch">();
-        for (auto const& s : shares_) {
-            if (s.given == 0 || capacity.empty() || capacity[0] == 0) continue;
-            std::int64_t const best = batch[s.row][static_cast<std::size_t>(s.given)];
-            if (best > 0 && best != held[s.row] && !out.set(s.row, 0, resource_id::batch, best, elastic_jobs::its_share)) return status::capacity;
-        }
-        return status::ok;
+        return choose_batches(t, shares_, elastic_jobs::its_share, out);
     }
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept { return jobs_.save(space); }

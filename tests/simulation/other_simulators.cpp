@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// Small workloads on which a rule of another simulator decides who runs: where a policy here has that rule the times are those of that
+// simulator, and where it has another one they are not. docs/scheduling-policies.md, "Beside other simulators", has the large ones.
+#include "support/catch.hpp"
+
+#include <vector>
+
+#include <ration/policies/fifo.hpp>
+#include <ration/policies/gang.hpp>
+#include <ration/policies/las.hpp>
+#include <ration/policies/srtf.hpp>
+
+#include "world.hpp"
+
+using namespace simulation_test;
+
+namespace {
+
+/// When each job ends, in seconds.
+template <class P>
+[[nodiscard]] std::vector<double> ends(sim::workload const& jobs, sim::cluster const& machines, P const& policy, double interval = 0) {
+    bound_policy<P> asked(policy);
+    bound_policy<policies::fifo> fallback;
+    sim::simulation run(jobs, machines, asked, fallback, {.interval = seconds(interval)});
+    auto const outcome = run.run();
+    RATION_ASSERT(outcome && outcome->how == sim::ending::all_done, "a test's premise does not hold");
+    std::vector<double> all;
+    for (auto const& job : outcome->jobs) all.push_back(to_seconds(job.finished));
+    return all;
+}
+
+using times = std::vector<double>;
+
+}  // namespace
+
+// Lucid: first come, first served, and a job is on as few nodes as it fits on. From 2 s on 3 devices are free on each node: the third job, of 6,
+// waits for the first one's, and the fourth behind it, although there is one for it. The fifth takes both nodes.
+TEST_CASE("fifo takes free devices wherever they are; gang without backfill waits for a node, as Lucid's does", "[sim]") {
+    auto const jobs = rigid({{.submitted = 0, .devices = 5, .length = 100}, {.submitted = 1, .devices = 5, .length = 200},
+                             {.submitted = 2, .devices = 6, .length = 50}, {.submitted = 3, .devices = 1, .length = 10},
+                             {.submitted = 4, .devices = 16, .length = 30}, {.submitted = 5, .devices = 2, .length = 20}});
+    CHECK(ends(jobs, nodes_of(2, 8), policies::gang({.backfill = false})) == times{100, 201, 150, 110, 231, 251});
+    CHECK(ends(jobs, nodes_of(2, 8), policies::fifo{}) == times{100, 201, 52, 62, 231, 251});
+}
+
+// Both jobs sink to the last queue, after 7200 s of one device: the first before it is stopped for the second at 8000 s, the second at 15200 s. The
+// authors of Tiresias put it behind the first, which waits there: 16200 and 16500 s. Whether one looks between events makes no difference.
+TEST_CASE("a running job that sinks to where another waits goes on; in Tiresias' simulator it makes room", "[sim]") {
+    auto const jobs = rigid({{.submitted = 0, .length = 9000}, {.submitted = 8000, .length = 7500}});
+    for (double const interval : {0, 10, 60}) CHECK(ends(jobs, nodes_of(1, 1), policies::las{}, interval) == times{16500, 15500});
+}
+
+// At 90 s the first has 10 s on 3 devices left, which is less time than 20 s on 1, and more service: Tiresias' shortest-gpu goes by the latter.
+TEST_CASE("the least time left is not the least service left", "[sim]") {
+    auto const jobs = rigid({{.submitted = 0, .devices = 3, .length = 100}, {.submitted = 90, .devices = 1, .length = 20}});
+    CHECK(ends(jobs, nodes_of(1, 3), policies::srtf({.measure = policies::job_measure::service})) == times{120, 110});
+    CHECK(ends(jobs, nodes_of(1, 3), policies::srtf{}) == times{100, 120});
+}
