@@ -226,7 +226,7 @@ private:
     void change_node(node_change const& change, nanoseconds now) noexcept {
         count_capacity(now);
         set_node(change.node, change.up);
-        cpu_changes_ = true;
+        cpu_.note_change();
         if (change.up) return;
         for (std::size_t row = 0; row < live_.rows(); ++row) {
             bool there = false;
