@@ -4,6 +4,7 @@
 #include "published/elastic.hpp"
 #include "published/ffdl.hpp"
 #include "published/sia.hpp"
+#include "published/tradl.hpp"
 #include "published/wei_shudo.hpp"
 #include "support/catch.hpp"
 
@@ -33,6 +34,10 @@ TEST_CASE("CM-DARE: a parameter server saturates at 4 or 5 workers on P100, not 
 }
 
 TEST_CASE("Sia: the worked example of its table 1", "[published]") { check_all(published::sia_scenario()); }
+
+TEST_CASE("TRADL: FT before AO before NA for those that come late, and nothing where nobody competes", "[published]") {
+    check_all(published::tradl_scenario({.random_schedules = 20}, RATION_BENCH_DATA "/loss/fits.csv"));
+}
 
 TEST_CASE("Wei and Shudo: the older job always gains; both together only by contention or in a late phase", "[published]") {
     check_all(published::wei_shudo_scenario());
