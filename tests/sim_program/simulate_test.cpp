@@ -1,68 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
-#include "cli.hpp"
 #include "sim/progress.hpp"
 #include "sim/report.hpp"
 #include "sim/svg.hpp"
-#include "sim/table.hpp"
 
-#include "support/catch.hpp"
-#include "tools/temporary.hpp"
+#include "program_runs.hpp"
 
-using namespace ration;
-using namespace ration::program;
+using namespace program_runs;
 using nlohmann::json;
 
 namespace {
-
-using words = std::vector<std::string>;
-
-[[nodiscard]] command parsed(words w) {
-    w.insert(w.begin(), "sim");
-    return parse_command_line(std::move(w), policy_names());
-}
-
-[[nodiscard]] simulation_options options_of(words w) {
-    auto const c = parsed(std::move(w));
-    if (auto const* const said = std::get_if<answer>(&c)) FAIL(said->text);
-    return std::get<simulation_options>(c);
-}
-
-[[nodiscard]] std::string refusal(words w) {
-    auto const c = parsed(std::move(w));
-    auto const* const said = std::get_if<answer>(&c);
-    if (said == nullptr || said->code != exit_code::bad_input) return "not refused";
-    return said->text.substr(0, said->text.size() - 1);
-}
-
-/// A trace of three jobs for one device: done at 10, 30 and 60 s under fifo.
-class three_jobs {
-    temporary_file file_;
-
-public:
-    three_jobs() { std::ofstream(file_.path()) << "job_id,submit_time,num_gpus,duration\na,0,1,10\nb,0,1,20\nc,10,1,30\n"; }
-    [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
-};
-
-/// Runs as the program does, without printing.
-struct ran {
-    simulation_options options;
-    std::vector<std::string> problems;
-    simulation_input input;
-    std::vector<policy_text> policies;
-
-    explicit ran(words w) : options(options_of(std::move(w))), input(read_simulation(options, problems)) {
-        if (problems.empty()) policies = try_policies(options, input, problems);
-    }
-    [[nodiscard]] simulation_results results() const {
-        runs_progress progress;
-        return {options, input, policies, run_all(options, input, progress)};
-    }
-    [[nodiscard]] std::string problem() const { return problems.size() == 1 ? problems[0] : std::to_string(problems.size()) + " problems"; }
-};
 
 [[nodiscard]] std::string without_measured(std::string page) {
     std::size_t const from = page.find("<!-- measured -->"), to = page.find("<!-- /measured -->");
@@ -92,7 +40,8 @@ struct ran {
 TEST_CASE("every option of sim arrives where it belongs") {
     auto const o = options_of({"--trace", "a.csv", "--trace", "b.csv", "--format", "philly", "--cluster", "16x4", "--policy", "fifo,las", "--policy",
                                "./mine.so", "--set", "las.promote=0", "--interval", "90", "--seeds", "5", "--until", "2h", "--threads", "3",
-                               "--on-bad-grant", "stop", "--report", "out.html", "--json", "--quiet", "--models", "m"});
+                               "--on-bad-grant", "stop", "--report", "out.html", "--json", "--quiet", "--models", "m",
+                               "--interference", "0.3", "--faults", "crashes:every=2h", "--faults", "losses:every=30h", "--checkpoint", "10m"});
     CHECK(o.traces == words{"a.csv", "b.csv"});
     CHECK(o.format == "philly");
     CHECK(o.cluster == "16x4");
@@ -102,6 +51,7 @@ TEST_CASE("every option of sim arrives where it belongs") {
     CHECK(o.until == seconds(7200));
     CHECK((o.seeds == 5 && o.threads == 3 && o.stop_at_bad_grant && o.json && o.quiet));
     CHECK((o.report == "out.html" && o.models == words{"m"}));
+    CHECK((o.interference == 0.3 && o.faults == words{"crashes:every=2h", "losses:every=30h"} && o.checkpoint == seconds(600)));
     auto const plain = options_of({"--cluster", "1x1", "--policy", "fifo"});
     CHECK(plain.interval == seconds(60));
     CHECK_FALSE((plain.until.has_value() || plain.stop_at_bad_grant || plain.json || plain.quiet));
@@ -241,19 +191,6 @@ TEST_CASE("two runs give the same bytes, with one thread and with two") {
     CHECK(first == with("1"));
     CHECK(first == with("2"));
     CHECK(first.find(" \u00b1 ") != std::string::npos);
-}
-
-TEST_CASE("interference slows profiled jobs, and none is no interference") {
-    auto const figures_with = [](words more) {
-        more.insert(more.end(), {"--generate", "profiled:jobs=30,per_hour=60", "--models", RATION_BENCH_DATA "/pollux", "--cluster", "8x4", "--policy", "las"});
-        ran const made(more);
-        REQUIRE(made.problems.empty());
-        return json::parse(table_json(made.results()));
-    };
-    auto const plain = figures_with({}), none = figures_with({"--interference", "0"}), half = figures_with({"--interference", "0.5"});
-    CHECK(plain == none);
-    CHECK(half["interference"] == 0.5);
-    CHECK(half["policies"][0]["figures"]["mean_jct"]["mean"] > plain["policies"][0]["figures"]["mean_jct"]["mean"]);
 }
 
 TEST_CASE("the report is whole and asks nobody for anything") {

@@ -13,6 +13,7 @@
 
 #include "problem.hpp"
 #include "quantity.hpp"
+#include "sim/fault_options.hpp"
 
 namespace ration::program {
 namespace {
@@ -149,7 +150,7 @@ void read_traces(simulation_options const& options, sim::model_library const& li
             input.samples.push_back({.jobs = std::move(*read), .seed = 0, .needs = {}, .bounds = {}});
         }
     }
-    if (options.seeds > 1)
+    if (options.seeds > 1 && options.faults.empty())
         input.remarks.push_back(fmt::format("a trace leaves nothing to chance, so that it is run once and not {} times", options.seeds));
 }
 
@@ -229,6 +230,7 @@ simulation_input read_simulation(simulation_options const& options, std::vector<
     if (!problems.empty()) return input;
     options.generate.empty() ? read_traces(options, library, input, problems) : generate(options, library, input, problems);
     if (problems.empty()) find_bounds(input);
+    if (problems.empty() && !options.faults.empty()) draw_faults(options, input, problems);
     return input;
 }
 
