@@ -108,6 +108,7 @@ TEST_CASE("a node that was lost twice comes back with the second return", "[sim]
     CHECK(o.jobs[0].finished == seconds(50 + 20));
     CHECK(o.jobs[0].stops == 1);
     CHECK(o.capacity_seconds == 30);
+    CHECK(o.ticks == 4);  // begin, the first loss, the second return, end
 }
 
 TEST_CASE("a job goes at the pace of its slowest node, and loses nothing by it", "[sim][faults]") {
@@ -138,15 +139,20 @@ TEST_CASE("what is saved stays saved when the pace changes, and whoever is stopp
     CHECK(lost_at(19) == 12 + 3.5 - 10);
     CHECK(lost_at(20) == 0);
     CHECK(lost_at(25) == 2.5);
-    std::vector const faults{crash(70, 0, 0)};
-    auto const o = simulate(rigid({{.length = 100}, {.submitted = 40, .length = 20}}), nodes_of(1, 1), [](scripted::sight const& seen, grants& out) {
-        auto const held = seen.get<std::int64_t>("jobs/held.gpu");
-        bool const second = seen.jobs() > 1 && seen.is_active(1);
-        if (second && held[0] > 0) give(out, 0, 0, 0);
-        if (second && held[1] == 0) give(out, 1, 0, 1);
-        if (!second && seen.is_active(0) && held[0] == 0) give(out, 0, 0, 1);
-    }, {.interval = {}, .faults = faults, .checkpoint = seconds(1000)});
-    CHECK((o.jobs[0].lost_steps == 10 && o.jobs[0].finished == seconds(70 + 60)));  // 40 steps by 40 s, 10 by 70 s
+    auto const stopped = [](double at, double restart_cost) {
+        std::vector const faults{crash(at, 0, 0)};
+        return simulate(rigid({{.length = 100, .restart_cost = restart_cost}, {.submitted = 40, .length = 20}}), nodes_of(1, 1),
+                        [](scripted::sight const& seen, grants& out) {
+                            auto const held = seen.get<std::int64_t>("jobs/held.gpu");
+                            bool const second = seen.jobs() > 1 && seen.is_active(1);
+                            if (second && held[0] > 0) give(out, 0, 0, 0);
+                            if (second && held[1] == 0) give(out, 1, 0, 1);
+                            if (!second && seen.is_active(0) && held[0] == 0) give(out, 0, 0, 1);
+                        },
+                        {.interval = {}, .faults = faults, .checkpoint = seconds(1000)}).jobs[0];
+    };
+    CHECK((stopped(70, 0).lost_steps == 10 && stopped(70, 0).finished == seconds(70 + 60)));  // 40 steps by 40 s, 10 from 60 s on
+    CHECK((stopped(64, 10).lost_steps == 0 && stopped(64, 10).finished == seconds(64 + 10 + 70)));  // 30 steps by 40 s, and its second start is cut short
 }
 
 TEST_CASE("a job that is struck while it starts has nothing to lose but the start", "[sim][faults]") {
