@@ -9,7 +9,8 @@ using namespace simulate_test;
 TEST_CASE("every option of sim arrives where it belongs") {
     auto const o = options_of({"--trace", "a.csv", "--trace", "b.csv", "--format", "philly", "--cluster", "16x4", "--policy", "fifo,las", "--policy",
                                "./mine.so", "--set", "las.promote=0", "--interval", "90", "--seeds", "5", "--until", "2h", "--threads", "3",
-                               "--on-bad-grant", "stop", "--report", "out.html", "--json", "--quiet", "--models", "m"});
+                               "--on-bad-grant", "stop", "--report", "out.html", "--json", "--quiet", "--models", "m",
+                               "--interference", "0.3", "--faults", "crashes:every=2h", "--faults", "losses:every=30h", "--checkpoint", "10m"});
     CHECK(o.traces == words{"a.csv", "b.csv"});
     CHECK(o.format == "philly");
     CHECK(o.cluster == "16x4");
@@ -19,6 +20,7 @@ TEST_CASE("every option of sim arrives where it belongs") {
     CHECK(o.until == seconds(7200));
     CHECK((o.seeds == 5 && o.threads == 3 && o.stop_at_bad_grant && o.json && o.quiet));
     CHECK((o.report == "out.html" && o.models == words{"m"}));
+    CHECK((o.interference == 0.3 && o.faults == words{"crashes:every=2h", "losses:every=30h"} && o.checkpoint == seconds(600)));
     auto const plain = options_of({"--cluster", "1x1", "--policy", "fifo"});
     CHECK(plain.interval == seconds(60));
     CHECK_FALSE((plain.until.has_value() || plain.stop_at_bad_grant || plain.json || plain.quiet));
@@ -162,19 +164,6 @@ TEST_CASE("two runs give the same bytes, with one thread and with two") {
     CHECK(first == with("1"));
     CHECK(first == with("2"));
     CHECK(first.find(" \u00b1 ") != std::string::npos);
-}
-
-TEST_CASE("interference slows profiled jobs, and none is no interference") {
-    auto const figures_with = [](words more) {
-        more.insert(more.end(), {"--generate", "profiled:jobs=30,per_hour=60", "--models", RATION_BENCH_DATA "/pollux", "--cluster", "8x4", "--policy", "las"});
-        ran const made(more);
-        REQUIRE(made.problems.empty());
-        return json::parse(table_json(made.results()));
-    };
-    auto const plain = figures_with({}), none = figures_with({"--interference", "0"}), half = figures_with({"--interference", "0.5"});
-    CHECK(plain == none);
-    CHECK(half["interference"] == 0.5);
-    CHECK(half["policies"][0]["figures"]["mean_jct"]["mean"] > plain["policies"][0]["figures"]["mean_jct"]["mean"]);
 }
 
 TEST_CASE("the report is whole and asks nobody for anything") {

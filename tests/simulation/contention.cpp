@@ -10,7 +10,7 @@
 #include "world.hpp"
 
 using namespace simulation_test;
-using sim::node_change;
+using sim::fault;
 
 namespace {
 
@@ -30,7 +30,7 @@ struct placed_job {
 };
 
 /// Every job runs where it says, as soon as there is room.
-[[nodiscard]] sim::run_outcome run(std::vector<placed_job> const& jobs, std::size_t nodes, double interference, std::vector<node_change> const& lost = {}) {
+[[nodiscard]] sim::run_outcome run(std::vector<placed_job> const& jobs, std::size_t nodes, double interference, std::vector<fault> const& lost = {}) {
     sim::workload w;
     w.models.push_back(trainer(interference));
     for (auto const& j : jobs) {
@@ -47,7 +47,7 @@ struct placed_job {
             for (std::size_t node = 0; node < nodes && room; ++node)
                 if (wanted[node] > 0) give(out, row, node, wanted[node]);
         }
-    }, {.interval = {}, .changes = lost});
+    }, {.interval = {}, .faults = lost});
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ TEST_CASE("three on one node are slowed no more than two are", "[sim][contention
 }
 
 TEST_CASE("a lost node frees those that met the job it stopped; when the job is back they are slowed again", "[sim][contention]") {
-    std::vector<node_change> const lost{{.at = seconds(40), .node = 0}, {.at = seconds(70), .node = 0, .up = true}};
+    std::vector<fault> const lost{{.at = seconds(40), .node = 0}, {.at = seconds(70), .what = sim::fault_kind::node_back, .node = 0}};
     auto const o = run({{0, 100, {0, 1}}, {0, 60, {1, 2}}}, 3, 0.5, lost);
     CHECK(o.jobs[1].finished == seconds(70 + 20));       // 20 steps by 40 s, 30 alone by 70 s
     CHECK(o.jobs[0].finished == seconds(90 + 70));       // 20 steps, none for 30 s, 10 more by 90 s

@@ -94,12 +94,12 @@ TEST_CASE("a limit holds back one job, and the others get what it leaves", "[sim
 
 TEST_CASE("a lost node takes its processors along, and its jobs go on when it is back", "[sim][cpu]") {
     auto const jobs = trainers({{0, 6000}});
-    sim::node_change const changes[] = {{seconds(40), 0, false}, {seconds(50), 0, true}};
+    sim::fault const faults[] = {{.at = seconds(40), .what = sim::fault_kind::node_lost}, {.at = seconds(50), .what = sim::fault_kind::node_back}};
     auto const at_objective = [](scripted::sight const& seen, grants& out) {
         if (seen.get<std::uint32_t>("jobs/tier")[0] == 2) static_cast<void>(out.set(0, 0, resource_id::cpu, 900));
     };
     for (bool const limited : {false, true}) {
-        auto const o = simulate(jobs, box(1), limited ? scripted::rule(at_objective) : [](auto const&, grants&) {}, {.interval = {}, .changes = changes});
+        auto const o = simulate(jobs, box(1), limited ? scripted::rule(at_objective) : [](auto const&, grants&) {}, {.interval = {}, .faults = faults});
         CHECK_FALSE(o.jobs[0].released);  // what it held is gone with the node, and no policy took it away
         CHECK(to_seconds(o.jobs[0].finished) == Approx(limited ? 30 + 10 + 10 + 21 / 0.9 : 70));
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "sim/fault_options.hpp"
 #include "sim/input.hpp"
 #include "version_text.hpp"
 
@@ -45,6 +46,7 @@ constexpr auto help_of_sim = R"(Examples:
   ration sim --generate rigid:jobs=1000,per_hour=20 --seeds 5 --cluster 16x4 --policy fifo,./libmine.so --report out.html
   ration sim --generate cpu --models bench/data/loss/fits.csv --seeds 5 --cluster 1x1core --policy none,equal_share,flowcon,tradl
   ration sim --trace workload-1.csv --models bench/data/pollux --cluster 16x4 --policy las,sia --set las.promote=0
+  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las --faults crashes:every=200h --faults revocations:region=us-east1 --checkpoint 10m --seeds 5
   ration sim --trace jobs.csv --cluster 8x4:v100,8x8:a100 --policy fifo --json | head -1 | jq '.policies[].figures.mean_jct'
 
 docs/sim.md defines every figure. Exit codes: 0 all went well; 1 a policy granted what the rules do not allow, gave no answer, or left
@@ -80,7 +82,7 @@ class parser {
     new_options new_;
     simulation_options sim_;
     replay_options replay_;
-    std::string interval_, until_, on_bad_grant_ = "go-on";
+    std::string interval_, until_, checkpoint_, on_bad_grant_ = "go-on";
     std::vector<std::string> const& known_policies_;
 
 public:
@@ -183,7 +185,11 @@ private:
         list("--set", sim_.settings, "A parameter of a policy, as in las.promote=0")->type_name("POLICY.NAME=VALUE")->check(problem_with_setting);
         sim.add_option("--interval", interval_, "Ask policies at every multiple of this time too, besides when a job comes or ends; 60 when left out, 0 = never")
             ->type_name("SECONDS")->check(problem_with_time);
-        sim.add_option("--seeds", sim_.seeds, "How many workloads are made up, from the seeds 1 to N, or how often a trace is run whose jobs report with noise")->type_name("N")->check(CLI::Range(1, most_seeds));
+        list("--faults", sim_.faults, "What goes wrong: losses, revocations, crashes or stragglers")->type_name("KIND[:KEY=VALUE,...]")->check(problem_with_faults);
+        sim.add_option("--checkpoint", checkpoint_, "Jobs save their state every so often, which is what a fault leaves them; at all times when left out")
+            ->type_name("SECONDS")->check(problem_with_time);
+        sim.add_option("--seeds", sim_.seeds, "How many workloads are made up, from the seeds 1 to N, or how often a trace is run that leaves something to chance")
+            ->type_name("N")->check(CLI::Range(1, most_seeds));
         sim.add_option("--until", until_, "End every run at this simulated time")->type_name("SECONDS")->check(problem_with_time);
         sim.add_option("--on-bad-grant", on_bad_grant_, "go-on with those grants that pass, or stop")->type_name("WORD")->check(problem_with_word);
         sim.add_option("--threads", sim_.threads, "How many runs at the same time; one for each core when left out")->type_name("N")->check(CLI::Range(1, most_cpus));
@@ -196,6 +202,7 @@ private:
     [[nodiscard]] simulation_options simulation() const {
         auto options = sim_;
         if (!interval_.empty()) options.interval = *parse_sim_time(interval_);
+        if (!checkpoint_.empty()) options.checkpoint = *parse_sim_time(checkpoint_);
         if (!until_.empty()) options.until = *parse_sim_time(until_);
         options.stop_at_bad_grant = on_bad_grant_ == "stop";
         return options;
@@ -251,6 +258,11 @@ private:
         auto const parsed = parse_generator(word);
         auto const* const wrong = std::get_if<std::string>(&parsed);
         return wrong == nullptr ? std::string() : *wrong;
+    }
+
+    [[nodiscard]] static std::string problem_with_faults(std::string const& word) {
+        sim::fault_rates nothing;
+        return add_fault_kind(word, nothing);
     }
 
     [[nodiscard]] static std::string problem_with_setting(std::string const& word) {

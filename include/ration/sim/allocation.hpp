@@ -2,6 +2,7 @@
 /// What one job holds, read from the engine's ledger.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,8 +21,9 @@ class held_devices {
     std::uint64_t places_ = 0;
 
 public:
-    /// `types[node]` is the node's.
-    void read(holding_range all, std::span<std::uint32_t const> types) noexcept {
+    /// `types[node]` and `speeds[node]` are the node's.
+    void read(holding_range all, std::span<std::uint32_t const> types, std::span<double const> speeds) noexcept {
+        double together = 0;
         spread_.clear();
         view_ = {};
         places_ = 0;
@@ -31,11 +33,14 @@ public:
             if (h.what.resource != resource_id::gpu) continue;
             if (types[h.what.node] > view_.type) view_.type = types[h.what.node];
             view_.devices += h.what.amount;
+            view_.slowest = speeds[h.what.node] < view_.slowest ? speeds[h.what.node] : view_.slowest;
+            together += speeds[h.what.node] * static_cast<double>(h.what.amount);
             spread_.push_back(static_cast<std::int32_t>(h.what.amount));
             places_ += (std::uint64_t{h.what.node} + 1) * 0x9E3779B97F4A7C15u * static_cast<std::uint64_t>(h.what.amount);
         }
         ration::detail::sort(spread_.data(), spread_.size(), [](std::int32_t a, std::int32_t b) { return a > b; });
         view_.spread = spread_.view();
+        if (view_.devices > 0) view_.mean_speed = together / static_cast<double>(view_.devices);
     }
 
     /// Valid until the next `read`.
@@ -45,5 +50,20 @@ public:
     /// Differs, as good as surely, when devices are elsewhere or other in number; 0 when there are none.
     [[nodiscard]] std::uint64_t places() const noexcept { return places_; }
 };
+
+[[nodiscard]] inline bool holds_on(ledger const& all, job_id job, std::uint32_t node) noexcept {
+    auto const held = all.of(job);
+    return std::any_of(held.begin(), held.end(), [&](holding const& h) { return h.what.node == node; });
+}
+
+/// Who holds a device of a node, the devices counted in the order of the jobs; job 0 when nobody does. O(holdings).
+[[nodiscard]] inline job_id holder_of(ledger const& all, std::uint32_t node, std::int64_t device) noexcept {
+    for (auto const& h : all.all()) {
+        if (h.what.node != node || h.what.resource != resource_id::gpu) continue;
+        if (device < h.what.amount) return h.what.job;
+        device -= h.what.amount;
+    }
+    return {};
+}
 
 }  // namespace ration::sim

@@ -32,7 +32,7 @@ public:
     void begin(std::size_t row, nanoseconds now) noexcept {
         store_.at(columns_.standard.started, row) = now.count;
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(job_state::running);
-        live_[row].since = now;
+        live_[row].since = live_[row].began = now;
         changed_ = true;
     }
 

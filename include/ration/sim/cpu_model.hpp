@@ -62,7 +62,7 @@ public:
     /// Holds up to the next tier.
     [[nodiscard]] pace at(job_description const& job, allocation const& held, double step) const noexcept override {
         std::uint32_t const tier = tier_at(job, step);
-        return {.steps_per_second = steps_per_core_second_ * std::clamp(held.cores, 0.0, parallelism_),
+        return {.steps_per_second = held.slowest * (steps_per_core_second_ * std::clamp(held.cores, 0.0, parallelism_)),
                 .until = tier < reached_.size() ? reached_[tier] : std::numeric_limits<double>::infinity()};
     }
     [[nodiscard]] double cores(job_description const&) const noexcept override { return parallelism_; }

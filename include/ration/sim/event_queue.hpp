@@ -11,12 +11,12 @@
 namespace ration::sim {
 
 /// At one time ends come first, so that what they free is there for whoever comes.
-enum class event_class : std::uint32_t { job_phase = 0, node_changes = 1, round = 2 };
+enum class event_class : std::uint32_t { job_phase = 0, fault = 1 };
 
 struct sim_event {
     nanoseconds at{};
     event_class what = event_class::job_phase;
-    std::uint32_t subject = 0;  ///< which job, or which change
+    std::uint32_t subject = 0;  ///< which job, or which fault
     std::uint32_t version = 0;  ///< of the job's allocation; an event of an earlier one is void
 };
 

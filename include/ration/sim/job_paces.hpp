@@ -8,6 +8,7 @@
 #include <ration/sim/allocation.hpp>
 #include <ration/sim/event_queue.hpp>
 #include <ration/sim/live_jobs.hpp>
+#include <ration/sim/node_states.hpp>
 
 namespace ration::sim {
 
@@ -18,25 +19,38 @@ class job_paces {
     sim_columns const& columns_;
     live_jobs& live_;
     ledger const& holdings_;
+    node_states const& nodes_;
     event_queue& queue_;
+    nanoseconds checkpoint_;
     held_devices held_;
 
 public:
-    /// All of them outlive it.
-    job_paces(workload const& jobs, snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings, event_queue& queue) noexcept
-        : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), queue_(queue) {}
+    /// All of them outlive it. `checkpoint`: jobs save their state every so often; 0 = at all times.
+    job_paces(workload const& jobs, snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings, node_states const& nodes,
+              event_queue& queue, nanoseconds checkpoint) noexcept
+        : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), nodes_(nodes), queue_(queue), checkpoint_(checkpoint) {}
 
     /// What the job holds now; valid until the next call of any member.
     [[nodiscard]] held_devices const& held(std::size_t row) noexcept {
-        held_.read(holdings_.of({live_.id(row)}), store_[columns_.node_type]);
+        held_.read(holdings_.of({live_.id(row)}), store_[columns_.node_type], nodes_.speeds());
         return held_;
     }
 
     /// Writes down what the job has done at its pace, which may change then. What is left of a restart goes on.
     void bring_up(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
+        job.saved = job.saved_at(now, checkpoint_);
         job.done = job.steps_at(now);
         if (job.since < now) job.since = now;
+    }
+
+    /// Takes the job back to its last checkpoint. Returns for how many seconds it has worked in vain.
+    double lose_unsaved(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        double const in_vain = to_seconds(now - job.saved_last(now, checkpoint_));
+        bring_up(row, now);
+        job.done = job.saved;
+        return in_vain;
     }
 
     /// Precondition: `done` is right for `since`.
@@ -48,6 +62,7 @@ public:
         if (job.devices > 0 || job.cores > 0) {
             allocation holds = held(row).view();
             holds.cores = job.cores, holds.shares_node = job.shares_node;
+            if (job.cores > 0) holds.slowest = nodes_.speeds()[0];
             p = workload_.models[described.model]->at(described, holds, job.done);
         }
         job.rate = p.steps_per_second;

@@ -16,7 +16,9 @@ namespace ration::sim {
 struct live_job {
     nanoseconds since{0};       ///< from when on it goes at `rate`; in the future while it restarts
     nanoseconds held_since{0};  ///< when what it holds last changed
+    nanoseconds began{0};       ///< from when on it makes steps where it is; checkpoints are counted from there
     double done = 0;            ///< steps up to `since`
+    double saved = 0;           ///< of them, those in the last checkpoint before `since`
     double rate = 0;            ///< steps per second
     double until = 0;           ///< steps up to which the rate holds; the job's length at most
     double attained = 0;        ///< device-seconds up to `held_since`
@@ -30,6 +32,15 @@ struct live_job {
         if (rate == 0 || now <= since) return done;
         double const steps = done + rate * to_seconds(now - since);
         return steps < until ? steps : until;
+    }
+    /// When its state was last saved, if that is done every so often while it makes steps; 0 = at all times.
+    [[nodiscard]] nanoseconds saved_last(nanoseconds now, nanoseconds every) const noexcept {
+        if (now <= began || every.count <= 0) return now;
+        return began + nanoseconds{(now - began).count / every.count * every.count};
+    }
+    [[nodiscard]] double saved_at(nanoseconds now, nanoseconds every) const noexcept {
+        nanoseconds const last = saved_last(now, every);
+        return last < since ? saved : steps_at(last);
     }
     [[nodiscard]] double attained_at(nanoseconds now) const noexcept {
         return attained + static_cast<double>(devices) * to_seconds(now - held_since);
@@ -101,8 +112,7 @@ public:
     void end(std::size_t row, job_state how, nanoseconds now) noexcept {
         live_job const& job = jobs_[row];
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(how);
-        store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(job.steps_at(now));
-        store_.at(columns_.standard.remaining, row) = store_.at(columns_.length, row) - job.steps_at(now);
+        show_steps_of(row, job.steps_at(now));
         store_.at(columns_.standard.pace, row) = 0;
         store_.at(columns_.attained, row) = job.attained_at(now);
         jobs_[row] = {};
@@ -129,6 +139,12 @@ public:
         if (read_.attained) show_attained(now);
         if (read_.step || read_.remaining) show_steps(now);
         if (read_.loss) show_losses(now);
+    }
+
+    /// The same for one job that no longer moves.
+    void show_steps_of(std::size_t row, double steps) noexcept {
+        store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
+        store_.at(columns_.standard.remaining, row) = store_.at(columns_.length, row) - steps;
     }
 
 private:

@@ -34,6 +34,8 @@ struct allocation {
     std::int64_t batch = 0;                ///< samples per step of all devices that a policy chose; 0 = as asked for
     double cores = 0;                      ///< CPU that it gets
     bool shares_node = false;              ///< it has several nodes, and so has another job with devices on one of them
+    double slowest = 1;                    ///< speed of the slowest of its nodes, as a share of the usual one: what workers go at that wait for each other
+    double mean_speed = 1;                 ///< of its devices, likewise: for workers that do not
 };
 
 /// How fast a job goes, and up to which step that holds.
@@ -89,7 +91,7 @@ protected:
 class rigid_model final : public job_model {
 public:
     [[nodiscard]] pace at(job_description const& job, allocation const& held, double) const noexcept override {
-        return {.steps_per_second = held.devices >= job.request ? 1.0 : 0.0};
+        return {.steps_per_second = held.devices >= job.request ? held.slowest : 0.0};
     }
     void show(job_description const& job, double, std::uint32_t, std::int64_t, scaling const& out) const noexcept override {
         for (std::size_t k = 0; k < out.goodput.size(); ++k) {

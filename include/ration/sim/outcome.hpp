@@ -20,6 +20,8 @@ struct job_outcome {
     double device_seconds = 0; ///< held, with or without progress
     std::uint32_t restarts = 0;
     bool released = false;     ///< its policy ended it at the last tier of its loss, before its own end
+    std::uint32_t stops = 0;   ///< by faults
+    double lost_steps = 0, lost_device_seconds = 0;  ///< since the last checkpoint before each of them
 };
 
 /// The first grant of a run that the check refused.
@@ -72,6 +74,7 @@ struct run_outcome {
     std::vector<job_outcome> jobs;    ///< in the workload's order
     std::uint64_t ticks = 0, events = 0, changes = 0, rejected = 0, refused_ticks = 0;
     std::optional<bad_grant> first_bad;
+    std::uint64_t faults = 0;         ///< until `end`; returns are none
     double capacity_seconds = 0;      ///< device-seconds that there were until `end`
 };
 

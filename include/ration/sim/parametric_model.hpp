@@ -39,7 +39,7 @@ public:
     [[nodiscard]] data_parallel const& parameters() const noexcept { return of_; }
 
     [[nodiscard]] pace at(job_description const& job, allocation const& held, double) const noexcept override {
-        return {.steps_per_second = rate(held.batch > 0 ? held.batch : asked_for(job), held.devices, held.spread.size() > 1, held.type)};
+        return {.steps_per_second = held.slowest * rate(held.batch > 0 ? held.batch : asked_for(job), held.devices, held.spread.size() > 1, held.type)};
     }
 
     /// At a fixed number of devices more samples in a step are always faster: the best batch is the largest that fits. O(most).
@@ -79,7 +79,7 @@ public:
     parameter_server_model(std::vector<double> worker_speed, double most) : worker_speed_(std::move(worker_speed)), most_(most) {}
 
     [[nodiscard]] pace at(job_description const&, allocation const& held, double) const noexcept override {
-        return {.steps_per_second = rate(held.devices, held.type)};
+        return {.steps_per_second = std::min(held.mean_speed * static_cast<double>(held.devices) * speed_of_one(held.type), most_)};
     }
     void show(job_description const& job, double, std::uint32_t type, std::int64_t, scaling const& out) const noexcept override {
         for (std::size_t k = 0; k < out.goodput.size(); ++k) {
@@ -88,9 +88,11 @@ public:
         }
     }
     [[nodiscard]] double rate(std::int64_t workers, std::uint32_t type) const noexcept {
-        double const one = worker_speed_[std::min<std::size_t>(type, worker_speed_.size() - 1)];
-        return std::min(static_cast<double>(std::max<std::int64_t>(workers, 0)) * one, most_);
+        return std::min(static_cast<double>(std::max<std::int64_t>(workers, 0)) * speed_of_one(type), most_);
     }
+
+private:
+    [[nodiscard]] double speed_of_one(std::uint32_t type) const noexcept { return worker_speed_[std::min<std::size_t>(type, worker_speed_.size() - 1)]; }
 };
 
 }  // namespace ration::sim

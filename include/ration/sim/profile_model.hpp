@@ -114,7 +114,7 @@ public:
         if (held.spread.empty()) return {0, until};
         double const speed = rate(held.spread, held.devices, held.batch > 0 ? held.batch : job.batch, row);
         bool const slowed = held.shares_node && held.spread.size() > 1;
-        return {slowed ? speed * (1 - measured_.interference) : speed, until};
+        return {held.slowest * (slowed ? speed * (1 - measured_.interference) : speed), until};
     }
 
     void show(job_description const& job, double step, std::uint32_t, std::int64_t devices_per_node, scaling const& out) const noexcept override {

@@ -43,7 +43,7 @@ public:
     }
 
     [[nodiscard]] pace at(job_description const& job, allocation const& held, double) const noexcept override {
-        return {.steps_per_second = rate(held.type, held.spread.size() > 1, job.batch, held.devices)};
+        return {.steps_per_second = held.slowest * rate(held.type, held.spread.size() > 1, job.batch, held.devices)};
     }
     void show(job_description const& job, double, std::uint32_t type, std::int64_t devices_per_node, scaling const& out) const noexcept override {
         for (std::size_t i = 0; i < out.goodput.size(); ++i) {

@@ -14,18 +14,13 @@
 #include <ration/sim/contention.hpp>
 #include <ration/sim/cpu_jobs.hpp>
 #include <ration/sim/event_queue.hpp>
+#include <ration/sim/faults.hpp>
 #include <ration/sim/job_paces.hpp>
 #include <ration/sim/live_jobs.hpp>
+#include <ration/sim/node_states.hpp>
 #include <ration/sim/outcome.hpp>
 
 namespace ration::sim {
-
-/// A node loses its devices, or has them again.
-struct node_change {
-    nanoseconds at{0};
-    std::uint32_t node = 0;
-    bool up = false;
-};
 
 struct sim_options {
     nanoseconds interval = seconds(60);  ///< a tick at every multiple of it, besides those at events; 0 = at events only
@@ -33,12 +28,13 @@ struct sim_options {
     settle_rules settle{.dead_band = 0, .dwell = {}, .grace = {}};
     std::uint64_t seed = 0;
     bool stop_at_bad_grant = false;      ///< otherwise the run goes on with what passed
-    std::span<node_change const> changes{};  ///< in order of time
+    std::span<fault const> faults{};     ///< in order of time, of nodes of the cluster; they outlive the run
+    nanoseconds checkpoint{0};           ///< jobs save their state every so often, which is what a fault leaves them; 0 = at all times
     run_observer* observer = nullptr;    ///< outlives the run
     column_memory* columns = nullptr;    ///< where the columns are, for policies in worker processes; nullptr: on the heap
 };
 
-/// One run. The policy is asked whenever jobs come or end, nodes change, and at every interval. The engine is the one that runs live: every answer passes its check, whoever gave it.
+/// One run. The policy is asked whenever jobs come or end, a fault changes what is there, and at every interval. The engine is the one that runs live: every answer passes its check, whoever gave it.
 /// O(log running jobs + rows + nodes) for each event besides the policy; in the steady state it allocates nothing.
 class simulation {
     workload const& workload_;
@@ -48,6 +44,7 @@ class simulation {
     decider& fallback_;
     snapshot_store store_;
     sim_columns columns_;
+    node_states nodes_;
     live_jobs live_;
     cluster_backend backend_;
     engine<cluster_backend> engine_;
@@ -58,9 +55,7 @@ class simulation {
     contention contention_;
     std::size_t arrived_ = 0;
     std::uint64_t idle_rounds_ = 0;
-    bool asks_ = false;    // whether the policy is asked at this time
-    double capacity_ = 0;  // devices there are now
-    nanoseconds capacity_since_{0};
+    bool asks_ = false;  // whether the policy is asked at this time
 
     static constexpr std::size_t most_told_jobs = 65'536;
     static constexpr std::uint64_t most_idle_rounds = 10'000;  // a week of minutes
@@ -69,9 +64,9 @@ public:
     /// What is passed by reference must outlive it.
     simulation(workload const& jobs, cluster const& machines, decider& policy, decider& fallback, sim_options const& options)
         : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback), store_(options.columns),
-          live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
+          nodes_(store_, columns_, cluster_), live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}),
-          paces_(jobs, store_, columns_, live_, engine_.holdings(), queue_), cpu_(store_, columns_, live_, engine_.holdings(), paces_, options.observer),
+          paces_(jobs, store_, columns_, live_, engine_.holdings(), nodes_, queue_, options.checkpoint), cpu_(store_, columns_, live_, engine_.holdings(), paces_, options.observer),
           contention_(live_, engine_.holdings(), paces_) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
@@ -98,41 +93,21 @@ private:
         auto declared = sim_columns::declare(store_, workload_, cluster_);
         if (!declared) return declared.failure();
         columns_ = *declared;
-        std::size_t nodes = 0;
-        for (auto const& group : cluster_.groups) nodes += group.nodes;
-        if (auto sized = store_.resize(table_id::nodes, nodes); !sized) return sized;
-        for (std::uint32_t node = 0; node < nodes; ++node) set_node(node, true);
+        if (auto ready = nodes_.prepare(); !ready) return ready;
         auto const read = [&](auto... names) { return (... || (policy_.reads(names) || fallback_.reads(names))); };
         live_.fill_only({.step = read("jobs/step"), .remaining = read("jobs/remaining"), .attained = read("jobs/attained"),
                          .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch", "jobs/rate"),
                          .loss = read("jobs/loss", "jobs/loss.best")},
                         options_.seed);
-        contention_.prepare(workload_, nodes);
-        std::size_t const devices = static_cast<std::size_t>(capacity_), jobs = workload_.jobs.size();
-        queue_.reserve(2 * devices + options_.changes.size());
-        for (std::uint32_t i = 0; i < options_.changes.size(); ++i)
-            queue_.push({.at = options_.changes[i].at, .what = event_class::node_changes, .subject = i});
+        contention_.prepare(workload_, nodes_.size());
+        std::size_t const devices = static_cast<std::size_t>(nodes_.capacity()), jobs = workload_.jobs.size(), nodes = nodes_.size();
+        queue_.reserve(2 * devices + options_.faults.size());
+        for (std::uint32_t i = 0; i < options_.faults.size(); ++i) queue_.push({.at = options_.faults[i].at, .what = event_class::fault, .subject = i});
         outcome_.jobs.resize(jobs);
         for (std::size_t i = 0; i < jobs; ++i) outcome_.jobs[i].submitted = workload_.jobs[i].submitted;
         // One answer takes away what is held and gives it to others, with a batch each; some policies have a word for each job that waits.
         std::size_t const told = 2 * (jobs < most_told_jobs ? jobs : most_told_jobs);
         return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + told + 64});
-    }
-
-    [[nodiscard]] node_group const& group_of(std::uint32_t node) const noexcept {
-        std::size_t first = 0, g = 0;
-        while (node >= first + cluster_.groups[g].nodes) first += cluster_.groups[g++].nodes;
-        return cluster_.groups[g];
-    }
-
-    void set_node(std::uint32_t node, bool up) noexcept {
-        node_group const& group = group_of(node);
-        auto& devices = store_.at(columns_.of(resource_id::gpu).capacity, node);
-        capacity_ += static_cast<double>((up ? group.devices : 0) - devices);
-        devices = up ? group.devices : 0;
-        store_.at(columns_.of(resource_id::cpu).capacity, node) = up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
-        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // a batch is nobody's loss
-        store_.at(columns_.node_type, node) = group.type;
     }
 
     /// When something happens next; nothing once all is over.
@@ -160,10 +135,7 @@ private:
         for (; !queue_.empty() && queue_.next().at <= now; ++outcome_.events) {
             sim_event const e = queue_.next();
             queue_.pop();
-            if (e.what == event_class::node_changes)
-                change_node(options_.changes[e.subject], now), asks_ = true;
-            else
-                end_phase(e, now);
+            e.what == event_class::fault ? take_fault(options_.faults[e.subject], now) : end_phase(e, now);
         }
         for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submitted <= now; ++outcome_.events) {
             if (auto there = live_.arrive(++arrived_, cluster_.groups); !there) return there;
@@ -181,8 +153,8 @@ private:
         if (paces_.is_void(e)) return;
         std::size_t const row = live_.find(e.subject);
         live_job& job = live_[row];
+        paces_.bring_up(row, now);
         job.done = job.until;
-        job.since = now;
         if (!(job.until < live_.description(row).length)) return end_job(row, now);
         note_tier(row, now);
         live_.scale(row, cluster_.groups);
@@ -206,8 +178,8 @@ private:
         std::uint32_t const reached = workload_.models[described.model]->tier_at(described, live_[row].done);
         if (reached == tier) return;
         job_outcome& became = outcome_.jobs[live_.id(row) - 1];
-        if (tier < 1) became.acceptable = now;
-        if (tier < 2 && reached > 1) became.objective = now;
+        if (reached > 0 && became.acceptable.count < 0) became.acceptable = now;
+        if (reached > 1 && became.objective.count < 0) became.objective = now;
         tier = reached;
         asks_ = true;
     }
@@ -222,20 +194,45 @@ private:
         live_.runs_on_cpu(row) ? options_.observer->uses(now, live_.id(row), 0) : options_.observer->holds(now, live_.id(row), 0);
     }
 
-    /// What ran on a lost node waits again, with the steps it had done.
-    void change_node(node_change const& change, nanoseconds now) noexcept {
-        count_capacity(now);
-        set_node(change.node, change.up);
-        cpu_.note_change();
-        if (change.up) return;
-        for (std::size_t row = 0; row < live_.rows(); ++row) {
-            bool there = false;
-            for (auto const& h : engine_.holdings().of({live_.id(row)})) there |= h.what.node == change.node;
-            if (!there) continue;
-            leave(row, now);
-            backend_.note({live_.id(row)});
+    void take_fault(fault const& f, nanoseconds now) noexcept {
+        switch (f.what) {
+            case fault_kind::node_lost:
+                if (!nodes_.lose(f.node, now)) break;
+                for_each_on(f.node, [&](std::size_t row) { stop(row, now); });
+                asks_ = true;
+                break;
+            case fault_kind::node_back: asks_ = nodes_.bring_back(f.node, now) || asks_; break;
+            case fault_kind::job_crashes:
+                if (std::size_t const row = live_.find(holder_of(engine_.holdings(), f.node, f.device).value); row < live_.rows()) stop(row, now), asks_ = true;
+                break;
+            case fault_kind::node_slows:
+                nodes_.set_speed(f.node, f.speed);
+                for_each_on(f.node, [&](std::size_t row) { paces_.bring_up(row, now), paces_.set(row, now); });
+                break;
         }
+        outcome_.faults += is_bad(f);
+        if (f.node == 0) cpu_.note_change();
         follow_changes(now);
+    }
+
+    template <class Act>
+    void for_each_on(std::uint32_t node, Act&& act) noexcept {
+        for (std::size_t row = 0; row < live_.rows(); ++row)
+            if (live_.is_active(row) && (live_.runs_on_cpu(row) ? node == 0 : holds_on(engine_.holdings(), {live_.id(row)}, node))) act(row);
+    }
+
+    /// The job waits again, with the steps of its last checkpoint; one on processors goes on from there as soon as it gets some.
+    void stop(std::size_t row, nanoseconds now) noexcept {
+        job_outcome& became = outcome_.jobs[live_.id(row) - 1];
+        double const had = live_[row].steps_at(now), in_vain = paces_.lose_unsaved(row, now);
+        ++became.stops;
+        became.lost_steps += had - live_[row].done;
+        became.lost_device_seconds += in_vain * static_cast<double>(live_[row].devices);
+        note_tier(row, now);
+        live_.show_steps_of(row, live_[row].done);
+        live_.scale(row, cluster_.groups);
+        leave(row, now);
+        live_.runs_on_cpu(row) ? paces_.set(row, now) : backend_.note({live_.id(row)});
     }
 
     /// One turn of the engine; false when the run is over.
@@ -287,6 +284,7 @@ private:
         job.attained = job.attained_at(now);
         job.held_since = now;
         paces_.bring_up(row, now);
+        if (held.places() != job.places) job.saved = job.done;  // who is stopped saves its state
         if (held.places() != job.places && held.devices() > 0) begin_on_new_devices(row, now);
         job.devices = held.devices();
         job.batch = held.batch();
@@ -308,16 +306,11 @@ private:
             store_.at(columns_.standard.started, row) = now.count;
         }
         store_.at(columns_.restarts, row) = became.restarts;
-        live_[row].since = now + seconds(live_.description(row).restart_cost);
-    }
-
-    void count_capacity(nanoseconds now) noexcept {
-        outcome_.capacity_seconds += capacity_ * to_seconds(now - capacity_since_);
-        capacity_since_ = now;
+        live_[row].since = live_[row].began = now + seconds(live_.description(row).restart_cost);
     }
 
     void finish() noexcept {
-        count_capacity(outcome_.end);
+        outcome_.capacity_seconds = nodes_.capacity_seconds(outcome_.end);
         for (std::size_t row = 0; row < live_.rows(); ++row)
             if (live_[row].devices > 0) outcome_.jobs[live_.id(row) - 1].device_seconds = live_[row].attained_at(outcome_.end);
     }

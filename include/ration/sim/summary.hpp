@@ -29,6 +29,8 @@ struct figures {
     double unfair = no_figure;                           ///< part of the jobs with a rho above 1
     double mean_to_acceptable = no_figure, mean_to_objective = no_figure;  ///< from submission to a tier of the loss, over the jobs that reached it
     double deadlines_met = no_figure;                    ///< part of the jobs with a deadline, done or not
+    double faults = 0, stops = 0;                        ///< that struck the cluster, and how often one stopped a job
+    double lost_work = no_figure;                        ///< device-seconds since the last checkpoint before a stop, over those held
 };
 
 /// Between the two nearest of the sorted values on a straight line, as most programs for statistics do; NaN when there are none.
@@ -130,12 +132,13 @@ struct job_figures {
 
 inline void add_counts(workload const& jobs, run_outcome const& run, figures& f) noexcept {
     nanoseconds last{};
-    double held = 0, restarts = 0, deadlines = 0, met = 0;
+    double held = 0, lost = 0, restarts = 0, deadlines = 0, met = 0;
     for (std::size_t i = 0; i < run.jobs.size(); ++i) {
         job_outcome const& job = run.jobs[i];
         f.finished += job.finished.count >= 0;
         f.never_started += job.started.count < 0;
-        held += job.device_seconds;
+        held += job.device_seconds, lost += job.lost_device_seconds;
+        f.stops += job.stops;
         restarts += job.restarts;
         if (last < job.finished) last = job.finished;
         if (jobs.jobs[i].deadline.count < 0) continue;
@@ -143,6 +146,8 @@ inline void add_counts(workload const& jobs, run_outcome const& run, figures& f)
         met += job.finished.count >= 0 && job.finished <= jobs.jobs[i].deadline;
     }
     if (run.capacity_seconds > 0) f.utilisation = held / run.capacity_seconds;
+    f.faults = static_cast<double>(run.faults);
+    if (held > 0) f.lost_work = lost / held;
     if (f.jobs > 0) f.restarts = restarts / static_cast<double>(f.jobs);
     if (f.finished > 0) f.makespan = to_seconds(last - jobs.jobs.front().submitted);
     if (deadlines > 0) f.deadlines_met = met / deadlines;

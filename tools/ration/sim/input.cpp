@@ -14,6 +14,7 @@
 
 #include "problem.hpp"
 #include "quantity.hpp"
+#include "sim/fault_options.hpp"
 
 namespace ration::program {
 namespace {
@@ -177,13 +178,14 @@ void generate(simulation_options const& options, sim::model_library const& libra
     }
 }
 
-/// A trace leaves nothing to chance but the noise of what its jobs report: with noise it is a sample for each seed.
-void add_samples(sim::workload jobs, std::uint64_t seeds, simulation_input& input) {
+/// A trace leaves nothing to chance but the noise of what its jobs report, and faults: with either it is a sample for each seed.
+void add_samples(sim::workload jobs, simulation_options const& options, simulation_input& input) {
     bool const noisy = std::ranges::any_of(jobs.jobs, [&](auto const& job) { return jobs.models[job.model]->is_noisy(job); });
-    if (!noisy && seeds > 1)
-        input.remarks.push_back(fmt::format("{} leaves nothing to chance, so that it is run once and not {} times", jobs.name, seeds));
-    for (std::uint64_t seed = 1; noisy && seed < seeds; ++seed) input.samples.push_back({.jobs = jobs, .seed = seed, .needs = {}, .bounds = {}});
-    input.samples.push_back({.jobs = std::move(jobs), .seed = noisy ? seeds : 0, .needs = {}, .bounds = {}});
+    bool const repeats = noisy || !options.faults.empty();
+    if (!repeats && options.seeds > 1)
+        input.remarks.push_back(fmt::format("{} leaves nothing to chance, so that it is run once and not {} times", jobs.name, options.seeds));
+    for (std::uint64_t seed = 1; repeats && seed < options.seeds; ++seed) input.samples.push_back({.jobs = jobs, .seed = seed, .needs = {}, .bounds = {}});
+    input.samples.push_back({.jobs = std::move(jobs), .seed = repeats ? options.seeds : 0, .needs = {}, .bounds = {}});
 }
 
 void read_traces(simulation_options const& options, sim::model_library const& library, simulation_input& input, std::vector<std::string>& problems) {
@@ -200,7 +202,7 @@ void read_traces(simulation_options const& options, sim::model_library const& li
         } else {
             if (read->left_out > 0)
                 input.remarks.push_back(fmt::format("{} rows of {} are no jobs and were left out: they have no device or no run time", read->left_out, path));
-            add_samples(std::move(*read), options.seeds, input);
+            add_samples(std::move(*read), options, input);
         }
     }
 }
@@ -294,6 +296,7 @@ simulation_input read_simulation(simulation_options const& options, std::vector<
     for (auto const& s : input.samples)
         if (auto wrong = problem_with_machines(s.jobs, input.machines); !wrong.empty() && problems.empty()) problems.push_back(std::move(wrong));
     if (problems.empty()) find_bounds(input);
+    if (problems.empty() && !options.faults.empty()) draw_faults(options, input, problems);
     return input;
 }
 

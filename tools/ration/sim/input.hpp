@@ -24,6 +24,8 @@ struct sample {
     std::uint64_t seed = 0;
     std::vector<sim::job_needs> needs;  ///< of each job on the machines
     sim::lower_bounds bounds;
+    std::vector<sim::fault> faults{};
+    nanoseconds faults_until{};  ///< nothing goes wrong afterwards
 };
 
 struct simulation_input {

@@ -84,7 +84,8 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     timed_decider timed(*policy);
     leave_alone fallback;
     run_watch watch(from.jobs.jobs.size(), progress);
-    sim::sim_options how{.interval = options.interval, .seed = from.seed, .stop_at_bad_grant = options.stop_at_bad_grant, .observer = &watch,
+    sim::sim_options how{.interval = options.interval, .seed = from.seed, 
+                         .stop_at_bad_grant = options.stop_at_bad_grant, .faults = from.faults, .checkpoint = options.checkpoint, .observer = &watch,
                          .columns = columns ? &*columns : nullptr};
     if (options.until) how.limit = *options.until;
     auto ran = sim::simulation(from.jobs, input.machines, timed, fallback, how).run();
@@ -204,6 +205,8 @@ std::vector<std::string> remarks_on(simulated_run const& run, std::string const&
     if (run.outcome.how == sim::ending::starved)
         say(fmt::format("{} jobs wait, nothing runs, and it starts none of them; the run ends there, {} after its begin", left,
                         duration_text(run.outcome.end)));
+    if (!from.faults.empty() && run.outcome.end > from.faults_until)
+        say(fmt::format("it took longer than faults were drawn for: after {} nothing goes wrong", duration_text(from.faults_until)));
     if (run.outcome.how == sim::ending::time_limit) say(fmt::format("{} of {} jobs are not done at the time limit", left, run.figures.jobs));
     return remarks;
 }

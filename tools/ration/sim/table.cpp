@@ -59,7 +59,13 @@ constexpr figure_line lines[] = {
     {"deadlines_met", "deadlines met", "part of the jobs with a deadline that were done by then", figure_unit::share,
      [](simulated_run const& r, sample const&) { return r.figures.deadlines_met; }},
     {"unfinished", "jobs not done", "jobs that were not done when the run ended", figure_unit::number,
-     [](simulated_run const& r, sample const&) { return static_cast<double>(r.figures.jobs - r.figures.finished); }},
+     [](simulated_run const& r, sample const&) { return static_cast<double>(r.figures.jobs - r.figures.finished); }, false},
+    {"faults", "faults", "nodes that were lost or slowed down, and devices that failed, until the run ended", figure_unit::number,
+     [](simulated_run const& r, sample const&) { return r.figures.faults; }, false},
+    {"stops", "jobs stopped by faults", "how often a fault stopped a job, over all jobs together", figure_unit::number,
+     [](simulated_run const& r, sample const&) { return r.figures.stops; }, false},
+    {"lost_work", "lost work", "device-seconds between the last checkpoint and a stop by a fault, over those held", figure_unit::share,
+     [](simulated_run const& r, sample const&) { return r.figures.lost_work; }, false},
 };
 
 [[nodiscard]] std::string one_number(double value, figure_unit unit, time_unit times) {
@@ -70,6 +76,13 @@ constexpr figure_line lines[] = {
         case figure_unit::number: break;
     }
     return short_number(value);
+}
+
+/// What makes one sample differ from another.
+[[nodiscard]] std::string_view kind_of_samples(simulation_results const& all) noexcept {
+    auto const traces = all.options.traces.size();
+    if (traces < 2) return "seeds";
+    return traces == all.input.samples.size() ? "traces" : "samples";
 }
 
 [[nodiscard]] std::string counted(std::size_t number, std::string_view what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
@@ -90,12 +103,6 @@ constexpr figure_line lines[] = {
     return devices_of(machines) > 0 ? devices + " and " + cores_text(cores_of(machines)) : cores_text(cores_of(machines));
 }
 
-/// What makes one sample differ from another.
-[[nodiscard]] std::string_view samples_are(simulation_results const& all) {
-    if (!all.options.generate.empty() || all.options.traces.size() == 1) return "seeds";
-    return std::ranges::all_of(all.input.samples, [](sample const& s) { return s.seed == 0; }) ? "traces" : "samples";
-}
-
 [[nodiscard]] std::string bound_line(simulation_results const& all, time_unit times) {
     auto const bounds = mean_bounds(all.input);
     if (!(bounds.mean_jct > 0)) return {};
@@ -108,7 +115,7 @@ constexpr figure_line lines[] = {
     for (std::size_t p = 0; p < all.policies.size(); ++p) {
         auto const figure = figure_of(all, p, line);
         if (figure.mean != 0 && !std::isnan(figure.mean)) return true;
-        if (figure.mean == 0 && line.name != "unfinished") return true;
+        if (figure.mean == 0 && line.tells_zero) return true;
     }
     return false;
 }
@@ -185,7 +192,7 @@ std::string headline(simulation_results const& all) {
     }
     for (auto const& g : all.input.machines.groups) groups += (groups.empty() ? "" : " + ") + group_text(g, all.input.machines.types[g.type]);
     std::string out = fmt::format("{}: {} on {} ({})", names, counted(jobs / samples.size(), "job"), machines_text(all.input.machines), groups);
-    if (samples.size() > 1) out += fmt::format(", {} {}", samples.size(), samples_are(all));
+    if (samples.size() > 1) out += fmt::format(", {} {}", samples.size(), kind_of_samples(all));
     return printable(out);
 }
 

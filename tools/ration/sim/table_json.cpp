@@ -97,6 +97,10 @@ std::string table_json(simulation_results const& all) {
         json.member("event", "simulation"), json.member("version", version_text());
         write_cluster(json, all.input.machines);
         json.member("interval", in_seconds(all.options.interval)), json.member("interference", all.options.interference);
+        json.key("faults").array([&] {
+            for (auto const& kind : all.options.faults) json.value(kind);
+        });
+        json.member("checkpoint", in_seconds(all.options.checkpoint));
         json.key("samples").array([&] {
             for (auto const& s : all.input.samples) write_sample(json, s);
         });

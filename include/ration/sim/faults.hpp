@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What goes wrong with a cluster, and when: made up from rates and a seed.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <ration/sim/dice.hpp>
+#include <ration/sim/workload.hpp>
+
+namespace ration::sim {
+
+enum class fault_kind : std::uint8_t {
+    node_lost,    ///< what ran there stops
+    node_back,
+    job_crashes,  ///< the job that holds a device of the node stops; nothing happens when nobody does
+    node_slows,   ///< its devices and processors go at `speed` from then on
+};
+
+struct fault {
+    nanoseconds at{0};
+    fault_kind what = fault_kind::node_lost;
+    std::uint32_t node = 0;
+    std::uint32_t device = 0;  ///< of `job_crashes`, counted on the node in the order of the jobs that hold them
+    double speed = 1;          ///< of `node_slows`: a share of the usual one; 1 = as before
+};
+
+/// Whether it makes things worse, and not better again.
+[[nodiscard]] constexpr bool is_bad(fault const& f) noexcept { return f.what != fault_kind::node_back && !(f.what == fault_kind::node_slows && f.speed >= 1); }
+
+/// How long a transient server lives. The part of them that is revoked within the first hour, and within a day; in each of these two times evenly,
+/// and whoever lives for a day is taken then.
+struct server_lifetime {
+    std::string_view region;
+    double first_hour = 0, day = 0;
+
+    /// Seconds, up to a day; `u` is uniform from 0 to 1.
+    [[nodiscard]] double at(double u) const noexcept {
+        if (u < first_hour) return u / first_hour * 3600;
+        return u < day ? std::fma((u - first_hour) / (day - first_hour), 23.0 * 3600, 3600) : 86400;
+    }
+    [[nodiscard]] double mean() const noexcept { return first_hour * 1800 + (day - first_hour) * 12.5 * 3600 + (1 - day) * 86400; }
+};
+
+/// K80 servers of Google Cloud in 2019. Source: S. Li, R. J. Walls, T. Guo, "Characterizing and Modeling Distributed Training with Transient Cloud GPU
+/// Servers", ICDCS 2020. The parts of a day, and 40 % in the first hour of europe-west1, are read off a figure in the authors' repository
+/// (cake-lab/CM-DARE, data/img/k80_cdf.png) by eye. There us-east1 loses "nearly all" in the first hour, which is taken for nine tenths here; of the
+/// other two regions the first hour is not known, and they are taken to lose servers evenly over the day.
+inline constexpr server_lifetime transient_regions[] = {
+    {"us-west1", 0.23 / 24, 0.23}, {"us-east1", 0.42, 0.47}, {"us-central1", 0.57 / 24, 0.57}, {"europe-west1", 0.40, 0.67}};
+
+/// Seconds until a new transient server has started: provided, staged and booted. The middle of what the same authors measured: K80 81 to 86, P100 90
+/// to 92.
+inline constexpr double startup_of_k80 = 83.5, startup_of_p100 = 91;
+
+/// How often things go wrong: times in seconds, 0 = never.
+struct fault_rates {
+    double loss_every = 0, repair = 3600;        ///< of one node: mean times from its return to its loss, and to its next return; both exponential
+    std::optional<server_lifetime> lifetime{};   ///< nodes are transient servers; each is replaced when it is revoked
+    double startup = startup_of_k80;             ///< of the replacement
+    double crash_every = 0;                      ///< of one device: mean time between two crashes, exponential
+    double slow_every = 0, slow_lasts = 600;     ///< of one node: mean times at full speed, and below it; both exponential
+    double slow_speed = 0.5;                     ///< a share of the usual one
+};
+
+namespace detail {
+
+/// Good times and bad ones after one another, until a bad one would begin behind `horizon`; one that has begun ends. `good` and `bad` give seconds for
+/// the how manieth; `say` is told which one begins and ends when.
+template <class Good, class Bad, class Say>
+void alternate(nanoseconds horizon, Good const& good, Bad const& bad, Say const& say) {
+    constexpr nanoseconds least{1};  // two faults of one kind never come to one node at once, so that their order is no question
+    nanoseconds now{0};
+    for (std::uint64_t turn = 0;; ++turn) {
+        now = now + least + seconds(good(turn));
+        if (horizon < now) return;
+        nanoseconds const begin = now;
+        now = now + least + seconds(bad(turn));
+        say(turn, begin, now);
+    }
+}
+
+/// A stream of dice of its own for each kind of fault and each node, far from those that workloads are made of.
+[[nodiscard]] inline dice dice_of(std::uint64_t seed, std::uint64_t kind, std::uint32_t node) noexcept { return dice(seed, (kind + 1) << 40 | node); }
+
+inline void add_faults(fault_rates const& rates, std::uint32_t node, std::int64_t devices, std::uint64_t seed, nanoseconds horizon, std::vector<fault>& to) {
+    auto const outage = [&](std::uint64_t, nanoseconds from, nanoseconds until) {
+        to.push_back({.at = from, .what = fault_kind::node_lost, .node = node});
+        to.push_back({.at = until, .what = fault_kind::node_back, .node = node});
+    };
+    dice const loss = dice_of(seed, 0, node), life = dice_of(seed, 1, node), crash = dice_of(seed, 2, node), slow = dice_of(seed, 3, node);
+    if (rates.loss_every > 0)
+        alternate(horizon, [&](auto turn) { return rates.loss_every * loss.exponential(2 * turn); },
+                  [&](auto turn) { return rates.repair * loss.exponential(2 * turn + 1); }, outage);
+    if (rates.lifetime)
+        alternate(horizon, [&](auto turn) { return rates.lifetime->at(life.uniform(turn)); }, [&](auto) { return rates.startup; }, outage);
+    if (rates.crash_every > 0 && devices > 0)
+        alternate(horizon, [&](auto turn) { return rates.crash_every / static_cast<double>(devices) * crash.exponential(2 * turn); }, [](auto) { return 0.0; },
+                  [&](std::uint64_t turn, nanoseconds at, nanoseconds) {
+                      auto const device = crash.below(static_cast<std::uint32_t>(devices), 2 * turn + 1);
+                      to.push_back({.at = at, .what = fault_kind::job_crashes, .node = node, .device = device});
+                  });
+    if (rates.slow_every > 0)
+        alternate(horizon, [&](auto turn) { return rates.slow_every * slow.exponential(2 * turn); },
+                  [&](auto turn) { return rates.slow_lasts * slow.exponential(2 * turn + 1); },
+                  [&](std::uint64_t, nanoseconds from, nanoseconds until) {
+                      to.push_back({.at = from, .what = fault_kind::node_slows, .node = node, .speed = rates.slow_speed});
+                      to.push_back({.at = until, .what = fault_kind::node_slows, .node = node});
+                  });
+}
+
+}  // namespace detail
+
+/// All faults that begin from 0 to `horizon`, and their ends, in order of time: a function of nothing but its arguments, the same bits everywhere. Each
+/// kind and each node has dice of its own, so that neither another kind nor another node changes it. Preconditions: no time is negative or above a
+/// year, and `horizon` is a century at most; `slow_speed` is above 0. O(faults x log faults).
+[[nodiscard]] inline std::vector<fault> make_faults(fault_rates const& rates, cluster const& machines, std::uint64_t seed, nanoseconds horizon) {
+    std::vector<fault> all;
+    std::uint32_t node = 0;
+    for (auto const& group : machines.groups)
+        for (std::size_t n = 0; n < group.nodes; ++n, ++node) detail::add_faults(rates, node, group.devices, seed, horizon, all);
+    std::sort(all.begin(), all.end(), [](fault const& a, fault const& b) { return std::tie(a.at.count, a.node, a.what) < std::tie(b.at.count, b.node, b.what); });
+    return all;
+}
+
+}  // namespace ration::sim
