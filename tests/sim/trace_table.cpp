@@ -3,8 +3,11 @@
 #include "support/catch.hpp"
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include <ration/sim/cpu_model.hpp>
 
 #include "traces.hpp"
 
@@ -188,6 +191,31 @@ TEST_CASE("our own format says everything there is, there and back", "[trace]") 
     CHECK(again.model_names.at(again.jobs[2].model) == "rigid");
     CHECK(again.jobs[2].length == 1.0 / 3);
     CHECK(again.jobs[2].most == 5);
+}
+
+TEST_CASE("a job whose model runs on processors has no devices, and nobody else may have none", "[trace]") {
+    auto models = traces::library();
+    models.push_back({.name = "vae", .model = std::make_shared<cpu_model>(loss_curve{.floor = 1}, 100, 1, 0), .usual = {.request = 0, .least = 0, .most = 0, .length = 900}});
+    std::string const titles = "job_id,submit_time,num_gpus,model,duration,min_gpus,max_gpus,length\n";
+    auto const read = trace::read(titles + "a,0,0,vae,,,,\nb,1,,vae,,0,0,70\nc,2,3,,60,,,\n", models, "mixed");
+    REQUIRE(read);
+    for (std::size_t j : {0, 1}) {
+        CHECK((read->jobs[j].request == 0 && read->jobs[j].least == 0 && read->jobs[j].most == 0));
+        CHECK(read->runs_on_cpu(read->jobs[j]));
+    }
+    CHECK((read->jobs[0].length == 900 && read->jobs[1].length == 70));
+    CHECK_FALSE(read->runs_on_cpu(read->jobs[2]));
+    auto const again = trace::read(trace::written(*read), models, "mixed");
+    REQUIRE(again);
+    CHECK(trace::written(*again) == trace::written(*read));
+    auto const said = [&](std::string const& row) {
+        auto const wrong = trace::read(titles + row, models, "mixed");
+        return wrong ? std::string() : wrong.failure().sentence;
+    };
+    CHECK(said("a,0,1,vae,,,,\n") == "num_gpus is '1'; write 0, or leave it empty: jobs of this model run on processors");
+    CHECK(said("a,0,0,vae,,,2,\n") == "max_gpus is '2'; write 0, or leave it empty: jobs of this model run on processors");
+    CHECK(said("a,0,0,,60,,,\n") == "num_gpus is '0'; write a whole number from 1 to 1000000");
+    CHECK(said("a,0,,cifar10,,,,\n") == "num_gpus is empty; write a whole number from 1 to 1000000");
 }
 
 TEST_CASE("spaces, CR LF, a byte order mark, quotes, empty lines and a missing last newline change nothing", "[trace]") {

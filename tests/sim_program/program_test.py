@@ -21,8 +21,8 @@ class Sim(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         (self.folder / "jobs.csv").write_text(JOBS)
 
-    def sim(self, *words: str) -> subprocess.CompletedProcess:
-        return subprocess.run([RATION, "sim", "--trace", "jobs.csv", "--cluster", "2x4", *words], cwd=self.folder, capture_output=True, text=True,
+    def sim(self, *words: str, cluster: str = "2x4") -> subprocess.CompletedProcess:
+        return subprocess.run([RATION, "sim", "--trace", "jobs.csv", "--cluster", cluster, *words], cwd=self.folder, capture_output=True, text=True,
                               timeout=100, check=False)
 
     def figures(self, policy: str) -> dict:
@@ -56,7 +56,7 @@ class Sim(unittest.TestCase):
         self.assertIn("--report: no/where.html cannot be written (No such file or directory); name a file", nowhere.stderr)
 
     def test_a_plugin_that_dies_is_named(self) -> None:
-        done = self.sim("--policy", f"fifo,{EVIL}/evil_14.so", "--until", "200")
+        done = self.sim("--policy", f"fifo,{EVIL}/evil_14.so", "--until", "200", cluster="1x4+1core")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"evil_14.so: at tick \d+ \(.*\) it gave no answer: .*its worker was killed by signal SIGABRT")
         self.assertNotRegex(done.stdout, r"(?m)^fifo: at tick")
@@ -69,6 +69,12 @@ class Sim(unittest.TestCase):
             self.assertIn("greedy.so: at tick 0 (0.0 s) it granted 1000 of gpu on node 0 to job '0', but the amount is above the job's maximum; ",
                           done.stdout)
             self.assertEqual("the run ends there" in done.stdout, word == "stop")
+
+    def test_a_plugin_that_shares_what_is_not_there_is_refused(self) -> None:
+        done = self.sim("--policy", f"{PLUGINS}/fifo.so,{EVIL}/evil_14.so", cluster="1x4")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, f"ration: the policy '{EVIL}/evil_14.so' shares cores, and --cluster has none: choose one that shares devices, such as fifo, "
+                                      "or write 1x4+8cores for a node with both\n")
 
     def test_a_plugin_that_needs_a_column_that_is_not_there_is_refused(self) -> None:
         done = self.sim("--policy", f"fifo,{WRONG}/moody.so")

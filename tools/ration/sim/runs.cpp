@@ -109,14 +109,22 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     return fmt::format("the policy {} cannot run here: {}", quoted(name), to_text(why));
 }
 
-/// A policy that shares out what the cluster has not; nothing when there is something. Who looks at devices or cores of nodes shares them.
+/// Whether it looks at how much of a resource nodes have: who shares it does.
+[[nodiscard]] bool shares(decider const& policy, std::string const& resource) {
+    return policy.reads("nodes/capacity." + resource) || policy.reads("nodes/free." + resource);
+}
+/// Whether it looks at the resource at all.
+[[nodiscard]] bool looks_at(decider const& policy, std::string const& resource) {
+    auto const of_jobs = [&](char const* what) { return policy.reads(what + resource); };
+    return shares(policy, resource) || of_jobs("jobs/held.") || of_jobs("jobs/request.") || of_jobs("jobs/min.") || of_jobs("jobs/max.");
+}
+
+/// A policy that shares out what the cluster has not, and does not care for what it has; nothing when there is something to share.
 [[nodiscard]] std::string nothing_to_share(std::string const& name, decider const& policy, sim::cluster const& machines) {
-    bool const devices = policy.reads("nodes/capacity.gpu") || policy.reads("nodes/free.gpu");
-    bool const cores = policy.reads("nodes/capacity.cpu") || policy.reads("nodes/free.cpu");
-    if (devices && !cores && devices_of(machines) == 0)
+    if (shares(policy, "gpu") && !looks_at(policy, "cpu") && devices_of(machines) == 0)
         return fmt::format("the policy {} shares devices, and --cluster has none: choose one that shares cores, such as equal_share, or write 1x4+8cores for a "
                            "node with both", quoted(name));
-    if (cores && !devices && !(cores_of(machines) > 0))
+    if (shares(policy, "cpu") && !looks_at(policy, "gpu") && !(cores_of(machines) > 0))
         return fmt::format("the policy {} shares cores, and --cluster has none: choose one that shares devices, such as fifo, or write 1x4+8cores for a node "
                            "with both", quoted(name));
     return {};
