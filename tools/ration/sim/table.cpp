@@ -72,7 +72,7 @@ constexpr figure_line lines[] = {
     switch (unit) {
         case figure_unit::time: return short_number(value / times.seconds);
         case figure_unit::share: return fmt::format("{:.1f} %", 100 * value);
-        case figure_unit::change: return fmt::format("{:+.1f} %", 100 * value);
+        case figure_unit::change: return fmt::format("{:+.1f} %", std::abs(value) < 0.0005 ? 0 : 100 * value);  // no "-0.0"
         case figure_unit::number: break;
     }
     return short_number(value);
