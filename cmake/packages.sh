@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # The one list of the packages that ration is built, tested and measured with, for Debian 12 and Ubuntu 24.04.
 #
-#   cmake/packages.sh build [test] [bench] [tidy] [browser]    installs what is missing; upgrades what is there only where apt must
+#   cmake/packages.sh build [test] [bench] [pytorch] [tidy] [browser]    installs what is missing; upgrades what is there only where apt must
 #
 # A name that ends in ? may be absent from a release: what needs it is then skipped, and says so.
 set -euo pipefail
@@ -10,7 +10,8 @@ set -euo pipefail
 build=(cmake ninja-build g++ pkg-config libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libboost-dev
   zlib1g-dev dataset-fashion-mnist)
 test=(catch2 python3 "python3-dev?" "clang-19?" "qemu-system-x86?" "busybox-static?" "cpio?")
-bench=(libbenchmark-dev "python3-torch?" "libopenblas0-pthread?" "libglpk-dev?")
+bench=(libbenchmark-dev "libglpk-dev?")
+pytorch=("python3-torch?" "libopenblas0-pthread?")
 tidy=("clang-tidy-19?" "shellcheck?")
 browser=("chromium?" "fonts-dejavu-core?")
 
@@ -20,9 +21,10 @@ for group in "$@"; do
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${test[@]}") ;;
     bench) wanted+=("${bench[@]}") ;;
+    pytorch) wanted+=("${pytorch[@]}") ;;
     tidy) wanted+=("${tidy[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
-    *) echo "packages: no group is called '$group': name build, test, bench, tidy or browser" >&2; exit 2 ;;
+    *) echo "packages: no group is called '$group': name build, test, bench, pytorch, tidy or browser" >&2; exit 2 ;;
   esac
 done
 

@@ -109,7 +109,7 @@ check_sanitizers() {
 }
 
 check_release() {
-  cmake/packages.sh bench tidy
+  cmake/packages.sh bench pytorch tidy
   build release && suite release --label-exclude "$slow"
   if command -v clang-tidy-19 >/dev/null; then
     step clang-tidy tests/tidy.sh

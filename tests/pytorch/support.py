@@ -14,7 +14,7 @@ SKIPPED = 77
 try:
     import torch
 except ImportError:
-    print(f"skipped: {sys.executable} has no PyTorch (apt-get install python3-torch libopenblas0-pthread)")
+    print(f"skipped: {sys.executable} has no PyTorch (cmake/packages.sh pytorch installs it)")
     sys.exit(SKIPPED)
 
 sys.dont_write_bytecode = True
