@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include <benchmark/benchmark.h>
@@ -38,8 +39,9 @@ struct checked {
     buffer<rejection> rejected;
 
     explicit checked(scene const& on) {
-        held.reset(1, std::size(standard_resources), on.space.size());
-        check.prepare(on.store, on.columns, standard_resources, 1, on.space.size());
+        std::size_t const nodes = on.store.rows(table_id::nodes);
+        held.reset(nodes, std::size(standard_resources), on.space.size());
+        check.prepare(on.store, on.columns, standard_resources, nodes, on.space.size());
         accepted.reserve(on.space.size()), rejected.reserve(on.space.size());
     }
     void all(scene const& on, std::size_t rows) { check.check(held, {on.space.data(), rows}, accepted, rejected); }
@@ -109,15 +111,39 @@ void bare_loop(benchmark::State& state) {
     }
 }
 
-/// The check of one answer again and again, as where nothing else has used the caches in between.
-void check_alone(benchmark::State& state) {
+/// Rows as a policy that goes through its jobs writes them, and in no order.
+enum class order : bool { by_job, shuffled };
+
+/// The check of one answer again and again, as where nothing else has used the caches in between. All jobs hold what they are granted.
+void check_alone(benchmark::State& state, std::size_t nodes, order rows_are) {
     scene on(static_cast<std::size_t>(state.range(0)));
     bound_policy<policies::equal_share> policy;
     need(policy.bind(on.store.schema(), on.most()));
     std::size_t const rows = on.ask(policy);
+    need(on.store.resize(table_id::nodes, nodes));
+    for (std::size_t node = 1; node < nodes; ++node) on.store.at(on.columns.resources[0].capacity, node) = on.store.at(on.columns.resources[0].capacity, 0);
+    for (std::size_t i = 0; i < rows; ++i) on.space[i].node = static_cast<std::uint32_t>(i * 7 % nodes);
     checked answers(on);
+    for (auto const& g : on.space) answers.held.set({{on.store.at(on.columns.id, g.job)}, g.node, static_cast<resource_id>(g.resource), g.amount}, {});
+    if (rows_are == order::shuffled) std::ranges::shuffle(on.space, std::minstd_rand(1));
     for (auto _ : state) answers.all(on, rows);
     if (answers.accepted.size() != rows) state.SkipWithError("a good grant was refused");
+}
+
+struct check_case {
+    char const* name;
+    std::size_t nodes;
+    order rows_are;
+};
+constexpr check_case checks[] = {{"check", 1, order::by_job}, {"check shuffled", 1, order::shuffled},
+                                 {"check 128 nodes", 128, order::by_job}, {"check 128 nodes shuffled", 128, order::shuffled}};
+
+void print_checks(medians const& all) {
+    std::printf("\nthe check alone, ns a grant %11s %11s %11s\n", "100 jobs", "10 000", "100 000");
+    for (auto const& c : checks) {
+        auto const of = [&](int jobs) { return all.of(std::string(c.name) + '/' + std::to_string(jobs)) / jobs; };
+        std::printf("%-26s %11.2f %11.2f %11.2f\n", c.name, of(100), of(10000), of(100000));
+    }
 }
 
 template <class P>
@@ -230,7 +256,9 @@ int main(int argc, char** argv) {
     int count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, arguments.data());
     benchmark::RegisterBenchmark("bare loop", bare_loop)->Arg(1)->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
-    benchmark::RegisterBenchmark("check alone", check_alone)->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
+    for (auto const& c : checks)
+        benchmark::RegisterBenchmark(c.name, [=](benchmark::State& state) { check_alone(state, c.nodes, c.rows_are); })
+            ->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
     add<policies::equal_share>("equal_share", RATION_BENCH_EQUAL_SHARE);
     add<policies::tradl>("tradl", RATION_BENCH_TRADL);
     add<policies::loss_delta_ratio>("loss_delta_ratio", RATION_BENCH_LOSS_DELTA_RATIO);
@@ -238,8 +266,7 @@ int main(int argc, char** argv) {
     benchmark::RunSpecifiedBenchmarks(&all);
     std::printf("nanoseconds a tick, medians; the bare loop is equal_share by hand");
     for (auto const* policy : {"equal_share", "tradl", "loss_delta_ratio"}) print_ticks(all, policy);
-    std::printf("\nthe check alone, ns a grant: %.2f at 100 jobs, %.2f at 10 000, %.2f at 100 000\n", all.of("check alone/100") / 100,
-                all.of("check alone/10000") / 1e4, all.of("check alone/100000") / 1e5);
+    print_checks(all);
     print_wakes();
     print_swaps();
     std::printf("allocations on all those ticks: %zu\n", allocated_on_ticks);

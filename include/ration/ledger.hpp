@@ -129,28 +129,38 @@ public:
         holdings_.erase(first, last);
     }
 
-    /// Amounts at places that are asked for in ascending order, each once: O(holdings) for all of them together, and O(log
-    /// holdings) for each that is far from the one before.
+    /// What jobs hold that are asked for in ascending order: O(holdings) for all of them together, and O(log holdings) for each that is
+    /// far from the one before.
     class walk {
         static constexpr int near = 8;
         ledger const* all_;
-        std::size_t next_ = 0;
+        holding const *next_, *end_;
 
     public:
-        explicit walk(ledger const& all) noexcept : all_(&all) {}
-        [[nodiscard]] std::int64_t amount(job_id job, std::uint32_t node, resource_id resource) noexcept {
-            auto const& holdings = all_->holdings_;
-            for (int steps = 0; next_ < holdings.size(); ++next_) {
-                setting const& next = holdings[next_].what;
-                if (next.job == job && next.node == node && next.resource == resource) return holdings[next_++].what.amount;
-                if (!before(next, {job, node, resource, 0})) break;
-                if (++steps == near) next_ = all_->lower_bound({job, node, resource, 0}, next_ + 1) - 1;
-            }
-            return 0;
+        explicit walk(ledger const& all) noexcept : all_(&all), next_(all.holdings_.begin()), end_(all.holdings_.end()) {}
+        [[nodiscard]] holding_range of(job_id job) noexcept {
+            if (next_ != end_ && next_->what.job < job) go_to(job);
+            holding const* last = next_;
+            while (last != end_ && last->what.job == job) ++last;
+            return {next_, last};
+        }
+
+    private:
+        void go_to(job_id job) noexcept {
+            for (int step = 0; step < near; ++step)
+                if (++next_ == end_ || !(next_->what.job < job)) return;
+            next_ = all_->holdings_.data() + all_->lower_bound({job, 0, resource_id{}, 0}, static_cast<std::size_t>(next_ - all_->holdings_.data()));
         }
     };
 
     [[nodiscard]] static std::int64_t counted(std::int64_t amount) noexcept { return amount == unlimited ? 0 : amount; }
+    [[nodiscard]] static bool same_place(setting const& a, setting const& b) noexcept {
+        return a.job == b.job && a.node == b.node && a.resource == b.resource;
+    }
+    [[nodiscard]] static bool before(setting const& a, setting const& b) noexcept {
+        if (a.job != b.job) return a.job < b.job;
+        return a.node != b.node ? a.node < b.node : a.resource < b.resource;
+    }
 
 private:
     [[nodiscard]] std::size_t place_of(std::uint32_t node, resource_id r) const noexcept {
@@ -159,13 +169,6 @@ private:
     [[nodiscard]] std::size_t end_of(job_id job, std::size_t first) const noexcept {
         while (first < holdings_.size() && holdings_[first].what.job == job) ++first;
         return first;
-    }
-    [[nodiscard]] static bool same_place(setting const& a, setting const& b) noexcept {
-        return a.job == b.job && a.node == b.node && a.resource == b.resource;
-    }
-    [[nodiscard]] static bool before(setting const& a, setting const& b) noexcept {
-        if (a.job != b.job) return a.job < b.job;
-        return a.node != b.node ? a.node < b.node : a.resource < b.resource;
     }
     /// The first holding not before it, from `low` on.
     [[nodiscard]] std::size_t lower_bound(setting const& s, std::size_t low = 0) const noexcept {

@@ -233,6 +233,18 @@ TEST_CASE("two bad rows of one group keep their own reasons", "[check]") {
     CHECK(a.rule_of(2) == check_rule::broken_group);
 }
 
+TEST_CASE("a store that has grown is read where it is now", "[check]") {
+    host h(20);
+    answer a(h);
+    a.check({{.job = 15, .amount = 11}});
+    CHECK(a.rule_of(0) == check_rule::passed);
+    must(h.store.resize(table_id::jobs, 5000));
+    for (std::size_t row = 20; row < 5000; ++row) h.store[h.columns.id][row] = row + 1;
+    h.set_bounds(15, resource_id::cpu, 0, 10);
+    a.check({{.job = 15, .amount = 11}});
+    CHECK(a.rule_of(0) == check_rule::above_maximum);
+}
+
 TEST_CASE("accepted grants come by group, whatever the order of the answer", "[check]") {
     host h(3);
     answer a(h);

@@ -168,6 +168,61 @@ void shuffle_the_host(host& h, dice& d) {
     h.set_capacity(static_cast<resource_id>(d.below(3)), static_cast<std::int64_t>(200 + d.below(1800)), d.below(2));
 }
 
+void change_the_host(host& h, dice& d) {
+    std::size_t const jobs = h.store.rows(table_id::jobs), nodes = h.store.rows(table_id::nodes);
+    std::uint64_t const highest = jobs < 10 ? 30 : jobs < 1000 ? 3 : 1;  // of many jobs, one would always be below a higher minimum
+    for (std::uint16_t r = 0; r < 2; ++r)
+        for (std::size_t node = 0; node < nodes; ++node)
+            h.set_capacity(static_cast<resource_id>(r), static_cast<std::int64_t>(jobs * (d.one_in(4) ? 10 : 30)), node);
+    for (std::size_t job = 0; job < jobs; ++job) {
+        h.set_state(job, d.one_in(20) ? job_state::done : job_state::running);
+        auto const minimum = static_cast<std::int64_t>(d.below(highest));
+        h.set_bounds(job, static_cast<resource_id>(d.below(2)), minimum, d.one_in(2) ? unlimited : 200);
+        if (d.one_in(10)) h.held.release(h.id(job));
+    }
+}
+
+/// What a policy of clusters answers: a job's grants within its bounds, some of them on several nodes; now and then a job too much, or
+/// one row that is wrong.
+std::vector<grant> likely_answer(host const& h, dice& d) {
+    std::size_t const jobs = h.store.rows(table_id::jobs), nodes = h.store.rows(table_id::nodes);
+    std::vector<grant> rows;
+    for (std::uint32_t job = 0; job < jobs; ++job) {
+        if (d.one_in(3)) continue;
+        bool const is_done = h.store[h.columns.state][job] == static_cast<std::uint32_t>(job_state::done);
+        for (std::uint16_t r = 0; r < 2; ++r)
+            for (std::uint32_t node = 0; node < nodes; ++node)
+                if (nodes == 1 ? r == 0 || job % 5 == 0 : !d.one_in(3))
+                    rows.push_back({.job = job, .node = node, .resource = r, .amount = is_done ? 0 : static_cast<std::int64_t>(d.below(40))});
+    }
+    if (d.one_in(3))
+        for (std::size_t left = rows.size(); left > 1; --left) std::swap(rows[left - 1], rows[d.below(left)]);
+    if (d.one_in(3) && rows.size() > 1) {
+        grant& wrong = rows[d.below(rows.size())];
+        if (d.one_in(3))
+            wrong = hostile_row(d);
+        else if (d.one_in(2))
+            wrong = rows[d.below(rows.size())];
+        else
+            wrong.amount += 1000;
+    }
+    return rows;
+}
+
+/// Accepted grants name what is held there now, and come by group, within one as they were asked.
+[[nodiscard]] bool are_in_order(host const& h, answer const& a) {
+    for (std::size_t i = 0; i < a.accepted.size(); ++i) {
+        auto const& g = a.accepted[i];
+        grant const& asked = a.asked[a.row_of(g)];
+        if (g.what.job != h.id(asked.job) || g.what.node != asked.node || g.what.amount != asked.amount) return false;
+        if (g.held != h.held.amount(g.what.job, g.what.node, g.what.resource)) return false;
+        if (i == 0) continue;
+        auto const& before = a.accepted[i - 1];
+        if (before.group() > g.group() || (before.group() == g.group() && before.asked >= g.asked)) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 TEST_CASE("no answer, however hostile, gets more than there is or breaks a group", "[check][random]") {
@@ -190,4 +245,49 @@ TEST_CASE("no answer, however hostile, gets more than there is or breaks a group
     }
     CHECK(rows_accepted > rows_tried / 10);  // the test has seen both sides
     CHECK(rows_accepted < rows_tried * 9 / 10);
+}
+
+TEST_CASE("likely answers, in any order and on any number of nodes, are proved as one by one", "[check][random]") {
+    dice d(7);
+    std::size_t whole = 0, broken = 0;
+    for (std::size_t const nodes : {1, 2, 3})
+        for (std::size_t const jobs : {3, 40, 3000}) {
+            host h(jobs, nodes);
+            answer a(h, jobs * nodes * 2);
+            for (int round = 0; round < (jobs < 10 ? 600 : jobs < 1000 ? 150 : 12); ++round) {
+                change_the_host(h, d);
+                a.check(likely_answer(h, d));
+                auto const fault = slow_checker(h, a.asked).fault(a);
+                if (!fault.empty()) FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": " << fault);
+                if (!are_in_order(h, a)) FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": not in order");
+                (a.rejected.empty() ? whole : broken) += 1;
+                for (auto const& g : a.accepted) h.held.set(g.what, {});
+            }
+        }
+    CHECK(whole > 200);
+    CHECK(broken > 200);
+}
+
+TEST_CASE("rows are put into the order of their jobs, nodes and resources", "[check][random]") {
+    dice d(11);
+    ration::detail::job_order order;
+    order.reserve(4000);
+    for (std::size_t const jobs : {1, 50, 3000, 2'000'000})
+        for (std::size_t const size : {1, 40, 4000}) {
+            std::vector<grant> rows(size);
+            for (auto& g : rows)
+                g = {.job = static_cast<std::uint32_t>(d.below(jobs)), .node = static_cast<std::uint32_t>(d.below(3)), .resource = static_cast<std::uint16_t>(d.below(3))};
+            REQUIRE(order.sort(rows, jobs));
+            std::set<std::uint32_t> seen;
+            for (std::size_t i = 0; i < size; ++i) {
+                auto const& g = rows[order.row(i)];
+                seen.insert(order.row(i));
+                auto const& before = rows[order.row(i > 0 ? i - 1 : 0)];
+                bool const ascends = place{before.job, before.node, before.resource} <= place{g.job, g.node, g.resource};
+                if (order.job(i) != g.job || !ascends) FAIL(jobs << " jobs, " << size << " rows: place " << i);
+            }
+            CHECK(seen.size() == size);
+            rows.back().job = static_cast<std::uint32_t>(jobs);
+            CHECK_FALSE(order.sort(rows, jobs));
+        }
 }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The rules that grants are held to.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace ration {
+
+/// Why a row was refused. A bad row costs its group.
+enum class check_rule : std::uint8_t {
+    passed = 0,
+    unknown_job,       ///< no such row in the jobs table
+    unknown_node,      ///< no such row in the nodes table
+    unknown_resource,  ///< not a resource of this host
+    negative_amount,
+    amount_too_large,  ///< above `max_amount` and not `unlimited`
+    unlimited_whole,   ///< `unlimited` of a resource that comes in whole units
+    job_not_active,    ///< something for a job that is done or failed
+    below_minimum,     ///< with it the job would hold, on all nodes together, neither 0 nor as much as it accepts
+    above_maximum,     ///< with it the job would hold more than it accepts
+    divided,           ///< grants of one resource to one job are in different groups
+    duplicate,         ///< the same job, node and resource twice in one tick
+    over_capacity,     ///< with it the node would promise more than it has
+    broken_group,      ///< another row of the same job or group was refused
+};
+
+[[nodiscard]] constexpr std::string_view name_of(check_rule rule) noexcept {
+    switch (rule) {
+        case check_rule::passed: return "passed";
+        case check_rule::unknown_job: return "there is no such job";
+        case check_rule::unknown_node: return "there is no such node";
+        case check_rule::unknown_resource: return "this host has no such resource";
+        case check_rule::negative_amount: return "the amount is negative";
+        case check_rule::amount_too_large: return "the amount is above 2^53";
+        case check_rule::unlimited_whole: return "no limit is asked for a resource that comes in whole units";
+        case check_rule::job_not_active: return "the job is done or failed";
+        case check_rule::below_minimum: return "the amount is below the job's minimum";
+        case check_rule::above_maximum: return "the amount is above the job's maximum";
+        case check_rule::divided: return "grants of one resource to one job are in different groups";
+        case check_rule::duplicate: return "job, node and resource are granted twice in one tick";
+        case check_rule::over_capacity: return "the node would promise more than it has";
+        case check_rule::broken_group: return "another grant of its group was refused";
+    }
+    return "unknown rule";
+}
+
+}  // namespace ration

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private, include "ration/check.hpp"
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <ration/buffer.hpp>
+#include <ration/checked_grant.hpp>
+#include <ration/detail/grant_rules.hpp>
+#include <ration/detail/job_order.hpp>
+#include <ration/detail/job_sums.hpp>
+#include <ration/detail/sort.hpp>
+#include <ration/ledger.hpp>
+
+namespace ration::detail {
+
+/// Proves the common answer: without groups of its own, and with nothing to refuse. Its rows are read once, job by job, beside what the
+/// jobs hold; rows in another order are put into this one first.
+class good_answer {
+public:
+    /// By group, then as they stand in the answer.
+    struct by_group {
+        [[nodiscard]] bool operator()(checked_grant const& a, checked_grant const& b) const noexcept {
+            return a.group() != b.group() ? a.group() < b.group() : a.asked < b.asked;
+        }
+    };
+
+private:
+    enum class outcome : std::uint8_t { good, not_good, not_in_order };  // a place that comes twice is in no order
+
+    /// Rows as they stand, or as `order` has them.
+    struct rows_view {
+        grant const* all;
+        std::size_t size;
+        job_order const* order = nullptr;
+
+        [[nodiscard]] grant const& operator[](std::size_t i) const noexcept {
+            constexpr std::size_t ahead = 16;
+            if (order == nullptr) return all[i];
+            if (i + ahead < size) __builtin_prefetch(&all[order->row(i + ahead)]);
+            return all[order->row(i)];
+        }
+        [[nodiscard]] std::uint32_t job(std::size_t i) const noexcept { return order == nullptr ? all[i].job : order->job(i); }
+    };
+
+    job_order order_;
+    buffer<job_sum> sums_;  // by resource, of one job; all empty between jobs
+    promises promises_;
+
+public:
+    void prepare(std::size_t most_nodes, std::size_t resources, std::size_t most_grants) {
+        order_.reserve(most_grants);
+        sums_.reset(resources);
+        promises_.prepare(most_nodes, resources);
+    }
+
+    /// Accepts all rows, by job and then as they stand, or says false; then `accepted` holds nothing of worth.
+    [[nodiscard]] bool accept(grant_rules const& by, ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
+        accepted.clear();
+        checked_grant* const out = accepted.extend(rows.size());
+        auto said = accept(by, held, rows_view{rows.data(), rows.size()}, out, rows.size());
+        if (said == outcome::not_in_order && order_.sort(rows, by.jobs())) 
+            said = accept(by, held, rows_view{rows.data(), rows.size(), &order_}, out, rows.size());
+        return said == outcome::good;
+    }
+
+private:
+    static constexpr std::int64_t far_too_much = std::int64_t{1} << 60;  // beyond, sums might overflow
+
+    /// Of the place of the last row: most rows are of the same one, or at least of the same resource.
+    struct here {
+        grant_rules const& by;
+        promises& sums;
+        bool crowded = false;  ///< something promised too much before all had given back
+        std::uint32_t node = ~std::uint32_t{0};
+        std::uint32_t resource = ~std::uint32_t{0};
+        std::int64_t *place = nullptr, sum = 0, capacity = 0;
+        grant_rules::bounds_view bounds{};
+
+        /// False when there is no such place.
+        [[nodiscard]] bool go_to(grant const& g) noexcept {
+            if (g.node == node && g.resource == resource) return true;
+            leave();
+            if (!by.knows_place(g)) return false;
+            if (g.resource != resource) bounds = by.bounds(g.resource);
+            node = g.node, resource = g.resource;
+            place = &sums.at(node, static_cast<resource_id>(resource));
+            sum = *place;
+            capacity = bounds.capacity[node];
+            return true;
+        }
+        void leave() noexcept {
+            if (place != nullptr) *place = sum;
+        }
+        [[nodiscard]] bool promise(checked_grant const& g) noexcept {
+            std::int64_t const growth = g.growth();
+            sum += growth;
+            crowded |= growth > 0 && sum > capacity;
+            return sum < far_too_much;
+        }
+    };
+
+    [[nodiscard]] outcome accept(grant_rules const& by, ledger const& held, rows_view const rows, checked_grant* const out, std::size_t const size) noexcept {
+        promises_.start(held);
+        ledger::walk walk(held);
+        here at{by, promises_};
+        for (std::size_t first = 0, last = 0; first < size; first = last) {
+            std::uint32_t const job = rows.job(first);
+            if (job >= by.jobs()) return outcome::not_good;
+            if (first > 0 && job < rows.job(first - 1)) return outcome::not_in_order;
+            if (first + 1 < size && begins_run(rows[first], rows[first + 1])) {
+                last = accept_run(rows, walk, at, out, size, first);
+                if (last > first) continue;
+            }
+            auto const owned = walk.of(by.id_of(job));
+            for (last = first + 1; last < size && rows.job(last) == job;) ++last;
+            auto const said = last - first == 1 ? accept_one(rows[first], owned, at, out[first])
+                              : by.nodes() == 1 ? accept_each(rows, owned, at, out, first, last)
+                                                : accept_several(rows, owned, at, out, first, last);
+            if (said != outcome::good) return said;
+        }
+        at.leave();
+        return !at.crowded || fits(by, out, size) ? outcome::good : outcome::not_good;
+    }
+
+    [[nodiscard]] static bool begins_run(grant const& first, grant const& second) noexcept {
+        return first.node == second.node && first.resource == second.resource && first.job < second.job;
+    }
+
+    /// What the job holds of the resource on the node, if it holds nothing besides; else -1.
+    [[nodiscard]] static std::int64_t all_held(holding_range owned, std::uint32_t node, std::uint32_t resource) noexcept {
+        if (owned.first == owned.last) return 0;
+        setting const& what = owned.first->what;
+        return owned.first + 1 == owned.last && what.node == node && static_cast<std::uint32_t>(what.resource) == resource ? what.amount : -1;
+    }
+
+    /// The plain rows from `first` on: each the only one of its job, of the same place as the first, with an amount that is within the bounds of
+    /// its job, which holds nothing anywhere else. Returns where others begin. Apart from the rest, so that all of it is in registers.
+    [[nodiscard, gnu::noinline]] static std::size_t accept_run(rows_view const rows, ledger::walk& walk, here& at, checked_grant* const out,
+                                                               std::size_t const size, std::size_t const first) noexcept {
+        if (!at.go_to(rows[first])) return first;
+        std::int64_t const *const minimum = at.bounds.minimum, *const maximum = at.bounds.maximum;
+        std::uint64_t const* const ids = at.by.ids();
+        std::uint32_t const* const states = at.by.states();
+        std::uint64_t const jobs = at.by.jobs();
+        std::uint32_t const node = at.node, resource = at.resource;
+        std::int64_t const capacity = at.capacity;
+        ledger::walk held = walk;
+        std::int64_t sum = at.sum;
+        bool crowded = false;
+        std::size_t i = first;
+        std::uint64_t least = first == 0 ? 0 : std::uint64_t{rows.job(first - 1)} + 1;
+        for (; i < size; ++i) {
+            grant const& g = rows[i];
+            std::uint32_t const job = g.job;
+            std::int64_t const amount = g.amount;
+            if (job < least || job >= jobs || g.node != node || g.resource != resource || g.group != 0) break;
+            bool const in_bounds = amount >= minimum[job] && amount <= maximum[job] && static_cast<std::uint64_t>(amount) - 1 < max_amount;
+            if (!in_bounds || !is_active(static_cast<job_state>(states[job]))) break;
+            std::int64_t const before = all_held(held.of({ids[job]}), node, resource);
+            std::int64_t const growth = amount - ledger::counted(before);
+            if (before < 0 || sum + growth >= far_too_much) break;
+            sum += growth;
+            crowded |= growth > 0 && sum > capacity;
+            out[i] = {{{ids[job]}, node, static_cast<resource_id>(resource), amount}, before, &g};
+            least = std::uint64_t{job} + 1;
+        }
+        if (i > first && i < size && std::uint64_t{rows.job(i)} + 1 == least) sum -= out[--i].growth();  // it is not the only one of its job
+        at.sum = sum, at.crowded |= crowded;
+        walk = held;
+        return i;
+    }
+
+    /// The only row of its job.
+    [[nodiscard]] static outcome accept_one(grant const& g, holding_range owned, here& at, checked_grant& out) noexcept {
+        if (!at.go_to(g) || g.group != 0) return outcome::not_good;
+        std::int64_t const before = all_held(owned, g.node, g.resource);
+        out = {{at.by.id_of(g.job), g.node, static_cast<resource_id>(g.resource), g.amount}, before < 0 ? 0 : before, &g};
+        bool const plain = before >= 0 && at.bounds.hold(g) && at.by.is_active(g);
+        return (plain || is_good(g, owned, at.by, out)) && at.promise(out) ? outcome::good : outcome::not_good;
+    }
+
+    /// Where there is one node, no other row can add to what the job holds of a resource.
+    [[nodiscard]] static outcome accept_each(rows_view const& rows, holding_range owned, here& at, checked_grant* out, std::size_t first,
+                                             std::size_t last) noexcept {
+        job_id const job = at.by.id_of(rows.job(first));
+        bool const active = at.by.is_active(rows[first]);
+        holding const* next = owned.first;
+        for (std::size_t i = first; i < last; ++i) {
+            grant const& g = rows[i];
+            auto const resource = static_cast<resource_id>(g.resource);
+            if (i > first && out[i - 1].what.resource >= resource) return outcome::not_in_order;
+            if (!at.go_to(g) || g.group != 0) return outcome::not_good;
+            while (next != owned.last && next->what.resource < resource) ++next;
+            bool const holds = next != owned.last && next->what.resource == resource;
+            out[i] = {{job, g.node, resource, g.amount}, holds ? next->what.amount : 0, &g};
+            bool const plain = active && at.bounds.hold(g);
+            if (!(plain || is_good(g, {next, next + holds}, at.by, out[i])) || !at.promise(out[i])) return outcome::not_good;
+        }
+        detail::sort(out + first, last - first, by_group{});
+        return outcome::good;
+    }
+
+    /// The same where it is not plain: the job holds something elsewhere, or the amount is 0 or unlimited.
+    [[nodiscard, gnu::noinline]] static bool is_good(grant const& g, holding_range owned, grant_rules const& by, checked_grant& out) noexcept {
+        if (by.rule_for(g) != check_rule::passed) return false;
+        job_sum sum{.group = out.group()};
+        for (auto const& h : owned) {
+            if (h.what.resource != out.what.resource) continue;
+            sum.hold(h.what.amount);
+            if (h.what.node == g.node) out.held = h.what.amount;
+        }
+        sum.add(out);
+        return by.rule_for_sum(g, sum) == check_rule::passed;
+    }
+
+    /// All rows of one job, and what it holds, both by node and resource.
+    [[nodiscard]] outcome accept_several(rows_view const& rows, holding_range owned, here& at, checked_grant* out, std::size_t first,
+                                         std::size_t last) noexcept {
+        job_id const job = at.by.id_of(rows.job(first));
+        bool const active = at.by.is_active(rows[first]);
+        for (auto const& h : owned) sums_[static_cast<std::size_t>(h.what.resource)].hold(h.what.amount);
+        auto said = outcome::good;
+        holding const* next = owned.first;
+        setting before{job, 0, resource_id{}, 0};
+        for (std::size_t i = first; i < last && said == outcome::good; ++i) {
+            grant const& g = rows[i];
+            setting const what{job, g.node, static_cast<resource_id>(g.resource), g.amount};
+            if (i > first && !ledger::before(before, what)) said = outcome::not_in_order;
+            if (!at.go_to(g) || g.group != 0 || !(is_plain(g, active) || at.by.rule_for(g) == check_rule::passed)) said = outcome::not_good;
+            if (said != outcome::good) break;
+            while (next != owned.last && ledger::before(next->what, what)) ++next;
+            out[i] = {what, next != owned.last && ledger::same_place(next->what, what) ? next->what.amount : 0, &g};
+            job_sum& its = sums_[g.resource];
+            its.group = out[i].group();
+            its.add(out[i]);
+            if (!at.promise(out[i])) said = outcome::not_good;
+            before = what;
+        }
+        for (std::size_t i = first; i < last && said == outcome::good; ++i)
+            if (at.by.rule_for_sum(*out[i].asked, sums_[out[i].asked->resource]) != check_rule::passed) said = outcome::not_good;
+        forget(owned, out + first, said == outcome::good ? last - first : 0);
+        if (said == outcome::good) detail::sort(out + first, last - first, by_group{});
+        return said;
+    }
+
+    [[nodiscard]] static bool is_plain(grant const& g, bool active) noexcept {
+        return static_cast<std::uint64_t>(g.amount) <= max_amount && (active || g.amount == 0);
+    }
+
+    /// Empties the sums; all of them after what was not good.
+    void forget(holding_range owned, checked_grant const* rows, std::size_t size) noexcept {
+        if (size == 0) return sums_.reset(sums_.size());
+        for (auto const& h : owned) sums_[static_cast<std::size_t>(h.what.resource)] = {};
+        for (std::size_t i = 0; i < size; ++i) sums_[static_cast<std::size_t>(rows[i].what.resource)] = {};
+    }
+
+    /// All that gives back has done so: whoever takes must find room.
+    [[nodiscard]] bool fits(grant_rules const& by, checked_grant const* rows, std::size_t size) noexcept {
+        bool fit = true;
+        for (checked_grant const* g = rows; g != rows + size; ++g)
+            fit &= g->growth() <= 0 || promises_.at(g->what.node, g->what.resource) <= by.capacity(g->what.node, g->what.resource);
+        return fit;
+    }
+};
+
+}  // namespace ration::detail
