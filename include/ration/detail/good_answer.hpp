@@ -61,7 +61,7 @@ public:
         accepted.clear();
         checked_grant* const out = accepted.extend(rows.size());
         auto said = accept(by, held, rows_view{rows.data(), rows.size()}, out, rows.size());
-        if (said == outcome::not_in_order && order_.sort(rows, by.jobs())) 
+        if (said == outcome::not_in_order && order_.sort(rows, by.jobs()))
             said = accept(by, held, rows_view{rows.data(), rows.size(), &order_}, out, rows.size());
         return said == outcome::good;
     }
