@@ -99,7 +99,7 @@ public:
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != brief_.host) return EXIT_FAILURE;
         auto copy = sealed_copy::adopt(descriptor(plugin_fd));
-        if (brief_.sandbox != 0 && !enter_sandbox(brief_.input_size + brief_.output_size + brief_.columns_size))
+        if (!enter_sandbox(brief_.input_size + brief_.output_size + brief_.columns_size))
             return answer(RATION_E_UNSUPPORTED, "this kernel has no seccomp filters, so a worker cannot be shut in");
         auto file = copy ? plugin_file::check(std::move(copy).value(), "the passed file") : result<plugin_file>(copy.failure());
         if (!file) return answer(RATION_E_UNSUPPORTED, file.failure().remedy);

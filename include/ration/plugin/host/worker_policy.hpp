@@ -28,7 +28,6 @@ namespace ration::plugin {
 
 struct worker_options {
     worker_program program;
-    bool sandbox = true;
     nanoseconds to_start = seconds(5);           ///< load, create and bind together
     nanoseconds deadline = milliseconds(100);    ///< for one answer, or the tick's budget if that is longer
     shared_columns const* columns = nullptr;     ///< where the host's store has its columns; without it they are copied each tick
@@ -207,7 +206,7 @@ private:
                            .most_jobs = most_.jobs, .most_nodes = most_.nodes, .most_resources = most_.resources, .most_grants = most_grants_, .input_size = input_size,
                            .output_size = output_size, .state_capacity = state_capacity_,
                            .columns_size = columns_size(), .create_only = create_only ? 1U : 0U,
-                           .sandbox = options_.sandbox ? 1U : 0U, .host = ::getpid()};
+                           .host = ::getpid()};
         std::size_t const columns = on_line(schema_.size() * sizeof(column_info)), config = on_line(config_.size());
         brief.size = on_line(sizeof brief) + columns + config + on_line(brief.state_size) + 64;
         auto file = shared_file::make("ration-brief", brief.size, PROT_READ | PROT_WRITE, F_SEAL_FUTURE_WRITE);
