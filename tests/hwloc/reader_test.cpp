@@ -133,8 +133,14 @@ TEST_CASE("a synthetic description that is wrong or too large is refused before 
     CHECK(refusal(read_synthetic("Package:4096 Core:4096 PU:2")) == large);
     CHECK(refusal(read_synthetic("4096 4096")) == large);
     CHECK(refusal(read_synthetic("Package:99999999999999999999 PU:1")) == large);
-    CHECK(detail::is_small("Package:2(indexes=0,1:99999) Core:32768 PU:1", 65'536));
-    CHECK_FALSE(detail::is_small("Package:2(indexes=0,1) Core:32768 PU:2", 65'536));
+    CHECK(refusal(read_synthetic("Package:2 Core:0x7fffffff PU:1")) == wrong);
+    CHECK(refusal(read_synthetic("Package:2 Core:-1 PU:1")) == wrong);
+    CHECK(refusal(read_synthetic("Package:2 ) Core:4096 PU:4096")) == wrong);
+    CHECK(refusal(read_synthetic("Package:2 [NUMANode(memory=1GiB) Core:4096 PU:4096")) == wrong);
+    CHECK(detail::cpus_of("Package:2(indexes=0,1:99999) [NUMANode(memory=64GiB)] Core:300 PU:2", 65'537) == 1200U);
+    CHECK(detail::cpus_of("Package:2 Core:32768 PU:1", 65'537) == 65'536U);
+    CHECK(detail::cpus_of("Package:2 Core:32768 PU:2", 65'537) == 65'537U);
+    CHECK(detail::cpus_of("Package:0 Core:32768 PU:65536 PU:65536 PU:65536 PU:65536 PU:65536", 65'537) == 0U);
 }
 
 TEST_CASE("a file that is no machine is refused when it is loaded, not later") {
@@ -147,6 +153,21 @@ TEST_CASE("a file that is no machine is refused when it is loaded, not later") {
         written const file(whole.substr(0, whole.size() * part / 8));
         CHECK_FALSE(read_xml(file.path()));
     }
+}
+
+TEST_CASE("objects without their sets, or with broken ones, never reach hwloc") {
+    std::string const whole = content_of(fs::path(RATION_MACHINES) / "hybrid.xml");
+    CHECK(detail::has_all_sets(whole));
+    for (std::string const set : {" cpuset=", " complete_cpuset=", " nodeset=", " complete_nodeset="}) {
+        std::string without = whole, broken = whole;
+        auto const core = whole.find("type=\"Core\"");
+        without.replace(whole.find(set, core), set.size(), " none=");
+        broken.insert(whole.find(set, core) + set.size() + 4, "=");
+        CHECK(refusal(read_xml(written(without).path())) == no_machine);
+        CHECK(refusal(read_xml(written(broken).path())) == no_machine);
+    }
+    CHECK_FALSE(detail::has_all_sets("<object gp_index=\"1\">"));
+    CHECK(detail::has_all_sets("<object gp_index=\"1\" type=\"Misc\"/>"));
 }
 
 TEST_CASE("this machine is read whole, and not what hwloc is told to show instead") {

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -49,10 +50,6 @@ using topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, free_t
         return cannot_read(errc::not_supported, "libhwloc", "this version of hwloc cannot show the whole machine: take 2.5 or later", errno);
     return out;
 }
-
-struct free_bitmap {
-    void operator()(hwloc_bitmap_t bitmap) const noexcept { hwloc_bitmap_free(bitmap); }
-};
 
 [[nodiscard]] inline std::vector<std::uint32_t> numbers_in(hwloc_const_bitmap_t set) noexcept {
     std::vector<std::uint32_t> out;
@@ -220,28 +217,50 @@ private:
     return in_order(std::move(read));
 }
 
-/// Whether a synthetic description stays below `most` CPUs. hwloc accepts any number and then tries to build it.
-[[nodiscard]] inline bool is_small(std::string_view description, std::uint64_t most) noexcept {
+/// How many CPUs a synthetic description asks for, `too_many` when they are more than that; nothing when it is not well formed. hwloc accepts any
+/// number, hexadecimal and negative ones too, and then tries to build it; here a count is plain digits. What stands in brackets counts nothing.
+[[nodiscard]] inline std::optional<std::uint64_t> cpus_of(std::string_view description, std::uint64_t too_many) noexcept {
     std::uint64_t cpus = 1;
     int depth = 0;
     std::string item;
+    bool sound = true;
     auto const take = [&] {
+        if (item.empty()) return;
         std::string_view const number = std::string_view(item).substr(item.find(':') + 1);  // npos + 1 is 0: a number alone
-        std::uint64_t count = 1;
+        std::uint64_t count = 0;
         auto const [end, failed] = std::from_chars(number.data(), number.data() + number.size(), count);
-        if (failed == std::errc::result_out_of_range) count = most + 1;
-        if (failed == std::errc::invalid_argument) count = 1;
-        cpus = count == 0 || cpus > most / count ? (count == 0 ? 0 : most + 1) : cpus * count;
+        sound = sound && end == number.data() + number.size() && failed != std::errc::invalid_argument;
+        bool const is_more = failed == std::errc::result_out_of_range || (count > 0 && cpus > too_many / count);
+        cpus = is_more ? too_many : cpus * count;
         item.clear();
-        return cpus <= most;
     };
     for (char const c : description) {
-        depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-        bool const ends = c == ' ' && depth == 0;
-        if (ends && !take()) return false;
-        if (!ends && depth == 0) item += c;
+        depth += c == '(' || c == '[' ? 1 : 0;
+        if (c == ' ' && depth == 0) take();
+        if (c != ' ' && depth == 0) item += c;
+        depth -= c == ')' || c == ']' ? 1 : 0;
+        sound = sound && depth >= 0;
     }
-    return take();
+    take();
+    return sound && depth == 0 ? std::optional(std::min(cpus, too_many)) : std::nullopt;
+}
+
+/// Whether each object that is no device has its four sets, in the form of sets. hwloc (2.9) reads on without them, and crashes.
+[[nodiscard]] inline bool has_all_sets(std::string_view xml) noexcept {
+    static constexpr std::array<std::string_view, 4> devices{"Bridge", "PCIDev", "OSDev", "Misc"};
+    static constexpr std::array<std::string_view, 4> sets{" cpuset=\"0x", " complete_cpuset=\"0x", " nodeset=\"0x", " complete_nodeset=\"0x"};
+    for (auto at = xml.find("<object"); at != std::string_view::npos; at = xml.find("<object", at + 1)) {
+        std::string_view const tag = xml.substr(at, xml.find('>', at) - at);
+        auto const type = tag.find(" type=\"");
+        if (type == std::string_view::npos) return false;
+        auto const is_type = [&](std::string_view name) { return tag.substr(type + 7).starts_with(name); };
+        auto const has = [&](std::string_view set) {
+            auto const from = tag.find(set), end = tag.find_first_not_of("0123456789abcdefx,.", from + set.size());
+            return from != std::string_view::npos && end != std::string_view::npos && tag[end] == '"';
+        };
+        if (!std::ranges::any_of(devices, is_type) && !std::ranges::all_of(sets, has)) return false;
+    }
+    return true;
 }
 
 }  // namespace detail
@@ -254,21 +273,23 @@ private:
     return detail::load(std::move(*started), "this machine", "hwloc cannot read it: see what lstopo says", true);
 }
 
-/// A machine that `lstopo machine.xml` wrote. Errors: `not_found` (no such file), `out_of_range` (more than 64 MiB), `invalid_value` (not a machine;
-/// faults within come to light only here).
+/// A machine that `lstopo machine.xml` wrote. Errors: `not_found` (no such file), `out_of_range` (more than 16 MiB), `invalid_value` (not a machine;
+/// hwloc finds most faults only when it loads). hwloc trusts what it reads more than it should: objects without sets, which crash it, are refused
+/// before, but a file from a stranger may still find another way.
 [[nodiscard]] inline result<machine> read_xml(std::filesystem::path const& file) noexcept {
-    static constexpr std::uintmax_t most_bytes = 64U << 20U;
+    static constexpr std::uintmax_t most_bytes = 16U << 20U;
     std::error_code failed;
     auto const size = std::filesystem::file_size(file, failed);
     std::ifstream in(file, std::ios::binary);
     if (failed || !in) return detail::cannot_read(errc::not_found, file.native(), "name a file that lstopo wrote: lstopo machine.xml", failed.value());
-    if (size > most_bytes) return detail::cannot_read(errc::out_of_range, file.native(), "a machine's description has 64 MiB at most");
+    if (size > most_bytes) return detail::cannot_read(errc::out_of_range, file.native(), "a machine's description has 16 MiB at most");
     std::string text(static_cast<std::size_t>(size), '\0');
     in.read(text.data(), static_cast<std::streamsize>(size));
     static constexpr char const* remedy = "this is no machine that hwloc of this version reads: write it again with lstopo machine.xml";
     auto started = detail::begin_topology();
     if (!started) return started.failure();
-    if (in.gcount() != static_cast<std::streamsize>(size) || hwloc_topology_set_xmlbuffer(started->get(), text.c_str(), static_cast<int>(size) + 1) != 0)
+    bool const is_whole = in.gcount() == static_cast<std::streamsize>(size) && detail::has_all_sets(text);
+    if (!is_whole || hwloc_topology_set_xmlbuffer(started->get(), text.c_str(), static_cast<int>(size) + 1) != 0)
         return detail::cannot_read(errc::invalid_value, file.native(), remedy, errno);
     return detail::load(std::move(*started), file.native(), remedy);
 }
@@ -276,8 +297,11 @@ private:
 /// A machine made up, `Package:2 [NUMANode(memory=64GiB)] L3Cache:2 Core:4 PU:2`: no devices, no latencies. Errors: `out_of_range` (more than 65536
 /// CPUs), `invalid_value`.
 [[nodiscard]] inline result<machine> read_synthetic(std::string const& description) noexcept {
+    static constexpr std::uint64_t most_cpus = 65'536;
     static constexpr char const* remedy = "write levels with their counts: Package:2 [NUMANode(memory=64GiB)] L3Cache:2 Core:4 PU:2";
-    if (!detail::is_small(description, 65'536)) return detail::cannot_read(errc::out_of_range, description, "a machine has 65536 CPUs at most");
+    auto const cpus = detail::cpus_of(description, most_cpus + 1);
+    if (!cpus) return detail::cannot_read(errc::invalid_value, description, remedy);
+    if (*cpus > most_cpus) return detail::cannot_read(errc::out_of_range, description, "a machine has 65536 CPUs at most");
     auto started = detail::begin_topology();
     if (!started) return started.failure();
     if (hwloc_topology_set_synthetic(started->get(), description.c_str()) != 0) return detail::cannot_read(errc::invalid_value, description, remedy, errno);
