@@ -104,6 +104,20 @@ TEST_CASE("memory is that of nodes that have some, one for each node of the core
     }
 }
 
+TEST_CASE("cores whose node has no memory get that of the nearest normal node, not HBM and not memory behind CXL") {
+    machine m;
+    m.nodes = {{.number = 0, .package = 0},
+               {.number = 1, .package = 1, .memory = {1}},
+               {.number = 2, .package = 2, .memory = {1}},
+               {.number = 3, .package = 0, .memory = {1}, .kind = memory_kind::high_bandwidth},
+               {.number = 4, .memory = {1}, .kind = memory_kind::without_cpus}};
+    for (std::uint32_t i = 0; i < 3; ++i) m.cores.push_back({.package = i, .node = i, .l3 = i, .pus = {i}});
+    m.latency = {10, 31, 21, 11, 12, 31, 10, 21, 31, 31, 21, 21, 10, 31, 31, 11, 31, 31, 10, 12, 12, 31, 31, 12, 10};
+    auto const on = placer::of(m);
+    REQUIRE(on);
+    CHECK(on->place({.cores = 1}, {}, occupied(m)).value().memory == std::vector<std::uint32_t>{2});
+}
+
 TEST_CASE("every choice is explained by one sentence") {
     dice d(16);
     for (int round = 0; round < 300; ++round) {

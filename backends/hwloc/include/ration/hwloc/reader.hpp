@@ -106,14 +106,11 @@ private:
         return plain && !around && !hwloc_bitmap_iszero(node->cpuset) ? memory_kind::normal : memory_kind::without_cpus;
     }
 
-    /// Index of the one normal node with all of `set`; the smallest where they nest.
+    /// Index of the normal node with all of `set`; the first, should several have it.
     [[nodiscard]] std::uint32_t node_of(hwloc_const_bitmap_t set) const noexcept {
-        std::uint32_t best = unknown;
-        for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-            if (out_.nodes[i].kind != memory_kind::normal || !hwloc_bitmap_isincluded(set, nodes_[i]->cpuset)) continue;
-            if (best == unknown || hwloc_bitmap_weight(nodes_[i]->cpuset) < hwloc_bitmap_weight(nodes_[best]->cpuset)) best = i;
-        }
-        return best;
+        for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+            if (out_.nodes[i].kind == memory_kind::normal && hwloc_bitmap_isincluded(set, nodes_[i]->cpuset) != 0) return i;
+        return unknown;
     }
 
     void read_cores() noexcept {
