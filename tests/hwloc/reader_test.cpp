@@ -91,6 +91,19 @@ TEST_CASE("cores below one cache belong to the memory of their cluster, never to
     CHECK(on->map().domains().size() == 8);
 }
 
+TEST_CASE("cores belong to normal memory also where HBM has the lower number") {
+    std::string text = content_of(fs::path(RATION_MACHINES) / "sub_numa.xml");
+    auto const first = text.find("os_index=\"0\"", text.find("\"NUMANode\""));
+    text.insert(first + 12, " subtype=\"HBM\"");
+    text.erase(text.find(" subtype=\"HBM\"", text.find("os_index=\"8\" subtype")), 14);
+    written const file(text);
+    auto const m = read_xml(file.path());
+    REQUIRE(m);
+    CHECK(m->nodes[0].kind == memory_kind::high_bandwidth);
+    CHECK(m->nodes[m->cores[0].node].number == 8);
+    CHECK(m->nodes[m->cores[14].node].number == 1);
+}
+
 TEST_CASE("a node around the others has no CPUs, also where nobody says what it is") {
     std::string text = content_of(fs::path(RATION_MACHINES) / "sub_numa.xml");
     text.erase(text.find(" subtype=\"CXL-DRAM\""), 19);
