@@ -96,5 +96,5 @@ TEST_CASE("the set of GPUs that is chosen is the best of all sets, where all can
     }
     CAPTURE(sets, best);
     CHECK(sets > 150);
-    CHECK(best * 100 >= sets * 90);  // links made up at random defeat a greedy search now and then
+    CHECK(best * 100 >= sets * 95);  // links made up at random defeat a greedy search now and then
 }
