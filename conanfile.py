@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The headers of ration as a package: components core, process, cgroup, progress and fake, as in its CMake package."""
+"""The headers of ration as a package: components core, process, cgroup, progress, cuda, fake and hwloc, as in its CMake package."""
 
 import os
 import re
@@ -17,6 +17,7 @@ COMPONENTS = {
     "progress": ["core"],
     "cuda": ["core"],
     "fake": ["core"],
+    "hwloc": ["core"],  # where the system has hwloc
 }
 
 
@@ -60,8 +61,11 @@ class RationRecipe(ConanFile):
         self.cpp_info.bindirs = []
         self.cpp_info.libdirs = []
         for component, requires in COMPONENTS.items():
+            if component == "hwloc" and not os.path.isdir(os.path.join(self.package_folder, "include", "ration", "hwloc")):
+                continue
             info = self.cpp_info.components[component]
             info.set_property("cmake_target_name", f"ration::{component}")
             info.requires = requires
             info.bindirs = []
             info.libdirs = []
+            info.system_libs = ["hwloc"] if component == "hwloc" else []

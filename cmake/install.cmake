@@ -25,7 +25,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ration-config-version.cma
 configure_file(${CMAKE_CURRENT_LIST_DIR}/ration.pc.in ${PROJECT_BINARY_DIR}/ration.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ration-config.cmake ${PROJECT_BINARY_DIR}/ration-config-version.cmake
   DESTINATION ${ration_package_dir} COMPONENT ration-development)
-install(FILES ${CMAKE_CURRENT_LIST_DIR}/policy.cmake ${CMAKE_CURRENT_LIST_DIR}/policy.map
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/policy.cmake ${CMAKE_CURRENT_LIST_DIR}/policy.map ${CMAKE_CURRENT_LIST_DIR}/Findhwloc.cmake
   DESTINATION ${ration_package_dir} COMPONENT ration-development)
 install(FILES ${PROJECT_BINARY_DIR}/ration.pc DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pkgconfig COMPONENT ration-development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ration-development)

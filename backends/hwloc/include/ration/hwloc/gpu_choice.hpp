@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Which GPUs: a score of sets of GPUs that is a strict total order, and a search for the best set.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <ration/hwloc/topology.hpp>
+
+namespace ration::hwloc {
+
+/// How good a set of GPUs is for one job, most important first; less is better.
+struct gpu_score {
+    std::int64_t weakest_link = 0;      ///< minus the MB/s of the slowest NVLink that the set needs to hang together; 0 where it needs something else
+    std::int64_t packages = 0;
+    std::int64_t nodes = 0;             ///< NUMA nodes
+    std::int64_t far_cores = 0;         ///< of the job's cores, those for which there is no room on these nodes
+    std::int64_t switches = 0;          ///< PCIe switches
+    std::int64_t links = 0;             ///< minus the MB/s of all NVLinks in the set
+    std::int64_t broken_switches = 0;   ///< switches that were free as a whole and are no more, but are not used up
+    std::int64_t broken_packages = 0;   ///< the same of packages
+
+    friend auto operator<=>(gpu_score const&, gpu_score const&) noexcept = default;
+};
+
+/// A set of GPUs, ascending, with its score. Two different sets are never equal: where the scores are, the lower PCI addresses come first.
+struct gpu_choice {
+    gpu_score score{};
+    std::vector<std::uint32_t> gpus{};
+
+    friend auto operator<=>(gpu_choice const&, gpu_choice const&) noexcept = default;
+};
+
+/// What a choice of GPUs depends on besides the machine.
+struct gpu_market {
+    std::vector<std::uint8_t> free;           ///< for each GPU, whether nobody has it
+    std::vector<std::uint32_t> near_cores;    ///< for each node, how many cores the job could have there
+    std::uint32_t cores = 0;                  ///< how many it wants
+};
+
+/// Scores sets of GPUs of one machine, `in_order`, in one state. Both have to outlive it.
+class gpu_chooser {
+    machine const& machine_;
+    gpu_market const& market_;
+    std::uint32_t count_;
+
+    struct group {
+        std::uint32_t size = 0, free = 0;
+    };
+    std::vector<group> switches_, packages_;
+
+public:
+    gpu_chooser(machine const& of, gpu_market const& market) noexcept : machine_(of), market_(market), count_(static_cast<std::uint32_t>(of.gpus.size())) {
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            count(switches_, of.gpus[i].pcie_switch, market.free[i] != 0);
+            count(packages_, of.gpus[i].package, market.free[i] != 0);
+        }
+    }
+
+    /// `set` ascends. O(n^2) in the set.
+    [[nodiscard]] gpu_score score(std::span<std::uint32_t const> set) const noexcept {
+        gpu_score out;
+        std::int64_t near = 0;
+        for (std::size_t i = 0; i < set.size(); ++i) {
+            gpu const& one = machine_.gpus[set[i]];
+            auto const earlier = set.first(i);
+            out.packages += is_new(earlier, one.package, &gpu::package);
+            out.switches += is_new(earlier, one.pcie_switch, &gpu::pcie_switch);
+            out.broken_switches += is_new(earlier, one.pcie_switch, &gpu::pcie_switch) && breaks(switches_, set, one.pcie_switch, &gpu::pcie_switch);
+            out.broken_packages += is_new(earlier, one.package, &gpu::package) && breaks(packages_, set, one.package, &gpu::package);
+            for (std::uint32_t const other : earlier) out.links -= static_cast<std::int64_t>(link(set[i], other));
+            if (!is_new(earlier, one.node, &gpu::node)) continue;
+            ++out.nodes;
+            near += one.node != unknown ? market_.near_cores[one.node] : market_.cores;
+        }
+        out.far_cores = std::max<std::int64_t>(0, market_.cores - near);
+        out.weakest_link = weakest_link(set);
+        return out;
+    }
+
+    /// `keep` and `more` free GPUs: the best of the sets that grow from `keep` and each free GPU by the nearest next one. There have to be so many.
+    /// O(more x free^2 + free x set^2).
+    [[nodiscard]] std::vector<std::uint32_t> grow(std::vector<std::uint32_t> const& keep, std::uint32_t more) const noexcept {
+        gpu_choice best, next;
+        for (std::uint32_t seed = 0; more > 0 && seed < count_; ++seed) {
+            if (market_.free[seed] == 0) continue;
+            next.gpus = keep;
+            next.gpus.push_back(seed);
+            while (next.gpus.size() < keep.size() + more) next.gpus.push_back(nearest(next.gpus));
+            std::ranges::sort(next.gpus);
+            next.score = score(next.gpus);
+            if (best.gpus.empty() || next < best) std::swap(best, next);
+        }
+        return more > 0 ? std::move(best.gpus) : keep;
+    }
+
+    /// `set` without `fewer` of its GPUs: each time the one goes without which the rest is best, the one with the highest address where it is the
+    /// same. O(fewer x set^3).
+    [[nodiscard]] std::vector<std::uint32_t> shrink(std::vector<std::uint32_t> set, std::uint32_t fewer) const noexcept {
+        for (; fewer > 0; --fewer) {
+            gpu_choice best, next;
+            for (std::size_t out = 0; out < set.size(); ++out) {
+                next.gpus = set;
+                next.gpus.erase(next.gpus.begin() + static_cast<std::ptrdiff_t>(out));
+                next.score = score(next.gpus);
+                if (out == 0 || next < best) std::swap(best, next);
+            }
+            set = std::move(best.gpus);
+        }
+        return set;
+    }
+
+    [[nodiscard]] std::uint64_t link(std::uint32_t a, std::uint32_t b) const noexcept {
+        return machine_.nvlink.empty() ? 0 : machine_.nvlink[static_cast<std::size_t>(a) * count_ + b];
+    }
+
+private:
+    static void count(std::vector<group>& groups, std::uint32_t number, bool free) noexcept {
+        if (number == unknown) return;
+        if (groups.size() <= number) groups.resize(number + 1);
+        ++groups[number].size;
+        groups[number].free += free ? 1 : 0;
+    }
+
+    /// Whether none of `earlier` is in the same group; what is unknown is nobody's neighbour.
+    template <class Field>
+    [[nodiscard]] bool is_new(std::span<std::uint32_t const> earlier, std::uint32_t number, Field field) const noexcept {
+        return number == unknown || std::ranges::none_of(earlier, [&](std::uint32_t i) { return machine_.gpus[i].*field == number; });
+    }
+
+    template <class Field>
+    [[nodiscard]] bool breaks(std::vector<group> const& groups, std::span<std::uint32_t const> set, std::uint32_t number, Field field) const noexcept {
+        if (number == unknown || groups[number].free != groups[number].size) return false;
+        return std::ranges::count_if(set, [&](std::uint32_t i) { return machine_.gpus[i].*field == number; }) < groups[number].size;
+    }
+
+    /// Prim's algorithm: the tree of strongest links over the set, and the weakest of them.
+    [[nodiscard]] std::int64_t weakest_link(std::span<std::uint32_t const> set) const noexcept {
+        if (set.size() < 2 || machine_.nvlink.empty()) return 0;
+        std::vector<std::uint64_t> strongest(set.size(), 0);
+        std::vector<std::uint8_t> inside(set.size(), 0);
+        std::uint64_t weakest = std::numeric_limits<std::int64_t>::max();
+        std::size_t last = 0;
+        inside[0] = 1;
+        for (std::size_t step = 1; step < set.size(); ++step) {
+            std::size_t next = 0;
+            for (std::size_t i = 1; i < set.size(); ++i) {
+                if (inside[i] != 0) continue;
+                strongest[i] = std::max(strongest[i], link(set[i], set[last]));
+                if (next == 0 || strongest[i] > strongest[next]) next = i;
+            }
+            inside[next] = 1;
+            weakest = std::min(weakest, strongest[next]);
+            last = next;
+        }
+        return -static_cast<std::int64_t>(weakest);
+    }
+
+    /// The free GPU that belongs best to a set.
+    [[nodiscard]] std::uint32_t nearest(std::span<std::uint32_t const> set) const noexcept {
+        using key = std::array<std::int64_t, 6>;
+        std::uint32_t best = unknown;
+        key least{};
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            if (market_.free[i] == 0 || std::ranges::find(set, i) != set.end()) continue;
+            std::uint64_t strongest = 0, all = 0;
+            for (std::uint32_t const other : set) strongest = std::max(strongest, link(i, other)), all += link(i, other);
+            gpu const& one = machine_.gpus[i];
+            key const now{-static_cast<std::int64_t>(strongest), is_new(set, one.package, &gpu::package), is_new(set, one.node, &gpu::node),
+                          is_new(set, one.pcie_switch, &gpu::pcie_switch), -static_cast<std::int64_t>(all), i};
+            if (best == unknown || now < least) best = i, least = now;
+        }
+        return best;
+    }
+};
+
+}  // namespace ration::hwloc

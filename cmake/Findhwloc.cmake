@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSL-1.0
+# hwloc 2.5 or later: target hwloc::hwloc. Used by this tree and by an installed ration; a system that has none has no component `hwloc`.
+find_path(HWLOC_INCLUDE_DIR hwloc.h)
+find_library(HWLOC_LIBRARY hwloc)
+mark_as_advanced(HWLOC_INCLUDE_DIR HWLOC_LIBRARY)
+if(HWLOC_INCLUDE_DIR)
+  file(STRINGS ${HWLOC_INCLUDE_DIR}/hwloc.h hwloc_api REGEX "#define HWLOC_API_VERSION 0x[0-9a-f]+")
+  if(hwloc_api MATCHES "0x([0-9a-f][0-9a-f][0-9a-f][0-9a-f])([0-9a-f][0-9a-f])")
+    math(EXPR hwloc_major "0x${CMAKE_MATCH_1}")
+    math(EXPR hwloc_minor "0x${CMAKE_MATCH_2}")
+    set(hwloc_VERSION ${hwloc_major}.${hwloc_minor})
+  endif()
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(hwloc REQUIRED_VARS HWLOC_LIBRARY HWLOC_INCLUDE_DIR VERSION_VAR hwloc_VERSION)
+if(hwloc_FOUND AND NOT TARGET hwloc::hwloc)
+  add_library(hwloc::hwloc INTERFACE IMPORTED)
+  target_include_directories(hwloc::hwloc SYSTEM INTERFACE ${HWLOC_INCLUDE_DIR})
+  target_link_libraries(hwloc::hwloc INTERFACE ${HWLOC_LIBRARY})
+endif()
