@@ -233,6 +233,39 @@ TEST_CASE("two bad rows of one group keep their own reasons", "[check]") {
     CHECK(a.rule_of(2) == check_rule::broken_group);
 }
 
+TEST_CASE("every rule of one grant holds among others of the same place too", "[check]") {
+    host h(4);
+    h.set_bounds(1, resource_id::cpu, 10, 20);
+    h.set_state(2, job_state::done);
+    auto const rule_in_run = [&h](std::uint16_t resource, std::uint32_t job, std::int64_t amount) {
+        answer a(h);
+        std::vector<grant> rows;
+        for (std::uint32_t row = 0; row < 4; ++row) rows.push_back({.job = row, .resource = resource, .amount = row == job ? amount : row == 1 ? 15 : row == 2 ? 0 : 5});
+        a.check(rows);
+        CHECK(a.accepted.size() + a.rejected.size() == 4);
+        for (std::uint32_t row = 0; row < 4; ++row)
+            if (row != job) CHECK(a.rule_of(row) == check_rule::passed);
+        return a.rule_of(job);
+    };
+    for (std::uint32_t const job : {0U, 3U}) {
+        CHECK(rule_in_run(cpu, job, -1) == check_rule::negative_amount);
+        CHECK(rule_in_run(cpu, job, max_amount + 1) == check_rule::amount_too_large);
+        CHECK(rule_in_run(cpu, job, unlimited - 1) == check_rule::amount_too_large);
+        CHECK(rule_in_run(gpu, job, unlimited) == check_rule::unlimited_whole);
+        CHECK(rule_in_run(cpu, job, unlimited) == check_rule::passed);
+        CHECK(rule_in_run(cpu, job, 0) == check_rule::passed);
+    }
+    CHECK(rule_in_run(cpu, 1, 9) == check_rule::below_minimum);
+    CHECK(rule_in_run(cpu, 1, 21) == check_rule::above_maximum);
+    CHECK(rule_in_run(cpu, 1, unlimited) == check_rule::passed);
+    CHECK(rule_in_run(cpu, 1, 0) == check_rule::passed);
+    CHECK(rule_in_run(cpu, 2, 1) == check_rule::job_not_active);
+    CHECK(rule_in_run(cpu, 2, unlimited) == check_rule::job_not_active);
+    h.hold(3, resource_id::cpu, unlimited);
+    CHECK(rule_in_run(cpu, 3, 980) == check_rule::passed);  // no limit promises nothing
+    CHECK(rule_in_run(cpu, 3, 981) == check_rule::over_capacity);
+}
+
 TEST_CASE("a store that has grown is read where it is now", "[check]") {
     host h(20);
     answer a(h);

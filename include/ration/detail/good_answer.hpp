@@ -136,8 +136,8 @@ private:
         return owned.first + 1 == owned.last && what.node == node && static_cast<std::uint32_t>(what.resource) == resource ? what.amount : -1;
     }
 
-    /// The plain rows from `first` on: each the only one of its job, of the same place as the first, with an amount that is within the bounds of
-    /// its job, which holds nothing anywhere else. Returns where others begin. Apart from the rest, so that all of it is in registers.
+    /// The plain rows from `first` on: each the only one of its job, of the same place as the first, with an amount that its job accepts alone,
+    /// while the job holds nothing anywhere else. Returns where others begin. Apart from the rest, so that all of it is in registers.
     [[nodiscard, gnu::noinline]] static std::size_t accept_run(rows_view const rows, ledger::walk& walk, here& at, checked_grant* const out,
                                                                std::size_t const size, std::size_t const first) noexcept {
         if (!at.go_to(rows[first])) return first;
@@ -147,6 +147,7 @@ private:
         std::uint64_t const jobs = at.by.jobs();
         std::uint32_t const node = at.node, resource = at.resource;
         std::int64_t const capacity = at.capacity;
+        bool const can_be_free = at.by.can_be_unlimited(resource);
         ledger::walk held = walk;
         std::int64_t sum = at.sum;
         bool crowded = false;
@@ -157,10 +158,11 @@ private:
             std::uint32_t const job = g.job;
             std::int64_t const amount = g.amount;
             if (job < least || job >= jobs || g.node != node || g.resource != resource || g.group != 0) break;
-            bool const in_bounds = amount >= minimum[job] && amount <= maximum[job] && static_cast<std::uint64_t>(amount) - 1 < max_amount;
-            if (!in_bounds || !is_active(static_cast<job_state>(states[job]))) break;
+            bool const in_bounds = amount >= minimum[job] && amount <= maximum[job] && static_cast<std::uint64_t>(amount) < max_amount;
+            bool const active = is_active(static_cast<job_state>(states[job]));
+            if (!(in_bounds && active) && !(amount == unlimited && can_be_free && active) && amount != 0) break;
             std::int64_t const before = all_held(held.of({ids[job]}), node, resource);
-            std::int64_t const growth = amount - ledger::counted(before);
+            std::int64_t const growth = ledger::counted(amount) - ledger::counted(before);
             if (before < 0 || sum + growth >= far_too_much) break;
             sum += growth;
             crowded |= growth > 0 && sum > capacity;

@@ -53,6 +53,7 @@ public:
         auto const& c = of(resource);
         return {store_->data(c.minimum), store_->data(c.maximum), store_->data(c.capacity)};
     }
+    [[nodiscard]] bool can_be_unlimited(std::size_t resource) const noexcept { return resources_[resource].cut != divisibility::whole; }
     [[nodiscard]] job_id id_of(std::uint32_t row) const noexcept { return {store_->at(columns_->id, row)}; }
     [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
         return store_->at(of(static_cast<std::size_t>(r)).capacity, node);
@@ -64,7 +65,7 @@ public:
         if (g.resource >= resources_.size()) return check_rule::unknown_resource;
         if (g.amount < 0) return check_rule::negative_amount;
         if (g.amount > max_amount && g.amount != unlimited) return check_rule::amount_too_large;
-        if (g.amount == unlimited && resources_[g.resource].cut == divisibility::whole) return check_rule::unlimited_whole;
+        if (g.amount == unlimited && !can_be_unlimited(g.resource)) return check_rule::unlimited_whole;
         if (g.amount != 0 && !is_active(g)) return check_rule::job_not_active;
         return check_rule::passed;
     }
