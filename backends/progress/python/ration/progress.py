@@ -181,33 +181,21 @@ class Progress:
         return self._control is not None
 
     @_guarded
-    def command(self):
-        """What ration asks of the job: a Command, answered already, or None. To be called at each step boundary; never waits."""
-        for _ in range(16 if self._control is not None else 0):
-            try:
-                data = self._control.recv(_MESSAGE + 1)
-            except OSError:
-                break
-            asked = self._answer(data)
-            if asked is not None:
-                return asked
-        return None
+    def command(self, wait=0):
+        """What ration asks of the job: a Command, answered already, or None. To be called at each step boundary.
+
+        Waits for one, for `wait` seconds at most.
+        """
+        until = time.monotonic() + wait
+        asked = self._take_command()
+        while asked is None and self._control is not None and time.monotonic() < until:
+            select.select([self._control], [], [], min(max(0, until - time.monotonic()), 3600))
+            asked = self._take_command()
+        return asked
 
     def hold(self, seconds):
         """Waits, for `seconds` at most, for what comes after a save with `hold`: the next Command, "go" when none comes in time."""
-        return self._await(seconds) or Command("go", 0.0, False)
-
-    @_guarded
-    def _await(self, seconds):
-        until = time.monotonic() + seconds
-        asked = self.command()
-        while asked is None and self._control is not None and self._owner == os.getpid():
-            left = until - time.monotonic()
-            if left <= 0:
-                break
-            select.select([self._control], [], [], min(left, 3600))
-            asked = self.command()
-        return asked
+        return self.command(seconds) or Command("go", 0.0, False)
 
     @_guarded
     def heartbeat(self):
@@ -264,6 +252,17 @@ class Progress:
                 return
             except OSError:
                 control.close()
+
+    def _take_command(self):
+        for _ in range(16 if self._control is not None else 0):
+            try:
+                data = self._control.recv(_MESSAGE + 1)
+            except OSError:
+                break
+            asked = self._answer(data)
+            if asked is not None:
+                return asked
+        return None
 
     def _answer(self, data):
         """Answers a message; the Command that the job has to obey, or None."""
