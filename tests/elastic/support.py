@@ -67,17 +67,17 @@ class Ration:
         self._test, self.epoch, self._sequence = test, 0, 0
         self.heard, self.job, self.control = [], None, None
 
-    def launch(self, command, devices=None, **more):
+    def launch(self, command, devices=None, python=sys.executable, **more):
         """Starts a job on that many CPU devices; without a number it is started as outside of `ration.ranks`."""
         self.epoch += 1
         self.heard, self.control = [], None
-        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", **more,
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
                        "RATION_PROGRESS": f"unix:{self.folder}/p.sock", "RATION_JOB": "job", "RATION_EPOCH": str(self.epoch),
-                       "RATION_TOKEN": TOKEN, "RATION_CHECKPOINT": str(self.checkpoints)}
+                       "RATION_TOKEN": TOKEN, "RATION_CHECKPOINT": str(self.checkpoints), **more}
         if devices is not None:
             environment["RATION_DEVICES"] = ",".join(f"cpu-{at}" for at in range(devices))
             command = ["-m", "ration.ranks", *command]
-        self.job = subprocess.Popen([sys.executable, *command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.job = subprocess.Popen([python, *command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self._test.addCleanup(self.job.communicate)
         self._test.addCleanup(self.job.kill)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """The boundary between two steps, where all ranks learn together what ration asks, so that all of them do it at the same step."""
+import atexit
 import datetime
 import os
 import signal
@@ -49,8 +50,10 @@ class Boundary:
         self._rank, self._world = rank, world
         self._told = threading.Event()
         self._previous = None
+        self._losses, self._reported_at = [], 0.0
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.signal(signal.SIGTERM, lambda *_: self._told.set())
+        atexit.register(self._at_exit)
         self.progress.listen()
         self.progress.hello(world=world, threads=threads, devices=visible_devices())
 
@@ -65,6 +68,50 @@ class Boundary:
         while command is None and self._rank == 0 and time.monotonic() < until:
             command = self.progress.command(wait=min(0.2, seconds)) or self._own()  # a signal is looked for five times a second
         return self._agree(command or progress_protocol.Command("go", 0.0, False))
+
+    def obey(self, save, saved):
+        """Does what ration asks between two steps; True when all ranks are to stop. Collective.
+
+        `save()`: makes this step's checkpoint durable, if it is not, and says so; False when that failed. `saved()`: is it durable?
+        """
+        command = self.ask()
+        while command is not None and command.kind != "go":
+            durable = (command.kind == "save" or not saved()) and save()
+            if command.kind == "stop":
+                return True
+            command = self.hold(command.by) if durable and command.hold else self.ask()
+        return False
+
+    def barrier(self):
+        if self._world > 1:
+            _distributed().barrier(group=side_group())
+
+    def report(self, step, loss, total=None, batch=None):
+        """Tells the loss of a step, a tensor perhaps. Reading one from a GPU waits for it: that is done as often as messages go out."""
+        if self._rank != 0:
+            return
+        self._losses.append((step, loss, total, batch))
+        now = time.monotonic()
+        if getattr(getattr(loss, "device", None), "type", "cpu") == "cpu" or now - self._reported_at >= 0.2:
+            self._report_all()
+            self._reported_at = now
+
+    def _report_all(self):
+        for step, loss, total, batch in self._losses:
+            self.progress.step(step, float(loss), total=total, batch=batch)
+        self._losses.clear()
+
+    def bye(self, exit_code=0, why=None):
+        """The job ends; once, and for all ranks in the name of rank 0."""
+        atexit.unregister(self._at_exit)
+        if self._rank == 0:
+            self._report_all()
+            self.progress.bye(exit_code, why)
+        self.close()
+
+    def _at_exit(self):
+        failed = getattr(sys, "last_value", None) is not None
+        self.bye(int(failed), "error" if failed else "done")
 
     def release(self):
         """SIGTERM is again what it was before."""

@@ -20,7 +20,7 @@ import re
 import sys
 import warnings
 
-__all__ = ["Found", "capture", "restore", "save", "load"]
+__all__ = ["Found", "capture", "restore", "save", "load", "adopt", "newest"]
 
 _NAME = re.compile(r"step-(\d{12,20})\.([0-9a-f]{16})\.pt")
 
@@ -78,7 +78,7 @@ def save(folder, step, state):
             outcome[0] = _write(folder, step, state)
         except OSError as failure:
             outcome[1] = "cannot write a checkpoint in %s: %s; the one before it is kept" % (folder, failure)
-    _from_first(outcome)
+    from_first(outcome)
     if outcome[1] is not None:
         raise OSError(outcome[1])
     return outcome[0]
@@ -88,14 +88,28 @@ def load(folder):
     """The newest whole checkpoint of the folder as Found(step, state, path), or None. A damaged one is passed over with a warning."""
     import torch  # pylint: disable=import-outside-toplevel
 
-    chosen = [_newest_whole(folder) if _rank() == 0 else None]
-    _from_first(chosen)
-    if chosen[0] is None:
+    chosen = newest(folder)
+    if chosen is None:
         return None
-    step, path = chosen[0]
+    step, path = chosen
     # Not weights only: a learning rate schedule and an optimizer keep objects of their own.
     extra = {"weights_only": False} if _version(torch) >= (1, 13) else {}
     return Found(step, torch.load(path, map_location="cpu", **extra), path)
+
+
+def newest(folder):
+    """(step, path) of what `load` would load, or None."""
+    chosen = [_newest_whole(folder) if _rank() == 0 else None]
+    from_first(chosen)
+    return chosen[0]
+
+
+def adopt(folder, step, path):
+    """Makes a checkpoint of a file in the folder that another library has written; its new path, once it is durable. In one rank."""
+    with open(path, "rb") as file:
+        digest = _digest_of(file)
+        os.fsync(file.fileno())
+    return _publish(folder, step, path, digest)
 
 
 def _version(torch):
@@ -115,19 +129,31 @@ def _write(folder, step, state):
                 raise hashed.failure
             file.flush()
             os.fsync(file.fileno())
-        path = os.path.join(folder, "step-%012d.%s.pt" % (step, hashed.digest.hexdigest()[:16]))
-        os.rename(temporary, path)
+        return _publish(folder, step, temporary, hashed.digest)
     except BaseException:
         _remove(temporary)
         raise
-    sync_folder(folder)
-    _remove_older(folder, os.path.basename(path))
-    return path
 
 
-def sync_folder(folder):
-    """Makes durable which files the folder has."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _publish(folder, step, temporary, digest):
+    """Gives its name to a file whose bytes are on the disk."""
+    name = "step-%012d.%s.pt" % (step, digest.hexdigest()[:16])
+    os.rename(temporary, os.path.join(folder, name))
+    sync(folder)
+    _remove_older(folder, name)
+    return os.path.join(folder, name)
+
+
+def _digest_of(file):
+    digest = hashlib.sha256()
+    for block in iter(lambda: file.read(1 << 20), b""):
+        digest.update(block)
+    return digest
+
+
+def sync(path):
+    """Makes durable what a file holds, or which files a folder has."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -165,11 +191,9 @@ def _remove(path):
 def _newest_whole(folder):
     for step, name in _listed(folder):
         path = os.path.join(folder, name)
-        digest = hashlib.sha256()
         try:
             with open(path, "rb") as file:
-                for block in iter(lambda: file.read(1 << 20), b""):
-                    digest.update(block)
+                digest = _digest_of(file)
         except OSError as failure:
             warnings.warn("the checkpoint %s cannot be read (%s): the one before it is used" % (path, failure))
             continue
@@ -225,7 +249,7 @@ def _rank():
     return distributed.get_rank() if distributed else 0
 
 
-def _from_first(values):
+def from_first(values):
     """Puts rank 0's values into the list of every rank."""
     distributed = _distributed()
     if distributed and distributed.get_world_size() > 1:

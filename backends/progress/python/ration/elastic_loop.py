@@ -11,7 +11,6 @@
 The samples of each step are the same, and the update is that of the whole batch, on however many devices it is computed. The loop goes on
 where its checkpoint ends, saves and stops when ration asks, and leaves by SystemExit(0) when it is to stop.
 """
-import atexit
 import os
 import sys
 import time
@@ -86,14 +85,12 @@ class Elastic:
         self.seed, self.step, self.position = seed, 0, 0
         self.device = _device(torch)
         self._folder = os.environ.get("RATION_CHECKPOINT") or folder
-        self._parts, self._total, self._loss, self._losses = {}, None, None, []
-        self._reported_at, self._saved_at = 0.0, None
+        self._parts, self._loss, self._saved_at = {}, None, None
         if self.world > 1:
             _join(torch, self.device)
         self._boundary = Boundary(self.rank, self.world, torch.get_num_threads())
         self._progress = self._boundary.progress
         self._progress.phase("init")
-        atexit.register(self._at_exit)
 
     def want(self, devices):
         """Tells ration how many devices the job would like to have now; 0 takes the wish back."""
@@ -112,11 +109,14 @@ class Elastic:
         """
         if {"random", "elastic"} & parts.keys():
             raise ValueError("a checkpoint has parts of its own that are called random and elastic: choose another name")
-        self._parts, self._total = parts, total
+        self._parts = parts
         taken = self._begin(batches)
         self._progress.phase("train")
         while self.step < total:
-            self._obey()
+            if self._boundary.obey(self.save, lambda: self._saved_at == self.step):
+                self._boundary.bye(0, "stop")
+                self._part()
+                raise SystemExit(0)
             try:
                 mine = next(taken)
             except StopIteration:
@@ -124,7 +124,9 @@ class Elastic:
             yield mine
             self.step += 1
             self.position += self.batch
-            self._report(last=self.step == total)
+            if self._loss is not None:
+                self._boundary.report(self.step, self._loss, total, self.batch)
+                self._loss = None
             if save_every and self.step % save_every == 0:
                 self.save()
         self._boundary.release()
@@ -220,52 +222,10 @@ class Elastic:
         torch.distributed.all_reduce(mean)
         return mean
 
-    def _report(self, last):
-        if self._loss is None or self.rank != 0:
-            return
-        self._losses.append((self.step, self._loss))
-        self._loss = None
-        now = time.monotonic()
-        # Reading a number from a GPU waits for it, so that is done as often as messages go out.
-        if last or self.device.type == "cpu" or now - self._reported_at >= 0.2:
-            self._report_all()
-            self._reported_at = now
-
-    def _obey(self):
-        command = self._boundary.ask()
-        while command is not None and command.kind != "go":
-            durable = (command.kind == "save" or self._saved_at != self.step) and self.save()
-            if command.kind == "stop":
-                self._stop()
-            command = self._boundary.hold(command.by) if durable and command.hold else self._boundary.ask()
-
-    def _stop(self):
-        self._report_all()
-        if self.rank == 0:
-            self._progress.bye(0, "stop")
-        self._leave()
-        raise SystemExit(0)
-
-    def _report_all(self):
-        for step, loss in self._losses:
-            self._progress.step(step, float(loss), total=self._total, batch=self.batch)
-        self._losses.clear()
-
-    def _leave(self):
-        atexit.unregister(self._at_exit)
-        self._boundary.close()
-        distributed = sys.modules.get("torch.distributed")
-        if self.world > 1 and distributed.is_initialized():
-            distributed.destroy_process_group()
-
-    def _at_exit(self):
-        failed = getattr(sys, "last_value", None) is not None
-        if self.rank == 0:
-            self._progress.bye(int(failed), "error" if failed else "done")
-        if failed:
-            self._boundary.close()  # the other ranks may be anywhere: nothing is agreed with them
-        else:
-            self._leave()
+    def _part(self):
+        """All ranks are here: none waits for another any more."""
+        if self.world > 1:
+            sys.modules["torch"].distributed.destroy_process_group()
 
 
 def _device(torch):

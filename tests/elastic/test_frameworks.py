@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The adapters with transformers and lightning themselves, in the environment that frameworks.sh makes."""
+import subprocess
+import sys
+import unittest
+
+import support
+
+support.need_torch()
+import adapters  # noqa: E402  pylint: disable=wrong-import-position
+
+
+class Frameworks(adapters.Adapters):
+    python = sys.executable
+
+
+class Package(unittest.TestCase):
+    def test_pip_installs_all_of_it(self):
+        code = """
+import ration, ration.boundary, ration.checkpoint, ration.elastic_loop, ration.progress, ration.ranks, ration.huggingface, ration.lightning
+print(ration.__file__)
+"""
+        path = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout
+        self.assertIn("site-packages", path)
+
+
+if __name__ == "__main__":
+    support.run_tests()
