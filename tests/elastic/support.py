@@ -13,7 +13,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "backends" / "progress" / "python"
 HERE = pathlib.Path(__file__).resolve().parent
-PATIENCE = 120  # seconds; for a machine that is busy with other things
+PATIENCE = float(os.environ.get("RATION_TEST_PATIENCE", 120))  # seconds; for a machine that is busy with other things
 SKIPPED = 77
 TOKEN = "0123456789abcdef"
 
@@ -117,8 +117,11 @@ class Ration:
 
     def outcome(self):
         """Listens until the job has ended; (exit status, standard output, standard error)."""
+        end = time.monotonic() + PATIENCE
         while self.job.poll() is None:
             self.listen()
+            if time.monotonic() > end:
+                raise AssertionError(f"the job does not end; heard {self.heard[-5:]}")
         self.listen()
         output, errors = self.job.communicate()
         return self.job.returncode, output, errors

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """The launcher: what each rank finds, whose exit status counts, and that nobody is left behind. Without PyTorch."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -48,9 +49,19 @@ class Ranks(unittest.TestCase):
         return job.returncode, output, errors
 
     def noted(self, *names):
-        """The process ids that the ranks have written down."""
+        """The process ids that the ranks have written down; none outlives the test, whatever comes out."""
         support.await_that(lambda: all((self.folder / name).exists() for name in names), f"the files {names}")
-        return [int((self.folder / name).read_text()) for name in names]
+        pids = [int((self.folder / name).read_text()) for name in names]
+        for pid in pids:
+            self.addCleanup(self.end, os.pidfd_open(pid) if not support.is_gone(pid) else None)
+        return pids
+
+    @staticmethod
+    def end(descriptor):
+        if descriptor is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            os.close(descriptor)
 
     def test_each_rank_finds_its_place(self):
         status, output, _ = self.outcome(self.start(SAY, devices=3))
@@ -112,7 +123,7 @@ time.sleep(1000)
 
     def test_what_a_rank_leaves_behind_is_ended(self):
         code = """
-left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True, stdout=subprocess.DEVNULL)
+left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 (folder / f"left{os.environ['RANK']}.tmp").write_text(str(left.pid))
 (folder / f"left{os.environ['RANK']}.tmp").rename(folder / f"left{os.environ['RANK']}")
 """
