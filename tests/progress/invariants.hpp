@@ -27,14 +27,22 @@ inline std::string broken_promise(std::string_view bytes) {
             return "a text is no word of the message";
         }
     }
+    if (!inside(said.devices) || said.devices.size() > 768 || !inside(said.control) || said.control.size() > 107 ||
+        (!said.control.empty() && (said.control.front() != '/' || said.control.back() == '/' || read->rank != 0))) {
+        return "a list of devices or a path is none";
+    }
+    if (said.wanted > 4096) {
+        return "more devices are wanted than there can be";
+    }
     if (bytes.size() > ration::progress::max_datagram || read->job.empty() || read->token.empty() || read->sequence == 0) {
         return "the envelope is not whole";
     }
-    if (!std::isfinite(said.loss_mean) || !std::isfinite(said.value) || !std::isfinite(said.step_seconds) || said.step_seconds < 0) {
+    if (!std::isfinite(said.loss_mean) || !std::isfinite(said.value) || !std::isfinite(said.step_seconds) || said.step_seconds < 0 ||
+        !std::isfinite(said.save_seconds) || said.save_seconds < 0) {
         return "a number is not finite";
     }
     constexpr auto most = std::uint64_t{1} << 32;
-    return said.loss_count > most || said.non_finite > most ? "a count is beyond its bound" : "";
+    return said.loss_count > most || said.non_finite > most || said.batch > most ? "a count is beyond its bound" : "";
 }
 
 }  // namespace progress_test

@@ -59,7 +59,61 @@ TEST_CASE("each other type carries its own keys", "[message]") {
     CHECK(parse_message(bye)->said.why == "error");
 
     CHECK(parse_message("P1 hb" + head)->said.type == message_type::heartbeat);
-    CHECK(parse_message("P1 ack" + head)->said.type == message_type::acknowledge);
+}
+
+TEST_CASE("a hello names the devices of its rank and where rank 0 takes commands", "[message]") {
+    std::string const first = " e=3 k=0123456789abcdef j=vae r=0 q=1 w=2";
+    auto const hello = "P1 hello" + first + " g=cpu-0,cpu-3 rx=/run/ration/rx.7.0";
+    REQUIRE(parse_message(hello));
+    CHECK(parse_message(hello)->said.devices == "cpu-0,cpu-3");
+    CHECK(parse_message(hello)->said.control == "/run/ration/rx.7.0");
+    CHECK(reads("P1 hello" + head + " w=2 g=cpu-3"));
+    CHECK_FALSE(reads("P1 hello" + head + " w=2 rx=/run/ration/rx.7.0"));  // rank 2
+
+    std::string list = std::string(64, 'a');
+    while (list.size() + 65 <= 768) {
+        list += "," + std::string(64, 'b');
+    }
+    CHECK(reads("P1 hello" + first + " g=" + list));
+    CHECK(reads("P1 hello" + first + " g=" + std::string(53, 'c') + "," + list));
+    CHECK_FALSE(reads("P1 hello" + first + " g=" + std::string(54, 'c') + "," + list));  // 769 characters
+    for (auto const& bad : {std::string(","), std::string("a,"), std::string(",a"), std::string("a,,b"), std::string(65, 'a')}) {
+        INFO(bad);
+        CHECK_FALSE(reads("P1 hello" + first + " g=" + bad));
+    }
+    CHECK(reads("P1 hello" + first + " rx=/d/" + std::string(104, 'x')));
+    for (auto const& bad : {"rx=d/rx", "rx=/rx", "rx=/d/", "rx=/d/.", "rx=/d/..", "rx=/", "rx=x"}) {
+        INFO(bad);
+        CHECK_FALSE(reads("P1 hello" + first + " " + bad));
+    }
+    CHECK_FALSE(reads("P1 hello" + first + " rx=/d/" + std::string(105, 'x')));
+}
+
+TEST_CASE("a job wants devices, answers commands, and says its batch and how long a save took", "[message]") {
+    CHECK(parse_message("P1 want" + head + " n=4096")->said.type == message_type::want);
+    CHECK(parse_message("P1 want" + head + " n=3")->said.wanted == 3);
+    CHECK(reads("P1 want" + head + " n=0"));
+    CHECK_FALSE(reads("P1 want" + head + " n=4097"));
+    CHECK_FALSE(reads("P1 want" + head + " n=-1"));
+    CHECK_FALSE(reads("P1 want" + head));
+
+    auto const answer = parse_message("P1 ack" + head + " c=18446744073709551615 ok=1");
+    REQUIRE(answer);
+    CHECK(answer->said.type == message_type::acknowledge);
+    CHECK(answer->said.command == 18446744073709551615ULL);
+    CHECK(answer->said.taken_in);
+    CHECK_FALSE(parse_message("P1 ack" + head + " c=1 ok=0")->said.taken_in);
+    for (auto const* const bad : {"", " c=1", " ok=1", " c=0 ok=1", " c=1 ok=2", " c=x ok=1"}) {
+        INFO(bad);
+        CHECK_FALSE(reads("P1 ack" + head + bad));
+    }
+
+    CHECK(parse_message("P1 ckpt" + head + " s=5 ok=1 d=0.75")->said.save_seconds == 0.75);
+    CHECK(parse_message("P1 ckpt" + head + " s=5 ok=1 d=0.75")->said.step_seconds == 0);
+    CHECK_FALSE(reads("P1 ckpt" + head + " s=5 ok=1 d=-1"));
+    CHECK(parse_message("P1 step" + head + " s=1 c=1 l=2 b=512")->said.batch == 512);
+    CHECK_FALSE(reads_step(" c=1 l=2 b=0"));
+    CHECK_FALSE(reads_step(" c=1 l=2 b=4294967297"));
 }
 
 TEST_CASE("a phase is one of seven words, any other is no error", "[message]") {

@@ -21,6 +21,11 @@ std::vector<std::string> const seeds{
     "P1 phase e=1 k=0123456789abcdef j=vae r=0 q=6 ph=train",
     "P1 bye e=1 k=0123456789abcdef j=vae r=0 q=7 rc=0 why=done",
     "P1 hb e=1 k=0123456789abcdef j=vae r=0 q=8 later=x",
+    "P1 hello e=1 k=0123456789abcdef j=vae r=0 q=9 w=2 g=cpu-0,cpu-3 rx=/run/user/1/ration/rx.77.0",
+    "P1 ack e=1 k=0123456789abcdef j=vae r=0 q=10 c=3 ok=1",
+    "P1 want e=1 k=0123456789abcdef j=vae r=0 q=11 n=3",
+    "P1 ckpt e=1 k=0123456789abcdef j=vae r=0 q=12 s=100 ok=1 d=0.5",
+    "P1 step e=1 k=0123456789abcdef j=vae r=0 q=13 s=100 c=1 l=1 b=512",
 };
 
 std::vector<std::string> const pieces{"nan", "inf", "-", "=", " ", "\n", "1e999", "0x1p3", "18446744073709551616", "l=", " c=1", "P1 ", "\x1b"};

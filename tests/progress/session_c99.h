@@ -2,12 +2,16 @@
 #ifndef PROGRESS_TEST_SESSION_C99_H
 #define PROGRESS_TEST_SESSION_C99_H
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 void progress_session_in_c(double const *losses, int count);
 void progress_nothing_in_c(void);
+/* Trains until it is told to stop, saves at even steps only; its exit status, 1 when no stop came within `steps`. */
+int progress_obedient_in_c(uint64_t steps);
 
 #ifdef __cplusplus
 }

@@ -50,12 +50,15 @@ struct heard {
     rp::update update;
     std::string metric;
     std::string why;
+    std::string devices;
+    std::string control;
 };
 
 struct notebook {
     std::vector<heard> all;
     void operator()(rp::update const& told) {
-        all.push_back({told, std::string(told.said.metric), std::string(told.said.why)});
+        all.push_back({told, std::string(told.said.metric), std::string(told.said.why), std::string(told.said.devices),
+                       std::string(told.said.control)});
     }
     [[nodiscard]] std::vector<heard> of(rp::message_type type) const {
         std::vector<heard> out;

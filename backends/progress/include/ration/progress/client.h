@@ -33,24 +33,26 @@
 
 enum {
     RATION_PROGRESS_DATAGRAM = 1024, /* the longest message of P1 */
-    RATION_PROGRESS_WORD = 64,       /* the longest name, metric, phase or reason */
+    RATION_PROGRESS_WORD = 64,       /* the longest name, metric, phase, reason or name of a device */
+    RATION_PROGRESS_DEVICES = 768,   /* the longest list of devices */
     RATION_PROGRESS_OUTBOX = 8       /* messages other than steps kept while the receiver is busy or away */
 };
 
 typedef struct ration_progress_note {
     char const *type_;
-    char body_[176];
+    char body_[RATION_PROGRESS_DATAGRAM];
 } ration_progress_note;
 
 typedef struct ration_progress {
     char path_[108], job_[RATION_PROGRESS_WORD + 1], token_[RATION_PROGRESS_WORD + 1];
     uint32_t epoch_, rank_;
-    pid_t owner_; /* 0: nothing is ever sent */
-    int socket_;
+    pid_t owner_;        /* 0: nothing is ever sent */
+    char control_[108];  /* where commands come (client_commands.h); empty: nowhere */
+    int socket_, control_socket_;
     uint64_t sequence_;         /* of the last message sent */
     double sent_at_, retry_at_; /* seconds; sent_at_ < 0: no step sent yet */
     double step_at_, busy_;     /* the last step's time, < 0: none in this phase; time between steps since the last message */
-    uint64_t intervals_, step_, total_, finite_, non_finite_;
+    uint64_t intervals_, step_, total_, batch_, finite_, non_finite_;
     double mean_;
     int outbox_size_;
     ration_progress_note outbox_[RATION_PROGRESS_OUTBOX];
@@ -111,16 +113,27 @@ static inline void ration_progress_number_(char out[40], double value) {
 }
 
 /* Digits only, at most `most`; 1 when it is one. */
-static inline int ration_progress_uint32_(char const *text, uint32_t *out) {
+static inline int ration_progress_whole_(char const *text, uint64_t most, uint64_t *out) {
     uint64_t value = 0;
     if (text == NULL || *text == '\0') return 0;
     for (; *text != '\0'; ++text) {
-        if (*text < '0' || *text > '9') return 0;
-        value = value * 10 + (uint64_t)(*text - '0');
-        if (value > UINT32_MAX) return 0;
+        uint64_t const digit = (uint64_t)(*text - '0');
+        if (*text < '0' || *text > '9' || value > (most - digit) / 10) return 0;
+        value = value * 10 + digit;
     }
-    *out = (uint32_t)value;
+    *out = value;
     return 1;
+}
+
+/* Names of 1 to RATION_PROGRESS_WORD characters that P1 allows in a value, with single commas between. */
+static inline int ration_progress_is_device_list_(char const *text) {
+    size_t at, length = 0;
+    for (at = 0; text != NULL && text[at] != '\0'; ++at) {
+        if (at == RATION_PROGRESS_DEVICES || text[at] <= ' ' || text[at] >= 0x7f || text[at] == '=') return 0;
+        if (text[at] == ',' ? length == 0 : length == RATION_PROGRESS_WORD) return 0;
+        length = text[at] == ',' ? 0 : length + 1;
+    }
+    return length != 0;
 }
 
 static inline int ration_progress_connect_(ration_progress *p) {
@@ -179,6 +192,7 @@ static inline void ration_progress_flush_(ration_progress *p) {
         n += snprintf(body + n, sizeof body - (size_t)n, " l=%s", number);
     }
     if (p->total_ != 0) n += snprintf(body + n, sizeof body - (size_t)n, " x=%" PRIu64, p->total_);
+    if (p->batch_ != 0) n += snprintf(body + n, sizeof body - (size_t)n, " b=%" PRIu64, p->batch_);
     if (p->intervals_ != 0) {
         ration_progress_number_(number, p->busy_ / (double)p->intervals_);
         snprintf(body + n, sizeof body - (size_t)n, " d=%s", number);
@@ -210,28 +224,58 @@ static inline void ration_progress_post_(ration_progress *p, char const *type, c
 static inline ration_progress *ration_progress_open(void) {
     char const *const where = getenv("RATION_PROGRESS"), *const job = getenv("RATION_JOB"), *const token = getenv("RATION_TOKEN");
     char const *const epoch = getenv("RATION_EPOCH");
+    uint64_t number = 0;
     int const saved = errno;
     ration_progress *const p = (ration_progress *)calloc(1, sizeof *p);
     errno = saved;
     if (p == NULL) return NULL;
-    p->socket_ = -1;
+    p->socket_ = p->control_socket_ = -1;
     p->sent_at_ = p->step_at_ = -1;
     if (where == NULL || strncmp(where, "unix:/", 6) != 0 || strlen(where + 5) >= sizeof p->path_) return p;
-    if (job == NULL || token == NULL || !ration_progress_uint32_(epoch, &p->epoch_)) return p;
+    if (job == NULL || token == NULL || !ration_progress_whole_(epoch, UINT32_MAX, &number)) return p;
+    p->epoch_ = (uint32_t)number;
     memcpy(p->path_, where + 5, strlen(where + 5));
     ration_progress_word_(p->job_, job);
     ration_progress_word_(p->token_, token);
-    if (!ration_progress_uint32_(getenv("RANK"), &p->rank_)) p->rank_ = 0;
+    p->rank_ = ration_progress_whole_(getenv("RANK"), UINT32_MAX, &number) ? (uint32_t)number : 0;
     p->owner_ = getpid();
     return p;
 }
 
-/* Says that the job runs: how many processes it has in all, how many threads this one uses (0: not known). */
-static inline void ration_progress_hello(ration_progress *p, uint32_t world_size, uint32_t threads) {
-    char body[176];
+/*
+ * Says that the job runs: how many processes it has in all, how many threads this one uses (0: not known), and the devices that this
+ * one really sees: their names with commas between, GPUs by the UUID that the driver reports, NULL: not known. A list that is none, or
+ * that does not fit the message, counts as not known.
+ */
+static inline void ration_progress_hello_on(ration_progress *p, uint32_t world_size, uint32_t threads, char const *devices) {
+    char body[RATION_PROGRESS_DATAGRAM];
+    size_t envelope;
+    int n;
     if (!ration_progress_usable_(p)) return;
-    snprintf(body, sizeof body, " w=%" PRIu32 " t=%" PRIu32 " v=c1", world_size, threads);
+    envelope = 64 + strlen(p->job_) + strlen(p->token_); /* 64: the keys, and the longest numbers, before the body */
+    n = snprintf(body, sizeof body, " w=%" PRIu32 " t=%" PRIu32 " v=c1", world_size, threads);
+    if (p->control_[0] != '\0') n += snprintf(body + n, sizeof body - (size_t)n, " rx=%s", p->control_);
+    if (ration_progress_is_device_list_(devices) && envelope + (size_t)n + 3 + strlen(devices) <= RATION_PROGRESS_DATAGRAM)
+        snprintf(body + n, sizeof body - (size_t)n, " g=%s", devices);
     ration_progress_post_(p, "hello", body);
+}
+
+/* The same, with devices that are not known or not there. */
+static inline void ration_progress_hello(ration_progress *p, uint32_t world_size, uint32_t threads) {
+    ration_progress_hello_on(p, world_size, threads, NULL);
+}
+
+/* How many devices the job would like to have now, at most 4096; 0 takes the wish back. */
+static inline void ration_progress_want(ration_progress *p, uint32_t devices) {
+    char body[32];
+    if (!ration_progress_usable_(p)) return;
+    snprintf(body, sizeof body, " n=%" PRIu32, devices < 4096 ? devices : 4096);
+    ration_progress_post_(p, "want", body);
+}
+
+/* The samples per step over all ranks, said with the steps from now on; 0, or more than 2^32: not known. */
+static inline void ration_progress_batch(ration_progress *p, uint64_t samples) {
+    if (ration_progress_usable_(p)) p->batch_ = samples <= (UINT64_C(1) << 32) ? samples : 0;
 }
 
 /*
@@ -286,12 +330,19 @@ static inline void ration_progress_phase(ration_progress *p, char const *phase) 
     p->step_at_ = -1;
 }
 
-/* A checkpoint is durable (ok != 0) or has failed (ok == 0). */
-static inline void ration_progress_checkpoint(ration_progress *p, uint64_t step, int ok) {
-    char body[176];
+/* A checkpoint is durable (ok != 0) or has failed (ok == 0); `seconds` is what it took, 0 or less: not known. */
+static inline void ration_progress_checkpoint_in(ration_progress *p, uint64_t step, int ok, double seconds) {
+    char body[176], number[40];
+    int n;
     if (!ration_progress_usable_(p)) return;
-    snprintf(body, sizeof body, " s=%" PRIu64 " ok=%d", step, ok != 0);
+    n = snprintf(body, sizeof body, " s=%" PRIu64 " ok=%d", step, ok != 0);
+    ration_progress_number_(number, seconds);
+    if (ration_progress_finite_(seconds) && seconds > 0) snprintf(body + n, sizeof body - (size_t)n, " d=%s", number);
     ration_progress_post_(p, "ckpt", body);
+}
+
+static inline void ration_progress_checkpoint(ration_progress *p, uint64_t step, int ok) {
+    ration_progress_checkpoint_in(p, step, ok, 0);
 }
 
 /* Alive, though no step is done. Not kept when it cannot be sent. */
@@ -335,7 +386,11 @@ static inline void ration_progress_linger_(ration_progress *p) {
 static inline void ration_progress_close(ration_progress *p) {
     int const saved = errno;
     if (p == NULL) return;
-    if (ration_progress_usable_(p)) ration_progress_linger_(p);
+    if (ration_progress_usable_(p)) {
+        ration_progress_linger_(p);
+        if (p->control_[0] != '\0') unlink(p->control_);
+    }
+    if (p->control_socket_ >= 0) close(p->control_socket_);
     if (p->socket_ >= 0) close(p->socket_);
     free(p);
     errno = saved;

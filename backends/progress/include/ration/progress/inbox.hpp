@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <memory>
 #include <string_view>
@@ -74,6 +75,26 @@ struct datagram {
     return ::unlink(address.sun_path) == 0 ? result<void>() : socket_error(operation, address.sun_path, errno);
 }
 
+/// Takes away the sockets for commands of jobs that were killed: those named rx.* on which nobody listens any more.
+inline void clear_stale_controls(std::string_view directory) noexcept {
+    DIR* const open = ::opendir(text<107>(directory).c_str());
+    if (open == nullptr) {
+        return;
+    }
+    while (dirent const* const entry = ::readdir(open)) {
+        std::string_view const name(entry->d_name);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        if (name.starts_with("rx.") && directory.size() + 1 + name.size() < sizeof address.sun_path) {
+            auto const end = directory.copy(address.sun_path, directory.size());
+            address.sun_path[end] = '/';
+            name.copy(address.sun_path + end + 1, name.size());
+            static_cast<void>(clear_stale(address));  // one that is still in use stays
+        }
+    }
+    ::closedir(open);
+}
+
 class inbox {
 public:
     static constexpr std::size_t batch = 32;  ///< datagrams per system call
@@ -110,6 +131,9 @@ public:
         if (socket_ >= 0) {
             ::close(socket_);
         }
+        if (bound_) {
+            clear_stale_controls(directory_);
+        }
         if (made_directory_) {
             ::rmdir(directory_.c_str());
         }
@@ -117,6 +141,7 @@ public:
 
     [[nodiscard]] int fd() const noexcept { return socket_; }
     [[nodiscard]] std::string_view path() const noexcept { return path_; }
+    [[nodiscard]] std::string_view directory() const noexcept { return directory_; }
 
     /// Takes up to `batch` waiting datagrams; how many. Never waits.
     [[nodiscard]] result<std::size_t> receive() noexcept {
@@ -170,6 +195,7 @@ private:
             return directory.failure();
         }
         made_directory_ = *directory;
+        clear_stale_controls(directory_);
         auto const cleared = clear_stale(address);
         if (!cleared) {
             return cleared;

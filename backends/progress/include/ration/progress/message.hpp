@@ -16,7 +16,10 @@
 namespace ration::progress {
 
 inline constexpr std::size_t max_datagram = 1024;  ///< bytes
-inline constexpr std::size_t max_word = 64;        ///< characters of a job's name, a token, a metric, a reason
+inline constexpr std::size_t max_word = 64;        ///< characters of a job's name, a token, a metric, a reason, a device's name
+inline constexpr std::size_t max_devices = 768;    ///< characters of a list of devices
+inline constexpr std::size_t max_socket_path = 107;  ///< bytes (unix(7))
+inline constexpr std::uint32_t max_wanted = 4096;  ///< devices
 
 /// Who speaks (claimed, to be proved by the receiver) and what is said. The texts point into the datagram.
 struct message {
@@ -78,33 +81,74 @@ template <class T>
     return out || text == "0";
 }
 
+/// Names of devices with commas between, none empty.
+[[nodiscard]] constexpr bool is_device_list(std::string_view text) noexcept {
+    if (text.size() > max_devices) {
+        return false;
+    }
+    std::size_t length = 0;  // of the name so far
+    for (char const c : text) {
+        if (c == ',' ? length == 0 : length == max_word) {
+            return false;
+        }
+        length = c == ',' ? 0 : length + 1;
+    }
+    return length != 0;
+}
+
+/// The absolute path of a file below a directory. Which directory it has to be is the receiver's to say.
+[[nodiscard]] constexpr bool is_socket_path(std::string_view text) noexcept {
+    auto const cut = text.rfind('/');
+    if (text.size() > max_socket_path || !text.starts_with('/') || cut == 0) {
+        return false;
+    }
+    auto const name = text.substr(cut + 1);
+    return !name.empty() && name != "." && name != "..";
+}
+
 struct field {
     std::string_view key;
     bool (*read)(std::string_view, message&) noexcept;
 };
 
-inline constexpr std::array<field, 19> fields{{
+inline constexpr std::array<field, 23> fields{{
     {"e", [](std::string_view v, message& m) noexcept { return read_number(v, m.run.value); }},
     {"k", [](std::string_view v, message& m) noexcept { return read_word(v, m.token); }},
     {"j", [](std::string_view v, message& m) noexcept { return read_word(v, m.job); }},
     {"r", [](std::string_view v, message& m) noexcept { return read_number(v, m.rank); }},
     {"q", [](std::string_view v, message& m) noexcept { return read_number(v, m.sequence) && m.sequence != 0; }},
     {"s", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.step); }},
-    {"c", [](std::string_view v, message& m) noexcept { return read_count(v, m.said.loss_count); }},
+    {"c", [](std::string_view v, message& m) noexcept {
+         return m.said.type == message_type::acknowledge ? read_number(v, m.said.command) && m.said.command != 0
+                                                         : read_count(v, m.said.loss_count);
+     }},
     {"l", [](std::string_view v, message& m) noexcept { return read_real(v, m.said.loss_mean); }},
     {"nf", [](std::string_view v, message& m) noexcept { return read_count(v, m.said.non_finite); }},
     {"x", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.total_steps); }},
     {"d", [](std::string_view v, message& m) noexcept {
-         return read_real(v, m.said.step_seconds) && m.said.step_seconds >= 0;
+         auto& seconds = m.said.type == message_type::checkpoint ? m.said.save_seconds : m.said.step_seconds;
+         return read_real(v, seconds) && seconds >= 0;
      }},
+    {"b", [](std::string_view v, message& m) noexcept { return read_count(v, m.said.batch) && m.said.batch != 0; }},
     {"m", [](std::string_view v, message& m) noexcept { return read_word(v, m.said.metric); }},
     {"v", [](std::string_view v, message& m) noexcept { return read_real(v, m.said.value); }},
     {"ph", [](std::string_view v, message& m) noexcept { return read_phase(v, m.said.now); }},
-    {"ok", [](std::string_view v, message& m) noexcept { return read_flag(v, m.said.durable); }},
+    {"ok", [](std::string_view v, message& m) noexcept {
+         return read_flag(v, m.said.type == message_type::acknowledge ? m.said.taken_in : m.said.durable);
+     }},
     {"rc", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.exit_code); }},
     {"why", [](std::string_view v, message& m) noexcept { return read_word(v, m.said.why); }},
     {"w", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.world); }},
     {"t", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.threads); }},
+    {"g", [](std::string_view v, message& m) noexcept {
+         m.said.devices = v;
+         return is_device_list(v);
+     }},
+    {"rx", [](std::string_view v, message& m) noexcept {
+         m.said.control = v;
+         return is_socket_path(v);
+     }},
+    {"n", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.wanted) && m.said.wanted <= max_wanted; }},
 }};
 
 /// The index of a key, which is not empty, or the number of keys.
@@ -134,15 +178,16 @@ struct type_rule {
 inline constexpr std::uint32_t always = bits({"e", "k", "j", "r", "q"});
 
 /// In the order of `message_type`; the last one is for types that are not known here.
-inline constexpr std::array<type_rule, 9> types{{{"hello", bits({"w"}), bits({"t"})},
-                                                 {"step", bits({"s", "c"}), bits({"l", "nf", "x", "d"})},
-                                                 {"eval", bits({"s", "m"}), bits({"v", "nf"})},
-                                                 {"ckpt", bits({"s", "ok"}), 0},
-                                                 {"phase", bits({"ph"}), 0},
-                                                 {"hb", 0, 0},
-                                                 {"ack", 0, 0},
-                                                 {"bye", bits({"rc"}), bits({"why"})},
-                                                 {"", 0, 0}}};
+inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"t", "g", "rx"})},
+                                                  {"step", bits({"s", "c"}), bits({"l", "nf", "x", "d", "b"})},
+                                                  {"eval", bits({"s", "m"}), bits({"v", "nf"})},
+                                                  {"ckpt", bits({"s", "ok"}), bits({"d"})},
+                                                  {"phase", bits({"ph"}), 0},
+                                                  {"hb", 0, 0},
+                                                  {"ack", bits({"c", "ok"}), 0},
+                                                  {"want", bits({"n"}), 0},
+                                                  {"bye", bits({"rc"}), bits({"why"})},
+                                                  {"", 0, 0}}};
 
 [[nodiscard]] constexpr type_rule const& rule_of(message_type type) noexcept { return types[static_cast<std::size_t>(type)]; }
 
@@ -208,7 +253,8 @@ inline constexpr std::array<type_rule, 9> types{{{"hello", bits({"w"}), bits({"t
 }
 
 /// What the keys must say together.
-[[nodiscard]] inline result<void> check_keys(std::uint32_t seen, report const& said) noexcept {
+[[nodiscard]] inline result<void> check_keys(std::uint32_t seen, message const& from) noexcept {
+    auto const& said = from.said;
     auto const has = [seen](std::string_view key) { return (seen & bits({key})) != 0; };
     auto const needs = always | rule_of(said.type).needs;
     if ((seen & needs) != needs) {
@@ -219,6 +265,9 @@ inline constexpr std::array<type_rule, 9> types{{{"hello", bits({"w"}), bits({"t
     }
     if (said.type == message_type::eval && has("v") == (said.non_finite != 0)) {
         return bad_message("v", "an eval carries either its value v or nf=1");
+    }
+    if (has("rx") && from.rank != 0) {
+        return bad_message("rx", "rank 0 alone listens for commands");
     }
     return {};
 }
@@ -248,7 +297,7 @@ inline constexpr std::array<type_rule, 9> types{{{"hello", bits({"w"}), bits({"t
     if (!seen) {
         return seen.failure();
     }
-    auto const whole = detail::check_keys(*seen, out.said);
+    auto const whole = detail::check_keys(*seen, out);
     return whole ? result<message>(out) : result<message>(whole.failure());
 }
 

@@ -119,6 +119,11 @@ private:
         return std::ranges::lower_bound(jobs_, name, {}, [](auto const& entry) { return entry.name.view(); });
     }
 
+    /// Commands are only ever sent into the directory that nobody else can enter, and never back to this socket.
+    [[nodiscard]] bool is_ours(std::string_view control) const noexcept {
+        return control.empty() || (control.substr(0, control.rfind('/')) == inbox_->directory() && control != inbox_->path());
+    }
+
     void count(detail::roster_entry* job, fate where, std::uint64_t amount = 1) noexcept {
         counts_.*where += amount;
         if (job != nullptr) {
@@ -156,7 +161,7 @@ private:
             return &totals::wrong_uid;
         }
         auto const read = parse_message(came.bytes);
-        if (!read) {
+        if (!read || !is_ours(read->said.control)) {
             return &totals::malformed;
         }
         said = *read;

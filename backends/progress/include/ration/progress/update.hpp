@@ -10,7 +10,7 @@
 
 namespace ration::progress {
 
-enum class message_type : std::uint8_t { hello, step, eval, checkpoint, phase, heartbeat, acknowledge, bye, unknown };
+enum class message_type : std::uint8_t { hello, step, eval, checkpoint, phase, heartbeat, acknowledge, want, bye, unknown };
 
 /// What a job is busy with. `other`: a word that P1 does not know; it is nobody's error and never a stall of training.
 enum class phase : std::uint8_t { init, load, compile, train, eval, save, idle, other };
@@ -25,14 +25,21 @@ struct report {
     std::uint64_t non_finite = 0;   ///< step, eval: values that were NaN or infinite
     double loss_mean = 0;           ///< step: finite; without meaning when `loss_count` is 0
     double step_seconds = 0;        ///< step: mean time of a step; 0 is unknown
+    std::uint64_t batch = 0;        ///< step: samples per step over all ranks; 0 is unknown
     std::string_view metric{};      ///< eval
     double value = 0;               ///< eval: finite; without meaning when `non_finite` is not 0
     phase now = phase::other;       ///< phase
     bool durable = false;           ///< checkpoint: written, and safe
+    double save_seconds = 0;        ///< checkpoint: what it took; 0 is unknown
     int exit_code = 0;              ///< bye
     std::string_view why{};         ///< bye: done, stop, diverged, error; or empty
     std::uint32_t world = 0;        ///< hello: processes of the job
     std::uint32_t threads = 0;      ///< hello: threads of this process; 0 is unknown
+    std::string_view devices{};     ///< hello: names of the devices that this process sees, with commas between; empty is unknown
+    std::string_view control{};     ///< hello: where the job listens for commands, in the receiver's directory; empty: nowhere
+    std::uint32_t wanted = 0;       ///< want: devices that the job would like to have now; 0 takes the wish back
+    std::uint64_t command = 0;      ///< acknowledge: the number of the command
+    bool taken_in = false;          ///< acknowledge: the job knows the command and obeys
 };
 
 /// A report and whose it is: proved, not claimed.
