@@ -73,9 +73,6 @@ TEST_CASE("a device belongs to one job at a time") {
     table.keep_only(job_id{1}, device_list{1});
     CHECK(table.take(job_id{2}, 2) == device_list{0, 2});
     CHECK(table.of(job_id{2}) == device_list{0, 2, 3});
-    table.lose(job_id{2});
-    CHECK(table.usable() == 1);
-    CHECK(table.free() == 0);
     table.release(job_id{1});
     CHECK(table.take(job_id{3}, 1) == device_list{1});
     CHECK(table.number("cpu-2") == 2);
@@ -207,7 +204,7 @@ TEST_CASE("a job that ends while it saves is launched again at its size; one tha
     }
     SECTION("done") {
         REQUIRE(t.machine->exited(true, true, t.now) == exit_meaning::job_is_over);
-        t.machine->ended(true);
+        t.machine->ended(true, t.now);
         CHECK(t.all.table().free() == 4);
     }
 }
@@ -281,6 +278,36 @@ TEST_CASE("a growth waits for a shrink and trains on meanwhile; when that fails 
         CHECK(second.wanted() == 1);
         CHECK(second.phase() == resize_phase::steady);
         CHECK(second.take_notes().back().what == "failed");
+    }
+}
+
+TEST_CASE("what is left of a job that is over keeps its devices") {
+    one_job t;
+    REQUIRE(t.machine->exited(true, true, t.now) == exit_meaning::job_is_over);
+    t.machine->ended(false, t.now);
+    CHECK(t.all.table().free() == 2);
+    CHECK(t.all.usable() == 2);
+    t.pass(3);
+    CHECK(t.told() == std::vector<std::string_view>{"clearing", "stuck"});
+    t.machine->cleared(t.now);
+    CHECK(t.machine->phase() == resize_phase::over);
+    CHECK(t.all.usable() == 4);
+    CHECK(t.all.table().free() == 4);
+}
+
+TEST_CASE("a command that cannot be sent does not wait for its deadline") {
+    one_job t;
+    t.want(4);
+    SECTION("save") {
+        t.machine->command_failed("gone", t.now);
+        CHECK(t.machine->phase() == resize_phase::steady);
+        CHECK(t.machine->wanted() == 2);
+    }
+    SECTION("stop") {
+        t.machine->checkpoint(true, t.now);
+        static_cast<void>(t.orders());
+        t.machine->command_failed("gone", t.now);
+        CHECK(t.orders() == std::vector{resize_order::terminate});
     }
 }
 
@@ -385,7 +412,7 @@ private:
         if (machine(j).exited(clean, false, now_) == exit_meaning::part_of_resize) return;
         over_[j] = true;
         leftovers_[j] = false;
-        machine(j).ended(true);
+        machine(j).ended(true, now_);
     }
     void clear(std::uint32_t j) {
         if (machine(j).phase() != resize_phase::clearing || processes_[j].alive) return;
@@ -415,7 +442,7 @@ private:
                 case resize_order::kill: if (often()) die(j, false); break;
                 case resize_order::refuse:
                     if (p.alive) die(j, false);
-                    else over_[j] = true, machine(j).ended(true);
+                    else over_[j] = true, machine(j).ended(true, now_);
                     break;
                 case resize_order::launch: launch(j); break;
             }

@@ -47,7 +47,7 @@ private:
         auto const time = text != nullptr ? read_duration(key, *text, keys.place_of(key), problems_) : std::nullopt;
         if (!time) return;
         if (*time < least_deadline || *time > longest_deadline)
-            return refuse(keys.place_of(key), fmt::format("'{}' is {}; write a duration from \"100ms\" to \"24h\"", key, quoted(*text)));
+            return refuse(keys.place_of(key), fmt::format("'{}' is {}; write a duration from \"100ms\" to \"24h\"", key, program::quoted(*text)));
         into = *time;
     }
 

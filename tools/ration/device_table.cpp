@@ -8,7 +8,7 @@ namespace ration::program {
 std::uint32_t device_table::number(std::string const& name) {
     auto const known = std::ranges::find(rows_, name, &row::name);
     auto const at = static_cast<std::uint32_t>(known - rows_.begin());
-    if (known == rows_.end()) rows_.push_back({name});
+    if (known == rows_.end()) rows_.push_back({name, {}});
     return at;
 }
 
@@ -18,23 +18,12 @@ std::string device_table::names(std::span<std::uint32_t const> devices) const {
     return out;
 }
 
-std::int64_t device_table::free() const noexcept { return std::ranges::count(rows_, state::free, &row::now); }
-
-std::int64_t device_table::usable() const noexcept {
-    return static_cast<std::int64_t>(rows_.size()) - std::ranges::count(rows_, state::lost, &row::now);
-}
+std::int64_t device_table::free() const noexcept { return std::ranges::count(rows_, job_id{}, &row::owner); }
 
 device_list device_table::of(job_id job) const {
     device_list out;
     for (std::uint32_t i = 0; i < rows_.size(); ++i)
-        if (rows_[i].now == state::owned && rows_[i].owner == job) out.push_back(i);
-    return out;
-}
-
-device_list device_table::lost() const {
-    device_list out;
-    for (std::uint32_t i = 0; i < rows_.size(); ++i)
-        if (rows_[i].now == state::lost) out.push_back(i);
+        if (rows_[i].owner == job) out.push_back(i);
     return out;
 }
 
@@ -42,8 +31,7 @@ device_list device_table::take(job_id job, std::int64_t count) {
     device_list out;
     if (count > free()) return out;
     for (std::uint32_t i = 0; static_cast<std::int64_t>(out.size()) < count; ++i) {
-        if (rows_[i].now != state::free) continue;
-        rows_[i].now = state::owned;
+        if (rows_[i].owner != job_id{}) continue;
         rows_[i].owner = job;
         out.push_back(i);
     }
@@ -52,20 +40,16 @@ device_list device_table::take(job_id job, std::int64_t count) {
 
 bool device_table::claim(job_id job, std::span<std::uint32_t const> devices) {
     auto const can_have = [&](std::uint32_t device) {
-        return device < rows_.size() && (rows_[device].now == state::free || (rows_[device].now == state::owned && rows_[device].owner == job));
+        return device < rows_.size() && (rows_[device].owner == job_id{} || rows_[device].owner == job);
     };
     if (!std::ranges::all_of(devices, can_have)) return false;
-    for (auto const device : devices) rows_[device].now = state::owned, rows_[device].owner = job;
+    for (auto const device : devices) rows_[device].owner = job;
     return true;
 }
 
 void device_table::keep_only(job_id job, std::span<std::uint32_t const> devices) {
     for (auto const device : of(job))
-        if (std::ranges::find(devices, device) == devices.end()) rows_[device].now = state::free, rows_[device].owner = {};
-}
-
-void device_table::lose(job_id job) {
-    for (auto const device : of(job)) rows_[device].now = state::lost, rows_[device].owner = {};
+        if (std::ranges::find(devices, device) == devices.end()) rows_[device].owner = {};
 }
 
 }  // namespace ration::program

@@ -16,18 +16,16 @@ namespace ration::program {
 using device_list = std::vector<std::uint32_t>;
 
 class device_table {
-    enum class state : std::uint8_t { free, owned, lost };
     struct row {
         std::string name;
-        job_id owner{};
-        state now = state::free;
+        job_id owner{};  // 0: nobody
     };
     std::vector<row> rows_;
 
 public:
     device_table() = default;
     explicit device_table(std::span<std::string const> names) {
-        for (auto const& name : names) rows_.push_back({name});
+        for (auto const& name : names) rows_.push_back({name, {}});
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
@@ -38,11 +36,8 @@ public:
     [[nodiscard]] std::string names(std::span<std::uint32_t const> devices) const;
 
     [[nodiscard]] std::int64_t free() const noexcept;
-    /// What jobs can have together: all but those that are lost.
-    [[nodiscard]] std::int64_t usable() const noexcept;
     /// In ascending order of their numbers.
     [[nodiscard]] device_list of(job_id job) const;
-    [[nodiscard]] device_list lost() const;
 
     /// Takes `count` free devices for the job, those of the lowest numbers; none when there are not so many. O(devices).
     [[nodiscard]] device_list take(job_id job, std::int64_t count);
@@ -51,8 +46,6 @@ public:
     /// What the job has besides these is free again.
     void keep_only(job_id job, std::span<std::uint32_t const> devices);
     void release(job_id job) { keep_only(job, {}); }
-    /// The job is over, and something of it may still use its devices: nobody gets them any more in this run.
-    void lose(job_id job);
 };
 
 }  // namespace ration::program

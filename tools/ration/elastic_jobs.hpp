@@ -34,6 +34,14 @@ public:
     }
     [[nodiscard]] resize const* find(job_id job) const noexcept { return const_cast<elastic_jobs*>(this)->find(job); }
 
+    /// Devices that jobs can have together: not those that a job which is over still holds on to.
+    [[nodiscard]] std::int64_t usable() const noexcept {
+        auto out = static_cast<std::int64_t>(table_.size());
+        for (auto const& [id, machine] : jobs_)
+            if (machine.state().finishing && machine.phase() == resize_phase::clearing) out -= static_cast<std::int64_t>(table_.of(id).size());
+        return out;
+    }
+
     /// Time passes for everybody. Who gives back comes before who takes, so that a growth never waits for one that begins now.
     void advance(nanoseconds now) {
         for (auto& [id, machine] : jobs_)
@@ -46,7 +54,7 @@ public:
 private:
     /// A shrink that failed keeps devices that were promised on: the youngest growths that wait for them are given up.
     void keep_promises(nanoseconds now) {
-        std::int64_t over = -table_.usable();
+        std::int64_t over = -usable();
         for (auto const& [id, machine] : jobs_) over += machine.wanted();
         for (auto at = jobs_.rbegin(); over > 0 && at != jobs_.rend(); ++at) {
             resize& machine = at->second;

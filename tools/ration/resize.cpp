@@ -19,13 +19,16 @@ resize::resize(job_id job, device_table& table, resize_rules const& rules, doubl
     s_.cost = first_cost;
 }
 
-std::string_view resize::why_not(nanoseconds now) const noexcept {
-    if (s_.holds.empty()) return {};
+char const* resize::why_not(nanoseconds now) const noexcept {
+    if (s_.holds.empty()) return "";
     if (!s_.control && !s_.has_saved) return "it has neither said where it takes commands nor reported a checkpoint";
     return now < rest_until_ ? "its last change failed a short while ago" : "";
 }
 
-bool resize::can_change(nanoseconds now) const noexcept { return why_not(now).empty(); }
+bool resize::is_restarting() const noexcept {
+    bool const at_a_start = s_.now == resize_phase::starting && (s_.falls_back || s_.returning);
+    return at_a_start || (s_.now >= resize_phase::stopping && s_.now <= resize_phase::clearing);
+}
 
 bool resize::waits_to_grow() const noexcept {
     return s_.wanted > size() && (s_.now == resize_phase::queued || s_.now == resize_phase::steady);
@@ -61,6 +64,7 @@ void resize::enter(resize_phase next, nanoseconds deadline, std::string why) {
 }
 
 void resize::advance(nanoseconds now) {
+    seen_ = now;
     if (s_.now == resize_phase::queued) return start_queued(now);
     if (s_.now == resize_phase::steady) return advance_steady(now);
     if (s_.now == resize_phase::over || now < deadline_ || (s_.finishing && s_.now == resize_phase::starting)) return;
@@ -121,6 +125,11 @@ void resize::checkpoint(bool ok, nanoseconds now) {
     order(resize_order::stop);
 }
 
+void resize::command_failed(std::string why, nanoseconds now) {
+    if (s_.now == resize_phase::saving) abandon(std::move(why), now);
+    if (s_.now == resize_phase::stopping) terminate(now);
+}
+
 void resize::terminate(nanoseconds now) {
     enter(resize_phase::terminating, now + rules_.terminate);
     order(resize_order::terminate);
@@ -165,7 +174,8 @@ bool resize::survives_its_start(std::string why, nanoseconds now) {
 
 void resize::cleared(nanoseconds now) {
     if (s_.now != resize_phase::clearing) return;
-    if (s_.next.empty() || s_.finishing) {
+    if (s_.finishing) return ended(true, now);
+    if (s_.next.empty()) {
         table_->release(job_);
         s_.holds.clear(), s_.next.clear(), s_.origin.clear();
         s_.falls_back = s_.returning = false;
@@ -270,9 +280,13 @@ void resize::give_up_waiting(std::string why, nanoseconds now) {
     if (waits_to_grow()) fail(size(), std::move(why), now);
 }
 
-void resize::ended(bool clean) {
-    clean ? table_->release(job_) : table_->lose(job_);
-    s_.holds.clear(), s_.next.clear(), s_.origin.clear();
+void resize::ended(bool clean, nanoseconds now) {
+    s_.finishing = true;
+    s_.wanted = 0;
+    s_.next.clear(), s_.origin.clear();
+    if (!clean) return enter(resize_phase::clearing, now + rules_.clear);
+    table_->release(job_);
+    s_.holds.clear();
     s_.now = resize_phase::over;
 }
 

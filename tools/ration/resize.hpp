@@ -63,7 +63,8 @@ struct resize_state {
     std::int64_t wanted = 0;
     device_list holds, next, origin;  ///< of its process; that it goes to; to fall back on
     bool falls_back = false, returning = false, control = false, has_saved = false, finishing = false;
-    double cost = 0;  ///< seconds, as last measured
+    double cost = 0;         ///< seconds, as last measured
+    std::int64_t batch = 0;  ///< granted
 };
 
 /// What the end of a process means.
@@ -76,7 +77,7 @@ class resize {
     resize_state s_;
     bool heard_ = false, stuck_told_ = false;
     int failures_ = 0, deaths_ = 0;  // changes that failed on end; ends at a start that had nothing to fall back on
-    nanoseconds deadline_{}, rest_until_{};
+    nanoseconds deadline_{}, rest_until_{}, seen_{};
     std::optional<nanoseconds> waits_, cost_from_;
     std::string why_;
     std::vector<resize_order> orders_;
@@ -88,10 +89,14 @@ public:
     // --- what the policy wants
     /// From now on the job shall have so many devices; 0: none, saved and queued. Acted upon by `advance`.
     void want(std::int64_t devices) noexcept { s_.wanted = devices; }
+    /// The same of the samples per step, from the next launch on; 0: the job's own choice.
+    void want_batch(std::int64_t samples) noexcept { s_.batch = samples; }
     /// Whether its size may change now: not before it is known how it could be saved, and not for a while after a failure.
-    [[nodiscard]] bool can_change(nanoseconds now) const noexcept;
+    [[nodiscard]] bool can_change(nanoseconds now) const noexcept { return *why_not(now) == '\0'; }
     /// The same as a sentence: why not. Empty when it may.
-    [[nodiscard]] std::string_view why_not(nanoseconds now) const noexcept;
+    [[nodiscard]] char const* why_not(nanoseconds now) const noexcept;
+    /// At the last `advance`.
+    [[nodiscard]] char const* why_not() const noexcept { return why_not(seen_); }
 
     // --- what happens
     void advance(nanoseconds now);
@@ -106,8 +111,10 @@ public:
     void launch_failed(std::string why, nanoseconds now);
     /// The job is to end as a whole: no launch any more.
     void finish() noexcept { s_.finishing = true; }
-    /// It has. `clean`: nothing of it is left, so that others may have its devices.
-    void ended(bool clean);
+    /// It has. `clean`: nothing of it is left, so that others may have its devices; else they stay reserved until `cleared`.
+    void ended(bool clean, nanoseconds now);
+    /// A command could not be sent, or the job refuses it.
+    void command_failed(std::string why, nanoseconds now);
     /// The promise cannot be kept: a growth that still waits is given up.
     void give_up_waiting(std::string why, nanoseconds now);
 
@@ -122,9 +129,11 @@ public:
     [[nodiscard]] device_list const& devices() const noexcept { return s_.holds; }
     [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(s_.holds.size()); }
     [[nodiscard]] std::int64_t wanted() const noexcept { return s_.wanted; }
+    [[nodiscard]] std::int64_t batch() const noexcept { return s_.batch; }
+    /// Between being stopped and training again, at whichever size.
+    [[nodiscard]] bool is_restarting() const noexcept;
     /// It has been given more than there is to take yet.
     [[nodiscard]] bool waits_to_grow() const noexcept;
-    [[nodiscard]] bool is_changing() const noexcept { return s_.now != resize_phase::steady && s_.now != resize_phase::queued && s_.now != resize_phase::over; }
     [[nodiscard]] std::string const& why() const noexcept { return why_; }
     /// Seconds without progress, from being asked to save to the first new step; a guess until it was measured.
     [[nodiscard]] double restart_cost() const noexcept { return s_.cost; }
