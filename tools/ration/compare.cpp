@@ -80,12 +80,19 @@ void add_mean(std::vector<row>& rows, runs_view runs, late_jobs const& late) {
         rows, "time to Objective", runs, [](job_summary const& job) { return job.has_objective; },
         [](job_summary const& job) { return seconds_cell(in_seconds(time_to_objective(job))); });
     add_section(rows, "time to the end", runs, [](job_summary const&) { return true; }, end_cell);
-    row makespan{"makespan", {}}, use{"mean cpu use", {}};
+    row makespan{"makespan", {}}, use{"mean cpu use", {}}, devices{"mean devices used", {}};
+    double device_seconds = 0;
     for (auto const& run : runs) {
         makespan.cells.push_back(seconds_cell(in_seconds(run.makespan)));
         use.cells.push_back({run.mean_cpu, fmt::format("{:.2f} cores", run.mean_cpu)});
+        double of_run = 0;
+        for (auto const& job : run.jobs) of_run += job.device_seconds;
+        device_seconds += of_run;
+        double const mean = run.makespan.count > 0 ? of_run / to_seconds(run.makespan) : 0;
+        devices.cells.push_back({mean, fmt::format("{:.2f}", mean)});
     }
     rows.push_back(std::move(makespan)), rows.push_back(std::move(use));
+    if (device_seconds > 0) rows.push_back(std::move(devices));
     return rows;
 }
 

@@ -11,6 +11,7 @@
 
 #include <ration/process/descriptor.hpp>
 
+#include "config_devices.hpp"
 #include "config_job.hpp"
 #include "document.hpp"
 
@@ -40,6 +41,7 @@ public:
         read_policy();
         read_cpus();
         read_tick();
+        config_.devices = read_devices(keys_, problems_);
         read_isolation();
         read_jobs();
         keys_.each_unknown([this](entry const& e) { read_parameters(e); });
@@ -213,6 +215,10 @@ policy_parameters const* run_config::parameters_of(std::string_view name) const 
 policy_isolation const* run_config::isolation_of(std::string_view name) const noexcept {
     auto const found = std::ranges::find(isolations, policy_stem(name), &policy_isolation::policy);
     return found == isolations.end() ? nullptr : &*found;
+}
+
+bool run_config::shares_devices() const noexcept {
+    return devices.of_cpu() || std::ranges::any_of(jobs, [](job_config const& job) { return job.elastic.has_value(); });
 }
 
 bool is_plugin_path(std::string_view policy) noexcept {

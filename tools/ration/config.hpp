@@ -51,6 +51,34 @@ struct target_config {
     std::uint32_t mean_of = 1;  ///< the metric counts as its mean over this many values, and only once there are so many
 };
 
+/// What the jobs share as devices. Without the key in the file: the machine's GPUs.
+struct device_config {
+    std::uint32_t count = 0;  ///< of CPU devices; 0: the machine's GPUs
+    millicores each{};        ///< CPU of one CPU device
+    position at;              ///< of the key; line 0: the file does not have it
+    [[nodiscard]] bool of_cpu() const noexcept { return count > 0; }
+};
+
+/// How long each part of a change of size may take.
+struct resize_deadlines {
+    nanoseconds save = seconds(120);   ///< from being asked for a checkpoint to having it
+    nanoseconds stop = seconds(30);    ///< from being asked to stop to the end of its processes; then SIGTERM, 10 s later SIGKILL
+    nanoseconds start = seconds(300);  ///< from the launch to its hello, and from there to its first step
+};
+
+/// What a job with devices says of itself. Lists are by number of devices: entry 0 is for none.
+struct elastic_config {
+    bounds devices{1, unlimited};
+    position at;                         ///< of `gpu` in `bounds`
+    bounds batch{1, unlimited};          ///< samples per step
+    std::vector<double> speedup;         ///< throughput over that with one device; empty: not measured
+    std::vector<std::int64_t> batches;   ///< the best global batch; empty: the job chooses
+    std::string checkpoint;              ///< folder; empty: one of the run
+    position checkpoint_at;
+    nanoseconds restart_cost = seconds(10);  ///< until one was measured
+    resize_deadlines deadlines;
+};
+
 struct job_config {
     std::string name;                  ///< unique; [A-Za-z0-9._-], at most 48, no leading '.' or '-'
     std::vector<std::string> command;  ///< at least the program; no zero bytes
@@ -60,6 +88,7 @@ struct job_config {
     target_config target;
     bounds cpu;                   ///< millicores
     std::optional<bytes> memory;  ///< limit
+    std::optional<elastic_config> elastic;  ///< of a job that needs devices
     std::string log;              ///< regular expression for the job's output; empty: the job reports by itself
     std::string tenant;           ///< empty: the one tenant of everybody who names none
     double weight = 1;
@@ -75,6 +104,7 @@ struct run_config {
     std::vector<policy_parameters> parameters;
     std::vector<policy_isolation> isolations;
     std::optional<std::uint32_t> cpus;  ///< cores that the jobs share; not given: all there are
+    device_config devices;
     nanoseconds tick = milliseconds(500);
     std::vector<job_config> jobs;  ///< 1 to `max_jobs`, in the order of the file
 
@@ -82,6 +112,8 @@ struct run_config {
     [[nodiscard]] policy_parameters const* parameters_of(std::string_view policy) const noexcept;
     /// What the file says of where this policy runs, or nullptr.
     [[nodiscard]] policy_isolation const* isolation_of(std::string_view policy) const noexcept;
+    /// Whether devices are shared out: a job needs some, or the file names CPU devices.
+    [[nodiscard]] bool shares_devices() const noexcept;
 };
 
 inline constexpr std::size_t max_jobs = 512;

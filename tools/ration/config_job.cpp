@@ -7,6 +7,7 @@
 
 #include <ration/cgroup/names.hpp>
 
+#include "config_devices.hpp"
 #include "config_log.hpp"
 #include "config_target.hpp"
 #include "quantity.hpp"
@@ -51,6 +52,7 @@ public:
         read_start();
         job_.target = read_target(keys_, title(), job_.where, problems_);
         read_bounds();
+        read_elastic(keys_, title(), job_.elastic, problems_);
         read_log();
         read_tenant_and_weight();
         keys_.report_all_unknown();
@@ -145,6 +147,7 @@ private:
             read_cpu_bounds(*cpu);
         if (auto const* const text = keys.take<std::string>("memory", "a size in quotes, such as \"2GiB\""))
             read_memory_limit(*text, keys.place_of("memory"));
+        job_.elastic = read_device_bounds(keys, problems_);
         keys.report_all_unknown();
     }
 

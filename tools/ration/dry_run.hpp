@@ -2,11 +2,12 @@
 /// `ration run --dry-run`: what would be done, without doing it.
 #pragma once
 
+#include "host_devices.hpp"
 #include "run.hpp"
 
 namespace ration::program {
 
 /// Prints the plan of the first moment at which all jobs are there: as a table, or as JSON lines with `--json`.
-[[nodiscard]] exit_code dry_run(run_options const& options, run_config const& config);
+[[nodiscard]] exit_code dry_run(run_options const& options, run_config const& config, host_devices const& devices);
 
 }  // namespace ration::program

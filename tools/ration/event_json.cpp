@@ -69,12 +69,19 @@ void write(json_writer& json, run_started const& e) {
                 json.member("approximate", c.approximate);
             });
     });
+    texts(json, "devices", e.devices);
     json.member("file", e.file), json.member("source", e.source);
 }
 
 void write(json_writer& json, job_started const& e) {
     json.member("job", e.job), json.member("id", e.id.value), json.member("epoch", e.epoch), json.member("pid", e.pid);
     texts(json, "command", e.command);
+    json.member("devices", e.devices);
+}
+
+void write(json_writer& json, resize_told const& e) {
+    json.member("job", e.job), json.member("epoch", e.epoch), json.member("what", e.what), json.member("from", e.from), json.member("to", e.to);
+    json.member("devices", e.devices), json.member("why", e.why);
 }
 
 void write(json_writer& json, job_progress const& e) {
@@ -143,6 +150,7 @@ void write(json_writer& json, job_summary const& s) {
         json.member("job", s.name), json.member("arrived", s.arrived), json.member("started", s.started);
         json.member("acceptable_at", s.acceptable_at), json.member("objective_at", s.objective_at);
         json.member("ended_at", s.ended_at), json.member("how", name_of(s.how)), json.member("why", s.why);
+        json.member("device_seconds", s.device_seconds);
     });
 }
 
@@ -157,13 +165,13 @@ void write(json_writer& json, run_ended const& e) {
 }
 
 constexpr std::string_view names[] = {"run",      "job_started", "progress", "tier_reached", "condition", "decision", "change",
-                                      "deferred", "rejected",    "warning",  "policy_log",   "job_ended", "run_ended"};
+                                      "deferred", "rejected",    "warning",  "policy_log",   "job_ended", "run_ended", "resize"};
 static_assert(std::size(names) == std::variant_size_v<event_body>);
 
 }  // namespace
 
 std::string_view name_of(condition c) noexcept {
-    constexpr std::string_view words[] = {"waiting", "running", "stalled", "silent", "finished", "failed", "diverged", "stopped"};
+    constexpr std::string_view words[] = {"waiting", "running", "stalled", "silent", "restarting", "finished", "failed", "diverged", "stopped"};
     return words[static_cast<std::size_t>(c)];
 }
 

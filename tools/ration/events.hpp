@@ -27,6 +27,7 @@ enum class condition : std::uint8_t {
     running,
     stalled,   ///< alive, but neither steps nor CPU time
     silent,    ///< uses CPU and has stopped reporting
+    restarting,  ///< between two launches, to have other devices
     finished,  ///< exit code 0
     failed,    ///< another exit code, a signal, could not be started
     diverged,  ///< its metric is no number any more; ended by ration
@@ -60,6 +61,7 @@ struct run_started {
     std::string file, source;  ///< jobs.toml: name and text
     machine_facts machine;
     std::vector<control> controls;
+    std::vector<std::string> devices{};  ///< their names; empty: none are shared
 };
 
 struct job_started {
@@ -68,6 +70,17 @@ struct job_started {
     std::uint32_t epoch = 0;
     int pid = 0;
     std::span<std::string const> command;
+    std::string devices{};  ///< their names, with commas between; empty: none
+};
+
+/// A step of the way of a job to other devices.
+struct resize_told {
+    std::string_view job;
+    std::uint32_t epoch = 0;
+    std::string_view what;       ///< as in docs/event-log.md
+    std::int64_t from = 0, to = 0;  ///< devices
+    std::string devices;         ///< that it has, or is launched with
+    std::string why;
 };
 
 /// One report of a job. `value` may be NaN or infinite: that is what the job said.
@@ -150,6 +163,7 @@ struct job_summary {
     bool has_acceptable = true, has_objective = true;  ///< whether the target has the tier
     condition how = condition::waiting;
     std::string why;
+    double device_seconds = 0;  ///< used
 };
 
 struct run_summary {
@@ -167,7 +181,7 @@ struct run_ended {
 };
 
 using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision, change_applied,
-                                change_deferred, grant_rejected, warning, policy_logged, job_ended, run_ended>;
+                                change_deferred, grant_rejected, warning, policy_logged, job_ended, run_ended, resize_told>;
 
 /// Views inside the body need to live only until the event is written.
 struct event {

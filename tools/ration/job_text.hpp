@@ -15,7 +15,7 @@ namespace ration::program {
 /// "loss 121.3"; the metric alone, followed by "-", before the first value.
 [[nodiscard]] std::string value_text(job_view const& job);
 
-/// "0.50" cores, "no limit", or "-" for a job that holds nothing.
+/// "0.50" cores, "no limit", or "-" for a job that holds nothing; "2 dev", "2>4 dev" for a job with devices.
 [[nodiscard]] std::string held_text(job_view const& job);
 
 /// "running", "starts in 12.0 s", "failed: exit code 1", "stalled: for 65 s".

@@ -48,6 +48,9 @@ void for_each_orphan(std::string const* memberships, Action action) {
 
 [[nodiscard]] bool is_alive(recorded_job const& job) { return process::same_process(job.pid, job.start_time); }
 
+/// It has no process now, and whoever adopts the run launches it again.
+[[nodiscard]] bool goes_on(recorded_job const& job) { return !job.phase.empty() && job.phase != "over"; }
+
 }  // namespace
 
 std::vector<leftover> find_leftovers() {
@@ -55,7 +58,10 @@ std::vector<leftover> find_leftovers() {
     for (auto& record : abandoned_runs()) {
         auto& one = all.emplace_back(leftover{std::move(record), {}});
         for (auto const& job : one.record.jobs)
-            if (is_alive(job)) one.alive.push_back(fmt::format("{} (process {})", job.name, job.pid));
+            if (is_alive(job))
+                one.alive.push_back(fmt::format("{} (process {})", job.name, job.pid));
+            else if (goes_on(job))
+                one.alive.push_back(fmt::format("{} (between two launches)", job.name));
     }
     return all;
 }

@@ -12,7 +12,7 @@ namespace ration::program {
 /// One abandoned run and what of it is still alive.
 struct leftover {
     run_record record;
-    std::vector<std::string> alive;  ///< "vae (process 123)"
+    std::vector<std::string> alive;  ///< "vae (process 123)", "cnn (between two launches)"
 };
 
 [[nodiscard]] std::vector<leftover> find_leftovers();

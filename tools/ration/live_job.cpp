@@ -38,13 +38,15 @@ bool live_job::take(progress::report const& said, nanoseconds at) {
 job_summary live_job::summary() const {
     return {.name = config->name, .arrived = config->at, .started = started_at, .acceptable_at = acceptable_at,
             .objective_at = objective_at, .ended_at = ended_at, .has_acceptable = config->target.acceptable.has_value(),
-            .has_objective = config->target.objective.has_value(), .how = now, .why = why};
+            .has_objective = config->target.objective.has_value(), .how = now, .why = why,
+            .device_seconds = device_seconds};
 }
 
 job_view live_job::view(nanoseconds at) const {
     job_view v{.name = config->name, .now = now, .detail = why, .starts_in = {}, .metric = config->target.metric,
                .way = config->target.way, .first = first_value, .value = tracker.smoothed(), .acceptable = config->target.acceptable,
-               .objective = config->target.objective, .tier = tracker.tier(), .held = {}};
+               .objective = config->target.objective, .tier = tracker.tier(), .held = {}, .devices = {}, .going_to = {}};
+    if (devices != nullptr && !over()) v.devices = devices->size(), v.going_to = devices->wanted();
     if (waiting() && config->at > at) v.starts_in = config->at - at;
     return v;
 }

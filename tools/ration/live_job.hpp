@@ -17,6 +17,7 @@
 #include "config.hpp"
 #include "events.hpp"
 #include "output_tail.hpp"
+#include "resize.hpp"
 #include "view.hpp"
 
 namespace ration::program {
@@ -27,7 +28,7 @@ struct live_job {
 
     job_config const* config;
     job_id id;
-    std::size_t row;  ///< in the jobs table
+    std::size_t row;  ///< in the jobs table, once it has arrived
     epoch run{};
     text<16> token;
     std::optional<process::child> process;
@@ -41,9 +42,23 @@ struct live_job {
     std::uint64_t step = 0;
     std::optional<double> first_value;
     std::optional<nanoseconds> started_at, acceptable_at, objective_at, ended_at, kill_at;
+    std::optional<nanoseconds> launched_at;  ///< its present epoch
     bool asked_to_stop = false;
-    nanoseconds cpu_time{};  ///< of its present epoch, kept after its end
+    nanoseconds cpu_time{};          ///< of its present epoch, kept after its end
+    nanoseconds earlier_cpu_time{};  ///< of the epochs before
     std::optional<deferral> waits;  ///< the last thing said about a grant of its that waits
+
+    resize* devices = nullptr;       ///< null: it has no use for any
+    std::string control;             ///< where it listens for commands; empty: nowhere
+    std::uint64_t last_command = 0;  ///< its number
+    std::int64_t wish = -1;          ///< devices that it would like to have; -1: it has not said
+    std::int64_t batch = 0;          ///< of its present launch; 0: its own choice
+    bool placed = false;             ///< the backend knows it: something of it may be alive
+    bool said_done = false;          ///< in this epoch
+    std::string refused;             ///< why it may not run with its devices; it is being killed
+    std::string checkpoint;          ///< its folder; empty before the first launch
+    nanoseconds clear_at{};          ///< when to look again whether something is left of it
+    double device_seconds = 0;       ///< used up to now
 
     [[nodiscard]] bool waiting() const noexcept { return now == condition::waiting; }
     [[nodiscard]] bool alive() const noexcept { return process.has_value() && !is_over(now); }

@@ -67,10 +67,11 @@ result<void> node_backend::plan(setting const& wanted, ration::plan<operation>& 
         out.push_back(stop_operation{wanted.job});
         return {};
     }
+    if (wanted.resource == resource_id::gpu || wanted.resource == resource_id::batch) return plan_devices(wanted, out);
     return std::visit(
         [&]<class B>(std::unique_ptr<B>& b) -> result<void> {
             ration::plan<typename B::operation> own;
-            auto const planned = b->plan(wanted, own);
+            auto const planned = b->plan(capped(wanted), own);
             for (auto& op : own) out.emplace_back(std::move(op));
             return planned;
         },
@@ -79,6 +80,7 @@ result<void> node_backend::plan(setting const& wanted, ration::plan<operation>& 
 
 result<void> node_backend::apply(operation const& op) noexcept {
     if (auto const* const stop = std::get_if<stop_operation>(&op)) return ask_to_end(stop->job);
+    if (auto const* const size = std::get_if<resize_operation>(&op)) return put(*size, size->new_amount);
     if (auto const* const own = std::get_if<cgroup::operation>(&op))
         return on<cgroup::backend>(backend_, [&](auto& b) { return b.apply(*own); });
     return on<process::backend>(backend_, [&](auto& b) { return b.apply(std::get<process::operation>(op)); });
@@ -86,6 +88,7 @@ result<void> node_backend::apply(operation const& op) noexcept {
 
 result<void> node_backend::verify(operation const& op) noexcept {
     if (std::holds_alternative<stop_operation>(op)) return {};  // the end of the process shows it
+    if (std::holds_alternative<resize_operation>(op)) return {};  // the hello of its next launch does
     if (auto const* const own = std::get_if<cgroup::operation>(&op))
         return on<cgroup::backend>(backend_, [&](auto& b) { return b.verify(*own); });
     return on<process::backend>(backend_, [&](auto& b) { return b.verify(std::get<process::operation>(op)); });
@@ -94,6 +97,7 @@ result<void> node_backend::verify(operation const& op) noexcept {
 result<void> node_backend::undo(operation const& op) noexcept {
     if (std::holds_alternative<stop_operation>(op))
         return error{.code = errc::not_supported, .operation = "take back the end of a job"};
+    if (auto const* const size = std::get_if<resize_operation>(&op)) return put(*size, size->old_amount);
     if (auto const* const own = std::get_if<cgroup::operation>(&op))
         return on<cgroup::backend>(backend_, [&](auto& b) { return b.undo(*own); });
     return on<process::backend>(backend_, [&](auto& b) { return b.undo(std::get<process::operation>(op)); });
@@ -103,14 +107,61 @@ operation_text node_backend::describe(operation const& op) noexcept {
     if (auto const* const stop = std::get_if<stop_operation>(&op))
         return {.job = stop->job, .resource = resource_id::cpu, .when = timing::live, .subject = "processes", .old_value = "running",
                 .new_value = "SIGTERM"};
+    if (auto const* const size = std::get_if<resize_operation>(&op))
+        return {.job = size->job, .resource = size->resource, .when = timing::needs_restart,
+                .subject = std::string_view(size->resource == resource_id::gpu ? "devices" : "samples per step"),
+                .old_value = std::string_view(std::to_string(size->old_amount)), .new_value = std::string_view(std::to_string(size->new_amount))};
     if (auto const* const own = std::get_if<cgroup::operation>(&op))
         return std::get<std::unique_ptr<cgroup::backend>>(backend_)->describe(*own);
     return std::get<std::unique_ptr<process::backend>>(backend_)->describe(std::get<process::operation>(op));
 }
 
+result<void> node_backend::plan_devices(setting const& wanted, ration::plan<operation>& out) noexcept {
+    resize* const machine = elastic_ != nullptr ? elastic_->find(wanted.job) : nullptr;
+    if (machine == nullptr)
+        return error{.code = errc::not_found, .operation = "change the size of a job", .remedy = "the jobs file gives it no bounds.gpu"};
+    bool const size = wanted.resource == resource_id::gpu;
+    std::int64_t const now = size ? machine->wanted() : machine->batch();
+    if (now == wanted.amount) return {};
+    if (char const* const why = machine->why_not(); size && *why != '\0')
+        return error{.code = errc::busy, .operation = "change the size of a job", .remedy = why};
+    out.push_back(resize_operation{wanted.job, wanted.resource, now, wanted.amount});
+    return {};
+}
+
+result<void> node_backend::put(resize_operation const& op, std::int64_t amount) noexcept {
+    resize* const machine = elastic_->find(op.job);
+    op.resource == resource_id::gpu ? machine->want(amount) : machine->want_batch(amount);
+    return {};
+}
+
+setting node_backend::capped(setting const& wanted) const noexcept {
+    auto const cap = std::ranges::find(caps_, wanted.job, &std::pair<job_id, millicores>::first);
+    setting out = wanted;
+    if (wanted.resource == resource_id::cpu && cap != caps_.end()) out.amount = std::min(out.amount, cap->second.count);
+    return out;
+}
+
 result<process::child> node_backend::launch(start const& what, process::launch_spec spec) {
-    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) return launch_in_group(**groups, what, spec);
-    return launch_alone(*std::get<std::unique_ptr<process::backend>>(backend_), what, spec);
+    auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    auto child = groups != nullptr ? launch_in_group(**groups, what, spec)
+                                   : launch_alone(*std::get<std::unique_ptr<process::backend>>(backend_), what, spec);
+    if (!child || !what.cpu) return child;
+    if (auto const limited = cap_cpu(what.job, *what.cpu); !limited) {
+        static_cast<void>(remove(what.job));
+        return limited.failure();
+    }
+    return child;
+}
+
+result<void> node_backend::cap_cpu(job_id job, millicores cpu) {
+    std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; });
+    caps_.emplace_back(job, cpu);
+    ration::plan<operation> operations;
+    auto done = plan({job, 0, resource_id::cpu, cpu.count}, operations);
+    for (auto const& operation : operations)
+        if (done) done = apply(operation);
+    return !done && done.failure().code == errc::gone ? result<void>() : done;  // it has ended already, which is told elsewhere
 }
 
 result<process::child> node_backend::launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec) {
@@ -173,8 +224,11 @@ result<void> node_backend::kill(job_id job) noexcept {
 }
 
 result<void> node_backend::remove(job_id job) noexcept {
-    if (auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_)) static_cast<void>((*processes)->kill(job));
-    return std::visit([&](auto& b) { return b->remove(job); }, backend_);
+    if (auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_))
+        if (auto const killed = (*processes)->kill(job); !killed && killed.failure().code == errc::timed_out) return killed;
+    auto const removed = std::visit([&](auto& b) { return b->remove(job); }, backend_);
+    if (removed) std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; });
+    return removed;
 }
 
 bool node_backend::contains(job_id job, pid_t pid) noexcept {

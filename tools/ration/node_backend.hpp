@@ -16,6 +16,7 @@
 #include <ration/process/backend.hpp>
 #include <ration/process/launch.hpp>
 
+#include "elastic_jobs.hpp"
 #include "events.hpp"
 #include "run.hpp"
 
@@ -26,6 +27,13 @@ struct stop_operation {
     job_id job;
 };
 
+/// Hands a new size to the machine that brings a job to it: nothing has happened to the job when this is done.
+struct resize_operation {
+    job_id job;
+    resource_id resource = resource_id::gpu;
+    std::int64_t old_amount = 0, new_amount = 0;
+};
+
 class node_backend {
     std::unique_ptr<cgroup::io> io_;  // the kernel; has to outlive the backend that uses it
     std::variant<std::unique_ptr<cgroup::backend>, std::unique_ptr<process::backend>> backend_;
@@ -33,10 +41,12 @@ class node_backend {
     std::optional<error> why_not_cgroup_;
     process::cpu_set cpus_;
     std::string memberships_;
+    elastic_jobs* elastic_ = nullptr;
+    std::vector<std::pair<job_id, millicores>> caps_;  // of jobs on CPU devices
 
 public:
     using backend_concept = backend_tag;
-    using operation = std::variant<cgroup::operation, process::operation, stop_operation>;
+    using operation = std::variant<cgroup::operation, process::operation, stop_operation, resize_operation>;
 
     struct options {
         backend_choice choice = backend_choice::automatic;
@@ -63,12 +73,17 @@ public:
         std::string const& name;
         std::string_view token;
         std::optional<bytes> memory;
+        std::optional<millicores> cpu{};  ///< of its CPU devices: no grant lifts its limit above it in this launch
     };
     [[nodiscard]] result<process::child> launch(start const& what, process::launch_spec spec);
     [[nodiscard]] bool limits_memory() const noexcept;
     /// Takes charge of a process that an earlier run started.
     [[nodiscard]] result<void> adopt(job_id job, std::string const& name, process::child const& running,
                                      std::string_view token) noexcept;
+    /// From now on no grant lifts the job's limit above this, which is in force.
+    [[nodiscard]] result<void> cap_cpu(job_id job, millicores cpu);
+    /// Grants of devices go to these machines from now on.
+    void share_devices(elastic_jobs& jobs) noexcept { elastic_ = &jobs; }
     /// From now on a release of this job ends it.
     void may_end(job_id job) { finished_.push_back(job); }
     [[nodiscard]] bool ends(job_id job) const noexcept;
@@ -83,6 +98,9 @@ private:
     [[nodiscard]] result<process::child> launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec);
     [[nodiscard]] static result<process::child> launch_alone(process::backend& processes, start const& what, process::launch_spec& spec);
     [[nodiscard]] static result<void> limit_memory(cgroup::backend& groups, start const& what);
+    [[nodiscard]] result<void> plan_devices(setting const& wanted, ration::plan<operation>& out) noexcept;
+    [[nodiscard]] result<void> put(resize_operation const& op, std::int64_t amount) noexcept;
+    [[nodiscard]] setting capped(setting const& wanted) const noexcept;
 
 public:
     // --- Time: for a backend that works by the clock

@@ -22,8 +22,9 @@ namespace {
     for (auto const& c : e.controls)
         controls += fmt::format("{}{} by {}{}", controls.empty() ? ": " : ", ", c.resource, c.backend,
                                 c.approximate.empty() ? "" : ", approximate");
-    return fmt::format("policy {}{} shares {} core{}{}", e.policy, e.isolation == "in-process" ? " (in this process)" : "", e.cpus,
-                       e.cpus == 1 ? "" : "s", controls);
+    std::string const devices = e.devices.empty() ? "" : fmt::format(" and {} device{}", e.devices.size(), e.devices.size() == 1 ? "" : "s");
+    return fmt::format("policy {}{} shares {} core{}{}{}", e.policy, e.isolation == "in-process" ? " (in this process)" : "", e.cpus,
+                       e.cpus == 1 ? "" : "s", devices, controls);
 }
 
 [[nodiscard]] std::string sentence(job_started const& e) {
@@ -62,6 +63,18 @@ namespace {
                        duration_text(e.summary.makespan), e.summary.mean_cpu);
 }
 
+/// Of the steps on the way only the ends are told.
+[[nodiscard]] std::string sentence(resize_told const& e) {
+    auto const devices = [](std::int64_t n) { return fmt::format("{} device{}", n, n == 1 ? "" : "s"); };
+    if (e.what == "settled" && e.from == 0) return fmt::format("{} runs on {}", e.job, devices(e.to));
+    if (e.what == "settled") return fmt::format("{} runs on {} instead of {}", e.job, devices(e.to), e.from);
+    if (e.what == "restored") return fmt::format("{} runs on {} again", e.job, devices(e.to));
+    if (e.what == "queued") return fmt::format("{} is saved and waits for devices", e.job);
+    if (e.what == "failed") return fmt::format("{} stays at {} and does not get {}: {}", e.job, devices(e.from), e.to, e.why);
+    if (e.what == "stuck") return fmt::format("warning: {}: {}", e.job, e.why);
+    return {};
+}
+
 /// Too many of them to be told.
 template <class Body>
 [[nodiscard]] std::string sentence(Body const&) {
@@ -77,6 +90,10 @@ std::string value_text(job_view const& job) {
 }
 
 std::string held_text(job_view const& job) {
+    if (job.devices) {
+        std::string const going = job.going_to && *job.going_to != *job.devices ? fmt::format(">{}", *job.going_to) : "";
+        return fmt::format("{}{} dev", *job.devices, going);
+    }
     if (!job.held) return "-";
     if (job.held->count == unlimited) return "no limit";
     return fmt::format("{:.2f}", static_cast<double>(job.held->count) / 1000);
@@ -94,6 +111,7 @@ std::string plain_line(event const& e) {
 
 std::string status_line(view_model const& model) {
     std::string out = fmt::format("[{:>7}] {:.2f} of {} cores used", duration_text(model.elapsed), model.used, model.cpus);
+    if (model.devices > 0) out += fmt::format(", {} of {} devices held", model.devices_held, model.devices);
     for (auto const& job : model.jobs) {
         if (job.now == condition::waiting || is_over(job.now)) continue;
         out += fmt::format("; {} {}, holds {}, uses {:.2f}", job.name, value_text(job), held_text(job), job.used);

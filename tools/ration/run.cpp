@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include <ration/process/cpus.hpp>
+
 #include "compare.hpp"
 #include "dry_run.hpp"
 #include "error_text.hpp"
@@ -36,6 +38,7 @@ struct session {
     run_config const& config;
     reporter& out;
     stop_signals& signals;
+    host_devices const& devices;
     run_record const* adopted = nullptr;
 };
 
@@ -52,7 +55,7 @@ struct session {
     if (!node) return node.failure();
     auto receiver = progress::receiver::open(directory->socket());
     if (!receiver) return receiver.failure();
-    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .log = log, .out = s.out,
+    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .devices = s.devices, .log = log, .out = s.out,
                     .directory = *directory, .run = run, .output_folder = output_folder(policy_name, *directory), .signals = s.signals,
                     .adopted = s.adopted},
                    std::move(receiver).value());
@@ -81,6 +84,28 @@ struct session {
 void try_out(run_config const& config, std::string const& policy, std::vector<problem>& problems) {
     auto& log = policy_log::for_good();
     if (make_policy(config, policy, log, problems) == nullptr) print_to_stderr(log, policy);
+}
+
+/// Whether the jobs can have the devices that they need, and the policies share them out.
+[[nodiscard]] exit_code check_devices(run_options const& options, run_config const& config, host_devices const& devices) {
+    std::int64_t const here = process::cpu_set::of_thread(0).size();
+    std::int64_t const cpus = std::min<std::int64_t>(here, config.cpus.value_or(static_cast<std::uint32_t>(here)));
+    if (report_problems(config, missing_devices(config, devices, millicores{1000 * cpus}))) return exit_code::no_backend;
+    std::vector<problem> problems;
+    for (auto const& policy : options.policies) {
+        auto const decider = make_policy(config, policy, policy_log::for_good(), problems);
+        bool const shares = decider != nullptr && decider->reads("nodes/capacity.gpu");
+        auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
+        if (shares && !config.shares_devices())
+            problems.push_back({config.policy_at, fmt::format("policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
+                                                              program::quoted(policy))});
+        if (!shares && decider != nullptr && needy != config.jobs.end())
+            problems.push_back({needy->elastic->at, fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: loss_delta_ratio, elastic_batch_dp, fifo, las",
+                                                                program::quoted(needy->name), program::quoted(policy))});
+        if (options.compare && needy != config.jobs.end() && !needy->elastic->checkpoint.empty())
+            problems.push_back({needy->elastic->checkpoint_at, "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out"});
+    }
+    return report_problems(config, problems) ? exit_code::no_backend : exit_code::ok;
 }
 
 /// Runs that were killed come first: their jobs still hold what this run would share out.
@@ -115,14 +140,16 @@ exit_code run(run_options const& options, run_config const& config) {
     std::vector<problem> problems;
     for (auto const& policy : options.policies) try_out(config, policy, problems);
     if (report_problems(config, problems)) return exit_code::bad_input;
-    if (options.dry_run) return dry_run(options, config);
+    auto const devices = host_devices::find(config);
+    if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;
+    if (options.dry_run) return dry_run(options, config, devices);
     auto signals = stop_signals::open();
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
     auto left = settle_leftovers(options);
     if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
-    session s{options, config, *out, *signals};
+    session s{options, config, *out, *signals, devices};
     if (options.adopt && !left->empty()) s.adopted = &left->front().record;
     std::vector<run_summary> runs;
     for (auto const& policy : options.policies) {

@@ -21,7 +21,8 @@
 
 namespace ration::program {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(recorded_job, name, id, pid, start_time, epoch, token, started_ns, tier)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(recorded_job, name, id, pid, start_time, epoch, token, started_ns, tier, phase, holds, next, origin, wanted,
+                                   batch, launched_batch, falls_back, returning, has_saved, finishing, cost, control, checkpoint, how, why)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_record, run, owner, owner_start_time, file, policy, memberships, began_ns, jobs)
 
 namespace {

@@ -24,9 +24,18 @@ struct recorded_job {
     std::string token;
     std::int64_t started_ns = 0;   ///< on the clock of the run
     std::uint32_t tier = 0;
+    // --- of a job with devices; by their names
+    std::string phase{};           ///< of `resize_phase`; "over" also for a job without devices that has ended; empty: no devices
+    std::vector<std::string> holds{}, next{}, origin{};
+    std::int64_t wanted = 0, batch = 0, launched_batch = 0;
+    bool falls_back = false, returning = false, has_saved = false, finishing = false;
+    double cost = 0;
+    std::string control{};         ///< where it listens for commands
+    std::string checkpoint{};      ///< its folder
+    std::string how{}, why{};        ///< of one that is over
 };
 
-/// What a run writes down at every start and end of a job.
+/// What a run writes down at every start and end of a job, and before each step of a change of its size.
 struct run_record {
     std::string run;               ///< its name, also that of its groups
     pid_t owner = 0;

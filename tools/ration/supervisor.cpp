@@ -20,19 +20,28 @@ constexpr nanoseconds longest_wait = milliseconds(250);
     return {static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE)};
 }
 
+[[nodiscard]] host_supply supply_of(run_parts const& parts) {
+    host_supply out{.cpu = parts.node.capacity(), .memory = memory_of_machine()};
+    if (parts.config.shares_devices()) out.devices = static_cast<std::int64_t>(parts.devices.names().size());
+    return out;
+}
+
 }  // namespace
 
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
     : parts_(parts), began_(parts.adopted != nullptr ? nanoseconds{parts.adopted->began_ns} : process::now()),
-      receiver_(std::move(receiver)), board_(parts.config.jobs, parts.node.capacity(), memory_of_machine()),
-      engine_(parts.node, parts.policy, fallback_, board_.store(), board_.columns(), host_resources, {}),
-      spare_(parts.node.cpus()) {}
+      receiver_(std::move(receiver)), elastic_(parts.devices.names()), board_(parts.config.jobs, supply_of(parts)),
+      engine_(parts.node, parts.policy, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()), {}),
+      spare_(parts.node.cpus()) {
+    if (board_.shares_devices()) share_devices();
+}
 
 nanoseconds supervisor::clock() const noexcept { return process::now() - began_; }
 
 result<run_summary> supervisor::run() {
     if (auto bound = engine_.bind({.jobs = parts_.config.jobs.size(), .nodes = 1}); !bound) return bound.failure();
     announce(clock());
+    if (parts_.adopted != nullptr) board_.arrive(clock());
     if (parts_.adopted != nullptr)
         for (auto const& job : parts_.adopted->jobs) adopt(job, clock());
     while (!all_over()) {
@@ -45,6 +54,7 @@ result<run_summary> supervisor::run() {
         reap(now);
         heed_signals(now);
         keep_deadlines(now);
+        work_on_devices(now);
         tell_policy_log(now);
         if (news_ || now >= next_tick_) tick(now);
         parts_.out.show(view(now), now);
@@ -66,7 +76,9 @@ void supervisor::wait(nanoseconds now) {
     std::vector<pollfd> fds{{receiver_.fd(), POLLIN, 0}, {parts_.signals.fd(), POLLIN, 0}};
     for (auto const& job : board_.jobs()) {
         if (job.alive()) fds.push_back({job.process->pidfd(), POLLIN, 0});
-        if (job.waiting()) until = std::min(until, job.config->at);
+        if (job.waiting() && !board_.arrived(job)) until = std::min(until, job.config->at);
+        if (job.devices != nullptr)
+            if (auto const deadline = job.devices->next_deadline()) until = std::min(until, std::max(*deadline, job.clear_at));
         if (job.alive() && job.adapter) until = std::min(until, now + output_interval);
     }
     until = std::min(until, parts_.node.next_wakeup() - began_);
@@ -101,6 +113,8 @@ void supervisor::hear(progress::update const& said, nanoseconds now) {
     auto& job = board_.job(said.job);
     if (job.over()) return;
     job.health.hear(now, said);
+    job.said_done = job.said_done || (said.said.type == progress::message_type::bye && said.said.why == "done");
+    if (job.devices != nullptr) hear_of_devices(job, said, now);
     bool const is_value = said.said.type == progress::message_type::step || said.said.type == progress::message_type::eval;
     bool const new_tier = job.take(said.said, now);
     if (is_value) {
@@ -126,7 +140,9 @@ void supervisor::reap(nanoseconds now) {
             if (auto const how = job.process->try_wait()) {
                 read_progress(now);  // its last words, before its place is gone
                 read_outputs(now);
-                end(job, *how, now);
+                bool const over = job.devices == nullptr || job.devices->exited(how->success(), job.said_done, now) == exit_meaning::job_is_over;
+                job.cpu_time = std::max(job.cpu_time, how->cpu_time);
+                over ? end(job, *how, now) : end_epoch(job, now);
             }
 }
 
@@ -136,10 +152,11 @@ void supervisor::heed_signals(nanoseconds now) {
     bool const first = !interrupted_;
     interrupted_ = true;
     for (auto& job : board_.jobs()) {
-        if (job.waiting()) set_condition(job, condition::stopped, "interrupted before its start", now);
+        if (!job.alive() && !job.over()) stop_without_process(job, now);
         if (job.alive() && first) ask_to_stop(job, "interrupted", now);
         if (job.alive() && received > 1) job.kill_at = now;
     }
+    if (first) work_on_devices(now);
     notice_ = "stopping the jobs; Ctrl-C again kills them";
     if (first) parts_.out.say(notice_);
 }
@@ -154,11 +171,11 @@ void supervisor::warn_once(std::string_view subject, std::string sentence, nanos
 view_model supervisor::view(nanoseconds now) const {
     view_model model{.policy = parts_.policy_name, .backend = parts_.node.name(), .elapsed = now,
                      .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000), .used = cpu_of_all_.per_second() * 1e-9,
-                     .jobs = {}, .notice = notice_};
-    auto const held = board_.store()[board_.columns().resources[static_cast<std::size_t>(resource_id::cpu)].held];
+                     .devices = static_cast<std::int64_t>(elastic_.table().size()),
+                     .devices_held = static_cast<std::int64_t>(elastic_.table().size()) - elastic_.table().free(), .jobs = {}, .notice = notice_};
     for (auto const& job : board_.jobs()) {
         auto& shown = model.jobs.emplace_back(job.view(now));
-        if (job.alive() && held[job.row] != 0) shown.held = millicores{held[job.row]};
+        if (auto const held = board_.held_cpu(job); job.alive() && held != 0) shown.held = millicores{held};
         if (job.alive()) shown.used = board_.used_cores(job);
     }
     return model;
@@ -171,7 +188,7 @@ run_summary supervisor::summary(nanoseconds now) const {
     for (auto const& job : board_.jobs()) {
         total.jobs.push_back(job.summary());
         total.makespan = std::max(total.makespan, job.ended_at.value_or(now));
-        used = used + job.cpu_time;
+        used = used + job.earlier_cpu_time + job.cpu_time;
     }
     total.mean_cpu = total.makespan.count > 0 ? to_seconds(used) / to_seconds(total.makespan) : 0;
     return total;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,8 +11,11 @@
 #include <ration/engine.hpp>
 #include <ration/meter.hpp>
 #include <ration/policies/none.hpp>
+#include <ration/progress/control.hpp>
 #include <ration/progress/receiver.hpp>
 
+#include "elastic_jobs.hpp"
+#include "host_devices.hpp"
 #include "job_board.hpp"
 #include "node_backend.hpp"
 #include "policy_log.hpp"
@@ -28,6 +32,7 @@ struct run_parts {
     std::string policy_name;
     decider& policy;
     node_backend& node;
+    host_devices const& devices;
     policy_log& log;
     reporter& out;
     run_directory const& directory;
@@ -41,6 +46,8 @@ class supervisor {
     run_parts parts_;
     nanoseconds began_;           // CLOCK_MONOTONIC
     progress::receiver receiver_;
+    std::optional<progress::control> control_;
+    elastic_jobs elastic_;
     job_board board_;
     bound_policy<policies::none> fallback_;
     engine<node_backend> engine_;
@@ -71,13 +78,40 @@ private:
     void start_due_jobs(nanoseconds now);
     [[nodiscard]] result<std::vector<std::string>> environment_of(live_job const& job) const;
     void start(live_job& job, nanoseconds now);
+    [[nodiscard]] result<void> launch(live_job& job, nanoseconds now);
+    void cannot_start(live_job& job, std::string why, nanoseconds now);
     void adopt(recorded_job const& recorded, nanoseconds now);
+    [[nodiscard]] result<void> adopt_process(live_job& job, recorded_job const& recorded);
     void end(live_job& job, process::exit_report const& how, nanoseconds now);
+    void over(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now);
+    void leave_place(live_job& job, nanoseconds now);
+    void stop_without_process(live_job& job, nanoseconds now);
     void ask_to_stop(live_job& job, std::string why, nanoseconds now);
     void keep_deadlines(nanoseconds now);
     void judge_health(nanoseconds now);
     void set_condition(live_job& job, condition now, std::string why, nanoseconds at);
     void record();
+
+    // --- devices (supervisor_resize.cpp)
+    void share_devices();
+    void work_on_devices(nanoseconds now);
+    void attend(live_job& job, nanoseconds now);
+    void tell(live_job& job, resize_note const& note, nanoseconds now);
+    void take_back(live_job& job, resize_note const& note, nanoseconds now);
+    void carry_out(live_job& job, resize_order order, nanoseconds now);
+    void send(live_job& job, progress::command const& what, nanoseconds now);
+    void relaunch(live_job& job, nanoseconds now);
+    void refuse(live_job& job, nanoseconds now);
+    void look_for_remains(live_job& job, nanoseconds now);
+    void end_epoch(live_job& job, nanoseconds now);
+    void hear_of_devices(live_job& job, progress::update const& said, nanoseconds now);
+    void adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now);
+    void record_devices(live_job const& job, recorded_job& into) const;
+    [[nodiscard]] std::vector<std::string> names_of(device_list const& devices) const;
+    [[nodiscard]] result<void> prepare_checkpoints(live_job& job) const;
+    [[nodiscard]] std::int64_t batch_of(live_job const& job) const;
+    /// Of CPU devices; none for GPUs.
+    [[nodiscard]] std::optional<millicores> cpu_of_devices(std::size_t count) const;
 
     // --- what comes in
     void wait(nanoseconds now);

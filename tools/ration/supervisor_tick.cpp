@@ -19,7 +19,9 @@ void supervisor::announce(nanoseconds now) {
                       .isolation = isolation_of(parts_.policy),
                       .unix_time = std::time(nullptr), .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000),
                       .tick = parts_.config.tick, .file = parts_.config.file, .source = parts_.config.source,
-                      .machine = machine_here(), .controls = parts_.node.controls()};
+                      .machine = machine_here(), .controls = parts_.node.controls(),
+                      .devices = {parts_.devices.names().begin(), parts_.devices.names().end()}};
+    if (board_.shares_devices()) begin.controls.push_back({"gpu", parts_.devices.description(), ""});
     tell(std::move(begin), now);
     for (auto const& sentence : parts_.node.approximations()) parts_.out.say("approximate: " + sentence);
 }
@@ -35,18 +37,21 @@ void supervisor::tick(nanoseconds now) {
         job.health.observe(now, *seen);
     }
     nanoseconds used{};
-    for (auto const& job : board_.jobs()) used = used + job.cpu_time;
+    for (auto const& job : board_.jobs()) used = used + job.earlier_cpu_time + job.cpu_time;
     cpu_of_all_.read(now, used.count);
     judge_health(now);
     spare_.read(now);
     board_.set_capacity(spare_.available(board_.used_cores() * 1000, parts_.node.capacity()));
-    board_.refresh();
+    board_.set_devices(elastic_.usable());
+    board_.refresh(now);
     auto const report = engine_.tick(now);
     nanoseconds const took = clock() - now;
     tell_policy_log(now);  // what it said before its answer
     tell(report, took);
     for (auto const& change : report.changes) {
         auto& job = board_.job(change.grant.what.job);
+        bool const sizes_it = change.grant.what.resource == resource_id::gpu || change.grant.what.resource == resource_id::batch;
+        if (sizes_it && !parts_.node.ends(job.id)) continue;  // its machine sees to it
         if (change.grant.what.amount != 0)
             job.health.resume(now);
         else if (parts_.node.ends(job.id))
@@ -54,6 +59,7 @@ void supervisor::tick(nanoseconds now) {
         else
             job.health.suspend(now);
     }
+    work_on_devices(now);
 }
 
 void supervisor::tell_policy_log(nanoseconds now) {

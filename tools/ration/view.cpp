@@ -23,7 +23,8 @@ constexpr std::uint32_t longest_name = 16, short_name = 10, longest_state = 30, 
         case condition::failed:
         case condition::diverged: return colour::red;
         case condition::stalled:
-        case condition::silent: return colour::yellow;
+        case condition::silent:
+        case condition::restarting: return colour::yellow;
         case condition::waiting:
         case condition::stopped: return colour::dim;
         case condition::running:
@@ -118,6 +119,7 @@ public:
     line.add("ration").add(fmt::format("  {}  {}  cpu ", fitted(m.policy, 24, style.unicode), duration_text(m.elapsed)));
     line.add(bar(share, machine_bar, {}, style.unicode), colour::blue);
     line.add(fmt::format(" {:.2f} of {} core{}", m.used, m.cpus, m.cpus == 1 ? "" : "s"));
+    if (m.devices > 0) line.add(fmt::format("  {} of {} devices", m.devices_held, m.devices));
     line.add("  " + fitted(m.backend, 40, style.unicode), colour::dim);
     return line.take();
 }

@@ -29,6 +29,7 @@ struct job_view {
     std::uint32_t tier = 0;  ///< reached: 0, 1 = Acceptable, 2 = Objective
 
     std::optional<millicores> held;  ///< none: holds nothing; `unlimited`: no limit
+    std::optional<std::int64_t> devices, going_to;  ///< that it has, and is to have; none: it has no use for any
     double used = 0;                 ///< cores, measured
 };
 
@@ -37,6 +38,7 @@ struct view_model {
     nanoseconds elapsed;
     std::uint32_t cpus = 0;  ///< that the jobs share
     double used = 0;         ///< cores, all jobs together
+    std::int64_t devices = 0, devices_held = 0;
     std::vector<job_view> jobs;
     std::string notice;  ///< the last line: "Ctrl-C again kills the jobs", or empty
 };

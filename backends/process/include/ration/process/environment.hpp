@@ -37,6 +37,11 @@ struct environment_request {
     epoch incarnation{};                       ///< RATION_EPOCH
     std::string token = {};                    ///< RATION_TOKEN; also marks the job's processes, see `mark_of`
     std::string progress = {};                 ///< RATION_PROGRESS: "unix:" and the path of the socket; empty: none
+    std::size_t ranks = 1;                     ///< processes that share `cpu`; at least 1
+    std::string devices = {};                  ///< RATION_DEVICES: names with commas between, one for each rank; empty: none
+    std::string batch = {};                    ///< RATION_BATCH: samples per step over all ranks; empty: the job's own choice
+    std::string checkpoint = {};               ///< RATION_CHECKPOINT: absolute path of a folder; empty: none
+    std::vector<std::string> masks = {};       ///< KEY=VALUE, wins over what the user says: which devices the job's libraries see
 };
 
 /// The entry that only this launch has in its environment: `tree_root::mark`.
@@ -88,7 +93,7 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
 
 }  // namespace detail
 
-/// The whole environment, for `launch_spec::environment`. Order of precedence: RATION_*, declared, inherited, the defaults made
+/// The whole environment, for `launch_spec::environment`. Order of precedence: RATION_* and masks, declared, inherited, the defaults made
 /// here (thread counts, PYTHONUNBUFFERED=1 so that a script's lines arrive when it prints them). As hints for the job itself there
 /// are RATION_CPUS (cores, as "1.500") and RATION_THREADS.
 /// An inherited RATION_* is dropped: it belongs to the job that this program itself may be.
@@ -105,7 +110,7 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
     for (std::string const& entry : request.declared) {
         detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
     }
-    std::string const threads = std::to_string(threads_for(request.cpu));
+    std::string const threads = std::to_string(threads_for({request.cpu.count / static_cast<std::int64_t>(std::max<std::size_t>(1, request.ranks))}));
     for (std::string_view const name : thread_count_variables) {
         detail::put_entry(out, name, threads, false);
     }
@@ -122,6 +127,12 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
     ours("RATION_PROGRESS", request.progress);
     ours("RATION_CPUS", detail::cores_text(request.cpu));
     ours("RATION_THREADS", threads);
+    ours("RATION_DEVICES", request.devices);
+    ours("RATION_BATCH", request.batch);
+    ours("RATION_CHECKPOINT", request.checkpoint);
+    for (std::string const& entry : request.masks) {
+        detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
+    }
     return out;
 }
 

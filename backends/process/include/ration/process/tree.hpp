@@ -290,6 +290,34 @@ private:
     }
 };
 
+/// SIGKILL to every process that was started with this KEY=VALUE, until none is left: of a launch whose first process nobody wrote
+/// down. Blocks. `errc::timed_out` as of `terminate`.
+[[nodiscard]] inline result<void> kill_marked(std::string_view mark) noexcept {
+    process_table table;
+    nanoseconds const last = now() + seconds(2);
+    for (;;) {
+        if (auto const scanned = table.scan(); !scanned) {
+            return scanned;
+        }
+        bool any = false;
+        for (process_info const& row : table.rows()) {
+            if (row.zombie() || row.pid == ::getpid() || detail::has_mark(row.pid, mark) != detail::marked::yes) {
+                continue;
+            }
+            any = true;
+            detail::signal_exactly(row, SIGKILL);
+        }
+        if (!any) {
+            return {};
+        }
+        if (now() > last) {
+            return error{.code = errc::timed_out, .operation = "end what is left of a job", .subject = mark.substr(0, mark.find('=')), .system = EBUSY,
+                         .remedy = "a process waits inside the kernel and cannot be killed yet; what it holds stays taken"};
+        }
+        ::usleep(5'000);
+    }
+}
+
 /// Ends a job: SIGTERM, then SIGKILL to whatever is left after `grace`, again and again until nothing is. Blocks.
 /// `errc::timed_out`: something could not be killed within two seconds more (it waits inside the kernel); it is still a member.
 [[nodiscard]] inline result<void> terminate(tree& job, nanoseconds grace) noexcept {

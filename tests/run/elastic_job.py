@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A job that can change its number of devices, or fails at that in one way. usage: elastic_job.py MODE STEPS [SIZE]
+
+Speaks the progress protocol by itself, so that what is tested is what docs/progress-protocol.md says. A step takes 0.05 s; after
+STEPS steps the job is done. Holds a lock on each of its devices as long as it lives, and writes `conflict` when it cannot have one.
+
+good           does what it is asked
+never-saves    answers the command, and goes on training
+save-fails     says that its checkpoint failed
+dies-saving    is gone in the middle of its first checkpoint
+ignores-stop   neither stops nor hears SIGTERM
+wrong-devices  with SIZE devices, says that it sees others
+dies-at        with SIZE devices, ends before it says hello
+dies-early     with SIZE devices, ends between its hello and its first step
+mute-at        with SIZE devices, never says hello
+wants          says that it would like to have SIZE devices
+plain          reports, and neither hears commands nor saves
+"""
+import fcntl
+import os
+import pathlib
+import re
+import signal
+import socket
+import sys
+import time
+
+MODE, STEPS = sys.argv[1], int(sys.argv[2])
+SIZE = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+ENV = os.environ
+NAME, EPOCH, TOKEN = ENV["RATION_JOB"], ENV["RATION_EPOCH"], ENV["RATION_TOKEN"]
+DEVICES = ENV["RATION_DEVICES"].split(",")
+SAVED = pathlib.Path(ENV["RATION_CHECKPOINT"], "step")
+RATION = ENV["RATION_PROGRESS"].removeprefix("unix:")
+
+
+class Line:
+    """Both directions."""
+
+    def __init__(self) -> None:
+        self.sequence = 0
+        self.out = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.path = os.path.join(os.path.dirname(RATION), f"rx.{NAME}.{EPOCH}")
+        self.box = None
+        if MODE != "plain":
+            self.box = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+            pathlib.Path(self.path).unlink(missing_ok=True)
+            self.box.bind(self.path)
+
+    def say(self, words: str) -> None:
+        self.sequence += 1
+        text = words.split(" ", 1)
+        message = f"P1 {text[0]} e={EPOCH} k={TOKEN} j={NAME} r=0 q={self.sequence} {text[1]}"
+        try:
+            self.out.sendto(message.encode(), RATION)
+        except OSError:
+            pass  # ration is gone for a while, or its queue is full
+
+    def heard(self) -> list[dict]:
+        commands = []
+        while self.box:
+            try:
+                words = self.box.recv(1024).decode().split()
+            except BlockingIOError:
+                break
+            keys = dict(word.split("=", 1) for word in words[2:])
+            if words[0] == "C1" and keys["e"] == EPOCH and keys["k"] == TOKEN:
+                self.say(f"ack c={keys['q']} ok=1")
+                commands.append(dict(keys, type=words[1]))
+        return commands
+
+
+def lock_devices() -> list:
+    """Whoever cannot have one of its devices for itself says so: that must never happen."""
+    held = []
+    for device in DEVICES:
+        file = open(f"lock.{device}", "a")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            with open("conflict", "a") as out:
+                out.write(f"{NAME} epoch {EPOCH}: {device}\n")
+        held.append(file)
+    return held
+
+
+def save(step: int) -> None:
+    fresh = SAVED.with_suffix(".new")
+    fresh.write_text(str(step))
+    fresh.rename(SAVED)
+
+
+def end(line: Line, why: str) -> None:
+    line.say(f"bye rc=0 why={why}")
+    if line.box:
+        pathlib.Path(line.path).unlink(missing_ok=True)
+    sys.exit(0)
+
+
+def obey(line: Line, command: dict, step: int) -> None:
+    if command["type"] == "stop" and MODE != "ignores-stop":
+        save(step)
+        end(line, "stop")
+    if command["type"] != "save" or MODE == "never-saves":
+        return
+    if MODE == "dies-saving" and not pathlib.Path(f"died.{NAME}").exists():
+        pathlib.Path(f"died.{NAME}").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if MODE == "save-fails":
+        return line.say(f"ckpt s={step} ok=0")
+    save(step)
+    line.say(f"ckpt s={step} ok=1 d=0.001")
+    until = time.monotonic() + float(command.get("by", 0))
+    while command.get("hold") == "1" and time.monotonic() < until:
+        for other in line.heard():
+            if other["type"] == "go":
+                return
+            obey(line, other, step)
+        time.sleep(0.01)
+
+
+def main() -> None:
+    bad = SIZE == len(DEVICES)
+    locks = lock_devices()
+    step = int(SAVED.read_text()) if SAVED.exists() else 0
+    with open("launches", "a") as out:
+        out.write(f"{NAME} {EPOCH} {len(DEVICES)} {step} {os.getpid()}\n")
+    if MODE == "dies-at" and bad:
+        sys.exit(3)
+    if MODE == "ignores-stop":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    line = Line()
+    seen = "cpu-77" if MODE == "wrong-devices" and bad else ",".join(DEVICES)
+    if not (MODE == "mute-at" and bad):
+        line.say(f"hello w={len(DEVICES)} t=1 g={seen}" + (f" rx={line.path}" if line.box else ""))
+    while MODE == "mute-at" and bad:
+        time.sleep(1)
+    if MODE == "dies-early" and bad:
+        time.sleep(0.2)
+        sys.exit(3)
+    line.say("phase ph=train")
+    if MODE == "wants":
+        line.say(f"want n={SIZE}")
+    while step < STEPS:
+        time.sleep(0.05)
+        step += 1
+        line.say(f"step s={step} c=1 l={10 / (1 + 0.1 * step):.6f} nf=0")
+        for command in line.heard():
+            obey(line, command, step)
+    end(line, "done")
+    del locks
+
+
+assert re.fullmatch(r"[0-9a-f]{16}", TOKEN)
+main()

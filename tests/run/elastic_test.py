@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Jobs that change their number of devices while they run, jobs that fail at it, and kill -9 at any point of it.
+
+With RATION_ELASTIC_SEEDS=50 the last two tests are tried that often instead of a few times.
+"""
+import collections
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from support import HERE, PYTHON, RATION, RunTest, alive, job, main, signal
+
+SEEDS = int(os.environ.get("RATION_ELASTIC_SEEDS", "2"))
+DEADLINES = 'deadlines = { save = "2s", stop = "1s", start = "3s" }'
+HEAD = ('policy = "loss_delta_ratio"\nloss_delta_ratio = { residence = 0, window = 20 }\ndevices = { count = 4, cpu = 0.25 }\n'
+        'tick = "100ms"\n')
+
+
+def elastic(name: str, mode: str, steps: int, size: int = 0, at: str = "0s", gpu: str = "{ min = 1, max = 4 }", more: str = "") -> str:
+    words = [PYTHON, str(HERE / "elastic_job.py"), mode, str(steps), *([str(size)] if size else [])]
+    return job(name, words, f'at = "{at}"\nbounds = {{ gpu = {gpu} }}\n{DEADLINES}\n{more}')
+
+
+class Launch(collections.namedtuple("Launch", "job epoch devices step pid")):
+    pass
+
+
+class ElasticTest(RunTest):
+    def launches(self, name: str | None = None) -> list[Launch]:
+        file = self.folder / "launches"
+        lines = [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+        all_of = [Launch(words[0], *map(int, words[1:])) for words in lines if len(words) == 5]
+        return [one for one in all_of if name in (None, one.job)]
+
+    def told(self, what: str, name: str = "a") -> list[dict]:
+        return [e for e in self.events() if e["event"] == "resize" and e["job"] == name and e["what"] == what]
+
+    def assert_nobody_shared(self) -> None:
+        conflict = self.folder / "conflict"
+        self.assertFalse(conflict.exists(), conflict.read_text() if conflict.exists() else "")
+
+    def assert_finished(self, done: subprocess.CompletedProcess, **steps: int) -> None:
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assert_nobody_shared()
+        ended = {e["job"]: e for e in self.events() if e["event"] == "job_ended"}
+        for name, count in steps.items():
+            self.assertEqual((ended[name]["how"], ended[name]["step"]), ("finished", count), ended[name])
+
+
+class Resizing(ElasticTest):
+    def test_a_job_shrinks_for_another_and_grows_again_without_losing_a_step(self) -> None:
+        self.write(elastic("a", "good", 160), elastic("b", "good", 40, at="3s"), head=HEAD)
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assert_finished(done, a=160, b=40)
+        self.assertEqual([one.devices for one in self.launches("a")], [4, 2, 4])
+        self.assertEqual([one.epoch for one in self.launches("a")], [1, 2, 3])
+        self.assertEqual([one.devices for one in self.launches("b")], [2])
+        steps = [e["step"] for e in self.events() if e["event"] == "progress" and e["job"] == "a"]
+        self.assertEqual(steps, list(range(1, 161)), "steps were lost or done twice")
+        settled = self.told("settled")
+        self.assertEqual([(e["from"], e["to"]) for e in settled], [(0, 4), (4, 2), (2, 4)])
+        self.assertEqual(settled[1]["devices"], "cpu-0,cpu-1")  # it keeps those that it has
+        changes = [e for e in self.events() if e["event"] == "change" and e["job"] == "a"]
+        self.assertTrue(all(e["when"] == "needs_restart" and e["resource"] == "gpu" for e in changes), changes)
+        costs = [e["columns"]["jobs/restart_cost"][0] for e in self.events() if e["event"] == "decision" and e["rows"][0] > 0]
+        self.assertEqual(costs[0], 10)
+        self.assertLess(costs[-1], 9)  # measured
+
+    def test_a_job_that_gets_no_device_any_more_is_saved_and_goes_on_later(self) -> None:
+        more = {"a": "", "b": 'weight = 1'}
+        self.write(elastic("a", "good", 120, gpu="4", more=more["a"]), elastic("b", "good", 30, at="2s", gpu="4"),
+                   head=HEAD.replace("window = 20", "window = 20, aging = 0.5"))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assert_finished(done, a=120, b=30)
+        self.assertTrue(self.told("queued"), "nobody was ever stopped for the other")
+        self.assertGreater(self.launches("a")[-1].step, 0)
+
+    def test_what_a_job_would_like_to_have_is_a_column(self) -> None:
+        self.write(elastic("a", "wants", 40, 3), head=HEAD)
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assert_finished(done, a=40)
+        wishes = [e["columns"]["jobs/want.gpu"][0] for e in self.events() if e["event"] == "decision" and e["rows"][0] > 0]
+        self.assertEqual((wishes[0], wishes[-1]), (-1, 3))
+
+    def test_the_environment_of_a_job_with_devices(self) -> None:
+        script = ("import os, json, pathlib; pathlib.Path('env.json').write_text(json.dumps(dict(os.environ)));"
+                  "pathlib.Path('words').write_text(__import__('sys').argv[1])")
+        folder = self.folder / "ration-output" / "loss_delta_ratio" / "a.checkpoint"
+        folder.mkdir(parents=True)
+        (folder / "stale").touch()
+        self.write(job("a", [PYTHON, "-c", script, "--nproc-per-node={devices}"], "bounds = { gpu = 3 }\nbatch = [0, 100, 200, 512]"), head=HEAD)
+        done = self.run_jobs()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = json.loads((self.folder / "env.json").read_text())
+        wanted = {"RATION_DEVICES": "cpu-0,cpu-1,cpu-2", "CUDA_VISIBLE_DEVICES": "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "RATION_BATCH": "512",
+                  "OMP_NUM_THREADS": "1", "RATION_CPUS": "0.750", "RATION_CHECKPOINT": str(folder)}
+        self.assertEqual({key: seen.get(key) for key in wanted}, wanted)
+        self.assertEqual((self.folder / "words").read_text(), "--nproc-per-node=3")
+        self.assertEqual(list(folder.iterdir()), [], "the folder of an earlier run was not emptied")
+
+
+class Failing(ElasticTest):
+    """Every way to fail ends at the old size, told with its reason, and the job finishes its work."""
+
+    def check(self, mode: str, size: int, why: str, launches: list[int], steps: int = 110) -> None:
+        """The job has 4 devices; another one, that wants 2, comes and goes."""
+        self.write(elastic("a", mode, steps, size), elastic("b", "good", 20, at="2s", gpu="2"), head=HEAD)
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assert_finished(done, a=steps, b=20)
+        failed = self.told("failed")
+        self.assertTrue(failed, done.stdout)
+        self.assertEqual((failed[0]["from"], failed[0]["to"]), (4, 2))
+        self.assertIn(why, failed[0]["why"])
+        self.assertEqual([one.devices for one in self.launches("a")], launches)
+        self.assertEqual(len(failed), 1, "it was not left alone after its failure")
+        held = [e["columns"]["jobs/held.gpu"][0] for e in self.events() if e["event"] == "decision" and e["t"] > failed[0]["t"] and e["rows"][0] > 0]
+        self.assertEqual(held[0], 4, "the policy was not shown what the job really has")
+
+    def test_never_saves(self) -> None:
+        self.check("never-saves", 0, "no checkpoint within", [4])
+
+    def test_save_fails(self) -> None:
+        self.check("save-fails", 0, "its checkpoint failed", [4])
+
+    def test_dies_while_saving(self) -> None:
+        self.check("dies-saving", 0, "it ended while it saved", [4, 4])
+
+    def test_dies_at_the_new_size(self) -> None:
+        self.check("dies-at", 2, "it ended at its start", [4, 2, 4])
+
+    def test_dies_before_its_first_step(self) -> None:
+        self.check("dies-early", 2, "it ended at its start", [4, 2, 4])
+
+    def test_wrong_devices(self) -> None:
+        self.check("wrong-devices", 2, "it sees the devices cpu-77", [4, 2, 4])
+
+    def test_no_hello(self) -> None:
+        self.check("mute-at", 2, "not said hello", [4, 2, 4])
+
+    def test_without_commands_or_checkpoints_it_is_never_resized(self) -> None:
+        self.write(elastic("a", "plain", 80), elastic("b", "good", 20, at="1s", gpu="2"), head=HEAD)
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assert_finished(done, a=80, b=20)
+        self.assertEqual([one.devices for one in self.launches("a")], [4])
+        self.assertIn("not resized", done.stdout + done.stderr)
+
+    def test_ignores_stop(self) -> None:
+        self.write(elastic("a", "ignores-stop", 400), elastic("b", "good", 20, at="2s", gpu="2"), head=HEAD)
+        run = self.start("--log", "log.jsonl")
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("killing"), 40)
+        self.wait_for(lambda: len(self.told("settled")) >= 2, 40)
+        run.send_signal(signal.SIGINT)
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=20)
+        self.assert_nobody_shared()
+        self.assertEqual([one.devices for one in self.launches("a")][:2], [4, 2])
+
+    def test_wrong_devices_at_the_first_launch_are_a_failure(self) -> None:
+        self.write(elastic("a", "wrong-devices", 40, 4), head=HEAD)
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 1)
+        ended = [e for e in self.events() if e["event"] == "job_ended"][0]
+        self.assertEqual(ended["how"], "failed")
+        self.assertIn("it sees the devices cpu-77", ended["why"])
+
+
+class Mistakes(ElasticTest):
+    def refused(self, code: int, head: str, *parts: str) -> str:
+        self.write(*parts, head=head)
+        done = self.run_jobs("--backend", "process")
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def test_no_devices(self) -> None:
+        self.environment["CUDA_VISIBLE_DEVICES"] = ""
+        said = self.refused(3, HEAD.replace("devices = { count = 4, cpu = 0.25 }\n", ""), elastic("a", "good", 5))
+        self.assertIn("jobs.toml:9:", said)
+        self.assertIn("job 'a' needs at least 1 device, and there are none", said)
+        self.assertEqual(said.count("\n"), 1)
+
+    def test_more_devices_than_there_are(self) -> None:
+        self.assertIn("needs at least 5 devices, and there are 4", self.refused(3, HEAD, elastic("a", "good", 5, gpu="5")))
+
+    def test_a_policy_that_gives_no_devices(self) -> None:
+        said = self.refused(3, HEAD.replace("loss_delta_ratio", "tradl", 1), elastic("a", "good", 5))
+        self.assertIn("policy 'tradl' gives none", said)
+
+    def test_a_policy_of_devices_where_no_job_needs_any(self) -> None:
+        head = 'policy = "loss_delta_ratio"\n'
+        self.assertIn("no job asks for any", self.refused(3, head, job("a", ["true"])))
+
+    def test_one_cannot_share_more_cpu_than_there_is(self) -> None:
+        self.assertIn("more than the", self.refused(3, HEAD.replace("cpu = 0.25", "cpu = 1000"), elastic("a", "good", 5)))
+
+
+class Killed(ElasticTest):
+    """kill -9 in the middle. Resizes follow one another all the time: a second job comes and goes, and a third."""
+
+    def start_three(self, seed: int) -> subprocess.Popen:
+        self.write(elastic("a", "good", 100), elastic("b", "good", 50, at="1.5s"), elastic("c", "good", 30, at="3s", gpu="{ min = 1, max = 2 }"),
+                   head=HEAD)
+        return self.start("--log", f"log.{seed}.jsonl")
+
+    def assert_all_done(self, done_text: str) -> None:
+        self.assert_nobody_shared()
+        for name, steps in (("a", 100), ("b", 50), ("c", 30)):
+            folder = self.folder / "ration-output" / "loss_delta_ratio" / f"{name}.checkpoint"
+            launches = self.launches(name)
+            epochs = [one.epoch for one in launches]
+            self.assertEqual(epochs, sorted(set(epochs)), "an epoch was used twice")
+            self.assertIn(f"{name} finished at step {steps}", done_text + (f"{name} finished at step {steps}" if self.was_over(name, steps) else ""),
+                          f"{launches} {list(folder.iterdir()) if folder.exists() else ''}\n{done_text}")
+        self.assertEqual([pid for one in self.launches() for pid in [one.pid] if alive(pid)], [], "somebody was left behind")
+
+    def was_over(self, name: str, steps: int) -> bool:
+        for log in self.folder.glob("log.*.jsonl"):
+            for line in log.read_text().splitlines():
+                if not line.endswith("}"):
+                    continue
+                e = json.loads(line)
+                if e["event"] == "job_ended" and e["job"] == name and e["how"] == "finished" and e["step"] == steps:
+                    return True
+        return False
+
+    def test_of_ration(self) -> None:
+        for seed in range(SEEDS):
+            with self.subTest(seed=seed):
+                self.clean()
+                dice = random.Random(seed)
+                run = self.start_three(0)
+                text = ""
+                for again in range(1, 4):
+                    time.sleep(dice.uniform(1.4, 2.6))
+                    if run.poll() is not None:
+                        break
+                    run.kill()
+                    text += "".join(run.communicate())
+                    run = self.start("--adopt", "--log", f"log.{again}.jsonl")
+                out, err = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 0, text + out + err)
+                self.assert_all_done(text + out)
+
+    def test_of_jobs(self) -> None:
+        for seed in range(SEEDS):
+            with self.subTest(seed=seed):
+                self.clean()
+                dice = random.Random(1000 + seed)
+                run = self.start_three(0)
+                killed = self.kill_in_resizes(run, dice)
+                out, err = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 0, f"{killed}\n{out}{err}")
+                self.assert_all_done(out)
+
+    def kill_in_resizes(self, run: subprocess.Popen, dice: random.Random) -> list[str]:
+        """Kills whichever process of a job is there shortly after a resize of it has begun."""
+        killed, begun = [], 0
+        while run.poll() is None and len(killed) < 3:
+            time.sleep(0.02)
+            log = self.folder / "log.0.jsonl"
+            saving = [line for line in (log.read_text().splitlines() if log.exists() else []) if '"what":"saving"' in line]
+            if len(saving) == begun:
+                continue
+            begun = len(saving)
+            name = json.loads(saving[-1])["job"]
+            time.sleep(dice.uniform(0, 0.4))
+            if not [line for line in log.read_text().splitlines() if '"event":"resize"' in line and f'"job":"{name}"' in line][-1].count('"settled"'):
+                pid = self.launches(name)[-1].pid
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(f"{name} {pid}")
+                except ProcessLookupError:
+                    pass
+        return killed
+
+    def clean(self) -> None:
+        for path in self.folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: BSL-1.0
+// The device table and the machine of one change of size, with a made-up clock and no process.
+#include "elastic_jobs.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "support/catch.hpp"
+
+using namespace ration;
+using namespace ration::program;
+
+namespace {
+
+[[nodiscard]] std::vector<std::string> names(std::uint32_t count) {
+    std::vector<std::string> out;
+    for (std::uint32_t i = 0; i < count; ++i) out.push_back("cpu-" + std::to_string(i));
+    return out;
+}
+
+[[nodiscard]] resize_rules short_rules() {
+    return {.deadlines = {.save = seconds(10), .stop = seconds(5), .start = seconds(20)}, .terminate = seconds(2), .clear = seconds(3), .wait = seconds(60), .back_off = seconds(30)};
+}
+
+/// One job on four devices, that has two of them and can be resized.
+struct one_job {
+    std::vector<std::string> const devices = names(4);
+    elastic_jobs all{devices};
+    job_id const id{1};
+    resize* machine = nullptr;
+    nanoseconds now = seconds(100);
+
+    one_job() {
+        all.add(id, short_rules(), 10);
+        machine = all.find(id);
+        want(2);
+        REQUIRE(orders() == std::vector{resize_order::launch});
+        machine->hello(true, 2, "cpu-0,cpu-1", now);
+        REQUIRE(machine->phase() == resize_phase::steady);
+        static_cast<void>(machine->take_notes());
+    }
+    void want(std::int64_t n) { machine->want(n), all.advance(now); }
+    void pass(std::int64_t s) { now = now + seconds(static_cast<double>(s)), all.advance(now); }
+    [[nodiscard]] std::vector<resize_order> orders() { return machine->take_orders(); }
+    [[nodiscard]] std::vector<std::string_view> told() {
+        std::vector<std::string_view> out;
+        for (auto const& note : machine->take_notes()) out.push_back(note.what);
+        return out;
+    }
+    /// Up to the end of its first process.
+    void save_and_stop(std::int64_t n) {
+        want(n);
+        REQUIRE(orders() == std::vector{resize_order::save});
+        machine->checkpoint(true, now);
+        REQUIRE(orders() == std::vector{resize_order::stop});
+        REQUIRE(machine->exited(true, false, now) == exit_meaning::part_of_resize);
+        REQUIRE(orders().empty());
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a device belongs to one job at a time") {
+    auto const devices = names(4);
+    device_table table(devices);
+    CHECK(table.take(job_id{1}, 2) == device_list{0, 1});
+    CHECK(table.take(job_id{2}, 3).empty());
+    CHECK(table.free() == 2);
+    CHECK_FALSE(table.claim(job_id{2}, device_list{1, 2}));
+    CHECK(table.free() == 2);
+    CHECK(table.claim(job_id{2}, device_list{3}));
+    table.keep_only(job_id{1}, device_list{1});
+    CHECK(table.take(job_id{2}, 2) == device_list{0, 2});
+    CHECK(table.of(job_id{2}) == device_list{0, 2, 3});
+    table.release(job_id{1});
+    CHECK(table.take(job_id{3}, 1) == device_list{1});
+    CHECK(table.number("cpu-2") == 2);
+    CHECK(table.number("gone") == 4);
+}
+
+TEST_CASE("a job that grows keeps its devices and has the old ones reserved until it trains") {
+    one_job t;
+    t.save_and_stop(3);
+    CHECK(t.all.table().of(t.id) == device_list{0, 1, 2});
+    t.machine->cleared(t.now);
+    CHECK(t.orders() == std::vector{resize_order::launch});
+    CHECK(t.machine->devices() == device_list{0, 1, 2});
+    t.machine->hello(true, 3, "cpu-0,cpu-1,cpu-2", t.now);
+    CHECK(t.machine->phase() == resize_phase::starting);
+    t.pass(4);
+    t.machine->stepped(t.now);
+    CHECK(t.machine->phase() == resize_phase::steady);
+    CHECK(t.machine->restart_cost() == 4);
+}
+
+TEST_CASE("devices that a job gives back are free only once it works with the rest") {
+    one_job t;
+    t.save_and_stop(1);
+    t.machine->cleared(t.now);
+    CHECK(t.all.table().free() == 2);
+    t.machine->hello(true, 1, "cpu-0", t.now);
+    CHECK(t.all.table().free() == 2);
+    t.machine->stepped(t.now);
+    CHECK(t.all.table().free() == 3);
+    CHECK(t.machine->devices() == device_list{0});
+}
+
+TEST_CASE("no devices: saved, stopped, queued, and launched again when there are some") {
+    one_job t;
+    t.save_and_stop(0);
+    CHECK(t.all.table().free() == 2);
+    t.machine->cleared(t.now);
+    CHECK(t.machine->phase() == resize_phase::queued);
+    CHECK(t.all.table().free() == 4);
+    CHECK(t.orders().empty());
+    t.want(4);
+    CHECK(t.orders() == std::vector{resize_order::launch});
+    CHECK(t.machine->size() == 4);
+}
+
+TEST_CASE("what fails before the stop costs nothing but the time") {
+    one_job t;
+    t.want(4);
+    REQUIRE(t.orders() == std::vector{resize_order::save});
+    SECTION("no checkpoint in time") { t.pass(10); }
+    SECTION("a checkpoint that failed") { t.machine->checkpoint(false, t.now); }
+    CHECK(t.orders() == std::vector{resize_order::go});
+    CHECK(t.machine->phase() == resize_phase::steady);
+    CHECK(t.machine->wanted() == 2);
+    CHECK(t.all.table().free() == 2);
+    CHECK_FALSE(t.machine->can_change(t.now));
+    t.want(4);
+    CHECK(t.orders().empty());
+    t.pass(31);
+    CHECK(t.orders() == std::vector{resize_order::save});
+    t.pass(10);
+    t.pass(31);
+    CHECK_FALSE(t.machine->can_change(t.now));  // twice as long now
+}
+
+TEST_CASE("a job that does not stop is terminated, then killed, and its devices stay its own") {
+    one_job t;
+    t.want(1);
+    t.machine->checkpoint(true, t.now);
+    static_cast<void>(t.orders());
+    t.pass(5);
+    CHECK(t.orders() == std::vector{resize_order::terminate});
+    t.pass(2);
+    CHECK(t.orders() == std::vector{resize_order::kill});
+    static_cast<void>(t.told());
+    t.pass(2);
+    CHECK(t.told() == std::vector<std::string_view>{"stuck"});
+    CHECK(t.orders() == std::vector{resize_order::kill});
+    t.pass(100);
+    CHECK(t.told().empty());
+    CHECK(t.all.table().of(t.id) == device_list{0, 1});
+    CHECK(t.machine->exited(false, false, t.now) == exit_meaning::part_of_resize);
+    t.machine->cleared(t.now);
+    CHECK(t.machine->devices() == device_list{0});
+}
+
+TEST_CASE("what fails after the stop ends at the old size") {
+    one_job t;
+    t.save_and_stop(4);
+    t.machine->cleared(t.now);
+    REQUIRE(t.orders() == std::vector{resize_order::launch});
+    bool killed = true;
+    SECTION("it ends at its start") {
+        REQUIRE(t.machine->exited(false, false, t.now) == exit_meaning::part_of_resize);
+        killed = false;
+    }
+    SECTION("it ends before its first step") {
+        t.machine->hello(true, 4, "cpu-0,cpu-1,cpu-2,cpu-3", t.now);
+        REQUIRE(t.machine->exited(false, false, t.now) == exit_meaning::part_of_resize);
+        killed = false;
+    }
+    SECTION("it never says hello") { t.pass(20); }
+    SECTION("it sees other devices") { t.machine->hello(true, 4, "cpu-0,cpu-1,cpu-3,cpu-2", t.now); }
+    SECTION("it has another number of ranks") { t.machine->hello(true, 2, "", t.now); }
+    if (killed) {
+        REQUIRE(t.orders() == std::vector{resize_order::kill});
+        REQUIRE(t.machine->exited(false, false, t.now) == exit_meaning::part_of_resize);
+    }
+    CHECK(t.machine->wanted() == 2);
+    t.machine->cleared(t.now);
+    REQUIRE(t.orders() == std::vector{resize_order::launch});
+    CHECK(t.machine->devices() == device_list{0, 1});
+    t.machine->hello(true, 2, "", t.now);
+    t.machine->stepped(t.now);
+    CHECK(t.machine->phase() == resize_phase::steady);
+    CHECK(t.told().back() == "restored");
+    CHECK(t.all.table().free() == 2);
+}
+
+TEST_CASE("a job that ends while it saves is launched again at its size; one that had done its work is over") {
+    one_job t;
+    t.want(4);
+    SECTION("killed") {
+        REQUIRE(t.machine->exited(false, false, t.now) == exit_meaning::part_of_resize);
+        t.machine->cleared(t.now);
+        CHECK(t.machine->devices() == device_list{0, 1});
+        CHECK(t.machine->phase() == resize_phase::starting);
+    }
+    SECTION("done") {
+        REQUIRE(t.machine->exited(true, true, t.now) == exit_meaning::job_is_over);
+        t.machine->ended(true, t.now);
+        CHECK(t.all.table().free() == 4);
+    }
+}
+
+TEST_CASE("a first start that fails is the job's own failure, a later one gets three tries") {
+    auto const devices = names(1);
+    elastic_jobs all{devices};
+    all.add(job_id{1}, short_rules(), 1);
+    resize& machine = *all.find(job_id{1});
+    machine.want(1);
+    all.advance(seconds(1));
+    SECTION("first") { CHECK(machine.exited(false, false, seconds(2)) == exit_meaning::job_is_over); }
+    SECTION("later") {
+        machine.checkpoint(true, seconds(1));
+        nanoseconds now = seconds(2);
+        for (int i = 0; i < 3; ++i) {
+            REQUIRE(machine.exited(false, false, now) == exit_meaning::part_of_resize);
+            machine.cleared(now);
+            CHECK(machine.phase() == resize_phase::queued);
+            machine.want(1);
+            all.advance(now);
+            CHECK(machine.phase() == resize_phase::queued);  // not at once
+            now = now + seconds(1000);
+            all.advance(now);
+            REQUIRE(machine.phase() == resize_phase::starting);
+        }
+        CHECK(machine.exited(false, false, now) == exit_meaning::job_is_over);
+    }
+}
+
+TEST_CASE("wrong devices at the first launch are refused") {
+    auto const devices = names(2);
+    elastic_jobs all{devices};
+    all.add(job_id{1}, short_rules(), 1);
+    resize& machine = *all.find(job_id{1});
+    machine.want(1);
+    all.advance(seconds(1));
+    static_cast<void>(machine.take_orders());
+    machine.hello(true, 1, "cpu-1", seconds(1));
+    CHECK(machine.take_orders() == std::vector{resize_order::refuse});
+    CHECK(machine.why() == "it sees the devices cpu-1 and was given cpu-0");
+}
+
+TEST_CASE("a growth waits for a shrink and trains on meanwhile; when that fails it is given up") {
+    auto const devices = names(4);
+    elastic_jobs all{devices};
+    nanoseconds now = seconds(1);
+    for (std::uint64_t id : {1, 2}) all.add(job_id{id}, short_rules(), 1);
+    resize &first = *all.find(job_id{1}), &second = *all.find(job_id{2});
+    first.want(3), second.want(1);
+    all.advance(now);
+    for (auto* machine : {&first, &second}) machine->hello(true, static_cast<std::uint32_t>(machine->size()), "", now), static_cast<void>(machine->take_orders());
+    first.want(1), second.want(3);
+    all.advance(now);
+    CHECK(first.phase() == resize_phase::saving);
+    CHECK(second.phase() == resize_phase::steady);
+    SECTION("it works") {
+        first.checkpoint(true, now);
+        static_cast<void>(first.exited(true, false, now));
+        first.cleared(now);
+        first.hello(true, 1, "", now);
+        first.stepped(now);
+        all.advance(now);
+        CHECK(second.phase() == resize_phase::saving);
+        CHECK(all.table().of(job_id{2}) == device_list{1, 2, 3});
+    }
+    SECTION("it fails") {
+        first.checkpoint(false, now);
+        all.advance(now);
+        CHECK(first.wanted() == 3);
+        CHECK(second.wanted() == 1);
+        CHECK(second.phase() == resize_phase::steady);
+        CHECK(second.take_notes().back().what == "failed");
+    }
+}
+
+TEST_CASE("what is left of a job that is over keeps its devices") {
+    one_job t;
+    REQUIRE(t.machine->exited(true, true, t.now) == exit_meaning::job_is_over);
+    t.machine->ended(false, t.now);
+    CHECK(t.all.table().free() == 2);
+    CHECK(t.all.usable() == 2);
+    t.pass(3);
+    CHECK(t.told() == std::vector<std::string_view>{"clearing", "stuck"});
+    t.machine->cleared(t.now);
+    CHECK(t.machine->phase() == resize_phase::over);
+    CHECK(t.all.usable() == 4);
+    CHECK(t.all.table().free() == 4);
+}
+
+TEST_CASE("a command that cannot be sent does not wait for its deadline") {
+    one_job t;
+    t.want(4);
+    SECTION("save") {
+        t.machine->command_failed("gone", t.now);
+        CHECK(t.machine->phase() == resize_phase::steady);
+        CHECK(t.machine->wanted() == 2);
+    }
+    SECTION("stop") {
+        t.machine->checkpoint(true, t.now);
+        static_cast<void>(t.orders());
+        t.machine->command_failed("gone", t.now);
+        CHECK(t.orders() == std::vector{resize_order::terminate});
+    }
+}
+
+TEST_CASE("a job without a place for commands is resized only after it has reported a checkpoint") {
+    auto const devices = names(2);
+    elastic_jobs all{devices};
+    all.add(job_id{1}, short_rules(), 1);
+    resize& machine = *all.find(job_id{1});
+    machine.want(1);
+    all.advance(seconds(1));
+    machine.hello(false, 1, "", seconds(1));
+    static_cast<void>(machine.take_orders());
+    machine.want(2);
+    all.advance(seconds(2));
+    CHECK(machine.take_orders().empty());
+    machine.checkpoint(true, seconds(3));
+    all.advance(seconds(3));
+    CHECK(machine.take_orders() == std::vector{resize_order::terminate});
+}
+
+namespace {
+
+/// Processes that do anything at any time, under machines whose controller may be killed at any time as well.
+class wild_world {
+    static constexpr std::uint32_t device_count = 6, job_count = 4;
+
+    struct process {
+        device_list devices;
+        bool alive = false, saving = false, stopping = false, said = false;
+    };
+    std::mt19937 dice_;
+    std::vector<std::string> const names_ = names(device_count);
+    std::unique_ptr<elastic_jobs> all_;
+    std::array<process, job_count> processes_{};
+    std::array<bool, job_count> leftovers_{}, over_{};
+    nanoseconds now_ = seconds(1);
+    bool good_ = false;  // from now on everybody does what is asked
+
+public:
+    explicit wild_world(unsigned seed) : dice_(seed), all_(make()) {}
+
+    void run(int events) {
+        for (int i = 0; i < events; ++i) happen();
+        good_ = true;
+        for (int i = 0; i < 4000; ++i) happen();
+        for (std::uint32_t j = 0; j < job_count; ++j) check_rest(j);
+    }
+
+private:
+    [[nodiscard]] std::unique_ptr<elastic_jobs> make() {
+        auto out = std::make_unique<elastic_jobs>(names_);
+        for (std::uint32_t j = 0; j < job_count; ++j) out->add(job_id{j + 1}, short_rules(), 1);
+        return out;
+    }
+    [[nodiscard]] resize& machine(std::uint32_t j) { return *all_->find(job_id{j + 1}); }
+    [[nodiscard]] std::uint32_t below(std::uint32_t n) { return std::uniform_int_distribution<std::uint32_t>(0, n - 1)(dice_); }
+    [[nodiscard]] bool often() { return good_ || below(10) != 0; }
+
+    void happen() {
+        std::uint32_t const j = below(job_count);
+        switch (below(good_ ? 6 : 9)) {
+            case 0: now_ = now_ + milliseconds(below(3000)); break;
+            case 1: speak(j); break;
+            case 2: save(j); break;
+            case 3: if (processes_[j].stopping && often()) die(j, true); break;
+            case 4: clear(j); break;
+            case 5: now_ = now_ + seconds(static_cast<double>(below(40))); break;
+            case 6: want(j); break;
+            case 7: if (below(4) == 0) die(j, false); break;
+            default: if (below(8) == 0) restart();
+        }
+        all_->advance(now_);
+        for (std::uint32_t k = 0; k < job_count; ++k) obey(k);
+    }
+
+    /// As the engine does: no more than there is.
+    void want(std::uint32_t j) {
+        std::int64_t others = 0;
+        for (std::uint32_t k = 0; k < job_count; ++k) others += k == j || over_[k] ? 0 : machine(k).wanted();
+        auto const n = static_cast<std::int64_t>(below(device_count + 1));
+        if (!over_[j] && n + others <= device_count && machine(j).can_change(now_)) machine(j).want(n);
+    }
+
+    void speak(std::uint32_t j) {
+        auto& p = processes_[j];
+        if (!p.alive) return;
+        if (!p.said) {
+            bool const wrong = !often();
+            p.said = true;
+            machine(j).hello(good_ || below(5) != 0, static_cast<std::uint32_t>(p.devices.size()), wrong ? "cpu-9" : all_->table().names(p.devices), now_);
+        } else {
+            machine(j).stepped(now_);
+        }
+    }
+    void save(std::uint32_t j) {
+        if (processes_[j].alive && std::exchange(processes_[j].saving, false)) machine(j).checkpoint(often(), now_);
+    }
+    void die(std::uint32_t j, bool clean) {
+        if (!processes_[j].alive) return;
+        processes_[j].alive = false;
+        leftovers_[j] = true;
+        if (machine(j).exited(clean, false, now_) == exit_meaning::part_of_resize) return;
+        over_[j] = true;
+        leftovers_[j] = false;
+        machine(j).ended(true, now_);
+    }
+    void clear(std::uint32_t j) {
+        if (machine(j).phase() != resize_phase::clearing || processes_[j].alive) return;
+        leftovers_[j] = false;
+        machine(j).cleared(now_);
+    }
+    /// kill -9 of the controller: all that is left is the record.
+    void restart() {
+        std::vector<resize_state> record;
+        for (std::uint32_t j = 0; j < job_count; ++j) record.push_back(machine(j).state());
+        all_ = make();
+        for (std::uint32_t j = 0; j < job_count; ++j) {
+            if (over_[j]) continue;
+            processes_[j].said = false;
+            REQUIRE(machine(j).restore(record[j], processes_[j].alive, now_));
+        }
+    }
+
+    void obey(std::uint32_t j) {
+        for (auto const order : machine(j).take_orders()) {
+            auto& p = processes_[j];
+            switch (order) {
+                case resize_order::save: p.saving = true; break;
+                case resize_order::go: p.saving = false; break;
+                case resize_order::stop:
+                case resize_order::terminate: p.stopping = true; break;
+                case resize_order::kill: if (often()) die(j, false); break;
+                case resize_order::refuse:
+                    if (p.alive) die(j, false);
+                    else over_[j] = true, machine(j).ended(true, now_);
+                    break;
+                case resize_order::launch: launch(j); break;
+            }
+        }
+    }
+    void launch(std::uint32_t j) {
+        if (!often()) return machine(j).launch_failed("no such program", now_);
+        REQUIRE_FALSE(processes_[j].alive);
+        processes_[j] = {.devices = machine(j).devices(), .alive = true};
+        std::set<std::uint32_t> seen;
+        for (std::uint32_t k = 0; k < job_count; ++k)
+            if (processes_[k].alive || leftovers_[k])
+                for (auto const device : processes_[k].devices) REQUIRE(seen.insert(device).second);  // never in two jobs
+    }
+
+    void check_rest(std::uint32_t j) {
+        if (over_[j]) return;
+        INFO("job " << j << " " << name_of(machine(j).phase()));
+        if (machine(j).wanted() == 0) {
+            CHECK(machine(j).phase() == resize_phase::queued);
+            CHECK_FALSE(processes_[j].alive);
+            CHECK(all_->table().of(job_id{j + 1}).empty());
+        } else {
+            CHECK(machine(j).phase() == resize_phase::steady);
+            CHECK(processes_[j].alive);
+            CHECK(processes_[j].devices == machine(j).devices());
+            CHECK(machine(j).size() == machine(j).wanted());
+        }
+    }
+};
+
+}  // namespace
+
+TEST_CASE("whatever happens, no device is in two jobs, and every job ends with what it is to have") {
+    for (unsigned seed = 1; seed <= 300; ++seed) {
+        INFO("seed " << seed);
+        wild_world(seed).run(600);
+    }
+}
