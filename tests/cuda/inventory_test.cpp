@@ -1,56 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // Finding GPUs, against a stand-in for NVML that is first in the library path and has the GPUs of a script.
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <ration/cuda/inventory.hpp>
 
+#include "scene.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::cuda;
-namespace fs = std::filesystem;
-
-namespace {
-
-constexpr char const* uuids[] = {"GPU-00000000-0000-4000-8000-000000000000", "GPU-11111111-0000-4000-8000-000000000001", "GPU-22222222-0000-4000-8000-000000000002",
-                                 "GPU-33333333-0000-4000-8000-000000000003", "GPU-44444444-0000-4000-8000-000000000004"};
-
-/// What the driver and the kernel show of one machine.
-class scene {
-    fs::path root_ = fs::temp_directory_path() / ("ration-gpus-" + std::to_string(::getpid()));
-
-public:
-    explicit scene(std::string const& script) {
-        fs::create_directories(root_ / "module");
-        fs::create_directories(root_ / "bus");
-        std::ofstream(root_ / "script") << script;
-        ::setenv("RATION_STAND_IN_GPUS", (root_ / "script").c_str(), 1);
-    }
-    ~scene() { fs::remove_all(root_); }
-    scene(scene const&) = delete;
-    scene& operator=(scene const&) = delete;
-
-    void module_shows(std::string const& pci, std::string const& uuid) const {
-        fs::create_directories(root_ / "module" / pci);
-        std::ofstream(root_ / "module" / pci / "information") << "Model: \t\t NVIDIA Stand-in\nIRQ:   \t\t 42\nGPU UUID: \t " << uuid << "\nBus Location: \t " << pci << '\n';
-    }
-    void bus_says(std::string const& pci, std::string const& numa_node) const {
-        fs::create_directories(root_ / "bus" / pci);
-        std::ofstream(root_ / "bus" / pci / "numa_node") << numa_node;
-    }
-    [[nodiscard]] inventory look() const { return find_gpus({.module = root_ / "module", .bus = root_ / "bus"}); }
-};
-
-[[nodiscard]] std::string line(int gpu, std::string const& pci, std::string const& more = "") {
-    return std::string("gpu uuid=") + uuids[gpu] + " pci=" + pci + ' ' + more + '\n';
-}
-
-}  // namespace
+using ration::test::line;
+using ration::test::scene;
+using ration::test::uuids;
 
 TEST_CASE("sound GPUs are found with all that is known of them, in the order of the bus") {
     scene const machine(line(1, "0000:b1:00.0", "model=Second memory=42949672960 mode=exclusive") +
@@ -129,6 +91,8 @@ TEST_CASE("where NVML does not answer the kernel's files do, and the reason is s
         char const* remedy;
     };
     for (auto const& [script, code, remedy] : {refusal{"init 9\n", errc::not_supported, "load the driver's kernel module: modprobe nvidia"},
+                                               refusal{"init 12\n", errc::not_supported,
+                                                       "the driver's own libraries are missing: install the driver again, or mount all of it into the container"},
                                                refusal{"init 18\n", errc::conflict, "the driver was updated under a running kernel module: restart the machine"},
                                                refusal{"init 4\n", errc::denied, "let this user read /dev/nvidiactl and /dev/nvidia*"},
                                                refusal{"init 999\n", errc::io, "see what nvidia-smi says"}}) {

@@ -44,7 +44,7 @@ public:
         unsigned gpu_instance, compute_instance;
     };
 
-    static constexpr status success = 0, not_supported = 3, no_permission = 4, not_found = 6, too_small = 7, driver_not_loaded = 9, gpu_lost = 15,
+    static constexpr status success = 0, not_supported = 3, no_permission = 4, not_found = 6, too_small = 7, driver_not_loaded = 9, library_not_found = 12, gpu_lost = 15,
                             reset_required = 16, version_mismatch = 18;
     static constexpr unsigned exclusive_process = 3;
 
@@ -103,6 +103,7 @@ public:
             case not_supported: out.code = errc::not_supported, out.remedy = "the driver is too old for this, or the GPU has no such ability"; break;
             case no_permission: out.code = errc::denied, out.remedy = "let this user read /dev/nvidiactl and /dev/nvidia*"; break;
             case driver_not_loaded: out.code = errc::not_supported, out.remedy = "load the driver's kernel module: modprobe nvidia"; break;
+            case library_not_found: out.code = errc::not_supported, out.remedy = "the driver's own libraries are missing: install the driver again, or mount all of it into the container"; break;
             case gpu_lost: out.code = errc::gone, out.remedy = "the GPU fell off the bus: reset it or restart the machine; the other GPUs go on"; break;
             case reset_required: out.code = errc::gone, out.remedy = "the GPU waits for a reset: nvidia-smi --gpu-reset; the other GPUs go on"; break;
             case version_mismatch: out.code = errc::conflict, out.remedy = "the driver was updated under a running kernel module: restart the machine"; break;
