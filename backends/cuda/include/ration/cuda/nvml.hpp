@@ -92,7 +92,7 @@ public:
         if (code != success && !out.fault) {
             text<32> subject("GPU ");
             subject.append(decimal(index).view());
-            out.fault = failure_of(code, "ask NVML about a GPU", out.what.pci.empty() ? subject.view() : out.what.pci.view());
+            out.fault = failure_of(code, "ask NVML about", out.what.pci.empty() ? subject.view() : out.what.pci.view());
         }
         return out;
     }
