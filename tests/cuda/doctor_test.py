@@ -86,6 +86,12 @@ class Doctor(unittest.TestCase):
             self.assertIn(line, said)
         self.assertEqual(len(self.gpus(EIGHT)["devices"]), 8)
 
+    def test_what_cannot_be_had_says_what_helps(self) -> None:
+        for what, words in (("which GPUs, enforced", ("masks are advi", "start it as root", "mount")), ("GPU memory", ("6.14", "r615"))):
+            row = self.level(EIGHT, what)
+            if not row["available"]:
+                self.assertTrue(any(word in row["remedy"] for word in words), row)
+
     def test_an_inherited_mask_is_kept(self) -> None:
         row = self.level(EIGHT, "which GPUs, verified", CUDA_VISIBLE_DEVICES=UUID(5))
         self.assertIn("for 1 of them", row["where"])

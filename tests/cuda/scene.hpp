@@ -32,9 +32,9 @@ public:
     scene(scene const&) = delete;
     scene& operator=(scene const&) = delete;
 
-    void module_shows(std::string const& pci, std::string const& uuid) const {
+    void module_shows(std::string const& pci, std::string const& uuid, int minor = 0) const {
         fs::create_directories(root_ / "module" / pci);
-        std::ofstream(root_ / "module" / pci / "information") << "Model: \t\t NVIDIA Stand-in\nIRQ:   \t\t 42\nGPU UUID: \t " << uuid << "\nBus Location: \t " << pci << '\n';
+        std::ofstream(root_ / "module" / pci / "information") << "Model: \t\t NVIDIA Stand-in\nIRQ:   \t\t 42\nGPU UUID: \t " << uuid << "\nBus Location: \t " << pci << "\nDevice Minor: \t " << minor << '\n';
     }
     void bus_says(std::string const& pci, std::string const& numa_node) const {
         fs::create_directories(root_ / "bus" / pci);

@@ -12,6 +12,7 @@
 #include <ration/cgroup/devices.hpp>
 #include <ration/cgroup/dmem.hpp>
 #include <ration/cgroup/kernel_io.hpp>
+#include <ration/cuda/device_files.hpp>
 #include <ration/cuda/device_mask.hpp>
 
 #include "doctor.hpp"
@@ -38,11 +39,14 @@ using json = nlohmann::ordered_json;
     return mask ? *mask : cuda::device_mask();
 }
 
-[[nodiscard]] finding masks_enforced() {
+[[nodiscard]] finding masks_enforced(cuda::inventory const& found) {
+    char const* const what = "which GPUs, enforced";
     cgroup::kernel_io machine;
     auto const guard = cgroup::device_guard::create(machine, fmt::format("ration-doctor-devices.{}", ::getpid()));
-    if (!guard) return refused("which GPUs, enforced", guard.failure());
-    return {"which GPUs, enforced", "cgroup v1", "devices.deny: a job cannot open the device files of other GPUs", {}, {}};
+    if (!guard) return refused(what, guard.failure());
+    auto const files = cuda::files_to_deny(found.gpus, {}, cuda::find_device_files());
+    if (!files) return refused(what, files.failure());
+    return {what, "cgroup v1", "devices.deny: a job cannot open the device files of other GPUs", {}, {}};
 }
 
 [[nodiscard]] finding masks_verified(cuda::device_mask const& mask, result<cuda::driver_view> const& driver) {
@@ -76,13 +80,13 @@ using json = nlohmann::ordered_json;
     return {what, {}, {}, "the driver has no green contexts", "update the driver to one for CUDA 12.4 or later"};
 }
 
-[[nodiscard]] finding gpu_memory() {
+[[nodiscard]] finding gpu_memory(cuda::inventory const& found) {
     char const* const what = "GPU memory";
     cgroup::kernel_io machine;
     auto const dmem = cgroup::find_dmem(machine);
     if (!dmem) return refused(what, dmem.failure());
-    bool const nvidia = std::ranges::any_of(dmem->capacity, [](auto const& region) { return region.name.starts_with("nvidia/"); });
-    if (nvidia) return {what, "dmem", "shown per group; NVIDIA's driver sets the limits: nvidia-smi memory-limits", {}, {}};
+    bool const shown = std::ranges::any_of(dmem->capacity, [](auto const& region) { return region.name.starts_with("nvidia/"); });
+    if (shown && found.limits_memory) return {what, "dmem", "shown per group; limits are set with nvidia-smi memory-limits", {}, {}};
     return {what, {}, {}, "the kernel has dmem, but the GPU driver takes no part in it", "use an NVIDIA driver r615 or later"};
 }
 
@@ -151,8 +155,8 @@ gpu_findings examine_gpus() {
     auto const environment = mask.devices().empty() ? std::vector<std::string>{} : std::vector<std::string>{mask.environment()[0], mask.environment()[1]};
     gpu_findings out{std::move(found), cuda::visible_to_driver(environment, gpu_findings::patience), cuda::find_runtime(gpu_findings::patience), {}};
     if (out.found.gpus.empty()) return out;
-    out.levels = {{"which GPUs, advisory", "mask", "CUDA_VISIBLE_DEVICES, read once by each process at its start", {}, {}}, masks_enforced(), masks_verified(mask, out.driver),
-                  mps_shares(out.found), green_contexts(out.driver), gpu_memory()};
+    out.levels = {{"which GPUs, advisory", "mask", "CUDA_VISIBLE_DEVICES, read once by each process at its start", {}, {}}, masks_enforced(out.found), masks_verified(mask, out.driver),
+                  mps_shares(out.found), green_contexts(out.driver), gpu_memory(out.found)};
     return out;
 }
 
