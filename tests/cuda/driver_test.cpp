@@ -2,6 +2,8 @@
 // What a job would see: the stand-in driver is asked in a child process, as `visible_to_driver` asks the real one.
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -90,6 +92,26 @@ TEST_CASE("asking changes nothing here") {
     CHECK(seen({}) == names{uuids[0]});
     ::unsetenv("CUDA_VISIBLE_DEVICES");
     CHECK(seen({}).size() == 2);   // read anew: the mask was read in another process
+}
+
+TEST_CASE("a question makes no MPS daemon start a server, unless it is meant to") {
+    scene const machine(line(0, "0000:17:00.0"));
+    auto const folder = ration::test::fs::temp_directory_path() / ("ration-daemon-" + std::to_string(::getpid()));
+    ration::test::fs::create_directories(folder);
+    std::ofstream(folder / "control") << "protocol 2\n";
+    auto const clients = [&folder] {
+        std::ifstream file(folder / "control");
+        std::string const text(std::istreambuf_iterator<char>(file), {});
+        return text.find("client") != std::string::npos;
+    };
+    ::setenv("CUDA_MPS_PIPE_DIRECTORY", folder.c_str(), 1);
+    CHECK(seen({}).size() == 1);
+    CHECK(find_runtime());
+    CHECK_FALSE(clients());
+    CHECK(seen({"CUDA_MPS_PIPE_DIRECTORY=" + folder.string()}).size() == 1);
+    CHECK(clients());
+    ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+    ration::test::fs::remove_all(folder);
 }
 
 TEST_CASE("what a mask says is what the driver shows, in 500 masks") {

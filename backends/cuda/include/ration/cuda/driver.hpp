@@ -138,6 +138,9 @@ inline void change_environment(std::span<std::string const> changes) noexcept {
     }
 }
 
+/// A driver that finds an MPS daemon makes it start a server, and is a client from then on: a question shall not.
+inline void stay_away_from_mps() noexcept { ::setenv("CUDA_MPS_PIPE_DIRECTORY", "/proc/self/no-mps", 1); }
+
 inline void write_all(int to, void const* data, std::size_t size) noexcept {
     auto const* at = static_cast<char const*>(data);
     while (size > 0) {
@@ -190,12 +193,13 @@ inline void tell_what_the_driver_shows(int to) noexcept {
 }  // namespace detail
 
 /// What a process with this environment would see: the driver itself is asked, in a child process, as it reads a mask only once and this process shall not initialise CUDA. `changes` to
-/// the own environment: NAME=VALUE sets a variable, NAME alone removes it; `device_mask::environment()` fits. No device is no error. Where an MPS daemon listens the driver connects to
-/// it, which starts a server. Precondition: this process has not initialised CUDA, which does not survive fork. Errors: `not_supported` (no driver), those of `driver_failure`,
+/// the own environment: NAME=VALUE sets a variable, NAME alone removes it; `device_mask::environment()` fits. No device is no error. No MPS
+/// daemon is asked, unless `changes` name its CUDA_MPS_PIPE_DIRECTORY: the driver would make it start a server. Precondition: this process has not initialised CUDA, which does not survive fork. Errors: `not_supported` (no driver), those of `driver_failure`,
 /// `timed_out`. Takes as long as the driver needs to wake up the GPUs: seconds, where no daemon keeps them awake.
 [[nodiscard]] inline result<driver_view> visible_to_driver(std::span<std::string const> changes, nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA driver", "libcuda.so.1", "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
     auto const said = detail::ask(about, at_most, [changes](int to) {
+        detail::stay_away_from_mps();
         detail::change_environment(changes);
         detail::tell_what_the_driver_shows(to);
     });

@@ -36,6 +36,7 @@ static_assert(std::is_trivially_copyable_v<runtime_view>, "it goes through a pip
 /// The child's part. Newest first, as a program finds what it was built for and nothing else.
 inline void tell_what_the_runtime_says(int to) noexcept {
     runtime_view out;
+    stay_away_from_mps();
     for (char const* const name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"}) {
         auto const loaded = library::open(name);
         if (!loaded) continue;
