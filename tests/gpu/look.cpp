@@ -29,15 +29,19 @@ int say(error const& why) {
     return 1;
 }
 
+// [usable]
 [[nodiscard]] std::vector<device_id> usable_here() {
     char const* const mask = std::getenv("CUDA_VISIBLE_DEVICES");
     return visible_devices(find_gpus().sound(), mask != nullptr ? std::optional<std::string_view>(mask) : std::nullopt);
 }
+// [usable]
 
+// [seen]
 [[nodiscard]] result<driver_view> seen_under(device_mask const& mask) {
-    auto const pair = mask.environment();
-    return visible_to_driver(std::vector<std::string>(pair.begin(), pair.end()));
+    auto const environment = mask.environment();  // what the job gets, and nothing else
+    return visible_to_driver(environment);        // asked in a child process: the driver reads a mask only once
 }
+// [seen]
 
 int gpus() {
     auto const usable = usable_here();
