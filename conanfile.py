@@ -15,7 +15,7 @@ COMPONENTS = {
     "process": ["core"],
     "cgroup": ["core", "process"],
     "progress": ["core"],
-    "cuda": ["core"],
+    "cuda": ["core", "process"],
     "fake": ["core"],
     "hwloc": ["core"],  # where the system has hwloc
 }

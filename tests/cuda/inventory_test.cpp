@@ -1,60 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
 // Finding GPUs, against a stand-in for NVML that is first in the library path and has the GPUs of a script.
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <ration/cuda/inventory.hpp>
 
+#include "scene.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::cuda;
-namespace fs = std::filesystem;
-
-namespace {
-
-constexpr char const* uuids[] = {"GPU-00000000-0000-4000-8000-000000000000", "GPU-11111111-0000-4000-8000-000000000001", "GPU-22222222-0000-4000-8000-000000000002",
-                                 "GPU-33333333-0000-4000-8000-000000000003", "GPU-44444444-0000-4000-8000-000000000004"};
-
-/// What the driver and the kernel show of one machine.
-class scene {
-    fs::path root_ = fs::temp_directory_path() / ("ration-gpus-" + std::to_string(::getpid()));
-
-public:
-    explicit scene(std::string const& script) {
-        fs::create_directories(root_ / "module");
-        fs::create_directories(root_ / "bus");
-        std::ofstream(root_ / "script") << script;
-        ::setenv("RATION_STAND_IN_GPUS", (root_ / "script").c_str(), 1);
-    }
-    ~scene() { fs::remove_all(root_); }
-    scene(scene const&) = delete;
-    scene& operator=(scene const&) = delete;
-
-    void module_shows(std::string const& pci, std::string const& uuid) const {
-        fs::create_directories(root_ / "module" / pci);
-        std::ofstream(root_ / "module" / pci / "information") << "Model: \t\t NVIDIA Stand-in\nIRQ:   \t\t 42\nGPU UUID: \t " << uuid << "\nBus Location: \t " << pci << '\n';
-    }
-    void bus_says(std::string const& pci, std::string const& numa_node) const {
-        fs::create_directories(root_ / "bus" / pci);
-        std::ofstream(root_ / "bus" / pci / "numa_node") << numa_node;
-    }
-    [[nodiscard]] inventory look() const { return find_gpus({.module = root_ / "module", .bus = root_ / "bus"}); }
-};
-
-[[nodiscard]] std::string line(int gpu, std::string const& pci, std::string const& more = "") {
-    return std::string("gpu uuid=") + uuids[gpu] + " pci=" + pci + ' ' + more + '\n';
-}
-
-}  // namespace
+using ration::test::line;
+using ration::test::scene;
+using ration::test::uuids;
 
 TEST_CASE("sound GPUs are found with all that is known of them, in the order of the bus") {
     scene const machine(line(1, "0000:b1:00.0", "model=Second memory=42949672960 mode=exclusive") +
-                        line(0, "0000:17:00.0", "model=First users=4711,4712 links=0000:b1:00.0,0000:b1:00.0"));
+                        line(0, "0000:17:00.0", "model=First minor=5 users=4711,4712 links=0000:b1:00.0,0000:b1:00.0"));
     machine.bus_says("0000:17:00.0", "0\n");
     machine.bus_says("0000:b1:00.0", "1\n");
     auto const found = machine.look();
@@ -74,6 +37,18 @@ TEST_CASE("sound GPUs are found with all that is known of them, in the order of 
     CHECK(second.exclusive);
     CHECK(second.users.empty());
     CHECK(found.sound().size() == 2);
+    CHECK((first.minor == 5 && second.minor == -1));
+}
+
+TEST_CASE("how near GPUs are to each other") {
+    scene const machine(line(0, "0000:17:00.0", "switch=1") + line(1, "0000:31:00.0", "switch=1") + line(2, "0000:4b:00.0", "broken=15") + line(3, "0000:b1:00.0", "switch=2"));
+    auto const found = machine.look();
+    REQUIRE(found.gpus.size() == 4);
+    auto const sorted = [&found](std::string const& pci) { return std::ranges::find(found.gpus, pci, [](found_gpu const& g) { return std::string(g.what.pci.view()); })->near; };
+    auto const near = sorted("0000:17:00.0");
+    REQUIRE(near.size() == 2);   // nothing is said of the broken one
+    CHECK((near[0].pci == "0000:31:00.0" && near[0].over == common_ancestor::one_switch));
+    CHECK((near[1].pci == "0000:b1:00.0" && near[1].over == common_ancestor::machine));
 }
 
 TEST_CASE("more processes on a GPU than the first question had room for") {
@@ -89,7 +64,7 @@ TEST_CASE("more processes on a GPU than the first question had room for") {
 TEST_CASE("broken GPUs hide no others") {
     scene const machine(line(0, "0000:17:00.0") + line(1, "0000:31:00.0", "broken=15") + "gpu uuid=GPU-what pci=0000:4b:00.0\n" + line(3, "0000:b1:00.0") +
                         line(3, "0000:b2:00.0") + line(4, "0000:ca:00.0"));
-    machine.module_shows("0000:31:00.0", uuids[1]);
+    machine.module_shows("0000:31:00.0", uuids[1], 7);
     machine.module_shows("0000:17:00.0", uuids[0]);
     auto const found = machine.look();
     REQUIRE(found.gpus.size() == 6);
@@ -101,6 +76,7 @@ TEST_CASE("broken GPUs hide no others") {
     auto const& lost = found.gpus[1];
     CHECK(lost.what.pci == "0000:31:00.0");
     CHECK(lost.what.id.name() == uuids[1]);
+    CHECK(lost.minor == 7);
     REQUIRE(lost.fault);
     CHECK(lost.fault->code == errc::gone);
     CHECK(lost.fault->remedy == std::string("the GPU fell off the bus: reset it or restart the machine; the other GPUs go on"));
@@ -129,6 +105,8 @@ TEST_CASE("where NVML does not answer the kernel's files do, and the reason is s
         char const* remedy;
     };
     for (auto const& [script, code, remedy] : {refusal{"init 9\n", errc::not_supported, "load the driver's kernel module: modprobe nvidia"},
+                                               refusal{"init 12\n", errc::not_supported,
+                                                       "the driver's own libraries are missing: install the driver again, or mount all of it into the container"},
                                                refusal{"init 18\n", errc::conflict, "the driver was updated under a running kernel module: restart the machine"},
                                                refusal{"init 4\n", errc::denied, "let this user read /dev/nvidiactl and /dev/nvidia*"},
                                                refusal{"init 999\n", errc::io, "see what nvidia-smi says"}}) {
@@ -160,13 +138,16 @@ TEST_CASE("a machine without a driver is no error but a sentence") {
 }
 
 TEST_CASE("instances of a GPU that is cut") {
-    scene const machine(line(0, "0000:17:00.0") + "mig uuid=MIG-00000000-0000-4000-8000-00000000000a\nmig uuid=MIG-old/1/0\nmig uuid=MIG-00000000-0000-4000-8000-00000000000b\n" +
+    scene const machine(line(0, "0000:17:00.0") + "mig uuid=MIG-00000000-0000-4000-8000-00000000000a gi=3 ci=1\nmig uuid=MIG-old/1/0\nmig uuid=MIG-00000000-0000-4000-8000-00000000000b\n" +
                         line(1, "0000:31:00.0", "mode=mig") + line(2, "0000:4b:00.0"));
     auto const found = machine.look();
     REQUIRE(found.gpus.size() == 3);
     CHECK(found.gpus[0].what.cut);
     REQUIRE(found.gpus[0].what.instances.size() == 2);
     CHECK(found.gpus[0].what.instances[1].name() == "MIG-00000000-0000-4000-8000-00000000000b");
+    REQUIRE(found.gpus[0].numbers.size() == 2);
+    CHECK((found.gpus[0].numbers[0].gpu_instance == 3 && found.gpus[0].numbers[0].compute_instance == 1));
+    CHECK((found.gpus[0].numbers[1].gpu_instance == -1 && found.gpus[0].numbers[1].compute_instance == -1));
     CHECK(found.gpus[1].what.cut);
     CHECK(found.gpus[1].what.instances.empty());
     CHECK_FALSE(found.gpus[2].what.cut);

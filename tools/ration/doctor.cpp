@@ -3,12 +3,12 @@
 #include <cstdio>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include <ration/cgroup/capabilities.hpp>
 #include <ration/cgroup/kernel_io.hpp>
 #include <ration/process/backend.hpp>
 
+#include "doctor.hpp"
 #include "error_text.hpp"
 #include "machine.hpp"
 #include "run.hpp"
@@ -18,18 +18,10 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// One row of the table.
-struct finding {
-    std::string what, by, where, why_not, remedy;
-    [[nodiscard]] bool available() const { return why_not.empty(); }
-};
-
 [[nodiscard]] finding found(cgroup::capability const& c) {
     if (c.available())
         return {std::string(c.what), fmt::format("cgroup {}", cgroup::name_of(c.kind)), fmt::format("{}/*/{}", c.directory, c.file), {}, {}};
-    error reason = c.why;
-    reason.remedy = "";
-    return {std::string(c.what), "", "", to_text(reason), c.why.remedy};
+    return refused(std::string(c.what), c.why);
 }
 
 [[nodiscard]] std::vector<finding> examine() {
@@ -45,16 +37,11 @@ struct finding {
 
 [[nodiscard]] bool cpu_by_cgroup(std::vector<finding> const& rows) { return rows.front().available(); }
 
-void print_text(machine_facts const& machine, std::vector<finding> const& rows) {
+void print_text(machine_facts const& machine, std::vector<finding> const& rows, gpu_findings const& gpus) {
     fmt::print("{}, {} cpus, {}, {:.1f} GiB\n\n", machine.kernel, machine.cpus, machine.cpu_model,
                static_cast<double>(machine.memory.count) / (1 << 30));
-    for (auto const& row : rows) {
-        if (row.available())
-            fmt::print("  yes  {:<26} {:<10} {}\n", row.what, row.by, row.where);
-        else
-            fmt::print("  no   {:<26} {}\n{}", row.what, row.why_not,
-                       row.remedy.empty() ? std::string() : fmt::format("{:>33}what helps: {}\n", "", row.remedy));
-    }
+    for (auto const& row : rows) fmt::print("{}", to_line(row));
+    fmt::print("\n{}", to_text(gpus));
     if (cpu_by_cgroup(rows)) {
         fmt::print("\nration run limits jobs with cgroups here.\n");
         return;
@@ -63,17 +50,11 @@ void print_text(machine_facts const& machine, std::vector<finding> const& rows) 
     for (auto const& sentence : process::backend::approximations()) fmt::print("  - {}\n", sentence);
 }
 
-void print_json(machine_facts const& machine, std::vector<finding> const& rows) {
+void print_json(machine_facts const& machine, std::vector<finding> const& rows, gpu_findings const& gpus) {
     json out{{"kernel", machine.kernel}, {"cpus", machine.cpus}, {"cpu_model", machine.cpu_model}, {"memory_bytes", machine.memory.count},
              {"backend", cpu_by_cgroup(rows) ? "cgroup" : "process"}, {"resources", json::array()}};
-    for (auto const& row : rows) {
-        json one{{"what", row.what}, {"available", row.available()}};
-        if (row.available())
-            one["by"] = row.by, one["where"] = row.where;
-        else
-            one["why_not"] = row.why_not, one["remedy"] = row.remedy;
-        out["resources"].push_back(std::move(one));
-    }
+    for (auto const& row : rows) out["resources"].push_back(to_json(row));
+    out["gpus"] = to_json(gpus);
     std::puts(out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
 }
 
@@ -81,7 +62,8 @@ void print_json(machine_facts const& machine, std::vector<finding> const& rows) 
 
 exit_code doctor(doctor_options const& options) {
     auto const rows = examine();
-    options.json ? print_json(machine_here(), rows) : print_text(machine_here(), rows);
+    auto const gpus = examine_gpus();
+    options.json ? print_json(machine_here(), rows, gpus) : print_text(machine_here(), rows, gpus);
     return exit_code::ok;
 }
 

@@ -95,6 +95,22 @@ int nvmlDeviceGetMigDeviceHandleByIndex(device* one, unsigned index, device** ou
     return success;
 }
 
+int read_number(device* one, char const* key, unsigned* out) {
+    if (one->value(key).empty()) return not_supported;
+    *out = static_cast<unsigned>(std::stoul(one->value(key)));
+    return success;
+}
+
+int nvmlDeviceGetMinorNumber(device* one, unsigned* out) { return read_number(one, "minor", out); }
+int nvmlDeviceGetGpuInstanceId(device* one, unsigned* out) { return read_number(one, "gi", out); }
+int nvmlDeviceGetComputeInstanceId(device* one, unsigned* out) { return read_number(one, "ci", out); }
+
+/// Below one switch where both have the same `switch`, otherwise in one machine.
+int nvmlDeviceGetTopologyCommonAncestor(device* one, device* other, unsigned* level) {
+    *level = !one->value("switch").empty() && one->value("switch") == other->value("switch") ? 10 : 50;
+    return success;
+}
+
 int nvmlDeviceGetComputeRunningProcesses_v3(device* one, unsigned* count, process_info* out) {
     auto const users = one->list("users");
     bool const fits = users.size() <= *count;

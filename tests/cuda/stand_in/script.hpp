@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The GPUs that the stand-in driver has: read from the file that RATION_STAND_IN_GPUS names, a line for each GPU or MIG instance, KEY=VALUE behind blanks.
-//   gpu uuid=GPU-... pci=0000:17:00.0 [memory=BYTES] [model=NAME] [mode=exclusive] [broken=CODE] [users=PID,PID] [links=PCI,PCI]
-//   mig uuid=MIG-...                  an instance of the GPU above it
-//   init CODE                         what nvmlInit_v2 and cuInit answer
+//   gpu uuid=GPU-... pci=0000:17:00.0 [memory=BYTES] [model=NAME] [mode=exclusive|prohibited|mig] [broken=CODE] [users=PID,PID] [links=PCI,PCI]
+//       [sms=COUNT] [cc=MAJOR.MINOR] [minor=N] [switch=N]
+//   mig uuid=MIG-... [sms=COUNT] [gi=N] [ci=N]      an instance of the GPU above it
+//   init CODE                         what nvmlInit_v2 answers
+//   cuinit CODE|hang|crash            what cuInit answers, or does instead
+//   driver VERSION                    what cuDriverGetVersion answers
+//   runtime VERSION DRIVER CODE       what libcudart answers: its version, the driver's, and the code of counting devices
 #pragma once
 
 #include <cstdlib>
@@ -32,7 +36,9 @@ struct device {
 };
 
 struct machine {
-    int init = 0;
+    int init = 0, driver = 13000;
+    std::string cuda_init = "0";
+    int runtime = 13000, runtime_sees = 13000, runtime_code = 0;
     std::vector<device> gpus;
 };
 
@@ -45,6 +51,9 @@ struct machine {
         std::string kind, word;
         words >> kind;
         if (kind == "init") words >> out.init;
+        if (kind == "cuinit") words >> out.cuda_init;
+        if (kind == "driver") words >> out.driver;
+        if (kind == "runtime") words >> out.runtime >> out.runtime_sees >> out.runtime_code;
         if (kind != "gpu" && kind != "mig") continue;
         device one;
         while (words >> word) one.says[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ration/cgroup/io.hpp>
+#include <ration/cgroup/model_devices.hpp>
 #include <ration/cgroup/model_v2.hpp>
 #include <ration/cgroup/names.hpp>
 
@@ -56,6 +57,15 @@ public:
         self.started = 4242;
         for (auto const& each : all_.hierarchies) {
             self.where.push_back(own.empty() ? each->root.get() : add_own(*each->root, own));
+        }
+    }
+
+    /// Gives the machine a v1 hierarchy for `devices`, in whose root everybody is.
+    void mount_devices() noexcept {
+        mount_hierarchy(static_cast<unsigned>(all_.hierarchies.size() + 10), version::v1, {}, "/sys/fs/cgroup/devices");
+        all_.hierarchies.back()->other = "devices";
+        for (auto& [pid, each] : all_.processes) {
+            each.where.push_back(all_.hierarchies.back()->root.get());
         }
     }
 
@@ -225,7 +235,8 @@ private:
                  .kind = kind,
                  .controllers = set,
                  .mount_point = std::move(point),
-                 .root = std::make_shared<modelled::node>()};
+                 .root = std::make_shared<modelled::node>(),
+                 .other = {}};
         made->root->of = made.get();
         made->root->inode = all_.next_inode++;
         all_.hierarchies.push_back(std::move(made));
@@ -237,6 +248,8 @@ private:
         made->parent = &above;
         made->name = name;
         made->inode = all_.next_inode++;
+        made->devices_by_default = above.devices_by_default;
+        made->device_exceptions = above.device_exceptions;
         above.children[made->name] = made;
         return made;
     }
@@ -266,7 +279,8 @@ private:
         if (where.removed) {
             return nullptr;
         }
-        auto const* found = search(modelled::core_files);
+        auto const* found = where.of->other == "devices" ? search(modelled::device_files) : nullptr;
+        found = found != nullptr ? found : search(modelled::core_files);
         found = found != nullptr ? found : search(modelled::v1_files);
         return found != nullptr ? found : search(modelled::v2_files);
     }
@@ -279,6 +293,7 @@ private:
             for (controller const which : all_controllers) {
                 options += !v2 && each->controllers.contains(which) ? "," + std::string(name_of(which)) : "";
             }
+            options += each->other.empty() ? "" : "," + each->other;
             text +=
                 "31 1 0:30 / " + each->mount_point + " rw,relatime - " + (v2 ? "cgroup2" : "cgroup") + " none " + options + "\n";
         }
@@ -288,7 +303,7 @@ private:
     [[nodiscard]] static std::string memberships(modelled::process const& who) noexcept {
         std::string text;
         for (modelled::node const* const place : who.where) {
-            std::string names;
+            std::string names = place->of->other;
             for (controller const which : all_controllers) {
                 if (place->of->kind == version::v1 && place->of->controllers.contains(which)) {
                     names.append(names.empty() ? "" : ",").append(name_of(which));

@@ -42,6 +42,8 @@ struct node {
     bool thread = false;          ///< v2: cgroup.type is `threaded`
     bool told_to_freeze = false;
     nanoseconds freezing_since{};
+    bool devices_by_default = true;               ///< v1 devices: all but the exceptions, or only these
+    std::vector<std::string> device_exceptions;   ///< as written
 
     [[nodiscard]] bool is_root() const noexcept { return parent == nullptr; }
     [[nodiscard]] std::string path() const noexcept {
@@ -55,6 +57,7 @@ struct hierarchy {
     controller_set controllers;
     std::string mount_point;
     std::shared_ptr<node> root;
+    std::string other{};   ///< v1: a controller that the backend does not use for jobs' groups (`devices`)
 };
 
 struct process {

@@ -29,6 +29,7 @@ struct gpu_files {
 struct inventory {
     std::vector<found_gpu> gpus;
     std::optional<error> why_no_nvml;   ///< set when NVML did not answer: what is here then is what the kernel's files say
+    bool limits_memory = false;         ///< the driver can limit a cgroup's GPU memory (nvmlDeviceSetMemoryLimits, r615 and later)
 
     /// Those that can be handed out.
     [[nodiscard]] std::vector<gpu> sound() const noexcept {
@@ -69,6 +70,8 @@ namespace detail {
     found_gpu out;
     out.what.pci = ration::text<16>(folder.filename().native());
     out.what.model = ration::text<64>(value_of(text, "Model"));
+    std::string_view const minor = value_of(text, "Device Minor");
+    static_cast<void>(std::from_chars(minor.data(), minor.data() + minor.size(), out.minor));
     auto const id = device_id::parse(value_of(text, "GPU UUID"));
     if (id)
         out.what.id = *id;
@@ -94,12 +97,16 @@ namespace detail {
 }
 
 /// What NVML says of each GPU; `why` is set where it says nothing at all.
-[[nodiscard]] inline std::vector<found_gpu> ask_nvml(std::optional<error>& why) noexcept {
+[[nodiscard]] inline std::vector<found_gpu> ask_nvml(std::optional<error>& why, bool& limits_memory) noexcept {
     std::vector<found_gpu> out;
     auto const library = nvml::open();
     auto const count = library ? library->count() : result<unsigned>(library.failure());
     if (!count) why = count.failure();
+    limits_memory = library && library->limits_memory();
     for (unsigned i = 0; count && i < *count; ++i) out.push_back(library->read(i));
+    for (unsigned i = 0; i < out.size(); ++i)
+        for (unsigned k = 0; k < out.size(); ++k)
+            if (auto const over = k == i ? std::nullopt : library->between(i, k)) out[i].near.push_back({out[k].what.pci, *over});
     return out;
 }
 
@@ -118,16 +125,19 @@ inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
 /// Never fails: what cannot be read is a `fault` of the GPU concerned, or `why_no_nvml`. Makes no CUDA context. Milliseconds; some hundred where the driver has to wake up GPUs.
 [[nodiscard]] inline inventory find_gpus(gpu_files const& files = {}) noexcept {
     inventory out;
-    out.gpus = detail::ask_nvml(out.why_no_nvml);
+    out.gpus = detail::ask_nvml(out.why_no_nvml, out.limits_memory);
     // A GPU that NVML could not even place on the bus is one of those that only the module names.
     std::vector<found_gpu> module = detail::read_module_files(files.module);
     std::erase_if(module, [&out](found_gpu const& m) {
-        return std::ranges::any_of(out.gpus, [&m](found_gpu const& n) { return n.what.pci == m.what.pci.view(); });
+        auto const same = std::ranges::find(out.gpus, m.what.pci.view(), [](found_gpu const& n) { return n.what.pci.view(); });
+        if (same != out.gpus.end() && same->minor < 0) same->minor = m.minor;
+        return same != out.gpus.end();
     });
     std::ranges::sort(module, {}, [](found_gpu const& g) { return g.what.pci.view(); });
     for (found_gpu& lost : out.gpus) {
         if (!lost.what.pci.empty() || module.empty()) continue;
         lost.what = module.front().what;
+        lost.minor = module.front().minor;
         module.erase(module.begin());
     }
     for (found_gpu& silent : module) {

@@ -22,8 +22,13 @@ public:
     /// `name` is looked for where the system looks: LD_LIBRARY_PATH, then the places of ldconfig. Errors: `not_supported`.
     [[nodiscard]] static result<library> open(char const* name) noexcept {
         if (void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library(handle);
-        return error{.code = errc::not_supported, .operation = "load the NVIDIA driver", .subject = name,
-                     .remedy = "install the NVIDIA driver, or run jobs that need no GPU: nothing else is missing"};
+        return missing(name);
+    }
+
+    /// What `open` says of a library that is not there.
+    [[nodiscard]] static error missing(char const* name) noexcept {
+        return {.code = errc::not_supported, .operation = "load the NVIDIA driver", .subject = name,
+                .remedy = "install the NVIDIA driver, or run jobs that need no GPU: nothing else is missing"};
     }
 
     /// A function of that name and type; nullptr when the library has none. A driver older than the function lacks it.

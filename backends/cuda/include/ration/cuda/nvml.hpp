@@ -16,9 +16,26 @@
 
 namespace ration::cuda {
 
+/// What two GPUs have in common on the way over PCIe, from near to far. The numbers are NVML's.
+enum class common_ancestor : std::uint8_t { board = 0, one_switch = 10, switches = 20, host_bridge = 30, numa_node = 40, machine = 50 };
+
+/// Another GPU, and how near it is.
+struct gpu_neighbour {
+    text<16> pci{};
+    common_ancestor over = common_ancestor::machine;
+};
+
+/// The driver's numbers of a MIG instance, which name its access files.
+struct mig_numbers {
+    int gpu_instance = -1, compute_instance = -1;   ///< -1 = not known
+};
+
 /// One GPU as the machine has it, sound or not.
 struct found_gpu {
     gpu what{};
+    int minor = -1;                       ///< N of /dev/nvidiaN; -1 = not known
+    std::vector<mig_numbers> numbers{};   ///< of what.instances, in their order
+    std::vector<gpu_neighbour> near{};    ///< the other GPUs, as far as NVML says
     std::vector<std::int32_t> users{};    ///< processes that compute on it
     std::vector<text<16>> links{};        ///< for each active NVLink the PCI name of what is at its other end: a GPU or a switch
     bool exclusive = false;               ///< lets one process compute at a time
@@ -44,7 +61,7 @@ public:
         unsigned gpu_instance, compute_instance;
     };
 
-    static constexpr status success = 0, not_supported = 3, no_permission = 4, not_found = 6, too_small = 7, driver_not_loaded = 9, gpu_lost = 15,
+    static constexpr status success = 0, not_supported = 3, no_permission = 4, not_found = 6, too_small = 7, driver_not_loaded = 9, library_not_found = 12, gpu_lost = 15,
                             reset_required = 16, version_mismatch = 18;
     static constexpr unsigned exclusive_process = 3;
 
@@ -86,16 +103,31 @@ public:
         status code = call<status(unsigned, device*)>("nvmlDeviceGetHandleByIndex_v2", index, &handle);
         if (code == success) code = read_pci(handle, out.what.pci);
         if (code == success) code = read_identity(handle, out);
-        if (code == success) code = read_instances(handle, out.what);
+        if (code == success) code = read_instances(handle, out);
+        unsigned minor = 0;
+        if (code == success && call<status(device, unsigned*)>("nvmlDeviceGetMinorNumber", handle, &minor) == success) out.minor = static_cast<int>(minor);
         if (code == success) code = read_users(handle, out.users);
         if (code == success) read_links(handle, out.links);
         if (code != success && !out.fault) {
             text<32> subject("GPU ");
             subject.append(decimal(index).view());
-            out.fault = failure_of(code, "ask NVML about a GPU", out.what.pci.empty() ? subject.view() : out.what.pci.view());
+            out.fault = failure_of(code, "ask NVML about", out.what.pci.empty() ? subject.view() : out.what.pci.view());
         }
         return out;
     }
+
+    /// How near two GPUs are; nothing where one is broken or NVML does not say.
+    [[nodiscard]] std::optional<common_ancestor> between(unsigned one, unsigned other) const noexcept {
+        device a = nullptr, b = nullptr;
+        unsigned level = 0;
+        status code = call<status(unsigned, device*)>("nvmlDeviceGetHandleByIndex_v2", one, &a);
+        if (code == success) code = call<status(unsigned, device*)>("nvmlDeviceGetHandleByIndex_v2", other, &b);
+        if (code == success) code = call<status(device, device, unsigned*)>("nvmlDeviceGetTopologyCommonAncestor", a, b, &level);
+        return code == success && level <= static_cast<unsigned>(common_ancestor::machine) ? std::optional(static_cast<common_ancestor>(level)) : std::nullopt;
+    }
+
+    /// Whether the driver can limit a cgroup's memory on a GPU (r615 and later).
+    [[nodiscard]] bool limits_memory() const noexcept { return library_.find<status()>("nvmlDeviceSetMemoryLimits_v1") != nullptr; }
 
     [[nodiscard]] static error failure_of(status code, char const* operation, std::string_view subject) noexcept {
         error out{.code = errc::io, .operation = operation, .subject = subject, .remedy = "see what nvidia-smi says"};
@@ -103,6 +135,7 @@ public:
             case not_supported: out.code = errc::not_supported, out.remedy = "the driver is too old for this, or the GPU has no such ability"; break;
             case no_permission: out.code = errc::denied, out.remedy = "let this user read /dev/nvidiactl and /dev/nvidia*"; break;
             case driver_not_loaded: out.code = errc::not_supported, out.remedy = "load the driver's kernel module: modprobe nvidia"; break;
+            case library_not_found: out.code = errc::not_supported, out.remedy = "the driver's own libraries are missing: install the driver again, or mount all of it into the container"; break;
             case gpu_lost: out.code = errc::gone, out.remedy = "the GPU fell off the bus: reset it or restart the machine; the other GPUs go on"; break;
             case reset_required: out.code = errc::gone, out.remedy = "the GPU waits for a reset: nvidia-smi --gpu-reset; the other GPUs go on"; break;
             case version_mismatch: out.code = errc::conflict, out.remedy = "the driver was updated under a running kernel module: restart the machine"; break;
@@ -158,19 +191,27 @@ private:
         return success;
     }
 
-    [[nodiscard]] status read_instances(device handle, gpu& out) const noexcept {
+    [[nodiscard]] status read_instances(device handle, found_gpu& out) const noexcept {
         unsigned mode = 0, pending = 0, most = 0;
         if (call<status(device, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", handle, &mode, &pending) != success || mode == 0) return success;
-        out.cut = true;
+        out.what.cut = true;
         status const code = call<status(device, unsigned*)>("nvmlDeviceGetMaxMigDeviceCount", handle, &most);
         for (unsigned i = 0; code == success && i < most; ++i) {
             device instance = nullptr;
             std::array<char, 96> uuid{};
             if (call<status(device, unsigned, device*)>("nvmlDeviceGetMigDeviceHandleByIndex", handle, i, &instance) != success) continue;  // not in use
             if (call<status(device, char*, unsigned)>("nvmlDeviceGetUUID", instance, uuid.data(), unsigned{uuid.size() - 1}) != success) continue;
-            if (auto const id = device_id::parse(uuid.data()); id) out.instances.push_back(*id);
+            auto const id = device_id::parse(uuid.data());
+            if (!id) continue;
+            out.what.instances.push_back(*id);
+            out.numbers.push_back({.gpu_instance = number_of(instance, "nvmlDeviceGetGpuInstanceId"), .compute_instance = number_of(instance, "nvmlDeviceGetComputeInstanceId")});
         }
         return code;
+    }
+
+    [[nodiscard]] int number_of(device instance, char const* function) const noexcept {
+        unsigned number = 0;
+        return call<status(device, unsigned*)>(function, instance, &number) == success ? static_cast<int>(number) : -1;
     }
 
     [[nodiscard]] status read_users(device handle, std::vector<std::int32_t>& out) const noexcept {
