@@ -66,7 +66,8 @@ template <class J, fixed_string Column, class Declaration>
 struct unsupplied_column {
     static_assert(is_supplied<J>(Declaration::description),
                   "ration: the policy reads a column that these jobs do not supply: add ration::from<type, \"table/column\", "
-                  "&job::member> to `using supplies = ration::columns<...>` of the job, or choose a policy that does without");
+                  "&job::member> to `using supplies = ration::columns<...>` of the job (in an adapted struct name the member), or choose a "
+                  "policy that does without");
 };
 
 template <class J, class Inputs>
@@ -129,8 +130,8 @@ template <class Declaration, class J>
 }
 
 template <class J, class... Declarations>
-[[nodiscard]] result<void> write_supplies(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order,
-                                          columns<Declarations...> const*) noexcept {
+[[nodiscard]] result<void> write_supplies(snapshot_store& store, [[maybe_unused]] std::span<J const> jobs,
+                                          [[maybe_unused]] std::span<std::size_t const> order, columns<Declarations...> const*) noexcept {
     result<void> all;
     static_cast<void>(((all = write_column<Declarations>(store, jobs, order), static_cast<bool>(all)) && ...));
     return all;
