@@ -46,7 +46,9 @@ struct table {
 
 }  // namespace theirs
 
+// [struct]
 BOOST_HANA_ADAPT_STRUCT(theirs::entry, id, loss, used_cpu, min_cpu, max_cpu, tenant, target);
+// [struct]
 BOOST_HANA_ADAPT_ADT(theirs::task, (id, [](auto const& t) { return t.number(); }), (used_cpu, [](auto const& t) { return 1000 * t.cores(); }),
                      (restart_cost, [](auto const&) { return 2; }));
 BOOST_HANA_ADAPT_STRUCT(theirs::bare, id);
@@ -91,7 +93,9 @@ two_tier_target wanted() { return *two_tier_target::make({.acceptable = 120, .ob
 TEST_CASE("an adapted struct is a job with every member in its column", "[adapt]") {
     std::list<theirs::entry> const queue{{7, 118, 4000, 10, 5000, 3, wanted()}, {2, 340.5, 2000, 20, 6000, 4, wanted()}};
     witness policy;
+    // [jobs]
     auto const answer = allocate(policy, adapted(queue), machine);
+    // [jobs]
     REQUIRE(answer);
     CHECK(policy.rows == std::vector<witness::seen>{{2, 340.5, 2000, 20, 6000, 0, 2}, {7, 118, 4000, 10, 5000, 1, 2}});
     REQUIRE(answer->granted.size() == 2);
@@ -134,7 +138,9 @@ TEST_CASE("a sorted table is shown where it is, and another is copied in order",
     theirs::table jobs{{2, 7}, {2000, 4000}, {340.5F, 118}, {6000, 5000}};
     witness policy;
     std::vector<witness::seen> const rows{{2, 340.5, 2000, 0, 6000, 0, 0}, {7, 118, 4000, 0, 5000, 0, 0}};
+    // [table]
     auto const answer = allocate(policy, adapted_table(jobs), machine);
+    // [table]
     REQUIRE(answer);
     CHECK(policy.rows == rows);
     CHECK(policy.used == jobs.used_cpu.data());
