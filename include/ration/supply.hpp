@@ -33,8 +33,9 @@ struct from : detail::declared_column<T, Name, column_shape::scalar> {
 namespace detail {
 
 /// What every Job and the host know without being told; a name that ends in '.' stands for one column per standard resource.
-inline constexpr std::string_view implied_columns[] = {"jobs/id",   "jobs/state", "jobs/step",  "jobs/loss",       "jobs/tier",  "jobs/tiers",
-                                                       "jobs/min.", "jobs/max.",  "jobs/held.", "nodes/capacity.", "nodes/free."};
+inline constexpr std::string_view implied_columns[] = {"jobs/id",   "jobs/state", "jobs/step",  "jobs/loss",       "jobs/tier",   "jobs/tiers",
+                                                       "jobs/min.", "jobs/max.",  "jobs/held.", "nodes/capacity.", "nodes/free.", "held/job",
+                                                       "held/node", "held/resource", "held/amount"};
 
 [[nodiscard]] constexpr bool is_implied(std::string_view name) noexcept {
     for (auto const known : implied_columns) {
