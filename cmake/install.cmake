@@ -14,7 +14,8 @@ foreach(module IN LISTS ration_modules)
   install(EXPORT ration-${module} NAMESPACE ration:: FILE ration-${module}-targets.cmake
     DESTINATION ${ration_package_dir} COMPONENT ration-development)
   get_property(requires GLOBAL PROPERTY RATION_MODULE_${module}_REQUIRES)
-  string(APPEND ration_requirements "set(_ration_${module}_requires ${requires})\n")
+  get_property(library GLOBAL PROPERTY RATION_MODULE_${module}_LIBRARY)
+  string(APPEND ration_requirements "set(_ration_${module}_requires ${requires})\nset(_ration_${module}_library ${library})\n")
 endforeach()
 list(JOIN ration_modules " " ration_module_names)
 

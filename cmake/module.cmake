@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: BSL-1.0
-# ration_add_module(NAME DIRECTORY dir [REQUIRES module...] [ONLY regex] [EXCEPT regex])
+# ration_add_module(NAME DIRECTORY dir [REQUIRES module...] [LIBRARY package version target] [ONLY regex] [EXCEPT regex])
 #
 # A header-only part of ration: target ration_NAME, alias ration::NAME, every header below `dir` (whose path below it matches ONLY
 # and not EXCEPT) in one file set that is
 # verified to compile alone (target all_verify_interface_header_sets), and an export of its own, so that a consumer of one
-# part never needs what another part needs.
+# part never needs what another part needs. Where the LIBRARY is not found there is no such module: a packager who leaves it out on
+# a machine that has it sets CMAKE_DISABLE_FIND_PACKAGE_<package>.
 function(ration_add_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIRECTORY;ONLY;EXCEPT" "REQUIRES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIRECTORY;ONLY;EXCEPT" "REQUIRES;LIBRARY")
+  if(arg_LIBRARY)
+    list(POP_FRONT arg_LIBRARY package version target)
+    find_package(${package} ${version} QUIET GLOBAL)
+    if(NOT ${package}_FOUND)
+      return()
+    endif()
+  endif()
   get_filename_component(base ${arg_DIRECTORY} ABSOLUTE)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${base}/*.hpp ${base}/*.h)
   if(arg_ONLY)
@@ -24,6 +32,10 @@ function(ration_add_module name)
   foreach(module IN LISTS arg_REQUIRES)
     target_link_libraries(ration_${name} INTERFACE ration::${module})
   endforeach()
+  if(package)
+    target_link_libraries(ration_${name} INTERFACE ${target})
+    set_property(GLOBAL PROPERTY RATION_MODULE_${name}_LIBRARY ${package} ${version})
+  endif()
   set_property(GLOBAL APPEND PROPERTY RATION_MODULES ${name})
   set_property(GLOBAL PROPERTY RATION_MODULE_${name}_REQUIRES "${arg_REQUIRES}")
 endfunction()

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import compile_cost
+import page
 
 LEAN = "#pragma once\n#include <span>\n"
 HEAVY = "#pragma once\n" + "".join(
@@ -51,6 +52,22 @@ class Gate(unittest.TestCase):
     def test_lines_are_those_of_the_preprocessor(self):
         self.assertGreater(compile_cost.preprocessed_lines("g++", [], ["span"]),
                            2 * compile_cost.preprocessed_lines("g++", [], ["concepts"]))
+
+
+class Page(unittest.TestCase):
+    def test_the_rows_of_a_table_are_read(self):
+        text = "| header | lines |\n|---|--:|\n| `ration/a.hpp` | 22 569 | 668 | 0.39 |\n| `other` | x |\n"
+        self.assertEqual(page.rows_of(text), {"ration/a.hpp": (22569, 668)})
+
+    def test_more_than_the_slack_is_told_in_either_direction(self):
+        said = {"a": (1000, 1000)}
+        self.assertEqual(list(page.changes(said, {"a": (1030, 970)})), [])
+        self.assertEqual(len(list(page.changes(said, {"a": (1031, 969)}))), 2)
+        self.assertIn("1031 lines, the page says 1000 (+3.1 %)", next(page.changes(said, {"a": (1031, 1000)})))
+        self.assertEqual(list(page.changes(said, {"b": (1, 1)})), ["<b> is not in the table"])
+
+    def test_the_page_lists_what_is_checked(self):
+        self.assertEqual(list(page.rows_of(page.PAGE.read_text())), page.HEADERS)
 
 
 if __name__ == "__main__":

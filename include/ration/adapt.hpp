@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Boost.Hana at work for people's own structs. Here: a policy's parameters. Name the members once,
-/// `BOOST_HANA_ADAPT_STRUCT(my_parameters, alpha, scenario);`, and the struct is read, checked, described and has a JSON schema.
+/// Boost.Hana at work for people's own structs: jobs (adapt_jobs.hpp), tables of jobs (adapt_table.hpp), and, here, a policy's parameters.
+/// Name the members once, `BOOST_HANA_ADAPT_STRUCT(my_parameters, alpha, scenario);`, and the struct is read, checked, described and has a JSON schema.
 /// Members are double, std::int64_t, bool, or an enum with `words_of(value)`, found by its namespace, which gives a span of names.
 #pragma once
 
@@ -21,6 +21,8 @@
 #include <boost/hana/string.hpp>
 #include <boost/hana/unpack.hpp>
 
+#include <ration/adapt_jobs.hpp>  // IWYU pragma: export
+#include <ration/adapt_table.hpp>  // IWYU pragma: export
 #include <ration/flat_json.hpp>
 #include <ration/parameter.hpp>
 #include <ration/text.hpp>

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include <ration/check.hpp>
 #include <ration/holdings.hpp>
@@ -44,8 +45,9 @@ struct allocation_tables {
     standard_columns columns;
     ledger held;
 
-    template <class J>
-    [[nodiscard]] result<void> make(std::span<J const> jobs, std::span<capacities const> nodes, circumstances const& now) noexcept {
+    /// `fill_jobs(store, columns)` makes the jobs table.
+    template <class Fill>
+    [[nodiscard]] result<void> make(std::span<capacities const> nodes, circumstances const& now, Fill const& fill_jobs) noexcept {
         auto declared = standard_columns::declare(store, standard_resources);
         if (!declared) return declared.failure();
         columns = *declared;
@@ -55,7 +57,7 @@ struct allocation_tables {
             std::int64_t const amounts[] = {c.cpu, c.memory, c.gpu, c.gpu_sm, c.cache, c.batch};
             for (std::size_t r = 0; r < columns.resources.size(); ++r) store.at(columns.resources[r].capacity, i) = amounts[r];
         }
-        if (auto filled = fill(store, columns, jobs); !filled) return filled;
+        if (auto filled = fill_jobs(store, columns); !filled) return filled;
         return hold(now.held);
     }
 
@@ -74,6 +76,38 @@ private:
     }
 };
 
+/// `decide(tick_data, grants)` answers what `shown` shows, and its answer is proved.
+template <class Decide>
+[[nodiscard]] result<allocation> answer_of(allocation_tables const& tables, snapshot const& shown, circumstances const& now,
+                                           std::string_view policy, Decide const& decide) noexcept {
+    std::size_t const jobs = tables.store.rows(table_id::jobs), nodes = tables.store.rows(table_id::nodes);
+    allocation out;
+    out.asked.resize(jobs * nodes * std::size(standard_resources));
+    grants answer(out.asked);
+    tick_data const data{.number = now.number, .seed = now.seed, .now = now.now, .budget = seconds(1), .data = shown};
+    if (decide(data, answer) != status::ok || answer.overflowed())
+        return error{.code = errc::internal, .operation = "ask policy", .subject = policy};
+    checker proof;
+    proof.prepare(tables.store, tables.columns, standard_resources, nodes, out.asked.size());
+    proof.check(tables.held, answer.rows(), out.granted, out.rejected);
+    out.asked.resize(answer.rows().size());
+    return out;
+}
+
+/// Of a policy that is known when this is compiled.
+template <class P>
+[[nodiscard]] result<allocation> ask_policy(P& policy, allocation_tables const& tables, snapshot const& shown,
+                                            circumstances const& now) noexcept {
+    auto const bound = bind_columns<typename P::inputs>(tables.store.schema());
+    if (!bound) return bound.failure();
+    if constexpr (has_prepare<P>)
+        if (policy.prepare({.jobs = tables.store.rows(table_id::jobs), .nodes = tables.store.rows(table_id::nodes)}) != status::ok)
+            return error{.code = errc::no_capacity, .operation = "ask policy", .subject = P::about.id};
+    return answer_of(tables, shown, now, P::about.id, [&](tick_data const& data, grants& answer) {
+        return policy.decide(tick<typename P::inputs>(data, *bound), answer);
+    });
+}
+
 }  // namespace detail
 
 /// Asks `policy` once to share `nodes` among `jobs` (a contiguous range of any Job type, in any order) and proves its answer.
@@ -88,24 +122,9 @@ template <class P, class Jobs>
     static_assert(sizeof(pairing<P, J>) > 0);
     if constexpr (can_pair<P, J>) {
         detail::allocation_tables tables;
-        if (auto made = tables.make(std::span<J const>(rows), nodes, now); !made) return made.failure();
-        auto const bound = bind_columns<typename P::inputs>(tables.store.schema());
-        if (!bound) return bound.failure();
-        auto const refuse = [](errc code) { return error{.code = code, .operation = "ask policy", .subject = P::about.id}; };
-        if constexpr (has_prepare<P>)
-            if (policy.prepare({.jobs = rows.size(), .nodes = nodes.size()}) != status::ok) return refuse(errc::no_capacity);
-
-        allocation out;
-        out.asked.resize(rows.size() * nodes.size() * std::size(standard_resources));
-        grants answer(out.asked);
-        tick_data const data{.number = now.number, .seed = now.seed, .now = now.now, .budget = seconds(1), .data = tables.store.view()};
-        if (policy.decide(tick<typename P::inputs>(data, *bound), answer) != status::ok || answer.overflowed())
-            return refuse(errc::internal);
-        checker proof;
-        proof.prepare(tables.store, tables.columns, standard_resources, nodes.size(), out.asked.size());
-        proof.check(tables.held, answer.rows(), out.granted, out.rejected);
-        out.asked.resize(answer.rows().size());
-        return out;
+        auto const filled = [&](snapshot_store& store, standard_columns const& columns) { return fill(store, columns, std::span<J const>(rows)); };
+        if (auto made = tables.make(nodes, now, filled); !made) return made.failure();
+        return detail::ask_policy(policy, tables, tables.store.view(), now);
     } else {
         return error{};
     }

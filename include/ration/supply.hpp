@@ -33,8 +33,9 @@ struct from : detail::declared_column<T, Name, column_shape::scalar> {
 namespace detail {
 
 /// What every Job and the host know without being told; a name that ends in '.' stands for one column per standard resource.
-inline constexpr std::string_view implied_columns[] = {"jobs/id",   "jobs/state", "jobs/step",  "jobs/loss",       "jobs/tier",  "jobs/tiers",
-                                                       "jobs/min.", "jobs/max.",  "jobs/held.", "nodes/capacity.", "nodes/free."};
+inline constexpr std::string_view implied_columns[] = {"jobs/id",   "jobs/state", "jobs/step",  "jobs/loss",       "jobs/tier",   "jobs/tiers",
+                                                       "jobs/min.", "jobs/max.",  "jobs/held.", "nodes/capacity.", "nodes/free.", "held/job",
+                                                       "held/node", "held/resource", "held/amount"};
 
 [[nodiscard]] constexpr bool is_implied(std::string_view name) noexcept {
     for (auto const known : implied_columns) {
@@ -66,7 +67,8 @@ template <class J, fixed_string Column, class Declaration>
 struct unsupplied_column {
     static_assert(is_supplied<J>(Declaration::description),
                   "ration: the policy reads a column that these jobs do not supply: add ration::from<type, \"table/column\", "
-                  "&job::member> to `using supplies = ration::columns<...>` of the job, or choose a policy that does without");
+                  "&job::member> to `using supplies = ration::columns<...>` of the job (in an adapted struct name the member), or choose a "
+                  "policy that does without");
 };
 
 template <class J, class Inputs>
@@ -129,8 +131,8 @@ template <class Declaration, class J>
 }
 
 template <class J, class... Declarations>
-[[nodiscard]] result<void> write_supplies(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order,
-                                          columns<Declarations...> const*) noexcept {
+[[nodiscard]] result<void> write_supplies(snapshot_store& store, [[maybe_unused]] std::span<J const> jobs,
+                                          [[maybe_unused]] std::span<std::size_t const> order, columns<Declarations...> const*) noexcept {
     result<void> all;
     static_cast<void>(((all = write_column<Declarations>(store, jobs, order), static_cast<bool>(all)) && ...));
     return all;

@@ -13,6 +13,7 @@ RULES = (
     layers.check_layers,
     layers.check_modules,
     layers.check_recipe,
+    layers.check_version,
     sources.check_licence,
     sources.check_file_length,
     sources.check_function_length,

@@ -2,6 +2,7 @@
 """An include may only point down the layers, and the lower ones may only use what they promise to use."""
 
 import ast
+import json
 import posixpath
 import re
 from typing import NamedTuple
@@ -43,11 +44,20 @@ HEAVY_HEADERS = re.compile(r"(boost|range|hana|CLI|toml\+\+|fmt|spdlog|nlohmann|
 EARNED_HEADERS = {"adapters": "boost/hana/", "plugin boundary": "boost/dll/"}
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.M)
-_MODULE = re.compile(r"ration_add_module\(\s*(\w+)\s+DIRECTORY\s+(\S+?)\s*(?:REQUIRES\s+([\w\s]*?)\s*)?\)")
+_MODULE = re.compile(r'ration_add_module\(\s*(\w+)\s+((?:"[^"]*"|[^)"])*)\)')
+_MODULE_KEYWORDS = re.compile(r"\b(DIRECTORY|REQUIRES|LIBRARY|ONLY|EXCEPT)\b")
 
 
 def layer_of(path):
     return next((layer for layer in LAYERS if path.startswith(layer.folder)), None)
+
+
+def modules(text):
+    """(line, name, what it requires) of each ration_add_module"""
+    for match in _MODULE.finditer(text):
+        words = _MODULE_KEYWORDS.split(match[2])
+        said = dict(zip(words[1::2], words[2::2]))
+        yield text.count("\n", 0, match.start()) + 1, match[1], said.get("REQUIRES", "").split()
 
 
 def includes(text):
@@ -115,12 +125,10 @@ def check_modules(tree):
     if listing not in tree:
         return
     declared = {"core": set()}
-    for match in _MODULE.finditer(tree.text(listing)):
-        required = set((match[3] or "").split())
-        line = tree.text(listing).count("\n", 0, match.start()) + 1
-        for name in sorted(required - declared.keys()):
-            yield Problem(listing, line, f"{match[1]} requires {name}, which is not declared above it: an arrow may only point down")
-        declared[match[1]] = required
+    for line, module, required in modules(tree.text(listing)):
+        for name in sorted(set(required) - declared.keys()):
+            yield Problem(listing, line, f"{module} requires {name}, which is not declared above it: an arrow may only point down")
+        declared[module] = set(required)
     headers = _public_headers(tree)
     for path in tree.ending_in(*CPP):
         if not path.startswith("backends/") or path.count("/") < 2:
@@ -133,14 +141,24 @@ def check_modules(tree):
 
 
 def check_recipe(tree):
-    """conanfile.py names the modules and what each requires, as backends/CMakeLists.txt does."""
-    listing, recipe = "backends/CMakeLists.txt", "conanfile.py"
-    if listing not in tree or recipe not in tree:
+    """conanfile.py names the modules and what each requires, as the CMake files do."""
+    listings, recipe = ("CMakeLists.txt", "backends/CMakeLists.txt"), "conanfile.py"
+    if listings[1] not in tree or recipe not in tree:
         return
-    declared = {match[1]: (match[3] or "").split() for match in _MODULE.finditer(tree.text(listing))}
+    declared = {name: required for listing in listings if listing in tree for _, name, required in modules(tree.text(listing))}
     for node in ast.parse(tree.text(recipe)).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COMPONENTS":
             if ast.literal_eval(node.value) != {"core": [], **declared}:
-                yield Problem(recipe, node.lineno, f"COMPONENTS is not what {listing} declares")
+                yield Problem(recipe, node.lineno, "COMPONENTS is not what the ration_add_module of the CMake files declare")
             return
     yield Problem(recipe, 1, "has no COMPONENTS")
+
+
+def check_version(tree):
+    """include/ration/version.hpp is where the version is written. vcpkg reads its own file alone, which has to say the same."""
+    header, port = "include/ration/version.hpp", "cmake/vcpkg/ration/vcpkg.json"
+    if header not in tree or port not in tree:
+        return
+    version = ".".join(re.findall(r"#define RATION_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", tree.text(header)))
+    if json.loads(tree.text(port))["version"] != version:
+        yield Problem(port, 1, f"the version is {version} ({header}): write that here")

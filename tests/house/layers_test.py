@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 import unittest
 
-from layers import check_layers, check_modules, check_recipe
+from layers import check_layers, check_modules, check_recipe, check_version
 from made_up import MadeUpTree
 
 MODULES = """\
@@ -122,6 +122,22 @@ class Modules(MadeUpTree):
             self.assertEqual(self.found(check_recipe), [("conanfile.py", 2)])
         self.write("conanfile.py", "a = 1\n")
         self.assertEqual(self.found(check_recipe), [("conanfile.py", 1)])
+
+    def test_the_recipe_names_the_modules_of_both_listings(self):
+        self.write("CMakeLists.txt", 'ration_add_module(core DIRECTORY include EXCEPT "ration/(plugin/|sim/)")\n'
+                   'ration_add_module(host DIRECTORY include ONLY "ration/host" REQUIRES core LIBRARY Boost 1.74 Boost::headers)\n')
+        right = '{"core": [], "host": ["core"], "process": ["core"], "cgroup": ["core", "process"], "fake": []}'
+        self.write("conanfile.py", f"COMPONENTS = {right}\n")
+        self.assertEqual(self.found(check_recipe), [])
+        self.write("conanfile.py", "COMPONENTS = " + right.replace('"host": ["core"], ', "") + "\n")
+        self.assertEqual(self.found(check_recipe), [("conanfile.py", 1)])
+
+    def test_the_port_has_the_version_of_the_header(self):
+        self.write("include/ration/version.hpp", "".join(f"#define RATION_VERSION_{part} {number}\n" for part, number in
+                                                         (("MAJOR", 1), ("MINOR", 2), ("PATCH", 3))))
+        for version, found in (("1.2.3", []), ("1.2.4", [("cmake/vcpkg/ration/vcpkg.json", 1)])):
+            self.write("cmake/vcpkg/ration/vcpkg.json", f'{{"version": "{version}"}}\n')
+            self.assertEqual(self.found(check_version), found)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 """Compiles one source twice and holds the compiler's words against the sentence that ration promises.
 
 Failure alone proves nothing, since any unrelated mistake fails as well. So the source has to compile as it stands, it has to fail
-with RATION_MISUSE defined, and the sentence has to stand within the first lines of the output, where a reader looks.
+with RATION_MISUSE defined, and the sentence has to stand within the first lines of the output, where a reader looks. Where a line of
+the source ends in `// [here]`, its number has to stand in the output, a little later: who reads a sentence in a header wants to know which of
+his own lines is meant.
 """
 
 import argparse
@@ -11,7 +13,9 @@ import re
 import subprocess
 import sys
 
-FIRST_LINES = 10
+FIRST_LINES = 10   # for the sentences
+FIRST_PLACES = 16  # for the line of one's own
+HERE = "// [here]"
 
 
 def compile_source(compiler, directories, source, misuse):
@@ -23,6 +27,12 @@ def compile_source(compiler, directories, source, misuse):
     return done.returncode, done.stdout
 
 
+def places(source):
+    """What an output says that names the marked line: FILE:LINE."""
+    with open(source, encoding="utf-8") as lines:
+        return [re.escape(f"{os.path.basename(source)}:{number}") + r"\b" for number, line in enumerate(lines, 1) if line.rstrip().endswith(HERE)]
+
+
 def complaint(compiler, directories, source, *sentences):
     """Why the case fails, or None when it passes."""
     status, output = compile_source(compiler, directories, source, misuse=False)
@@ -31,10 +41,10 @@ def complaint(compiler, directories, source, *sentences):
     status, output = compile_source(compiler, directories, source, misuse=True)
     if status == 0:
         return "the wrong program compiles: nothing stops the mistake (is RATION_MISUSE used in the source?)"
-    first = output.splitlines()[:FIRST_LINES]
-    for sentence in sentences:
-        if not any(re.search(sentence, line) for line in first):
-            return f"the first {FIRST_LINES} lines do not say /{sentence}/:\n{output}"
+    lines = output.splitlines()
+    for wanted, most in [*((sentence, FIRST_LINES) for sentence in sentences), *((place, FIRST_PLACES) for place in places(source))]:
+        if not any(re.search(wanted, line) for line in lines[:most]):
+            return f"the first {most} lines do not say /{wanted}/:\n{output}"
     return None
 
 

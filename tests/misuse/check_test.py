@@ -39,6 +39,11 @@ class Judge(unittest.TestCase):
         self.assertIsNone(self.complaint(text, "ration: too small", "char"))
         self.assertIn("do not say /a name/", self.complaint(text, "ration: too small", "a name"))
 
+    def test_the_marked_line_has_to_be_named(self):
+        wrong = "#ifdef RATION_MISUSE\nvoid use() { f('c'); }  // [here]\n#else\nvoid use() { f(1L); }\n#endif\n"
+        self.assertIsNone(self.complaint(GUARD + wrong))
+        self.assertIn("do not say /case", self.complaint(GUARD + wrong.replace("  // [here]", "") + "int other;  // [here]\n"))
+
     def test_a_sentence_that_is_buried_is_no_help(self):
         noise = "".join(f"int x{i} = undeclared_{i};\n" for i in range(20))
         text = GUARD + "#ifdef RATION_MISUSE\n" + noise + "void use() { f('c'); }\n#endif\n"

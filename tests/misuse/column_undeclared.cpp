@@ -9,7 +9,7 @@ struct by_loss {
 
     ration::status decide(ration::tick<inputs> const& t, ration::grants&) noexcept {
 #ifdef RATION_MISUSE
-        static_cast<void>(t.get<"jobs/loss.best">());
+        static_cast<void>(t.get<"jobs/loss.best">());  // [here]
 #else
         static_cast<void>(t.get<"jobs/loss">());
 #endif

@@ -13,4 +13,4 @@ struct by_loss {
 #endif
 };
 
-template class ration::bound_policy<by_loss>;
+template class ration::bound_policy<by_loss>;  // [here]

@@ -23,10 +23,10 @@ enum class isolation : unsigned char { in_process, worker };
 
 struct open_options {
     isolation where = isolation::worker;
-    std::string_view config;  ///< one flat JSON object, or empty
+    std::string_view config{};  ///< one flat JSON object, or empty
     /// `worker.program` is needed for `isolation::worker`. A plugin for this process is tried in a worker first, if there is one.
-    worker_options worker;
-    strike_rules strikes;
+    worker_options worker{};
+    strike_rules strikes{};
     log_sink log{};           ///< gets what the plugin logs, at most 1000 lines a second
 };
 

@@ -27,7 +27,7 @@
 namespace ration::plugin {
 
 struct worker_options {
-    worker_program program;
+    worker_program program{};
     nanoseconds to_start = seconds(5);           ///< load, create and bind together
     nanoseconds deadline = milliseconds(100);    ///< for one answer, or the tick's budget if that is longer
     shared_columns const* columns = nullptr;     ///< where the host's store has its columns; without it they are copied each tick

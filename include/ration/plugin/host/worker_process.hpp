@@ -29,7 +29,7 @@ namespace ration::plugin {
 /// The program that calls `worker_main`, and its arguments.
 struct worker_program {
     std::string path;
-    std::vector<std::string> arguments;
+    std::vector<std::string> arguments{};
 };
 
 /// How a process ended, in words.

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A scheduler's own structs as jobs, as they are. Name the members once, outside of the struct, and ask a policy:
+///
+///     BOOST_HANA_ADAPT_STRUCT(queue::entry, id, loss, used_cpu, max_cpu);
+///     auto const answer = ration::allocate(policy, ration::adapted(entries), machine);
+///
+/// A member is called like the column of the jobs table that it is, with `_` for each `.`: `used_cpu` is `jobs/used.cpu`. Where names,
+/// units or types differ, or the data are behind functions, accessors say so:
+///
+///     BOOST_HANA_ADAPT_ADT(queue::entry, (id, [](auto const& e) { return e.number(); }), (used_cpu, [](auto const& e) { return 1000 * e.cores(); }));
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <boost/hana/accessors.hpp>
+#include <boost/hana/adapt_adt.hpp>
+#include <boost/hana/adapt_struct.hpp>
+#include <boost/hana/at.hpp>
+#include <boost/hana/concept/struct.hpp>
+#include <boost/hana/first.hpp>
+#include <boost/hana/length.hpp>
+#include <boost/hana/second.hpp>
+#include <boost/hana/string.hpp>
+#include <boost/hana/tuple.hpp>
+
+#include <ration/buffer.hpp>
+#include <ration/job.hpp>
+#include <ration/supply.hpp>
+#include <ration/target.hpp>
+#include <ration/text.hpp>
+
+namespace ration {
+
+/// Of a job whose user wants nothing in particular: no tiers, and any value reaches all of them.
+struct no_target {
+    using target_concept = target_tag;
+    [[nodiscard]] static std::string_view metric() noexcept { return "loss"; }
+    [[nodiscard]] static std::uint32_t tiers() noexcept { return 0; }
+    [[nodiscard]] static std::uint32_t reached(double) noexcept { return 0; }
+};
+
+namespace detail {
+
+/// What a member of this name is: a column of the jobs table, or nothing.
+struct member_column {
+    text<longest_column_name> name;
+    column_type type = column_type::f64;
+    [[nodiscard]] constexpr bool known() const noexcept { return !name.view().empty(); }
+};
+
+[[nodiscard]] constexpr bool spells(std::string_view member, std::string_view family, std::string_view resource) noexcept {
+    if (member.size() != family.size() + resource.size()) return false;
+    for (std::size_t i = 0; i < member.size(); ++i) {
+        char const c = i < family.size() ? family[i] : resource[i - family.size()];
+        if (member[i] != (c == '.' ? '_' : c)) return false;
+    }
+    return true;
+}
+
+/// What is held is told as `circumstances::held`, node by node, and never by a job.
+[[nodiscard]] constexpr member_column column_of(std::string_view member) noexcept {
+    constexpr std::size_t prefix = std::string_view("jobs/").size();
+    for (auto const& column : catalogue) {
+        if (!column.name.starts_with("jobs/") || column.shape != column_shape::scalar || column.name == "jobs/held.") continue;
+        auto const rest = column.name.substr(prefix);
+        if (rest.back() != '.') {
+            if (spells(member, rest, "")) return {text<longest_column_name>(column.name), column.type};
+            continue;
+        }
+        for (auto const& r : standard_resources)
+            if (spells(member, rest, r.name)) return {text<longest_column_name>(column.name).append(r.name), column.type};
+    }
+    return {};
+}
+
+template <class S>
+concept adapted_struct = boost::hana::Struct<S>::value;
+
+template <class S>
+using accessors_of = decltype(boost::hana::accessors<S>());
+
+template <class S>
+inline constexpr std::size_t member_count = decltype(boost::hana::length(std::declval<accessors_of<S>>()))::value;
+
+template <class S, std::size_t I>
+using member_accessor = std::remove_cvref_t<decltype(boost::hana::at_c<I>(std::declval<accessors_of<S>>()))>;
+
+/// The name as a template argument, so that a compiler's message shows it.
+template <class S, std::size_t I>
+[[nodiscard]] constexpr auto member_name() noexcept {
+    using name = std::remove_cvref_t<decltype(boost::hana::first(std::declval<member_accessor<S, I>>()))>;
+    constexpr std::size_t size = decltype(boost::hana::length(std::declval<name>()))::value;
+    char characters[size + 1]{};
+    for (std::size_t i = 0; i < size; ++i) characters[i] = name::c_str()[i];
+    return fixed_string<size + 1>(characters);
+}
+
+template <std::size_t I, class S>
+[[nodiscard]] constexpr decltype(auto) member_of(S const& from) noexcept {
+    return boost::hana::second(boost::hana::at_c<I>(boost::hana::accessors<S>()))(from);
+}
+
+template <class S, std::size_t I>
+using member_type = std::remove_cvref_t<decltype(member_of<I>(std::declval<S const&>()))>;
+
+/// The place of the member that is spelt like this; `member_count<S>` when there is none.
+template <class S>
+[[nodiscard]] constexpr std::size_t member_index(std::string_view wanted, std::string_view resource = {}) noexcept {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        std::size_t found = member_count<S>;
+        static_cast<void>(((spells(member_name<S, I>().view(), wanted, resource) && (found = I, true)) || ...));
+        return found;
+    }(std::make_index_sequence<member_count<S>>{});
+}
+
+template <class T>
+[[nodiscard]] constexpr bool fits(column_type type) noexcept {
+    if constexpr (std::is_same_v<T, bool> || !(std::is_arithmetic_v<T> || std::is_same_v<T, job_state>))
+        return false;
+    else
+        return type == column_type::f64 ? std::is_arithmetic_v<T> : !std::is_floating_point_v<T>;
+}
+
+/// The errors of one member: the compiler's message shows the struct, the name and the type. `T` is a value of the column.
+template <class S, fixed_string Member, class T>
+struct adapted_member {
+    static constexpr bool target = Member.view() == "target";
+    static constexpr member_column column = column_of(Member.view());
+    static_assert(target || column.known(),
+                  "ration: no column of jobs is called like this member: spell it as in ration::catalogue with _ for each dot, or rename it "
+                  "with BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
+    static_assert(target || !column.known() || fits<T>(column.type),
+                  "ration: this member has another type than its column: f64 takes any number, the others a whole number; convert it with "
+                  "BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
+    static_assert(!target || Target<T>,
+                  "ration: the member `target` must be a ration::Target, as ration::two_tier_target is; without the member a job has none");
+};
+
+template <class S, class Sequence = std::make_index_sequence<member_count<S>>>
+struct each_member;
+template <class S, std::size_t... I>
+struct each_member<S, std::index_sequence<I...>> {
+    static_assert(((sizeof(adapted_member<S, member_name<S, I>(), member_type<S, I>>) > 0) && ...));
+    static_assert(member_index<S>("id") < sizeof...(I),
+                  "ration: an adapted job needs the member `id`, a whole number of its own for each job: name it, or give it an accessor with "
+                  "BOOST_HANA_ADAPT_ADT(type, (id, accessor), ...)");
+};
+
+/// A column that a member supplies.
+template <class S, std::size_t I>
+struct supplied_member {
+    static constexpr member_column column = column_of(member_name<S, I>().view());
+    static constexpr column_description description{column.name.view(), column.type, column_shape::scalar};
+    using value_type = std::conditional_t<column.type == column_type::f64, double,
+                                          std::conditional_t<column.type == column_type::i64, std::int64_t,
+                                                             std::conditional_t<column.type == column_type::u64, std::uint64_t, std::uint32_t>>>;
+    struct named {
+        [[nodiscard]] static constexpr std::string_view view() noexcept { return column.name.view(); }
+    };
+    static constexpr named name{};
+    [[nodiscard]] static constexpr value_type of(auto const& job) noexcept { return static_cast<value_type>(member_of<I>(job.own())); }
+};
+
+/// Those members that a Job tells by its functions come that way.
+[[nodiscard]] constexpr bool told_by_function(std::string_view member) noexcept {
+    return member == "id" || member == "target" || member.starts_with("min_") || member.starts_with("max_");
+}
+
+template <class S, std::size_t... I>
+[[nodiscard]] constexpr auto supplied_members(std::index_sequence<I...>) noexcept {
+    constexpr std::size_t count = (std::size_t{0} + ... + std::size_t{!told_by_function(member_name<S, I>().view())});
+    constexpr auto places = [] {
+        std::array<std::size_t, count> all{};
+        std::size_t at = 0;
+        static_cast<void>(((told_by_function(member_name<S, I>().view()) || (all[at++] = I, true)) && ...));
+        return all;
+    }();
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+        return std::type_identity<columns<supplied_member<S, places[K]>...>>{};
+    }(std::make_index_sequence<count>{});
+}
+
+/// The value of member `Index`; `otherwise` where there is no such member.
+template <std::size_t Index, class S, class T>
+[[nodiscard]] constexpr T member_or(S const& from, T otherwise) noexcept {
+    if constexpr (Index < member_count<S>)
+        return static_cast<T>(member_of<Index>(from));
+    else
+        return otherwise;
+}
+
+/// What the struct says that it accepts of standard resource `R`.
+template <std::size_t R, class S>
+[[nodiscard]] constexpr bounds bounds_in(S const& own) noexcept {
+    constexpr std::string_view resource = standard_resources[R].name;
+    return {member_or<member_index<S>("min.", resource)>(own, bounds{}.minimum), member_or<member_index<S>("max.", resource)>(own, bounds{}.maximum)};
+}
+
+}  // namespace detail
+
+/// Instantiated by what takes an adapted struct: one that is adapted wrongly fails with a sentence that says what to change.
+template <class S>
+struct require_adapted {
+    static_assert(detail::adapted_struct<S>,
+                  "ration: this struct is not adapted: write BOOST_HANA_ADAPT_STRUCT(type, id, member, ...); in the global namespace, with "
+                  "members called like columns of jobs");
+};
+template <detail::adapted_struct S>
+struct require_adapted<S> : detail::each_member<S> {};
+
+/// A job of a scheduler's own, seen as a ration::Job. It refers to the struct, which has to stay where it is while it is used.
+/// What a struct does not have: no bounds, no step, no value of the metric, no target.
+template <class S>
+class adapted_job {
+    static_assert(sizeof(require_adapted<S>) > 0);
+
+    S const* own_;
+
+public:
+    using job_concept = job_tag;
+    using supplies = typename decltype(detail::supplied_members<S>(std::make_index_sequence<detail::member_count<S>>{}))::type;
+
+    explicit adapted_job(S const& own) noexcept : own_(&own) {}
+    [[nodiscard]] S const& own() const noexcept { return *own_; }
+
+    [[nodiscard]] job_id id() const noexcept { return {detail::member_or<detail::member_index<S>("id")>(*own_, std::uint64_t{})}; }
+    [[nodiscard]] bounds bounds_of(resource_id r) const noexcept {
+        return [&]<std::size_t... R>(std::index_sequence<R...>) {
+            bounds accepted;
+            static_cast<void>(((static_cast<std::size_t>(r) == R && (accepted = detail::bounds_in<R>(*own_), true)) || ...));
+            return accepted;
+        }(std::make_index_sequence<std::size(standard_resources)>{});
+    }
+    [[nodiscard]] job_progress progress() const noexcept {
+        return {.step = detail::member_or<detail::member_index<S>("step")>(*own_, std::uint64_t{}),
+                .value = detail::member_or<detail::member_index<S>("loss")>(*own_, std::numeric_limits<double>::quiet_NaN())};
+    }
+    [[nodiscard]] decltype(auto) target() const noexcept {
+        constexpr std::size_t index = detail::member_index<S>("target");
+        if constexpr (index < detail::member_count<S>)
+            return detail::member_of<index>(*own_);
+        else
+            return no_target{};
+    }
+};
+
+/// Jobs for `allocate`, `fill` and `allocation_host`, out of any range of adapted structs, or of pointers to them. One pointer is kept for
+/// each; the structs are read once, column by column, when a policy is asked. O(jobs).
+template <class Range>
+[[nodiscard]] auto adapted(Range const& jobs) noexcept {
+    using element = std::remove_cvref_t<decltype(*std::begin(jobs))>;
+    constexpr bool direct = detail::adapted_struct<element> || !requires(element const& e) { *e; };
+    auto const own = [](auto const& job) -> auto const& {
+        if constexpr (direct)
+            return job;
+        else
+            return *job;
+    };
+    using S = std::remove_cvref_t<decltype(own(*std::begin(jobs)))>;
+    static_assert(sizeof(require_adapted<S>) > 0);
+    if constexpr (detail::adapted_struct<S>) {
+        buffer<adapted_job<S>> all;
+        for (auto const& job : jobs) all.push_back(adapted_job<S>(own(job)));
+        return all;
+    }
+}
+
+}  // namespace ration

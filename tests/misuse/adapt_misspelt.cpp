@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+// Mistake 3 of docs/adapting.md: a member that is called like no column would be ignored, and the policy would see 0.
+#include <vector>
+
+#include <ration/adapt_jobs.hpp>
+#include <ration/allocate.hpp>
+#include <ration/policies/equal_share.hpp>
+
+struct entry {
+    std::uint64_t id;
+    double weight, priority;
+};
+#ifdef RATION_MISUSE
+BOOST_HANA_ADAPT_STRUCT(entry, id, priority);
+#else
+BOOST_HANA_ADAPT_STRUCT(entry, id, weight);
+#endif
+
+void share(std::vector<entry> const& queue) {
+    ration::policies::equal_share policy;
+    ration::capacities const machine[] = {{.cpu = 8000}};
+    static_cast<void>(ration::allocate(policy, ration::adapted(queue), machine));  // [here]
+}

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSL-1.0
+# ration inside of another project brings no test, program or install rule along, and changes no setting.
+get_property(made_here DIRECTORY PROPERTY SUBDIRECTORIES)
+foreach(folder IN LISTS made_here)
+  get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(came IN LISTS below)
+    cmake_path(GET came FILENAME name)
+    if(name MATCHES "^(tools|tests|examples|bench)$")
+      message(FATAL_ERROR "${name}/ came along")
+    endif()
+  endforeach()
+endforeach()
+if(CMAKE_RUNTIME_OUTPUT_DIRECTORY OR CMAKE_CXX_STANDARD OR CMAKE_CXX_FLAGS MATCHES "-W")
+  message(FATAL_ERROR "ration changed a setting of the project around it")
+endif()

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <ration/adapt.hpp>
+#include <ration/allocation_host.hpp>
+#include <ration/policies/equal_share.hpp>
+
+#include "support/catch.hpp"
+
+using namespace ration;
+
+namespace theirs {
+
+struct entry {
+    int id;
+    float loss;
+    double used_cpu;
+    std::int32_t min_cpu, max_cpu;
+    std::uint32_t tenant;
+    two_tier_target target;
+};
+
+class task {
+    unsigned number_;
+    double cores_;
+
+public:
+    task(unsigned number, double cores) : number_(number), cores_(cores) {}
+    [[nodiscard]] unsigned number() const { return number_; }
+    [[nodiscard]] double cores() const { return cores_; }
+};
+
+struct bare {
+    std::uint64_t id;
+};
+
+struct table {
+    std::vector<std::uint64_t> id;
+    std::vector<double> used_cpu;
+    std::vector<float> loss;
+    std::vector<std::int64_t> max_cpu;
+};
+
+}  // namespace theirs
+
+// [struct]
+BOOST_HANA_ADAPT_STRUCT(theirs::entry, id, loss, used_cpu, min_cpu, max_cpu, tenant, target);
+// [struct]
+BOOST_HANA_ADAPT_ADT(theirs::task, (id, [](auto const& t) { return t.number(); }), (used_cpu, [](auto const& t) { return 1000 * t.cores(); }),
+                     (restart_cost, [](auto const&) { return 2; }));
+BOOST_HANA_ADAPT_STRUCT(theirs::bare, id);
+BOOST_HANA_ADAPT_STRUCT(theirs::table, id, used_cpu, loss, max_cpu);
+
+namespace {
+
+/// Keeps what it was shown, and gives each job a number of millicores that tells which job it took it for.
+struct witness {
+    using policy_concept = policy_tag;
+    static constexpr meta about{.id = "org.example.witness", .version = "1.0.0"};
+    using inputs = columns<in<std::uint64_t, "jobs/id">, in<double, "jobs/loss">, in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">,
+                           in<std::int64_t, "jobs/max.cpu">, in<std::uint32_t, "jobs/tier">, in<std::uint32_t, "jobs/tiers">>;
+    struct seen {
+        std::uint64_t id;
+        double loss, used;
+        std::int64_t least, most;
+        std::uint32_t tier, tiers;
+        friend bool operator==(seen const&, seen const&) = default;
+    };
+    std::vector<seen> rows;
+    double const* used = nullptr;
+
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        rows.clear();
+        used = t.get<"jobs/used.cpu">().data();
+        for (std::size_t i = 0; i < t.jobs(); ++i) {
+            rows.push_back({t.get<"jobs/id">()[i], t.get<"jobs/loss">()[i], t.get<"jobs/used.cpu">()[i], t.get<"jobs/min.cpu">()[i],
+                            t.get<"jobs/max.cpu">()[i], t.get<"jobs/tier">()[i], t.get<"jobs/tiers">()[i]});
+            if (!out.set(i, 0, resource_id::cpu, static_cast<std::int64_t>(rows.back().id * 10))) return status::capacity;
+        }
+        return status::ok;
+    }
+};
+
+capacities const machine[] = {{.cpu = 8000}};
+
+two_tier_target wanted() { return *two_tier_target::make({.acceptable = 120, .objective = 110}); }
+
+}  // namespace
+
+TEST_CASE("an adapted struct is a job with every member in its column", "[adapt]") {
+    std::list<theirs::entry> const queue{{7, 118, 4000, 10, 5000, 3, wanted()}, {2, 340.5, 2000, 20, 6000, 4, wanted()}};
+    witness policy;
+    // [jobs]
+    auto const answer = allocate(policy, adapted(queue), machine);
+    // [jobs]
+    REQUIRE(answer);
+    CHECK(policy.rows == std::vector<witness::seen>{{2, 340.5, 2000, 20, 6000, 0, 2}, {7, 118, 4000, 10, 5000, 1, 2}});
+    REQUIRE(answer->granted.size() == 2);
+    CHECK((answer->granted[1].what.job.value == 7 && answer->granted[1].what.amount == 70));
+    STATIC_REQUIRE(Job<adapted_job<theirs::entry>>);
+    STATIC_REQUIRE(can_pair<witness, adapted_job<theirs::entry>>);
+}
+
+TEST_CASE("data behind functions are adapted by accessors, and structs may be reached by pointers", "[adapt]") {
+    std::vector<std::unique_ptr<theirs::task>> queue;
+    queue.push_back(std::make_unique<theirs::task>(5, 1.5));
+    witness policy;
+    REQUIRE(allocate(policy, adapted(queue), machine));
+    CHECK(policy.rows == std::vector<witness::seen>{{5, 0, 1500, 0, unlimited, 0, 0}});
+    snapshot_store store;
+    auto const standard = standard_columns::declare(store, standard_resources);
+    REQUIRE(standard);
+    auto const jobs = adapted(queue);
+    REQUIRE(fill(store, *standard, jobs.view()));
+    CHECK(store.at(standard->restart_cost, 0) == 2);
+}
+
+TEST_CASE("what a struct does not have is nothing wanted and anything accepted", "[adapt]") {
+    std::vector<theirs::bare> const queue{{1}};
+    auto const job = adapted(queue)[0];
+    CHECK(job.bounds_of(resource_id::cpu) == bounds{});
+    CHECK(job.bounds_of(static_cast<resource_id>(77)) == bounds{});
+    CHECK(job.target().tiers() == 0);
+    CHECK_FALSE(is_finite(job.progress().value));
+    STATIC_REQUIRE_FALSE(can_pair<witness, adapted_job<theirs::bare>>);  // jobs/used.cpu is not there
+}
+
+TEST_CASE("two jobs of one id are refused, adapted or not", "[adapt]") {
+    std::vector<theirs::bare> const queue{{1}, {1}};
+    policies::equal_share policy;
+    CHECK(allocate(policy, adapted(queue), machine).failure().code == errc::already_exists);
+}
+
+TEST_CASE("a sorted table is shown where it is, and another is copied in order", "[adapt]") {
+    theirs::table jobs{{2, 7}, {2000, 4000}, {340.5F, 118}, {6000, 5000}};
+    witness policy;
+    std::vector<witness::seen> const rows{{2, 340.5, 2000, 0, 6000, 0, 0}, {7, 118, 4000, 0, 5000, 0, 0}};
+    // [table]
+    auto const answer = allocate(policy, adapted_table(jobs), machine);
+    // [table]
+    REQUIRE(answer);
+    CHECK(policy.rows == rows);
+    CHECK(policy.used == jobs.used_cpu.data());
+    CHECK((answer->granted.size() == 2 && answer->granted[1].what.amount == 70));
+
+    jobs = {{7, 2}, {4000, 2000}, {118, 340.5F}, {5000, 6000}};
+    REQUIRE(allocate(policy, adapted_table(jobs), machine));
+    CHECK(policy.rows == rows);
+    CHECK(policy.used != jobs.used_cpu.data());
+}
+
+TEST_CASE("a table that is none is refused", "[adapt]") {
+    witness policy;
+    theirs::table jobs{{2, 7}, {2000}, {340.5F, 118}, {6000, 5000}};
+    auto const uneven = allocate(policy, adapted_table(jobs), machine);
+    REQUIRE_FALSE(uneven);
+    CHECK((uneven.failure().code == errc::invalid_value && uneven.failure().subject == "jobs/used.cpu"));
+    jobs = {{7, 2, 7}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
+    CHECK(allocate(policy, adapted_table(jobs), machine).failure().code == errc::already_exists);
+    jobs = {};
+    CHECK(allocate(policy, adapted_table(jobs), machine));
+}
+
+TEST_CASE("bounds of a table are what the check holds the answer against", "[adapt]") {
+    witness policy;
+    theirs::table const jobs{{2, 700}, {0, 0}, {0, 0}, {100, 100}};
+    auto const answer = allocate(policy, adapted_table(jobs), machine);
+    REQUIRE(answer);
+    CHECK((answer->granted.size() == 1 && answer->rejected.size() == 1));  // 7000 of at most 100
+}
+
+namespace {
+
+/// Counts how often it is bound.
+struct counted final : decider {
+    bound_policy<policies::equal_share> inner;
+    int bound = 0;
+    [[nodiscard]] meta const& about() const noexcept override { return inner.about(); }
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
+        return ++bound, inner.bind(schema, most);
+    }
+    [[nodiscard]] bool reads(std::string_view column) const noexcept override { return inner.reads(column); }
+    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override { return inner.decide(t, out); }
+};
+
+}  // namespace
+
+TEST_CASE("a policy chosen at run time answers as a compiled one does, and is bound anew when there are more jobs", "[adapt]") {
+    counted policy;
+    allocation_host host(policy);
+    std::vector<theirs::bare> queue{{1}, {2}};
+    auto const answer = host.allocate(adapted(queue), machine);
+    REQUIRE(answer);
+    CHECK((answer->granted.size() == 2 && answer->granted[0].what.amount == 4000));
+    queue = {{1}, {2}, {3}, {4}};
+    CHECK(host.allocate(adapted(queue), machine)->granted[0].what.amount == 2000);
+    CHECK(policy.bound == 1);  // there was room for twice as many
+    queue.push_back({5});
+    CHECK(host.allocate(adapted(queue), machine)->granted.size() == 5);
+    CHECK(policy.bound == 2);
+    queue.clear();
+    CHECK(host.allocate(adapted(queue), machine)->granted.empty());
+    queue = {{1}, {1}};
+    CHECK(host.allocate(adapted(queue), machine).failure().code == errc::already_exists);
+}
+
+TEST_CASE("a column that the jobs do not supply is named when the policy is bound", "[adapt]") {
+    bound_policy<witness> policy;
+    allocation_host host(policy);
+    std::vector<theirs::bare> const queue{{1}};
+    auto const refused = host.allocate(adapted(queue), machine);  // every store has the column, and it would be 0
+    REQUIRE_FALSE(refused);
+    CHECK((refused.failure().code == errc::not_found && refused.failure().subject == "jobs/used.cpu"));
+}
