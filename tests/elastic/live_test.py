@@ -26,7 +26,7 @@ JOB = str(support.HERE / "job.py")
 STEP = re.compile(r"^step=(\d+) loss=(\S+)$", re.MULTILINE)
 JOBS = f"""policy = {json.dumps(os.environ["RATION_DICE"])}
 devices = {{ count = 3, cpu = 0.6 }}
-tick = "100ms"
+tick = "1s"
 
 [[job]]
 name = "a"
