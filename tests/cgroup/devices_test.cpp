@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <ration/cgroup/device_filter.hpp>
 #include <ration/cgroup/devices.hpp>
 #include <ration/cgroup/dmem.hpp>
 #include <ration/cgroup/filter.hpp>
@@ -96,6 +97,44 @@ TEST_CASE("without a v1 hierarchy for devices nothing is guarded, and the reason
         CHECK(guard.failure().code == errc::not_supported);
         CHECK(std::string(guard.failure().remedy).find("eBPF") != std::string::npos);
     }
+}
+
+TEST_CASE("what can keep jobs from devices is found out by doing it") {
+    model with_v1(flavour::hybrid);
+    with_v1.mount_devices();
+    CHECK(find_device_control(with_v1, "trial").value() == version::v1);   // no kernel behind the model's v2
+    model without(flavour::v2);
+    CHECK(find_device_control(without, "trial").failure().code == errc::not_supported);
+    for (auto const& each : with_v1.machine().hierarchies) CHECK(each->root->children.empty());
+    for (auto const& each : without.machine().hierarchies) CHECK(each->root->children.empty());
+}
+
+TEST_CASE("a device filter denies what is named and nothing else") {
+    // The program as the kernel would run it: registers, and the few instructions it is made of.
+    auto const answer = [](std::vector<bpf_insn> const& program, unsigned kind, device_number device) {
+        unsigned const context[] = {(2U << 16) | kind, device.major, device.minor};
+        std::array<unsigned, 11> r{};
+        for (std::size_t at = 0; at < program.size(); ++at) {
+            auto const& i = program[at];
+            if (i.code == (BPF_JMP | BPF_EXIT)) return r[0];
+            if (i.code == (BPF_LDX | BPF_MEM | BPF_W)) r.at(i.dst_reg) = context[static_cast<std::size_t>(i.off) / 4];
+            if (i.code == (BPF_ALU64 | BPF_AND | BPF_K)) r.at(i.dst_reg) &= static_cast<unsigned>(i.imm);
+            if (i.code == (BPF_ALU64 | BPF_MOV | BPF_K)) r.at(i.dst_reg) = static_cast<unsigned>(i.imm);
+            if (i.code == (BPF_JMP32 | BPF_JNE | BPF_K) && r.at(i.dst_reg) != static_cast<unsigned>(i.imm)) at += static_cast<std::size_t>(i.off);
+        }
+        return 99U;
+    };
+    auto const program = detail::device_program(std::array{gpu_0, gpu_1, device_number{236, 34}});
+    for (unsigned major = 190; major < 240; ++major)
+        for (unsigned minor = 0; minor < 40; ++minor) {
+            device_number const device{major, minor};
+            bool const denied = device == gpu_0 || device == gpu_1 || device == device_number{236, 34};
+            REQUIRE(answer(program, BPF_DEVCG_DEV_CHAR, device) == (denied ? 0U : 1U));
+            REQUIRE(answer(program, BPF_DEVCG_DEV_BLOCK, device) == 1U);
+        }
+    CHECK(answer(detail::device_program({}), BPF_DEVCG_DEV_CHAR, gpu_0) == 1U);
+    model machine(flavour::v2);
+    CHECK(device_filter::deny(*directory::open(machine, "/sys/fs/cgroup"), std::array{gpu_0}).failure().code == errc::not_supported);   // no kernel behind it
 }
 
 TEST_CASE("the text of dmem files") {

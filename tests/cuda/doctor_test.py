@@ -87,7 +87,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(len(self.gpus(EIGHT)["devices"]), 8)
 
     def test_what_cannot_be_had_says_what_helps(self) -> None:
-        for what, words in (("which GPUs, enforced", ("masks are advi", "start it as root", "mount")), ("GPU memory", ("6.14", "r615"))):
+        for what, words in (("which GPUs, enforced", ("masks are advi", "start it as root", "mount", "device_filter")), ("GPU memory", ("6.14", "r615"))):
             row = self.level(EIGHT, what)
             if not row["available"]:
                 self.assertTrue(any(word in row["remedy"] for word in words), row)

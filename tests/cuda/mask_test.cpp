@@ -116,6 +116,21 @@ TEST_CASE("a mask cannot hold what the driver would read differently") {
     CHECK(device_mask().environment()[1] == "CUDA_VISIBLE_DEVICES=");
 }
 
+TEST_CASE("what a job says it sees is compared with its mask") {
+    auto const machine = three_gpus();
+    std::vector const usable{machine[0].id, machine[1].id, machine[2].id};
+    auto const mask = device_mask::of(std::array{machine[1].id, machine[0].id}, usable).value();
+    std::string const one(machine[0].id.name().view()), other(machine[1].id.name().view()), third(machine[2].id.name().view());
+    CHECK(mask.verify(other + ',' + one));
+    for (auto const& seen : {std::string(), one, other, one + ',' + other, other + ',' + one + ',' + third, other + ',' + third, other.substr(0, 39) + ',' + one}) {
+        INFO(seen);
+        REQUIRE_FALSE(mask.verify(seen));
+        CHECK(mask.verify(seen).failure().code == errc::unverified);
+    }
+    CHECK(device_mask().verify(""));
+    CHECK_FALSE(device_mask().verify(one));
+}
+
 namespace {
 
 /// Whether the driver gives a process exactly these, if they are named in full.

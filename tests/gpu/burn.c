@@ -9,6 +9,7 @@
  */
 #define _POSIX_C_SOURCE 199309L
 #include <time.h>
+#include <unistd.h>
 
 #include <ration/cuda/sm_share.h>
 
@@ -112,7 +113,9 @@ int main(int argc, char **argv) {
     void *context = NULL;
     int device = 0, shown = 0, error;
     double rate = 0;
-    int const state = ration_sm_share_begin(&share, 0);
+    int state;
+    alarm(120); /* a driver that hangs ends this, and the script goes on */
+    state = ration_sm_share_begin(&share, 0);
     fprintf(stderr, "%s\n", share.message);
     if (!load_driver()) return fprintf(stderr, "burn: there is no NVIDIA driver\n"), 77;
     error = cuda.init(0);

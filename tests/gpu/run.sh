@@ -61,8 +61,8 @@ by_mps() {
   CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d)
   CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
   export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
-  trap 'echo quit | nvidia-cuda-mps-control >/dev/null 2>&1; rm -rf "$CUDA_MPS_PIPE_DIRECTORY"' EXIT
-  nvidia-cuda-mps-control -d || { echo "  by MPS: the daemon does not start"; return 1; }
+  trap 'echo quit | timeout 30 nvidia-cuda-mps-control >/dev/null 2>&1; rm -rf "$CUDA_MPS_PIPE_DIRECTORY"' EXIT
+  timeout 30 nvidia-cuda-mps-control -d || { echo "  by MPS: the daemon does not start"; return 1; }
   for share in 250 500 750 1000; do
     percent=$("$programs/look" percent "$share")
     line=$(job mps CUDA_MPS_ACTIVE_THREAD_PERCENTAGE="$percent") || { echo "  by MPS, $share: the job failed"; return 1; }
@@ -88,8 +88,8 @@ all() {
   local names
   names=$("$programs/look" gpus) || { local code=$?; echo "$names"; return $code; }
   date -u +"%Y-%m-%d %H:%M UTC"
-  nvidia-smi -L 2>/dev/null
-  nvidia-smi --query-gpu=index,pci.bus_id,driver_version,compute_mode,mig.mode.current --format=csv 2>/dev/null
+  timeout 60 nvidia-smi -L 2>/dev/null
+  timeout 60 nvidia-smi --query-gpu=index,pci.bus_id,driver_version,compute_mode,mig.mode.current --format=csv 2>/dev/null
   [[ -x ${RATION_PROGRAM-} ]] && "$RATION_PROGRAM" doctor
   echo
   echo "Masks"

@@ -9,7 +9,7 @@
 
 #include <fmt/core.h>
 
-#include <ration/cgroup/devices.hpp>
+#include <ration/cgroup/device_filter.hpp>
 #include <ration/cgroup/dmem.hpp>
 #include <ration/cgroup/kernel_io.hpp>
 #include <ration/cuda/device_files.hpp>
@@ -42,11 +42,12 @@ using json = nlohmann::ordered_json;
 [[nodiscard]] finding masks_enforced(cuda::inventory const& found) {
     char const* const what = "which GPUs, enforced";
     cgroup::kernel_io machine;
-    auto const guard = cgroup::device_guard::create(machine, fmt::format("ration-doctor-devices.{}", ::getpid()));
-    if (!guard) return refused(what, guard.failure());
+    auto const control = cgroup::find_device_control(machine, fmt::format("ration-doctor-devices.{}", ::getpid()));
+    if (!control) return refused(what, control.failure());
     auto const files = cuda::files_to_deny(found.gpus, {}, cuda::find_device_files());
     if (!files) return refused(what, files.failure());
-    return {what, "cgroup v1", "devices.deny: a job cannot open the device files of other GPUs", {}, {}};
+    return {what, fmt::format("cgroup {}", cgroup::name_of(*control)),
+            fmt::format("{}: a job cannot open the device files of other GPUs", *control == cgroup::version::v2 ? "an eBPF program" : "devices.deny"), {}, {}};
 }
 
 [[nodiscard]] finding masks_verified(cuda::device_mask const& mask, result<cuda::driver_view> const& driver) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Device files that a job may not open, by the v1 `devices` hierarchy. v2 has no such files: there an eBPF program guards devices, which is not loaded here.
+/// Device files that a job may not open, by the v1 `devices` hierarchy. v2 has no such files: there an eBPF program guards devices (device_filter.hpp).
 /// Source: security/device_cgroup.c and the kernel's document of it.
 #pragma once
 
@@ -72,7 +72,7 @@ public:
         auto const lines = parse_memberships(memberships);
         auto const line = std::ranges::find_if(lines, [](membership const& m) { return m.hierarchy != 0 && detail::has(m.controllers, "devices"); });
         if (line == lines.end()) {
-            return make_error(errc::not_supported, "guard", "device files", 0, "cgroup v2 guards them by eBPF, which ration does not load: masks are advice here, as they are without cgroups");
+            return make_error(errc::not_supported, "guard", "device files", 0, "no v1 hierarchy has `devices` here: on cgroup v2 an eBPF program keeps a group from devices (device_filter)");
         }
         auto const found = locate(version::v1, "devices", parse_mounts(mountinfo), *line);
         if (!found) {

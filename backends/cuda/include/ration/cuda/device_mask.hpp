@@ -125,6 +125,13 @@ public:
     /// For a job's environment. The order is set too: what a job counts is then what nvidia-smi counts.
     [[nodiscard]] std::array<std::string, 2> environment() const { return {"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=" + value()}; }
 
+    /// Compares with what a job says it sees: whole names with commas between, in the order in which it counts. Errors: `unverified` (others, more, fewer, or in another order).
+    [[nodiscard]] result<void> verify(std::string_view seen) const {
+        if (seen == value()) return {};
+        return error{.code = errc::unverified, .operation = "find a job on its GPUs, which sees", .subject = seen.empty() ? std::string_view("none") : seen,
+                     .remedy = "its environment was changed after the launch, or it is in a container with other GPUs: end it, and hand out its GPUs only then"};
+    }
+
     friend bool operator==(device_mask const&, device_mask const&) noexcept = default;
 
 private:

@@ -195,7 +195,7 @@ inline void tell_what_the_driver_shows(int to) noexcept {
 /// What a process with this environment would see: the driver itself is asked, in a child process, as it reads a mask only once and this process shall not initialise CUDA. `changes` to
 /// the own environment: NAME=VALUE sets a variable, NAME alone removes it; `device_mask::environment()` fits. No device is no error. No MPS
 /// daemon is asked, unless `changes` name its CUDA_MPS_PIPE_DIRECTORY: the driver would make it start a server. Precondition: this process has not initialised CUDA, which does not survive fork. Errors: `not_supported` (no driver), those of `driver_failure`,
-/// `timed_out`. Takes as long as the driver needs to wake up the GPUs: seconds, where no daemon keeps them awake.
+/// `timed_out` (also where another thread held a lock of the C library while this one forked: ask again). Takes as long as the driver needs to wake up the GPUs: seconds, where no daemon keeps them awake.
 [[nodiscard]] inline result<driver_view> visible_to_driver(std::span<std::string const> changes, nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA driver", "libcuda.so.1", "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
     auto const said = detail::ask(about, at_most, [changes](int to) {

@@ -105,8 +105,11 @@ namespace detail {
     limits_memory = library && library->limits_memory();
     for (unsigned i = 0; count && i < *count; ++i) out.push_back(library->read(i));
     for (unsigned i = 0; i < out.size(); ++i)
-        for (unsigned k = 0; k < out.size(); ++k)
-            if (auto const over = k == i ? std::nullopt : library->between(i, k)) out[i].near.push_back({out[k].what.pci, *over});
+        for (unsigned k = i + 1; k < out.size(); ++k)
+            if (auto const over = library->between(i, k)) {
+                out[i].near.push_back({out[k].what.pci, *over});
+                out[k].near.push_back({out[i].what.pci, *over});
+            }
     return out;
 }
 
