@@ -56,9 +56,13 @@ struct scene {
     template <class Policy>
     std::size_t ask(Policy& policy) {
         grants out(space);
+        out.read_by_rows();
         ++ticks;
         auto const said = policy.decide({.number = ticks, .seed = ticks, .now = {static_cast<std::int64_t>(ticks)}, .budget = milliseconds(100), .data = store.view()}, out);
-        if (said != status::ok) std::fprintf(stderr, "the policy refused a tick\n"), std::exit(1);
+        if (said != status::ok) {
+            if constexpr (requires { policy.last_fault(); }) std::fprintf(stderr, "%s ", policy.last_fault().what.c_str());
+            std::fprintf(stderr, "status %d the policy refused a tick\n", static_cast<int>(said)), std::exit(1);
+        }
         return out.rows().size();
     }
 };

@@ -20,6 +20,7 @@
 #include <ration/policies/loss_delta_ratio.hpp>
 #include <ration/policies/tradl.hpp>
 
+#include "in_turns.hpp"
 #include "scene.hpp"
 #include "support/allocations.hpp"
 #include "table.hpp"
@@ -249,7 +250,9 @@ void print_swaps() {
 
 int main(int argc, char** argv) {
     using namespace plugin_bench;
-    if (argc == 2 && std::strcmp(argv[1], "worker") == 0) return plugin::worker_main();
+    if (argc == 2 && std::strcmp(argv[1], "worker") == 0) return stay_on(1), plugin::worker_main();
+    stay_on(0);  // host and worker on a core each, as a scheduler leaves them while nothing else wants to run
+    if (argc == 2 && std::strcmp(argv[1], "turns") == 0) return print_turns(), 0;
     std::vector<char*> arguments(argv, argv + argc);
     std::string repetitions = "--benchmark_repetitions=5", least = "--benchmark_min_time=0.05", interleaved = "--benchmark_enable_random_interleaving=true";
     for (auto* more : {&repetitions, &least, &interleaved}) arguments.insert(arguments.begin() + 1, more->data());

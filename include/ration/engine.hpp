@@ -142,6 +142,7 @@ public:
         show_free(ledger_, store_, columns_);
         tick_report report{.number = ticks_++, .now = now};
         grants answer(space_.edit());
+        answer.read_by_rows();
         report.policy_status = ask(policy_, report.number, now, answer);
         report.fell_back = report.policy_status != status::ok || answer.overflowed();
         if (report.fell_back) {

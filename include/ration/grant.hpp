@@ -23,20 +23,38 @@ struct grant {
 };
 static_assert(sizeof(grant) == 24);
 
+/// A list of the rows that differ from what stood in their places before; one that is longer than `capacity` is not complete.
+struct changed_rows {
+    std::uint32_t* row = nullptr;
+    std::size_t capacity = 0, count = 0;
+
+    void note(std::size_t at) noexcept {
+        if (count < capacity) row[count] = static_cast<std::uint32_t>(at);
+        ++count;
+    }
+    void give_up() noexcept { count = capacity + 1; }
+};
+
 /// Where a policy writes its grants: a fixed space that the host owns.
 class grants {
     std::span<grant> space_;
     std::size_t count_ = 0;
-    bool overflowed_ = false;
+    std::size_t simple_ = 0, compared_ = 0;  ///< up to here a row is just written, or compared and written if it differs
+    changed_rows* changed_ = nullptr;
+    std::span<grant const> shown_;  ///< the rows, when they lie elsewhere
+    bool by_rows_ = false, overflowed_ = false;
 
 public:
-    explicit grants(std::span<grant> space) noexcept : space_(space) {}
+    explicit grants(std::span<grant> space) noexcept : space_(space), simple_(space.size()) {}
+    /// Writes only what differs from what stands there, and lists it: most rows are those of the last tick, and who shares the space with
+    /// another core pays for each line that it writes to.
+    grants(std::span<grant> space, changed_rows& changed) noexcept : space_(space), compared_(space.size()), changed_(&changed) {}
 
     /// Adds one row; false when the space is full, and then the whole tick is refused.
     [[nodiscard]] bool add(grant const& g) noexcept {
-        if (count_ == space_.size()) {
-            overflowed_ = true;
-            return false;
+        if (count_ >= simple_) {
+            if (count_ < compared_) return add_if_changed(g);
+            if (!make_room()) return false;
         }
         space_[count_++] = g;
         return true;
@@ -48,13 +66,65 @@ public:
                     0, amount});
     }
 
+    /// So many rows can still be added.
+    [[nodiscard]] std::size_t room() const noexcept { return space_.size() - count_; }
     /// The space behind the rows, for an answer that is written there as a whole, and `commit` afterwards. `n` is at most its size.
-    [[nodiscard]] std::span<grant> unused() noexcept { return {space_.data() + count_, space_.size() - count_}; }
+    [[nodiscard]] std::span<grant> unused() noexcept {
+        if (shown_.data() != nullptr) take_over();
+        if (changed_ != nullptr) changed_->give_up();
+        return {space_.data() + count_, room()};
+    }
     void commit(std::size_t n) noexcept { count_ += n; }
+    /// Whoever asks goes by `rows()` alone and never looks into the space itself, so that an answer may lie elsewhere.
+    void read_by_rows() noexcept { by_rows_ = true; }
+    /// A whole answer that lies elsewhere, and stays there until the policy is asked again: it is `rows` from now on. At most `room` rows.
+    /// False, and nothing has happened, when it has to be written into the space: there are rows already, or somebody reads that.
+    [[nodiscard]] bool show(std::span<grant const> rows) noexcept {
+        if (!by_rows_ || count_ != 0) return false;
+        shown_ = rows, count_ = rows.size(), simple_ = compared_ = 0;
+        return true;
+    }
 
-    [[nodiscard]] std::span<grant const> rows() const noexcept { return {space_.data(), count_}; }
+    [[nodiscard]] std::span<grant const> rows() const noexcept {
+        if (shown_.data() != nullptr) return shown_;
+        return {space_.data(), count_};
+    }
     [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
-    void clear() noexcept { count_ = 0, overflowed_ = false; }
+    void clear() noexcept {
+        count_ = 0, overflowed_ = false;
+        write_anew();
+    }
+
+private:
+    /// In three words, without a branch for each member.
+    [[nodiscard]] static bool differ(grant const& a, grant const& b) noexcept {
+        auto const place = [](grant const& g) { return g.job | std::uint64_t{g.node} << 32; };
+        auto const rest = [](grant const& g) { return g.resource | std::uint64_t{g.reason} << 16 | std::uint64_t{g.group} << 32; };
+        return ((place(a) ^ place(b)) | (rest(a) ^ rest(b)) | static_cast<std::uint64_t>(a.amount ^ b.amount)) != 0;
+    }
+
+    [[nodiscard]] bool add_if_changed(grant const& g) noexcept {
+        if (differ(space_[count_], g)) changed_->note(count_), space_[count_] = g;
+        ++count_;
+        return true;
+    }
+    /// Where the rows lie elsewhere, they move here. False when the space is full.
+    [[nodiscard]] bool make_room() noexcept {
+        if (shown_.data() == nullptr || count_ == space_.size()) {
+            overflowed_ = true;
+            return false;
+        }
+        take_over();
+        return true;
+    }
+    void take_over() noexcept {
+        for (std::size_t i = 0; i < count_; ++i) space_[i] = shown_[i];
+        write_anew();
+    }
+    void write_anew() noexcept {
+        if (changed_ != nullptr) changed_->give_up();
+        shown_ = {}, (changed_ == nullptr ? simple_ : compared_) = space_.size();
+    }
 };
 
 }  // namespace ration

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Columns that a worker reads where the host writes them.
+#include <algorithm>
 #include <csignal>
+#include <random>
 #include <vector>
 
 #include <ration/standard_columns.hpp>
@@ -25,6 +27,7 @@ struct echoing {
         must(store.resize(table_id::nodes, 1));
         auto with = options(isolation::worker, config);
         with.worker.columns = shown;
+        with.strikes.most = 65;  // of 64: never
         policy = must(plugin::open(path_of(name), with));
         must(policy->bind(store.schema(), {.jobs = 1000, .nodes = 1}));
     }
@@ -35,8 +38,9 @@ struct echoing {
         for (std::size_t row = before; row < n; ++row) store.at(columns.step, row) = 10 * row + 7;
     }
     /// What the policy saw of each job's steps.
-    [[nodiscard]] std::vector<std::int64_t> seen() {
-        grants out(space);
+    [[nodiscard]] std::vector<std::int64_t> seen(std::size_t room = 1000) {
+        grants out({space.data(), room});
+        out.read_by_rows();
         std::vector<std::int64_t> amounts;
         if (policy->decide({.number = ++ticks, .seed = 1, .now = seconds(1), .budget = milliseconds(50), .data = store.view()}, out) == status::ok)
             for (auto const& g : out.rows()) amounts.push_back(g.amount);
@@ -95,4 +99,36 @@ TEST_CASE("a table that outgrows the shared columns says so and stays as it was"
     CHECK(grown.failure().code == errc::no_capacity);
     CHECK(store.rows(table_id::jobs) == 1000);
     CHECK(store.at(step, 999) == 42);
+}
+
+TEST_CASE("answers that list their changes are whole whatever came before them", "[plugin]") {
+    plugin::shared_columns columns(std::size_t{16} << 20);
+    echoing host(&columns, &columns);
+    std::minstd_rand dice(7);
+    auto const change = [&](std::size_t rows) {
+        for (std::size_t i = 0; i < rows && host.store.rows(table_id::jobs) != 0; ++i)
+            host.store.at(host.columns.step, dice() % host.store.rows(table_id::jobs)) = dice() % 1000;
+    };
+    for (int tick = 0; tick < 400; ++tick) {
+        if (tick % 50 == 0) host.jobs(std::max<std::size_t>(host.store.rows(table_id::jobs), 100 + dice() % 900));
+        if (tick % 7 == 0 && host.store.rows(table_id::jobs) > 10) host.store.erase_row(table_id::jobs, dice() % host.store.rows(table_id::jobs));
+        if (tick % 60 == 59) must(host.store.resize(table_id::jobs, 20));  // and grows again
+        change(tick % 11 == 0 ? 500 : 5);
+        if (tick % 13 == 0) {  // refused with rows that are written already
+            CHECK(host.seen(host.store.rows(table_id::jobs) / 2).empty());
+            change(3);
+        }
+        if (tick % 17 == 0) {
+            event const rejected{.kind = event_kind::grant_rejected};
+            static_cast<plugin::worker_policy&>(host.policy->policy()).on_events({&rejected, 1});
+        }
+        if (tick % 100 == 99) {
+            ::kill(static_cast<plugin::worker_policy&>(host.policy->policy()).pid(), SIGKILL);
+            CHECK(host.seen().empty());
+            for (int i = 0; i < 2000 && host.seen().empty(); ++i) ::usleep(1000);
+        }
+        INFO("tick " << tick << ' ' << host.policy->last_fault().what.c_str());
+        bool const whole = host.seen() == host.true_steps();
+        REQUIRE(whole);
+    }
 }

@@ -103,3 +103,37 @@ TEST_CASE("the state after the last accepted answer outlives refusals that follo
     REQUIRE(mischief.policy->save(std::as_writable_bytes(std::span(&count, 1))) == sizeof count);
     CHECK(count == 2);
 }
+
+TEST_CASE("a worker that dies while it saves goes on from the state before", "[plugin]") {
+    loaded mischief("mischief", options(isolation::worker, "die in save@3"));
+    for (int i = 1; i <= 3; ++i) REQUIRE(mischief.tick() == status::ok);  // the third answer is out before its state is saved
+    CHECK(mischief.tick() == status::internal);
+    CHECK(mischief.fault() == "its worker was killed by signal SIGABRT");
+    REQUIRE(mischief.ticks_until_ok() > 0);
+    CHECK(mischief.amount() == 3);  // 1 without a state, 4 with that of the third answer
+}
+
+TEST_CASE("where saving takes long, ticks without a pause are not kept waiting for it each time", "[plugin]") {
+    loaded mischief("mischief", options(isolation::worker, "save slowly@1"));
+    constexpr long ticks = 300;
+    for (long i = 1; i <= ticks; ++i) REQUIRE(mischief.tick() == status::ok);
+    CHECK(mischief.amount() < ticks / 2);  // so many saves
+    long count = 0;
+    REQUIRE(mischief.policy->save(std::as_writable_bytes(std::span(&count, 1))) == sizeof count);
+    CHECK(count == ticks);  // whoever asks for the state waits for the last one
+}
+
+TEST_CASE("what a plugin says of its changes leads nowhere but to its own rows", "[plugin]") {
+    auto const [deed, said, second, sentence] = GENERATE(table<char const*, status, std::int64_t, char const*>({
+        {"list too far@2", status::internal, 1, "lists a change of a row that is not in its answer"},
+        {"list nothing@2", status::ok, 1, ""},  // its own loss: the host goes by what it says
+        {"list too many@2", status::ok, 2, ""},
+    }));
+    loaded mischief("mischief", options(isolation::worker, deed));
+    REQUIRE(mischief.tick() == status::ok);
+    CHECK(mischief.tick() == said);
+    CHECK(mischief.amount() == second);
+    CHECK(mischief.fault() == sentence);
+    CHECK(mischief.tick() == status::ok);
+    CHECK(mischief.amount() == 3);
+}

@@ -5,6 +5,7 @@
 
 #include <ration/grant.hpp>
 
+using ration::changed_rows;
 using ration::grant;
 using ration::grants;
 using ration::resource_id;
@@ -43,4 +44,79 @@ TEST_CASE("a space of nothing takes nothing", "[grants]") {
     grants g({});
     CHECK_FALSE(g.set(0, 0, resource_id::cpu, 1));
     CHECK(g.overflowed());
+}
+
+TEST_CASE("what stands there already is neither written nor listed", "[grants]") {
+    std::array<grant, 4> space{};
+    std::array<std::uint32_t, 2> list{};
+    auto const answer = [&](std::array<std::int64_t, 4> amounts) {
+        changed_rows changed{.row = list.data(), .capacity = list.size()};
+        grants g(space, changed);
+        for (std::size_t i = 0; i < amounts.size(); ++i) CHECK(g.set(i, 0, resource_id::cpu, amounts[i]));
+        CHECK_FALSE(g.set(4, 0, resource_id::cpu, 1));
+        CHECK(g.overflowed());
+        CHECK(g.rows().size() == 4);
+        for (std::size_t i = 0; i < amounts.size(); ++i) CHECK(g.rows()[i].amount == amounts[i]);
+        return changed.count;
+    };
+    CHECK(answer({1, 2, 3, 4}) == 4);  // beyond the list
+    CHECK(answer({1, 2, 3, 4}) == 0);
+    CHECK(answer({1, 7, 3, 8}) == 2);
+    CHECK(list == std::array<std::uint32_t, 2>{1, 3});
+}
+
+TEST_CASE("each member of a row makes a difference", "[grants]") {
+    grant const base{.job = 1, .node = 2, .resource = 3, .reason = 4, .group = 5, .amount = 6};
+    auto other = base;
+    switch (GENERATE(0, 1, 2, 3, 4, 5)) {
+        case 0: other.job = 9; break;
+        case 1: other.node = 9; break;
+        case 2: other.resource = 9; break;
+        case 3: other.reason = 9; break;
+        case 4: other.group = 9; break;
+        default: other.amount = 6 + (std::int64_t{1} << 40);
+    }
+    std::array<grant, 1> space{base};
+    std::uint32_t row = 77;
+    changed_rows changed{.row = &row, .capacity = 1};
+    grants g(space, changed);
+    CHECK(g.add(other));
+    CHECK(space[0] == other);
+    CHECK((changed.count == 1 && row == 0));
+}
+
+TEST_CASE("what is written past the list is said to be any row", "[grants]") {
+    std::array<grant, 4> space{};
+    std::uint32_t row = 0;
+    changed_rows changed{.row = &row, .capacity = 1};
+    grants g(space, changed);
+    SECTION("the space as a whole") { static_cast<void>(g.unused()); }
+    SECTION("rows that were taken back") { g.clear(); }
+    CHECK(changed.count > changed.capacity);
+}
+
+TEST_CASE("an answer that lies elsewhere is shown to whoever goes by rows", "[grants]") {
+    std::array<grant, 3> space{};
+    std::array<grant, 2> elsewhere{grant{.job = 1}, grant{.job = 2}};
+    grants g(space);
+    CHECK_FALSE(g.show(elsewhere));
+    g.read_by_rows();
+    REQUIRE(g.show(elsewhere));
+    CHECK(g.rows().data() == elsewhere.data());
+    CHECK(g.rows().size() == 2);
+    CHECK(g.room() == 1);
+    SECTION("and moves here when a row is added") {
+        CHECK(g.set(3, 0, resource_id::cpu, 5));
+        REQUIRE(g.rows().size() == 3);
+        CHECK(g.rows().data() == space.data());
+        CHECK((g.rows()[0].job == 1 && g.rows()[1].job == 2 && g.rows()[2].job == 3));
+        CHECK_FALSE(g.set(4, 0, resource_id::cpu, 5));
+        CHECK_FALSE(g.show(elsewhere));
+    }
+    SECTION("and goes when all is cleared") {
+        g.clear();
+        CHECK(g.rows().empty());
+        CHECK(g.set(4, 0, resource_id::cpu, 5));
+        CHECK(g.rows().data() == space.data());
+    }
 }

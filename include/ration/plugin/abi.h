@@ -126,6 +126,18 @@ typedef struct ration_out {
     ration_grant *grant;
 } ration_out;
 
+/* What a host's `extension("ration.changed-rows/1")` points to, if it offers that; valid until `destroy` returns. Such a host gives every
+   `decide` the same `ration_out.grant`, with what the last one has left there. A plugin that goes by this writes no row that stands there already, and
+   lists the rows that it did write, in `row`, as long as they are at most `capacity`, with their number in `*count`. The host sets `*count`
+   to UINT64_MAX before the call: more than `capacity` says that any row may have changed. */
+#define RATION_EXT_CHANGED_ROWS "ration.changed-rows/1"
+typedef struct ration_changed_rows {
+    uint32_t struct_size, reserved; /* reserved: zero */
+    uint64_t capacity;
+    uint64_t *count;
+    uint32_t *row;
+} ration_changed_rows;
+
 /* Frozen for ever; read with the stride that comes with it. */
 typedef struct ration_event {
     uint32_t kind, row; /* row: of the tables of the last tick, RATION_NO_SLOT when there is none */
@@ -232,6 +244,11 @@ RATION_FROZEN_FIELD(ration_out, capacity, 8, 8);
 RATION_FROZEN_FIELD(ration_out, count, 16, 8);
 RATION_FROZEN_FIELD(ration_out, needed, 24, 8);
 RATION_FROZEN_FIELD(ration_out, grant, 32, 8);
+RATION_FROZEN_FIELD(ration_changed_rows, struct_size, 0, 4);
+RATION_FROZEN_FIELD(ration_changed_rows, reserved, 4, 4);
+RATION_FROZEN_FIELD(ration_changed_rows, capacity, 8, 8);
+RATION_FROZEN_FIELD(ration_changed_rows, count, 16, 8);
+RATION_FROZEN_FIELD(ration_changed_rows, row, 24, 8);
 RATION_FROZEN(sizeof(ration_event) == 40);
 RATION_FROZEN_FIELD(ration_event, kind, 0, 4);
 RATION_FROZEN_FIELD(ration_event, row, 4, 4);

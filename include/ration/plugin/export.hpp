@@ -34,6 +34,7 @@ class exported {
     struct instance {
         P policy;
         binding<inputs> bound{};
+        ration_changed_rows const* changed = nullptr;  ///< null where the host does not ask for them
     };
 
     static std::int32_t say(std::int32_t code, std::string_view sentence, char* err, std::uint64_t size) noexcept {
@@ -74,6 +75,12 @@ class exported {
         return RATION_OK;
     }
 
+    [[nodiscard]] static ration_changed_rows const* changed_rows_of(ration_host const* host) noexcept {
+        if (host == nullptr || host->extension == nullptr) return nullptr;
+        auto const* const offered = static_cast<ration_changed_rows const*>(host->extension(host->ctx, RATION_EXT_CHANGED_ROWS));
+        return offered != nullptr && offered->struct_size >= sizeof(ration_changed_rows) ? offered : nullptr;
+    }
+
     [[nodiscard]] static std::vector<column_info> columns_of(ration_schema const& schema) {
         std::vector<column_info> all;
         auto const* place = reinterpret_cast<unsigned char const*>(schema.column);
@@ -87,9 +94,11 @@ class exported {
     }
 
 public:
-    static std::int32_t create(ration_host const*, char const* config, std::uint64_t length, void** self, char* err,
+    static std::int32_t create(ration_host const* host, char const* config, std::uint64_t length, void** self, char* err,
                                std::uint64_t size) noexcept {
-        return guarded(err, size, [&] { return make(std::string_view(config, config == nullptr ? 0 : length), self, err, size); });
+        auto const made = guarded(err, size, [&] { return make(std::string_view(config, config == nullptr ? 0 : length), self, err, size); });
+        if (made == RATION_OK) static_cast<instance*>(*self)->changed = changed_rows_of(host);
+        return made;
     }
 
     static void destroy(void* self) noexcept { delete static_cast<instance*>(self); }
@@ -114,8 +123,12 @@ public:
         auto& mine = *static_cast<instance*>(self);
         tick_data const data{.number = t->number, .seed = t->seed, .now = {t->now_ns}, .budget = {t->budget_ns},
                              .data = {reinterpret_cast<table_view const* const*>(t->table)}};
-        grants answer(std::span(reinterpret_cast<grant*>(out->grant), out->capacity));
+        std::span const space(reinterpret_cast<grant*>(out->grant), out->capacity);
+        changed_rows changed;
+        if (mine.changed != nullptr) changed = {.row = mine.changed->row, .capacity = mine.changed->capacity};
+        grants answer = mine.changed != nullptr ? grants(space, changed) : grants(space);
         auto const said = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
+        if (mine.changed != nullptr) *mine.changed->count = changed.count;
         if (said == status::capacity || answer.overflowed()) {
             out->needed = out->capacity + 1;  // at least: the class stops at the first row without a place
             return RATION_E_CAPACITY;

@@ -94,7 +94,7 @@ public:
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
-        if (active_jobs(t) > out.unused().size()) return status::capacity;  // before anything moves: the call will be repeated
+        if (active_jobs(t) > out.room()) return status::capacity;  // before anything moves: the call will be repeated
         bool changed = memory_.follow(t.get<"jobs/id">());
         auto const devices = t.get<"nodes/capacity.gpu">()[0];
         changed |= std::exchange(devices_, devices) != devices;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Counts ticks like `counter`, and at one of them does what its config text names: "crash@3". Written against abi.h alone.
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -24,13 +25,22 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION
 struct instance {
     ration_host const* host;
     std::string deed;
-    long at = -1, count = 0;
+    long at = -1, count = 0, saves = 0;
     bool is(char const* name) const { return count == at && deed == name; }
 };
 
 std::uintptr_t volatile nowhere = 64;  // not null, which UBSan would catch before the machine does
 
 void say(instance const& self, std::uint32_t level, std::string_view text) { self.host->log(self.host->ctx, level, text.data(), text.size()); }
+
+/// What it lists as changed is not so.
+void lie(instance const& self) {
+    auto const* const changed = static_cast<ration_changed_rows const*>(self.host->extension(self.host->ctx, RATION_EXT_CHANGED_ROWS));
+    if (changed == nullptr) return;
+    if (self.is("list too far")) *changed->count = 1, changed->row[0] = 1;  // of one row
+    if (self.is("list nothing")) *changed->count = 0;
+    if (self.is("list too many")) *changed->count = changed->capacity + 1;
+}
 
 void before_the_answer(instance& self, ration_tick const& t) {
     if (self.is("say")) say(self, RATION_LOG_INFO, "first\nsecond"), say(self, 77, "of no level there is");
@@ -76,15 +86,27 @@ int32_t decide(void* me, ration_tick const* t, ration_out* out) {
     if (self.deed == "refuse from" && self.count >= self.at) return RATION_E_UNSUPPORTED;
     if (self.is("odd code")) return 1234;
     out->grant[0] = {0, 0, RATION_CPU, 0, 0, self.count};
+    if (self.deed == "save slowly") out->grant[0].amount = self.saves;
     out->count = self.is("too many") ? out->capacity + 1 : 1;
+    lie(self);
     if (self.is("move the space")) ++out->grant;
     if (self.is("widen the space")) out->capacity += 100;
     return RATION_OK;
 }
 
+void take_time() {
+    auto const start = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(5)) {
+    }
+}
+
 int32_t save(void* me, void* buffer, uint64_t capacity, uint64_t* size) {
+    auto& self = *static_cast<instance*>(me);
     *size = sizeof(long);
     if (capacity < sizeof(long)) return RATION_E_CAPACITY;
+    ++self.saves;
+    if (self.deed == "save slowly") take_time();
+    if (self.is("die in save")) std::memset(buffer, 1, sizeof(long) / 2), std::abort();
     std::memcpy(buffer, &static_cast<instance*>(me)->count, sizeof(long));
     return RATION_OK;
 }

@@ -85,6 +85,7 @@ class live_instance {
     ration_policy const* table_ = nullptr;
     void* self_ = nullptr;
     log_sink sink_;
+    ration_changed_rows const* changed_;
     ration_host host_{};
     std::vector<column_info> schema_;
     std::vector<ration_column> columns_;
@@ -96,12 +97,14 @@ class live_instance {
         auto const& sink = static_cast<live_instance*>(context)->sink_;
         if (sink.write != nullptr && text != nullptr) sink.write(sink.context, level, {text, length < longest_log_line ? length : longest_log_line});
     }
-    static void const* no_extension(void*, char const*) noexcept { return nullptr; }
+    static void const* extension(void* context, char const* id) noexcept {
+        return id != nullptr && std::string_view(id) == RATION_EXT_CHANGED_ROWS ? static_cast<live_instance*>(context)->changed_ : nullptr;
+    }
 
 public:
-    /// `table` must outlive it.
-    explicit live_instance(ration_policy const& table, log_sink sink = {}) noexcept
-        : table_(&table), sink_(sink), host_{sizeof host_, RATION_ABI_MINOR, this, &log, &no_extension} {}
+    /// `table` must outlive it, and `changed` too; null: the extension of that name is not offered.
+    explicit live_instance(ration_policy const& table, log_sink sink = {}, ration_changed_rows const* changed = nullptr) noexcept
+        : table_(&table), sink_(sink), changed_(changed), host_{sizeof host_, RATION_ABI_MINOR, this, &log, &extension} {}
     live_instance(live_instance const&) = delete;
     live_instance& operator=(live_instance const&) = delete;
     ~live_instance() {

@@ -53,10 +53,12 @@ struct worker_request {
     std::uint32_t cancel = 0, events = 0;
     std::uint32_t accepted = 0;                ///< 1: the last answer was taken, so the state after it is worth keeping
     std::uint32_t log_read = 0;                ///< so many bytes of the log need not be kept
+    std::uint32_t known = 0;                   ///< the request whose answer the host still has as it was; 0: none
+    std::uint32_t save = 0;                    ///< 1: the state after this answer is to be written whatever that takes
     event event_at[most_worker_events];
 };
 
-/// At the front of `output`; the grants follow, then the two places for saved state.
+/// At the front of `output`; the grants follow, then the list of changed rows, then the two places for saved state.
 struct worker_reply {
     alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< of the request that this answers
     std::atomic<std::uint32_t> kept{0};                  ///< of the last request whose state is written
@@ -64,15 +66,31 @@ struct worker_reply {
     alignas(64) std::int32_t code = 0;
     std::uint32_t meddled = 0, changed = 0, state_lost = 0;
     std::uint64_t count = 0;
+    std::uint64_t changed_rows = 0;            ///< so many are listed, against the answer that the host has; or `all_rows`
     std::uint64_t state_tick[2] = {}, state_size[2] = {};
     char sentence[256] = {};
     worker_log log;
 };
 
+inline constexpr std::size_t on_line(std::size_t size) noexcept { return (size + 63) / 64 * 64; }
+
+inline constexpr std::uint64_t all_rows = ~std::uint64_t{0};
+
+/// What follows the reply in `output`, from its beginning.
+struct output_places {
+    std::size_t grants = on_line(sizeof(worker_reply)), changed, states, state_capacity, most_changed;
+
+    output_places(std::size_t most_grants, std::size_t capacity_of_state) noexcept
+        : changed(grants + on_line(most_grants * sizeof(ration_grant))), state_capacity(capacity_of_state),
+          most_changed(most_grants / 8 + 16) {  // beyond an eighth it is as quick to take all of them
+        states = changed + on_line(most_changed * sizeof(std::uint32_t));
+    }
+    [[nodiscard]] std::size_t state(std::size_t place) const noexcept { return states + place * state_capacity; }
+    [[nodiscard]] std::size_t size() const noexcept { return state(2); }
+};
+
 /// Places are multiples of 64, so their lowest bit is free to say in which file.
 inline constexpr std::uint64_t in_columns = 1;
-
-inline constexpr std::size_t on_line(std::size_t size) noexcept { return (size + 63) / 64 * 64; }
 
 /// Where the columns' values are in `input`: one after the other, each with room for all rows there can be.
 struct worker_places {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,28 @@ namespace detail {
     return ::fstat(fd, &about) == 0 ? mapping(fd, static_cast<std::size_t>(about.st_size), protection) : mapping{};
 }
 
+/// How often the state is saved while one request follows the other: after every answer when that is a matter of nanoseconds, else so that
+/// saving takes about one part in 64 of the time, and twenty times a second at least.
+class save_pace {
+    static constexpr nanoseconds always{2000}, longest = milliseconds(50);
+    nanoseconds begun_{}, ended_{}, takes_{};
+
+    [[nodiscard]] static nanoseconds now() noexcept {
+        timespec t{};
+        ::clock_gettime(CLOCK_MONOTONIC, &t);
+        return {std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec};
+    }
+
+public:
+    [[nodiscard]] bool due() const noexcept { return takes_ <= always || now() - ended_ >= std::min(nanoseconds{takes_.count * 64}, longest); }
+    void begin() noexcept { begun_ = now(); }
+    /// What was interrupted by other processes takes long once, and counts for twice the last time at most.
+    void end() noexcept {
+        ended_ = now();
+        takes_ = std::min(ended_ - begun_, std::max(nanoseconds{takes_.count * 2}, always));
+    }
+};
+
 /// The worker's side of the shared files.
 class worker {
     mapping brief_map_ = map_whole(brief_fd, PROT_READ), input_ = map_whole(input_fd, PROT_READ),
@@ -45,13 +68,17 @@ class worker {
     table_view tables_[table_count];
     table_view const* shown_[table_count] = {};
     std::uint32_t kept_ = 0, written_ = 1;  // places for the state: the one to keep, and the last one written
+    bool saved_ = true;                     // the last answer's state is written
+    save_pace pace_;
+    std::uint64_t number_ = 0;              // of the last tick
+    std::uint64_t changes_ = 0;             // how many rows the plugin says that it has changed
+    ration_changed_rows changed_{};
+    std::uint32_t told_ = 0;                // the request whose answer stands in the grants, as the host was told; 0: none
+    std::uint64_t same_ = 0;                // so many rows in front are as the host has them, if it still has that answer
 
     [[nodiscard]] worker_request const& request() const noexcept { return *reinterpret_cast<worker_request const*>(input_.data()); }
     [[nodiscard]] worker_reply& reply() const noexcept { return *reinterpret_cast<worker_reply*>(output_.data()); }
-    [[nodiscard]] std::byte* grants_at() const noexcept { return output_.data() + on_line(sizeof(worker_reply)); }
-    [[nodiscard]] std::byte* state_at(std::uint32_t place) const noexcept {
-        return grants_at() + on_line(brief_.most_grants * sizeof(ration_grant)) + place * brief_.state_capacity;
-    }
+    [[nodiscard]] output_places places() const noexcept { return {brief_.most_grants, brief_.state_capacity}; }
 
 public:
     /// False when this process was not started by a host.
@@ -107,7 +134,8 @@ public:
         auto code = library::load(std::move(file).value(), &message);
         if (!code) return answer(RATION_E_UNSUPPORTED, message.empty() ? std::string_view(code.failure().remedy) : message);
         worker_log_writer log(reply().log);
-        live_instance live(code->table(), log.as_sink());
+        changed_ = {sizeof changed_, 0, places().most_changed, &changes_, reinterpret_cast<std::uint32_t*>(output_.data() + places().changed)};
+        live_instance live(code->table(), log.as_sink(), &changed_);
         return start(live, log);
     }
 
@@ -124,29 +152,35 @@ private:
 
     [[nodiscard]] int serve(live_instance& live, worker_log_writer& log) noexcept {
         for (std::uint32_t done = 1;;) {
-            await(done);
+            await(live, done);
             std::uint32_t const sequence = request().sequence.load(std::memory_order_acquire);
             log.forget(request().log_read);
             std::uint32_t const events = request().events;
             live.on_events({request().event_at, events < most_worker_events ? events : most_worker_events});
-            if (request().accepted != 0) kept_ = written_;
-            std::uint64_t const number = request().number;  // the next request may stand there soon
-            tick(live);
+            if (request().accepted != 0 && saved_) kept_ = written_;
+            number_ = request().number;  // the next request may stand there soon
+            bool const save = request().save != 0;
+            tick(live, sequence);
+            saved_ = false;
             publish(done = sequence);
-            keep_state(live, number);
-            reply().kept.store(sequence, std::memory_order_release);
+            if (save || pace_.due()) save_state(live, done);
         }
     }
 
-    void await(std::uint32_t done) noexcept {
+    /// For the next request. Where none comes for a while, there is time to save.
+    void await(live_instance& live, std::uint32_t done) noexcept {
         while (!spin_while(request().sequence, done)) {
+            if (!saved_) {
+                save_state(live, done);
+                continue;
+            }
             reply().asleep.store(1);  // sequentially consistent on both sides: either the host sees this, or the wait sees its request
             wait_while(request().sequence, done, seconds(1));
             reply().asleep.store(0);
         }
     }
 
-    void tick(live_instance& live) noexcept {
+    void tick(live_instance& live, std::uint32_t sequence) noexcept {
         auto const& asked = request();
         for (std::size_t i = 0; i < table_count; ++i) tables_[i].rows = asked.rows[i];
         for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -156,26 +190,36 @@ private:
         ration_tick t = live.blank_tick();
         t.number = asked.number, t.seed = asked.seed, t.now_ns = asked.now, t.budget_ns = asked.budget;
         t.cancel = &asked.cancel, t.table = tables_of({shown_});
-        auto* const space = reinterpret_cast<ration_grant*>(grants_at());
+        auto* const space = reinterpret_cast<ration_grant*>(output_.data() + places().grants);
         std::uint64_t const capacity = std::min(asked.capacity, brief_.most_grants);
+        bool const known = told_ != 0 && asked.known == told_;
         ration_out out{sizeof out, 0, capacity, 0, 0, space};
+        changes_ = all_rows;
         float_modes const modes;
         auto& r = reply();
         r.code = live.decide(t, out);
         r.meddled = modes.restore(t.number) ? 1 : 0;
         r.changed = out.struct_size != sizeof out || out.flags != 0 || out.capacity != capacity || out.grant != space ? 1 : 0;
         r.count = out.count;
+        r.changed_rows = known && changes_ <= changed_.capacity && out.count <= same_ ? changes_ : all_rows;
+        told_ = r.code == RATION_OK ? sequence : 0;
+        if (r.changed_rows == all_rows) same_ = out.count;
     }
 
     /// After the answer is out, so it costs the tick nothing. The place to keep is never written to.
-    void keep_state(live_instance& live, std::uint64_t number) noexcept {
+    void save_state(live_instance& live, std::uint32_t sequence) noexcept {
         written_ = 1 - kept_;
         auto& r = reply();
         r.state_size[written_] = 0;
-        std::size_t const size = live.save({state_at(written_), brief_.state_capacity});
-        if (size == 0 || size > brief_.state_capacity) return;
-        r.state_tick[written_] = number;
-        std::atomic_ref(r.state_size[written_]).store(size, std::memory_order_release);
+        pace_.begin();
+        std::size_t const size = live.save({output_.data() + places().state(written_), brief_.state_capacity});
+        pace_.end();
+        saved_ = true;
+        if (size != 0 && size <= brief_.state_capacity) {
+            r.state_tick[written_] = number_;
+            std::atomic_ref(r.state_size[written_]).store(size, std::memory_order_release);
+        }
+        r.kept.store(sequence, std::memory_order_release);
     }
 };
 

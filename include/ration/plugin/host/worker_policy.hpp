@@ -20,8 +20,10 @@
 #include <ration/plugin/host/library.hpp>
 #include <ration/plugin/host/shared_file.hpp>
 #include <ration/plugin/host/live_instance.hpp>
+#include <ration/plugin/host/worker_answer.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
 #include <ration/plugin/host/worker_log.hpp>
+#include <ration/plugin/host/worker_memory.hpp>
 #include <ration/plugin/host/worker_process.hpp>
 
 namespace ration::plugin {
@@ -34,8 +36,9 @@ struct worker_options {
     nanoseconds first_pause = milliseconds(100), longest_pause = seconds(60);  ///< before it is started again; doubled each time
 };
 
-/// One tick costs two context switches, a copy of the grants, and one of the columns that the manifest names unless they are shared. After a crash or a missed deadline the
-/// worker is started again, after a growing pause, with the state of its last accepted answer.
+/// One tick costs two context switches, a copy of the grants that have changed, and one of the columns that the manifest names unless they are shared. Where the host reads
+/// `grants::rows` and nothing else, these lie in this object's own memory, until the next tick. After a crash or a missed deadline the worker is started again, after a growing pause, with the state of
+/// its last accepted answer; where ticks follow each other without a pause and saving takes long, with one that is at most 50 ms older.
 class worker_policy final : public plugin_policy {
     enum class phase : std::uint8_t { down, starting, ready, off };
     struct shared_column {
@@ -56,14 +59,9 @@ class worker_policy final : public plugin_policy {
     phase phase_ = phase::down;
     std::uint32_t sequence_ = 0, log_read_ = 0;
     std::vector<event> events_;  // not told yet
-    struct told_event {
-        event what;
-        std::uint64_t tick;
-    };
-    std::vector<told_event> told_;  // told, and perhaps not known to the state that a new worker would begin with
-    std::vector<std::byte> state_;
-    static constexpr std::uint64_t never = ~std::uint64_t{0};
-    std::uint64_t answered_ = 0, accepted_ = never, accepted_before_ = never, state_tick_ = never;  // numbers of ticks
+    worker_answer answer_;
+    worker_memory memory_;
+    std::uint64_t answered_ = 0;  // the number of the tick
     bool last_taken_ = false;
     bool woken_ = false;  // for this tick
     nanoseconds pause_{}, started_{}, again_{};
@@ -86,13 +84,14 @@ public:
     /// Starts a worker for this schema. Errors: those of `offers`; invalid_value with the plugin's own sentence; timed_out; io.
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         if (auto const good = offers(schema, described().manifest()); !good) return good;
+        wait_for_state();
         keep_state();
         auto const needed = needs_of(described().manifest());
         schema_.clear();
         for (auto const& column : *needed) schema_.push_back(*find_column(schema, column.name));
         most_ = most;
         most_grants_ = std::min<std::size_t>(most.grants(), 1U << 24);
-        events_.reserve(2 * most_worker_events), told_.reserve(2 * most_worker_events);
+        events_.reserve(2 * most_worker_events), memory_.reserve(), answer_.reserve(most_grants_);
         state_capacity_ = on_line(std::min<std::size_t>(largest_state, 65536 + 256 * most.jobs));
         if (auto const started = start(false); !started) return started;
         return wait_until_ready();
@@ -103,7 +102,7 @@ public:
         if (phase_ == phase::down && now() >= again_) static_cast<void>(start(false));
         if (phase_ == phase::starting) look_whether_ready();
         if (phase_ != phase::ready) return fail(fault_kind::absent, t.number, "is not there: it is started again after a pause");
-        ask(t, out.unused().size());
+        ask(t, out.room());
         if (!wait_for_answer(std::max(options_.deadline, t.budget))) return give_up_on(t.number);
         return take_answer(t.number, out);
     }
@@ -120,14 +119,14 @@ public:
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override {
         wait_for_state();
         keep_state();
-        if (state_.size() <= space.size() && !state_.empty()) std::memcpy(space.data(), state_.data(), state_.size());
-        return state_.size();
+        auto const state = memory_.state();
+        if (state.size() <= space.size() && !state.empty()) std::memcpy(space.data(), state.data(), state.size());
+        return state.size();
     }
     /// Starts a worker anew with this state.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override {
-        state_.assign(saved.begin(), saved.end());
-        state_tick_ = never;
-        events_.clear(), told_.clear();
+        memory_.replace(saved);
+        events_.clear();
         if (!start(false) || !wait_until_ready()) return status::internal;
         return reply().state_lost == 0 ? status::ok : status::state;
     }
@@ -140,7 +139,7 @@ private:
     }
     [[nodiscard]] worker_request& request() noexcept { return *reinterpret_cast<worker_request*>(input_.map.data()); }
     [[nodiscard]] worker_reply const& reply() const noexcept { return *reinterpret_cast<worker_reply const*>(output_.map.data()); }
-    [[nodiscard]] std::byte const* grants_at() const noexcept { return output_.map.data() + on_line(sizeof(worker_reply)); }
+    [[nodiscard]] output_places places() const noexcept { return {most_grants_, state_capacity_}; }
 
     [[nodiscard]] result<void> try_out() {
         if (auto const started = start(true); !started) return started;
@@ -156,7 +155,7 @@ private:
         phase_ = phase::down;
         again_ = now() + pause_;
         place_columns();
-        std::size_t const output_size = on_line(sizeof(worker_reply)) + on_line(most_grants_ * sizeof(ration_grant)) + 2 * state_capacity_;
+        std::size_t const output_size = places().size();
         std::size_t const input_size = on_line(sizeof(worker_request)) +
                                        (shared_.empty() ? 0 : shared_.back().place + worker_places::bytes_of(schema_.back(), most_));
         input_ = shared_file::make("ration-input", input_size, PROT_READ | PROT_WRITE, F_SEAL_FUTURE_WRITE);
@@ -174,20 +173,16 @@ private:
         phase_ = phase::starting;
         started_ = now();
         tell_again();
+        answer_.forget();
         last_taken_ = false;
         log_read_ = 0;
         return {};
     }
 
-    /// What the state does not know of that the new worker begins with. Without a state it begins with the tables.
     void tell_again() noexcept {
-        std::vector<event> again;
-        if (!state_.empty())
-            for (auto const& e : told_)
-                if (state_tick_ == never || e.tick > state_tick_) again.push_back(e.what);
+        auto const again = memory_.untold();
         events_.insert(events_.begin(), again.begin(), again.end());
         if (events_.size() > most_worker_events) events_.assign(1, {.kind = event_kind::state_lost, .at = events_.back().at});
-        told_.clear();
     }
 
     [[nodiscard]] std::size_t columns_size() const noexcept { return options_.columns == nullptr ? 0 : options_.columns->size(); }
@@ -202,7 +197,7 @@ private:
     }
 
     [[nodiscard]] shared_file write_brief(bool create_only, std::size_t input_size, std::size_t output_size) const noexcept {
-        worker_brief brief{.columns = schema_.size(), .config_size = config_.size(), .state_size = create_only ? 0 : state_.size(),
+        worker_brief brief{.columns = schema_.size(), .config_size = config_.size(), .state_size = create_only ? 0 : memory_.state().size(),
                            .most_jobs = most_.jobs, .most_nodes = most_.nodes, .most_resources = most_.resources, .most_grants = most_grants_, .input_size = input_size,
                            .output_size = output_size, .state_capacity = state_capacity_,
                            .columns_size = columns_size(), .create_only = create_only ? 1U : 0U,
@@ -217,7 +212,7 @@ private:
         if (!schema_.empty()) std::memcpy(at, schema_.data(), schema_.size() * sizeof(column_info));
         at += columns;
         std::memcpy(at, config_.data(), config_.size());
-        if (brief.state_size != 0) std::memcpy(at + config, state_.data(), state_.size());
+        if (brief.state_size != 0) std::memcpy(at + config, memory_.state().data(), brief.state_size);
         return file;
     }
 
@@ -269,12 +264,12 @@ private:
         for (std::size_t i = 0; i < shared_.size(); ++i) r.place[i] = show(t.data, shared_[i]);
         r.log_read = std::exchange(log_read_, 0);
         r.accepted = last_taken_ ? 1 : 0;
-        if (std::exchange(last_taken_, false)) accept();  // once: the next answer may be refused
+        if (std::exchange(last_taken_, false)) memory_.accept(answered_);  // once: the next answer may be refused
         r.events = static_cast<std::uint32_t>(events_.size());
         std::copy(events_.begin(), events_.end(), r.event_at);
-        for (auto const& e : events_) told_.push_back({e, t.number});
-        if (told_.size() > most_worker_events) told_.assign(1, {{.kind = event_kind::state_lost, .at = t.now}, t.number});
+        memory_.tell(events_, t.number, t.now);
         events_.clear();
+        r.known = answer_.known(), r.save = memory_.wants_state() ? 1 : 0;
         r.sequence.store(++sequence_);  // sequentially consistent: see `await` of the worker
         woken_ = reply().asleep.load() != 0;
         if (woken_) wake(r.sequence);
@@ -289,12 +284,6 @@ private:
         std::memcpy(input_.map.data() + c.place, values, used);
         std::memset(input_.map.data() + c.place + used, 0, on_line(used) - used);  // of rows that have gone, nothing stays
         return c.place;
-    }
-
-    void accept() noexcept {
-        if (accepted_ == answered_) return;
-        accepted_before_ = std::exchange(accepted_, answered_);
-        if (accepted_before_ != never) std::erase_if(told_, [&](told_event const& e) { return e.tick <= accepted_before_; });
     }
 
     [[nodiscard]] bool wait_for_answer(nanoseconds at_most) noexcept {
@@ -325,46 +314,41 @@ private:
         if (output_) log_read_ = read_worker_log(reply().log, log_read_, log_);
     }
 
-    /// Copied to private memory first: the worker could change them between the check and the use.
     [[nodiscard]] status take_answer(std::uint64_t tick, grants& out) noexcept {
         if (reply().log.size.load(std::memory_order_relaxed) != 0) read_log();
         auto const& r = reply();
         std::int32_t const code = r.code;
-        std::uint64_t const count = r.count;
         if (r.sequence.load(std::memory_order_acquire) != sequence_) return fail(fault_kind::malformed, tick, "answered a tick that was not asked");
+        memory_.see_saved(r);
         if (r.changed != 0) return fail(fault_kind::malformed, tick, "changed a field of the answer that belongs to the host");
         if (r.meddled != 0) return fail(fault_kind::malformed, tick, "changed the floating-point modes");
         if (code != RATION_OK) return fail(fault_kind::refused, tick, text_of(code), known_status(code));
-        auto const space = out.unused();
-        if (count > most_grants_ || count > space.size()) return fail(fault_kind::malformed, tick, "says that it wrote more grants than there is space for");
-        std::memcpy(space.data(), grants_at(), count * sizeof(grant));
-        out.commit(count);
+        if (auto const wrong = answer_.take(output_.map.data(), places(), sequence_, out.room()); !wrong.empty()) return fail(fault_kind::malformed, tick, wrong);
+        show(out);
         answered_ = tick;
         last_taken_ = true;
         pause_ = options_.first_pause;
         return status::ok;
     }
 
-    /// The worker writes its state when its answer is out already.
-    void wait_for_state() noexcept {
-        if (phase_ != phase::ready || !last_taken_) return;
-        accept();
-        nanoseconds const deadline = now() + options_.deadline;
-        while (reply().kept.load(std::memory_order_acquire) != sequence_ && now() < deadline && process_.alive())
-            wait_while(reply().kept, sequence_ - 1, milliseconds(1));
+    void show(grants& out) const noexcept {
+        auto const rows = answer_.rows();
+        if (out.show(rows)) return;
+        std::ranges::copy(rows, out.unused().begin());
+        out.commit(rows.size());
     }
 
-    /// The newest state that came after an accepted answer, out of a worker that is idle or dead.
+    /// The worker writes its state when its answer is out already and nobody asks for the next one.
+    void wait_for_state() noexcept {
+        if (phase_ != phase::ready || !last_taken_) return;
+        memory_.accept(answered_);
+        nanoseconds const deadline = now() + options_.deadline;
+        for (std::uint32_t kept = 0; (kept = reply().kept.load(std::memory_order_acquire)) != sequence_ && now() < deadline && process_.alive();)
+            wait_while(reply().kept, kept, milliseconds(1));
+    }
+
     void keep_state() noexcept {
-        if (!output_) return;
-        std::byte const* const first = grants_at() + on_line(most_grants_ * sizeof(ration_grant));
-        for (std::uint64_t const wanted : {accepted_before_, accepted_})  // it may have died before it wrote the later one
-            for (std::size_t place = 0; place < 2; ++place) {
-                std::uint64_t const size = reply().state_size[place];
-                if (wanted == never || size == 0 || size > state_capacity_ || reply().state_tick[place] != wanted) continue;
-                state_.assign(first + place * state_capacity_, first + place * state_capacity_ + size);
-                state_tick_ = wanted;
-            }
+        if (output_) memory_.keep(output_.map.data(), places());
     }
 };
 

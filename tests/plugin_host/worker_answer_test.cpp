@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+// The host's copy of an answer against a worker that says and does what it likes.
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ration/plugin/host/worker_answer.hpp>
+
+#include "support/catch.hpp"
+
+using namespace ration;
+
+namespace {
+
+/// The worker's file, in the hands of the test.
+struct forged {
+    static constexpr std::size_t most = 64;
+    plugin::output_places const places{most, 64};
+    std::byte* const shared = static_cast<std::byte*>(::mmap(nullptr, places.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    plugin::worker_answer answer;
+
+    forged() {
+        new (shared) plugin::worker_reply;
+        answer.reserve(most);
+    }
+    forged(forged const&) = delete;
+    ~forged() { ::munmap(shared, places.size()); }
+
+    [[nodiscard]] plugin::worker_reply& reply() { return *reinterpret_cast<plugin::worker_reply*>(shared); }
+    [[nodiscard]] grant* rows() { return reinterpret_cast<grant*>(shared + places.grants); }
+    [[nodiscard]] std::uint32_t* list() { return reinterpret_cast<std::uint32_t*>(shared + places.changed); }
+
+    [[nodiscard]] std::string_view take(std::uint32_t sequence, std::uint64_t count, std::uint64_t changed, std::size_t space = most) {
+        reply().count = count, reply().changed_rows = changed;
+        return answer.take(shared, places, sequence, space);
+    }
+    void answer_whole(std::size_t count) {
+        for (std::size_t i = 0; i < most; ++i) rows()[i] = {.job = static_cast<std::uint32_t>(i), .amount = 100};
+        REQUIRE(take(5, count, plugin::all_rows).empty());
+    }
+};
+
+}  // namespace
+
+TEST_CASE("an answer is copied whole, and then row by row as they change", "[plugin]") {
+    forged f;
+    f.answer_whole(10);
+    REQUIRE(f.answer.rows().size() == 10);
+    CHECK(f.answer.known() == 5);
+    f.rows()[3].amount = 7, f.rows()[4].amount = 8;
+    CHECK(f.answer.rows()[3].amount == 100);  // a copy
+    f.list()[0] = 3;
+    REQUIRE(f.take(6, 9, 1).empty());
+    CHECK(f.answer.rows().size() == 9);
+    CHECK(f.answer.known() == 6);
+    CHECK(f.answer.rows()[3].amount == 7);
+    CHECK(f.answer.rows()[4].amount == 100);  // not listed
+    REQUIRE(f.take(7, 10, 0).empty());
+    CHECK(f.answer.rows().size() == 10);
+}
+
+TEST_CASE("numbers that cannot be cost the answer, and the next one is whole", "[plugin]") {
+    struct lie {
+        std::uint64_t count, changed;
+        std::uint32_t row;
+        std::size_t space;
+    };
+    auto const [count, changed, row, space] =
+        GENERATE(lie{11, 0, 0, 64}, lie{65, plugin::all_rows, 0, 1000}, lie{10, plugin::all_rows, 0, 9}, lie{~0ULL, plugin::all_rows, 0, 64}, lie{10, 1, 10, 64},
+                 lie{10, 2, ~0U, 64}, lie{10, 1000, 0, 64}, lie{10, plugin::all_rows - 1, 0, 64});
+    forged f;
+    f.answer_whole(10);
+    f.list()[0] = 0, f.list()[1] = row, f.list()[0] = row;
+    CHECK_FALSE(f.take(6, count, changed, space).empty());
+    CHECK(f.answer.known() == 0);
+    CHECK(f.answer.rows().empty());
+    f.rows()[2].amount = 55;
+    REQUIRE(f.take(7, 10, 0).empty());  // lists nothing against an answer that is not here: so all of it is taken
+    CHECK(f.answer.rows()[2].amount == 55);
+}
+
+TEST_CASE("a worker that writes while its answer is read gains nothing by it", "[plugin]") {
+    forged f;
+    f.answer_whole(forged::most);
+    pid_t const other = ::fork();
+    if (other == 0)
+        for (std::uint32_t i = 1;; ++i) {
+            f.reply().count = i % 3 == 0 ? ~0ULL : i % 70, f.reply().changed_rows = i % 5 == 0 ? plugin::all_rows : i % 40;
+            f.list()[i % 8] = i % 2 == 0 ? i : i % 64;
+            f.rows()[i % 64] = {.job = i, .node = i, .resource = 0, .reason = 0, .group = i, .amount = i};
+            asm volatile("" ::: "memory");
+        }
+    REQUIRE(other > 0);
+    int good = 0;
+    for (std::uint32_t i = 6; i < 20000; ++i) {
+        bool const taken = f.answer.take(f.shared, f.places, i, forged::most).empty();
+        good += taken;
+        auto const rows = f.answer.rows();
+        if (rows.size() > forged::most || (!taken && !rows.empty())) FAIL("more rows than there can be");
+        std::vector<grant> const now(rows.begin(), rows.end());
+        if (!std::equal(now.begin(), now.end(), rows.begin())) FAIL("the copy has changed");
+    }
+    ::kill(other, SIGKILL);
+    ::waitpid(other, nullptr, 0);
+    CHECK(good > 0);
+}
