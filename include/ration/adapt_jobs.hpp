@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -52,6 +53,7 @@ namespace detail {
 struct member_column {
     text<longest_column_name> name;
     column_type type = column_type::f64;
+    column_shape shape = column_shape::scalar;
     [[nodiscard]] constexpr bool known() const noexcept { return !name.view().empty(); }
 };
 
@@ -68,14 +70,14 @@ struct member_column {
 [[nodiscard]] constexpr member_column column_of(std::string_view member) noexcept {
     constexpr std::size_t prefix = std::string_view("jobs/").size();
     for (auto const& column : catalogue) {
-        if (!column.name.starts_with("jobs/") || column.shape != column_shape::scalar || column.name == "jobs/held.") continue;
+        if (!column.name.starts_with("jobs/") || column.name == "jobs/held.") continue;
         auto const rest = column.name.substr(prefix);
         if (rest.back() != '.') {
-            if (spells(member, rest, "")) return {text<longest_column_name>(column.name), column.type};
+            if (spells(member, rest, "")) return {text<longest_column_name>(column.name), column.type, column.shape};
             continue;
         }
         for (auto const& r : standard_resources)
-            if (spells(member, rest, r.name)) return {text<longest_column_name>(column.name).append(r.name), column.type};
+            if (spells(member, rest, r.name)) return {text<longest_column_name>(column.name).append(r.name), column.type, column.shape};
     }
     return {};
 }
@@ -121,11 +123,34 @@ template <class S>
 }
 
 template <class T>
-[[nodiscard]] constexpr bool fits(column_type type) noexcept {
-    if constexpr (std::is_same_v<T, bool> || !(std::is_arithmetic_v<T> || std::is_same_v<T, job_state>))
+concept column_range = requires(T const& column) { std::span(column); };
+
+template <class T>
+struct element_of {
+    using type = void;
+};
+template <column_range T>
+struct element_of<T> {
+    using type = typename decltype(std::span(std::declval<T const&>()))::value_type;
+};
+
+template <class T>
+[[nodiscard]] constexpr bool is_value(column_type type) noexcept {
+    if constexpr (ColumnValue<T>)
+        return type == type_of<T>;
+    else
+        return false;
+}
+
+/// A scalar is converted; a vector is read where it is, so its elements have to be the column's.
+template <class T>
+[[nodiscard]] constexpr bool fits(member_column const& column) noexcept {
+    if constexpr (column_range<T>)
+        return column.shape == column_shape::vector && is_value<typename element_of<T>::type>(column.type);
+    else if constexpr (std::is_same_v<T, bool> || !(std::is_arithmetic_v<T> || std::is_same_v<T, job_state>))
         return false;
     else
-        return type == column_type::f64 ? std::is_arithmetic_v<T> : !std::is_floating_point_v<T>;
+        return column.shape == column_shape::scalar && (column.type == column_type::f64 ? std::is_arithmetic_v<T> : !std::is_floating_point_v<T>);
 }
 
 /// The errors of one member: the compiler's message shows the struct, the name and the type. `T` is a value of the column.
@@ -136,9 +161,9 @@ struct adapted_member {
     static_assert(target || column.known(),
                   "ration: no column of jobs is called like this member: spell it as in ration::catalogue with _ for each dot, or rename it "
                   "with BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
-    static_assert(target || !column.known() || fits<T>(column.type),
-                  "ration: this member has another type than its column: f64 takes any number, the others a whole number; convert it with "
-                  "BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
+    static_assert(target || !column.known() || fits<T>(column),
+                  "ration: this member has another type than its column: f64 takes any number, the others a whole number, and a vector "
+                  "column a range of exactly its type; convert it with BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
     static_assert(!target || Target<T>,
                   "ration: the member `target` must be a ration::Target, as ration::two_tier_target is; without the member a job has none");
 };
@@ -157,7 +182,7 @@ struct each_member<S, std::index_sequence<I...>> {
 template <class S, std::size_t I>
 struct supplied_member {
     static constexpr member_column column = column_of(member_name<S, I>().view());
-    static constexpr column_description description{column.name.view(), column.type, column_shape::scalar};
+    static constexpr column_description description{column.name.view(), column.type, column.shape};
     using value_type = std::conditional_t<column.type == column_type::f64, double,
                                           std::conditional_t<column.type == column_type::i64, std::int64_t,
                                                              std::conditional_t<column.type == column_type::u64, std::uint64_t, std::uint32_t>>>;
@@ -165,7 +190,12 @@ struct supplied_member {
         [[nodiscard]] static constexpr std::string_view view() noexcept { return column.name.view(); }
     };
     static constexpr named name{};
-    [[nodiscard]] static constexpr value_type of(auto const& job) noexcept { return static_cast<value_type>(member_of<I>(job.own())); }
+    [[nodiscard]] static constexpr decltype(auto) of(auto const& job) noexcept {
+        if constexpr (column.shape == column_shape::vector)
+            return member_of<I>(job.own());
+        else
+            return static_cast<value_type>(member_of<I>(job.own()));
+    }
 };
 
 /// Those members that a Job tells by its functions come that way.

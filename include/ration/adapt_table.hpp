@@ -24,23 +24,12 @@ namespace ration {
 
 namespace detail {
 
-template <class T>
-concept column_range = requires(T const& column) { std::span(column); };
-
-template <class T>
-struct element_of {
-    using type = void;
-};
-template <column_range T>
-struct element_of<T> {
-    using type = typename decltype(std::span(std::declval<T const&>()))::value_type;
-};
-
 /// The errors of one member of a table.
 template <class S, fixed_string Member, class T>
 struct adapted_column {
     static_assert(column_range<T>, "ration: a member of an adapted table is a whole column: std::vector, std::span or an array; for a struct "
                                    "that is one job use ration::adapted");
+    static_assert(column_of(Member.view()).shape == column_shape::scalar, "ration: a vector column is supplied by ration::adapted, job by job");
     static_assert(Member.view() != "target", "ration: a table has no targets: name its columns `tier` and `tiers`");
     static_assert(!column_range<T> || sizeof(adapted_member<S, Member, typename element_of<T>::type>) > 0);
 };
