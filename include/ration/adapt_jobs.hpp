@@ -190,11 +190,20 @@ struct supplied_member {
         [[nodiscard]] static constexpr std::string_view view() noexcept { return column.name.view(); }
     };
     static constexpr named name{};
+    /// A column of losses is finite: one that is no number yet is 0 there. Elsewhere NaN means that nobody knows.
+    static constexpr bool finite = description.name.starts_with("jobs/loss");
+    [[nodiscard]] static constexpr value_type value(auto own) noexcept {
+        auto const as_column = static_cast<value_type>(own);
+        if constexpr (finite && std::is_same_v<value_type, double>)
+            return is_finite(as_column) ? as_column : 0;
+        else
+            return as_column;
+    }
     [[nodiscard]] static constexpr decltype(auto) of(auto const& job) noexcept {
         if constexpr (column.shape == column_shape::vector)
             return member_of<I>(job.own());
         else
-            return static_cast<value_type>(member_of<I>(job.own()));
+            return value(member_of<I>(job.own()));
     }
 };
 

@@ -7,7 +7,8 @@
 ///     auto const answer = ration::allocate(policy, ration::adapted_table(all), machine);
 ///
 /// The layout allows it where the rows are in ascending order of `id`, for members whose elements are of the column's own type and one
-/// after another. `id`, `min_*` and `max_*` are copied always, since the check of the answer reads them after the policy has.
+/// after another. Copied always are `id`, `min_*` and `max_*`, which the check of the answer reads after the policy has, and losses, which
+/// have to be finite.
 #pragma once
 
 #include <array>
@@ -160,11 +161,11 @@ private:
         auto const target = store.declare<value>(supplied::description.name);
         if (!target) return target.failure();
         constexpr bool same = std::is_same_v<typename decltype(own)::value_type, value>;
-        constexpr bool kept = detail::told_by_function(detail::member_name<S, I>().view());
+        constexpr bool kept = supplied::finite || detail::told_by_function(detail::member_name<S, I>().view());
         // Members behind accessors may be made at each call: only what lies in the struct itself stays.
         if constexpr (same && !kept && std::is_lvalue_reference_v<decltype(detail::member_of<I>(*own_))>)
             if (sorted) return in_place_.push_back({target->slot, own.data()}), result<void>{};
-        for (std::size_t i = 0; i < order.size(); ++i) store.at(*target, i) = static_cast<value>(own[order[i]]);
+        for (std::size_t i = 0; i < order.size(); ++i) store.at(*target, i) = supplied::value(own[order[i]]);
         return {};
     }
 };

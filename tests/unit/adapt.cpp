@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <array>
+#include <limits>
 #include <list>
 #include <memory>
 #include <span>
@@ -213,6 +214,17 @@ TEST_CASE("a sorted table is shown where it is, and another is copied in order",
     REQUIRE(allocate(policy, adapted_table(jobs), machine));
     CHECK(policy.rows == rows);
     CHECK(policy.used != jobs.used_cpu.data());
+}
+
+TEST_CASE("a loss that is no number yet is 0, and reaches no tier", "[adapt]") {
+    auto const nan = std::numeric_limits<float>::quiet_NaN();
+    witness policy;
+    std::vector<theirs::entry> const queue{{7, nan, 4000, 10, 5000, 3, wanted()}};
+    REQUIRE(allocate(policy, adapted(queue), machine));
+    CHECK(policy.rows == std::vector<witness::seen>{{7, 0, 4000, 10, 5000, 0, 2}});
+    theirs::table const jobs{{7}, {4000}, {nan}, {5000}};
+    REQUIRE(allocate(policy, adapted_table(jobs), machine));
+    CHECK(policy.rows == std::vector<witness::seen>{{7, 0, 4000, 0, 5000, 0, 0}});
 }
 
 TEST_CASE("a table that is none is refused", "[adapt]") {
