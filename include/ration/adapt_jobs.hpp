@@ -7,7 +7,8 @@
 /// A member is called like the column of the jobs table that it is, with `_` for each `.`: `used_cpu` is `jobs/used.cpu`. Where names,
 /// units or types differ, or the data are behind functions, accessors say so:
 ///
-///     BOOST_HANA_ADAPT_ADT(queue::entry, (id, [](auto const& e) { return e.number(); }), (used_cpu, [](auto const& e) { return 1000 * e.cores(); }));
+///     BOOST_HANA_ADAPT_ADT(queue::entry, (id, [](auto const& e) { return e.number(); }),
+///                          (used_cpu, [](auto const& e) { return 1000 * e.cores(); }));
 #pragma once
 
 #include <array>
@@ -150,7 +151,8 @@ template <class T>
     else if constexpr (std::is_same_v<T, bool> || !(std::is_arithmetic_v<T> || std::is_same_v<T, job_state>))
         return false;
     else
-        return column.shape == column_shape::scalar && (column.type == column_type::f64 ? std::is_arithmetic_v<T> : !std::is_floating_point_v<T>);
+        return column.shape == column_shape::scalar &&
+               (column.type == column_type::f64 ? std::is_arithmetic_v<T> : !std::is_floating_point_v<T>);
 }
 
 /// The errors of one member: the compiler's message shows the struct, the name and the type. `T` is a value of the column.
@@ -174,8 +176,8 @@ template <class S, std::size_t... I>
 struct each_member<S, std::index_sequence<I...>> {
     static_assert(((sizeof(adapted_member<S, member_name<S, I>(), member_type<S, I>>) > 0) && ...));
     static_assert(member_index<S>("id") < sizeof...(I),
-                  "ration: an adapted job needs the member `id`, a whole number of its own for each job: name it, or give it an accessor with "
-                  "BOOST_HANA_ADAPT_ADT(type, (id, accessor), ...)");
+                  "ration: an adapted job needs the member `id`, a whole number of its own for each job: name it, or give it an accessor "
+                  "with BOOST_HANA_ADAPT_ADT(type, (id, accessor), ...)");
 };
 
 /// A column that a member supplies.
@@ -239,7 +241,8 @@ template <std::size_t Index, class S, class T>
 template <std::size_t R, class S>
 [[nodiscard]] constexpr bounds bounds_in(S const& own) noexcept {
     constexpr std::string_view resource = standard_resources[R].name;
-    return {member_or<member_index<S>("min.", resource)>(own, bounds{}.minimum), member_or<member_index<S>("max.", resource)>(own, bounds{}.maximum)};
+    return {member_or<member_index<S>("min.", resource)>(own, bounds{}.minimum),
+            member_or<member_index<S>("max.", resource)>(own, bounds{}.maximum)};
 }
 
 }  // namespace detail

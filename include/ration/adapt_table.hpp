@@ -30,7 +30,8 @@ template <class S, fixed_string Member, class T>
 struct adapted_column {
     static_assert(column_range<T>, "ration: a member of an adapted table is a whole column: std::vector, std::span or an array; for a struct "
                                    "that is one job use ration::adapted");
-    static_assert(column_of(Member.view()).shape == column_shape::scalar, "ration: a vector column is supplied by ration::adapted, job by job");
+    static_assert(column_of(Member.view()).shape == column_shape::scalar,
+                  "ration: a vector column is supplied by ration::adapted, job by job");
     static_assert(Member.view() != "target", "ration: a table has no targets: name its columns `tier` and `tiers`");
     static_assert(!column_range<T> || sizeof(adapted_member<S, Member, typename element_of<T>::type>) > 0);
 };
@@ -40,7 +41,8 @@ struct each_column;
 template <class S, std::size_t... I>
 struct each_column<S, std::index_sequence<I...>> {
     static_assert(((sizeof(adapted_column<S, member_name<S, I>(), member_type<S, I>>) > 0) && ...));
-    static_assert(member_index<S>("id") < sizeof...(I), "ration: an adapted table needs the member `id`, a whole number of its own for each job");
+    static_assert(member_index<S>("id") < sizeof...(I),
+                  "ration: an adapted table needs the member `id`, a whole number of its own for each job");
 };
 
 /// What `pairing` asks of a table: a row of it as a Job. Never made.
@@ -68,7 +70,8 @@ template <class Id>
                  [&](std::size_t a, std::size_t b) { return static_cast<std::uint64_t>(ids[a]) < static_cast<std::uint64_t>(ids[b]); });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (ids[order[i - 1]] == ids[order[i]])
-            return error{.code = errc::already_exists, .operation = "fill jobs table", .subject = "jobs/id", .remedy = "give every job an id of its own"};
+            return error{.code = errc::already_exists, .operation = "fill jobs table", .subject = "jobs/id",
+                         .remedy = "give every job an id of its own"};
     return order;
 }
 

@@ -126,7 +126,9 @@ template <class P, class Jobs>
     static_assert(sizeof(pairing<P, J>) > 0);
     if constexpr (can_pair<P, J>) {
         detail::allocation_tables tables;
-        auto const filled = [&](snapshot_store& store, standard_columns const& columns) { return fill(store, columns, std::span<J const>(rows)); };
+        auto const filled = [&](snapshot_store& store, standard_columns const& columns) {
+            return fill(store, columns, std::span<J const>(rows));
+        };
         if (auto made = tables.make(nodes, now, filled); !made) return made.failure();
         return detail::ask_policy(policy, tables, tables.store.view(), now);
     } else {

@@ -173,7 +173,8 @@ struct auditor {
 
     status decide(tick<inputs> const& t, grants&) noexcept {
         for (std::size_t i = 0; i < t.get<"held/job">().size(); ++i)
-            held.push_back({{t.get<"held/job">()[i]}, t.get<"held/node">()[i], static_cast<resource_id>(t.get<"held/resource">()[i]), t.get<"held/amount">()[i]});
+            held.push_back({{t.get<"held/job">()[i]}, t.get<"held/node">()[i], static_cast<resource_id>(t.get<"held/resource">()[i]),
+                            t.get<"held/amount">()[i]});
         types.assign(t.get<"nodes/type">().begin(), t.get<"nodes/type">().end());
         return status::ok;
     }
@@ -188,7 +189,7 @@ TEST_CASE("a policy sees who holds what where, and of which kind the nodes are",
     auditor policy;
     REQUIRE(allocate(policy, adapted(queue), nodes, {.held = held}));
     REQUIRE(policy.held.size() == 1);
-    CHECK((policy.held[0].job.value == 2 && policy.held[0].node == 1 && policy.held[0].resource == resource_id::gpu && policy.held[0].amount == 3));
+    CHECK(policy.held[0] == held[0]);
     CHECK(policy.types == std::vector<std::uint32_t>{0, 1});
 }
 
