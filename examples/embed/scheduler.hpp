@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -82,8 +81,9 @@ public:
         std::printf("%s\n", title);
         double handed_in = 0, stopped = 0;
         for (auto const& j : finished_) {
-            std::printf("  job %d: handed in after %3d s, stopped after %3d s\n", j->number(), j->handed_in() - j->submitted(), j->stopped() - j->submitted());
-            handed_in += j->handed_in() - j->submitted(), stopped += j->stopped() - j->submitted();
+            int const to_hand_in = j->handed_in() - j->submitted(), to_stop = j->stopped() - j->submitted();
+            std::printf("  job %d: handed in after %3d s, stopped after %3d s\n", j->number(), to_hand_in, to_stop);
+            handed_in += to_hand_in, stopped += to_stop;
         }
         auto const count = static_cast<double>(finished_.size());
         std::printf("  mean : handed in after %3.0f s, stopped after %3.0f s\n", handed_in / count, stopped / count);
@@ -92,16 +92,16 @@ public:
 private:
     template <class Predicate>
     static void move_if(job_list& from, job_list& to, Predicate wanted) {
-        auto const moved = std::stable_partition(from.begin(), from.end(), [&](auto const& j) { return !wanted(*j); });
-        std::move(moved, from.end(), std::back_inserter(to));
-        from.erase(moved, from.end());
+        job_list kept;
+        for (auto& j : from) (wanted(*j) ? to : kept).push_back(std::move(j));
+        from.swap(kept);
     }
 
     /// The same for each, up to its limit; what a limit leaves over goes to the others.
     void share_out(int second) {
         std::vector<job*> in_order;
         for (auto const& j : running_) in_order.push_back(j.get());
-        std::stable_sort(in_order.begin(), in_order.end(), [](job const* a, job const* b) { return a->limit() < b->limit(); });
+        std::sort(in_order.begin(), in_order.end(), [](job const* a, job const* b) { return a->limit() < b->limit(); });
         double left = cores_;
         for (std::size_t i = 0; i < in_order.size(); ++i) {
             double const cores = std::min(in_order[i]->limit(), left / static_cast<double>(in_order.size() - i));

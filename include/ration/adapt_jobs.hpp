@@ -7,7 +7,8 @@
 /// A member is called like the column of the jobs table that it is, with `_` for each `.`: `used_cpu` is `jobs/used.cpu`. Where names,
 /// units or types differ, or the data are behind functions, accessors say so:
 ///
-///     BOOST_HANA_ADAPT_ADT(queue::entry, (id, [](auto const& e) { return e.number(); }), (used_cpu, [](auto const& e) { return 1000 * e.cores(); }));
+///     BOOST_HANA_ADAPT_ADT(queue::entry, (id, [](auto const& e) { return e.number(); }),
+///                          (used_cpu, [](auto const& e) { return 1000 * e.cores(); }));
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -52,6 +54,7 @@ namespace detail {
 struct member_column {
     text<longest_column_name> name;
     column_type type = column_type::f64;
+    column_shape shape = column_shape::scalar;
     [[nodiscard]] constexpr bool known() const noexcept { return !name.view().empty(); }
 };
 
@@ -68,14 +71,14 @@ struct member_column {
 [[nodiscard]] constexpr member_column column_of(std::string_view member) noexcept {
     constexpr std::size_t prefix = std::string_view("jobs/").size();
     for (auto const& column : catalogue) {
-        if (!column.name.starts_with("jobs/") || column.shape != column_shape::scalar || column.name == "jobs/held.") continue;
+        if (!column.name.starts_with("jobs/") || column.name == "jobs/held.") continue;
         auto const rest = column.name.substr(prefix);
         if (rest.back() != '.') {
-            if (spells(member, rest, "")) return {text<longest_column_name>(column.name), column.type};
+            if (spells(member, rest, "")) return {text<longest_column_name>(column.name), column.type, column.shape};
             continue;
         }
         for (auto const& r : standard_resources)
-            if (spells(member, rest, r.name)) return {text<longest_column_name>(column.name).append(r.name), column.type};
+            if (spells(member, rest, r.name)) return {text<longest_column_name>(column.name).append(r.name), column.type, column.shape};
     }
     return {};
 }
@@ -121,11 +124,35 @@ template <class S>
 }
 
 template <class T>
-[[nodiscard]] constexpr bool fits(column_type type) noexcept {
-    if constexpr (std::is_same_v<T, bool> || !(std::is_arithmetic_v<T> || std::is_same_v<T, job_state>))
+concept column_range = requires(T const& column) { std::span(column); };
+
+template <class T>
+struct element_of {
+    using type = void;
+};
+template <column_range T>
+struct element_of<T> {
+    using type = typename decltype(std::span(std::declval<T const&>()))::value_type;
+};
+
+template <class T>
+[[nodiscard]] constexpr bool is_value(column_type type) noexcept {
+    if constexpr (ColumnValue<T>)
+        return type == type_of<T>;
+    else
+        return false;
+}
+
+/// A scalar is converted; a vector is read where it is, so its elements have to be the column's.
+template <class T>
+[[nodiscard]] constexpr bool fits(member_column const& column) noexcept {
+    if constexpr (column_range<T>)
+        return column.shape == column_shape::vector && is_value<typename element_of<T>::type>(column.type);
+    else if constexpr (std::is_same_v<T, bool> || !(std::is_arithmetic_v<T> || std::is_same_v<T, job_state>))
         return false;
     else
-        return type == column_type::f64 ? std::is_arithmetic_v<T> : !std::is_floating_point_v<T>;
+        return column.shape == column_shape::scalar &&
+               (column.type == column_type::f64 ? std::is_arithmetic_v<T> : !std::is_floating_point_v<T>);
 }
 
 /// The errors of one member: the compiler's message shows the struct, the name and the type. `T` is a value of the column.
@@ -136,9 +163,9 @@ struct adapted_member {
     static_assert(target || column.known(),
                   "ration: no column of jobs is called like this member: spell it as in ration::catalogue with _ for each dot, or rename it "
                   "with BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
-    static_assert(target || !column.known() || fits<T>(column.type),
-                  "ration: this member has another type than its column: f64 takes any number, the others a whole number; convert it with "
-                  "BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
+    static_assert(target || !column.known() || fits<T>(column),
+                  "ration: this member has another type than its column: f64 takes any number, the others a whole number, and a vector "
+                  "column a range of exactly its type; convert it with BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
     static_assert(!target || Target<T>,
                   "ration: the member `target` must be a ration::Target, as ration::two_tier_target is; without the member a job has none");
 };
@@ -149,15 +176,15 @@ template <class S, std::size_t... I>
 struct each_member<S, std::index_sequence<I...>> {
     static_assert(((sizeof(adapted_member<S, member_name<S, I>(), member_type<S, I>>) > 0) && ...));
     static_assert(member_index<S>("id") < sizeof...(I),
-                  "ration: an adapted job needs the member `id`, a whole number of its own for each job: name it, or give it an accessor with "
-                  "BOOST_HANA_ADAPT_ADT(type, (id, accessor), ...)");
+                  "ration: an adapted job needs the member `id`, a whole number of its own for each job: name it, or give it an accessor "
+                  "with BOOST_HANA_ADAPT_ADT(type, (id, accessor), ...)");
 };
 
 /// A column that a member supplies.
 template <class S, std::size_t I>
 struct supplied_member {
     static constexpr member_column column = column_of(member_name<S, I>().view());
-    static constexpr column_description description{column.name.view(), column.type, column_shape::scalar};
+    static constexpr column_description description{column.name.view(), column.type, column.shape};
     using value_type = std::conditional_t<column.type == column_type::f64, double,
                                           std::conditional_t<column.type == column_type::i64, std::int64_t,
                                                              std::conditional_t<column.type == column_type::u64, std::uint64_t, std::uint32_t>>>;
@@ -165,7 +192,21 @@ struct supplied_member {
         [[nodiscard]] static constexpr std::string_view view() noexcept { return column.name.view(); }
     };
     static constexpr named name{};
-    [[nodiscard]] static constexpr value_type of(auto const& job) noexcept { return static_cast<value_type>(member_of<I>(job.own())); }
+    /// A column of losses is finite: one that is no number yet is 0 there. Elsewhere NaN means that nobody knows.
+    static constexpr bool finite = description.name.starts_with("jobs/loss");
+    [[nodiscard]] static constexpr value_type value(auto own) noexcept {
+        auto const as_column = static_cast<value_type>(own);
+        if constexpr (finite && std::is_same_v<value_type, double>)
+            return is_finite(as_column) ? as_column : 0;
+        else
+            return as_column;
+    }
+    [[nodiscard]] static constexpr decltype(auto) of(auto const& job) noexcept {
+        if constexpr (column.shape == column_shape::vector)
+            return member_of<I>(job.own());
+        else
+            return value(member_of<I>(job.own()));
+    }
 };
 
 /// Those members that a Job tells by its functions come that way.
@@ -200,7 +241,8 @@ template <std::size_t Index, class S, class T>
 template <std::size_t R, class S>
 [[nodiscard]] constexpr bounds bounds_in(S const& own) noexcept {
     constexpr std::string_view resource = standard_resources[R].name;
-    return {member_or<member_index<S>("min.", resource)>(own, bounds{}.minimum), member_or<member_index<S>("max.", resource)>(own, bounds{}.maximum)};
+    return {member_or<member_index<S>("min.", resource)>(own, bounds{}.minimum),
+            member_or<member_index<S>("max.", resource)>(own, bounds{}.maximum)};
 }
 
 }  // namespace detail

@@ -7,7 +7,8 @@
 ///     auto const answer = ration::allocate(policy, ration::adapted_table(all), machine);
 ///
 /// The layout allows it where the rows are in ascending order of `id`, for members whose elements are of the column's own type and one
-/// after another. `id`, `min_*` and `max_*` are copied always, since the check of the answer reads them after the policy has.
+/// after another. Copied always are `id`, `min_*` and `max_*`, which the check of the answer reads after the policy has, and losses, which
+/// have to be finite.
 #pragma once
 
 #include <array>
@@ -24,23 +25,13 @@ namespace ration {
 
 namespace detail {
 
-template <class T>
-concept column_range = requires(T const& column) { std::span(column); };
-
-template <class T>
-struct element_of {
-    using type = void;
-};
-template <column_range T>
-struct element_of<T> {
-    using type = typename decltype(std::span(std::declval<T const&>()))::value_type;
-};
-
 /// The errors of one member of a table.
 template <class S, fixed_string Member, class T>
 struct adapted_column {
     static_assert(column_range<T>, "ration: a member of an adapted table is a whole column: std::vector, std::span or an array; for a struct "
                                    "that is one job use ration::adapted");
+    static_assert(column_of(Member.view()).shape == column_shape::scalar,
+                  "ration: a vector column is supplied by ration::adapted, job by job");
     static_assert(Member.view() != "target", "ration: a table has no targets: name its columns `tier` and `tiers`");
     static_assert(!column_range<T> || sizeof(adapted_member<S, Member, typename element_of<T>::type>) > 0);
 };
@@ -50,7 +41,8 @@ struct each_column;
 template <class S, std::size_t... I>
 struct each_column<S, std::index_sequence<I...>> {
     static_assert(((sizeof(adapted_column<S, member_name<S, I>(), member_type<S, I>>) > 0) && ...));
-    static_assert(member_index<S>("id") < sizeof...(I), "ration: an adapted table needs the member `id`, a whole number of its own for each job");
+    static_assert(member_index<S>("id") < sizeof...(I),
+                  "ration: an adapted table needs the member `id`, a whole number of its own for each job");
 };
 
 /// What `pairing` asks of a table: a row of it as a Job. Never made.
@@ -78,7 +70,8 @@ template <class Id>
                  [&](std::size_t a, std::size_t b) { return static_cast<std::uint64_t>(ids[a]) < static_cast<std::uint64_t>(ids[b]); });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (ids[order[i - 1]] == ids[order[i]])
-            return error{.code = errc::already_exists, .operation = "fill jobs table", .subject = "jobs/id", .remedy = "give every job an id of its own"};
+            return error{.code = errc::already_exists, .operation = "fill jobs table", .subject = "jobs/id",
+                         .remedy = "give every job an id of its own"};
     return order;
 }
 
@@ -171,11 +164,11 @@ private:
         auto const target = store.declare<value>(supplied::description.name);
         if (!target) return target.failure();
         constexpr bool same = std::is_same_v<typename decltype(own)::value_type, value>;
-        constexpr bool kept = detail::told_by_function(detail::member_name<S, I>().view());
+        constexpr bool kept = supplied::finite || detail::told_by_function(detail::member_name<S, I>().view());
         // Members behind accessors may be made at each call: only what lies in the struct itself stays.
         if constexpr (same && !kept && std::is_lvalue_reference_v<decltype(detail::member_of<I>(*own_))>)
             if (sorted) return in_place_.push_back({target->slot, own.data()}), result<void>{};
-        for (std::size_t i = 0; i < order.size(); ++i) store.at(*target, i) = static_cast<value>(own[order[i]]);
+        for (std::size_t i = 0; i < order.size(); ++i) store.at(*target, i) = supplied::value(own[order[i]]);
         return {};
     }
 };

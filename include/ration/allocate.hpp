@@ -16,6 +16,7 @@ namespace ration {
 /// What one node has of each standard resource.
 struct capacities {
     std::int64_t cpu = 0, memory = 0, gpu = 0, gpu_sm = 0, cache = 0, batch = 0;
+    std::uint32_t type = 0;  ///< which kind of devices; numbered from 0
 };
 
 /// What else a policy may want to know.
@@ -51,11 +52,14 @@ struct allocation_tables {
         auto declared = standard_columns::declare(store, standard_resources);
         if (!declared) return declared.failure();
         columns = *declared;
+        auto const type = store.declare<std::uint32_t>("nodes/type");
+        if (!type) return type.failure();
         if (auto sized = store.resize(table_id::nodes, nodes.size()); !sized) return sized;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             capacities const& c = nodes[i];
             std::int64_t const amounts[] = {c.cpu, c.memory, c.gpu, c.gpu_sm, c.cache, c.batch};
             for (std::size_t r = 0; r < columns.resources.size(); ++r) store.at(columns.resources[r].capacity, i) = amounts[r];
+            store.at(*type, i) = c.type;
         }
         if (auto filled = fill_jobs(store, columns); !filled) return filled;
         return hold(now.held);
@@ -122,7 +126,9 @@ template <class P, class Jobs>
     static_assert(sizeof(pairing<P, J>) > 0);
     if constexpr (can_pair<P, J>) {
         detail::allocation_tables tables;
-        auto const filled = [&](snapshot_store& store, standard_columns const& columns) { return fill(store, columns, std::span<J const>(rows)); };
+        auto const filled = [&](snapshot_store& store, standard_columns const& columns) {
+            return fill(store, columns, std::span<J const>(rows));
+        };
         if (auto made = tables.make(nodes, now, filled); !made) return made.failure();
         return detail::ask_policy(policy, tables, tables.store.view(), now);
     } else {

@@ -23,15 +23,17 @@ public:
     /// `policy` has to outlive this.
     explicit allocation_host(decider& policy) noexcept : policy_(&policy) {}
 
-    /// As `ration::allocate` does. Errors: its; those of `decider::bind`; `not_found` with the name of a column that the policy reads and
-    /// these jobs do not supply.
+    /// As `ration::allocate` does. Errors: its; those of `decider::bind`; `not_found` with the name of a column that the policy reads
+    /// and these jobs do not supply.
     template <class Jobs>
     [[nodiscard]] result<allocation> allocate(Jobs const& jobs, std::span<capacities const> nodes, circumstances const& now = {}) noexcept {
         std::span const rows(jobs);
         using J = typename decltype(rows)::value_type;
         static_assert(sizeof(require_job<J>) > 0);
         if constexpr (Job<J>) {
-            auto const filled = [&](snapshot_store& store, standard_columns const& columns) { return fill(store, columns, std::span<J const>(rows)); };
+            auto const filled = [&](snapshot_store& store, standard_columns const& columns) {
+                return fill(store, columns, std::span<J const>(rows));
+            };
             if (auto made = tables_.make(nodes, now, filled); !made) return made.failure();
             if (auto const ready = bind<J>(); !ready) return ready.failure();
             return detail::answer_of(tables_, tables_.store.view(), now, policy_->about().id,

@@ -30,12 +30,27 @@ struct from : detail::declared_column<T, Name, column_shape::scalar> {
     }
 };
 
+/// The same for a vector column: `Member` gives a contiguous range of `T`, as std::vector and std::array are. The column is as wide as the
+/// longest; what a shorter one does not have is 0.
+template <ColumnValue T, fixed_string Name, auto Member>
+struct from_rows : detail::declared_column<T, Name, column_shape::vector> {
+    static_assert(Name.view().starts_with("jobs/"), "ration: a job supplies columns of the jobs table: name it jobs/...");
+
+    template <class J>
+    [[nodiscard]] static constexpr decltype(auto) of(J const& job) noexcept {
+        if constexpr (requires { (job.*Member)(); })
+            return (job.*Member)();
+        else
+            return (job.*Member);
+    }
+};
+
 namespace detail {
 
 /// What every Job and the host know without being told; a name that ends in '.' stands for one column per standard resource.
-inline constexpr std::string_view implied_columns[] = {"jobs/id",   "jobs/state", "jobs/step",  "jobs/loss",       "jobs/tier",   "jobs/tiers",
-                                                       "jobs/min.", "jobs/max.",  "jobs/held.", "nodes/capacity.", "nodes/free.", "held/job",
-                                                       "held/node", "held/resource", "held/amount"};
+inline constexpr std::string_view implied_columns[] = {
+    "jobs/id",    "jobs/state",      "jobs/step",   "jobs/loss",  "jobs/tier", "jobs/tiers", "jobs/min.",     "jobs/max.",
+    "jobs/held.", "nodes/capacity.", "nodes/free.", "nodes/type", "held/job",  "held/node",  "held/resource", "held/amount"};
 
 [[nodiscard]] constexpr bool is_implied(std::string_view name) noexcept {
     for (auto const known : implied_columns) {
@@ -123,11 +138,39 @@ void write_row(snapshot_store& store, standard_columns const& columns, std::size
 }
 
 template <class Declaration, class J>
-[[nodiscard]] result<void> write_column(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order) noexcept {
+[[nodiscard]] result<void> write_vectors(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order) noexcept {
+    using value = typename Declaration::value_type;
+    auto const* const known = find_column(store.schema(), Declaration::description.name);
+    std::size_t width = known == nullptr ? 1 : known->width;
+    for (auto const& job : jobs) {
+        std::size_t const size = std::span<value const>(Declaration::of(job)).size();
+        if (size > width) width = size;
+    }
+    auto const column = store.declare<value>(Declaration::description.name, static_cast<std::uint32_t>(width));
+    if (!column) return column.failure();
+    for (std::size_t row = 0; row < order.size(); ++row) {
+        auto const& own = Declaration::of(jobs[order[row]]);
+        std::span<value const> const values(own);
+        value* const place = store.data(*column) + row * width;
+        for (std::size_t k = 0; k < width; ++k) place[k] = k < values.size() ? values[k] : value{};
+    }
+    return {};
+}
+
+template <class Declaration, class J>
+[[nodiscard]] result<void> write_scalars(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order) noexcept {
     auto const column = store.declare<typename Declaration::value_type>(Declaration::name.view());
     if (!column) return column.failure();
     for (std::size_t row = 0; row < order.size(); ++row) store.at(*column, row) = Declaration::of(jobs[order[row]]);
     return {};
+}
+
+template <class Declaration, class J>
+[[nodiscard]] result<void> write_column(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order) noexcept {
+    if constexpr (Declaration::description.shape == column_shape::vector)
+        return write_vectors<Declaration>(store, jobs, order);
+    else
+        return write_scalars<Declaration>(store, jobs, order);
 }
 
 template <class J, class... Declarations>
@@ -143,7 +186,8 @@ template <class J, class... Declarations>
 /// Makes the jobs table out of a scheduler's own jobs, in whatever order they come: the standard columns from what every Job
 /// has, then those of `J::supplies`. All count as running unless `jobs/state` is among those. A job without a value of its
 /// metric yet says NaN; it then reaches no tier.
-/// Errors: `already_exists` (two jobs of one id), `no_capacity`, those of `snapshot_store::declare`. O(jobs log jobs).
+/// Errors: `already_exists` (two jobs of one id), `no_capacity`, those of `snapshot_store::declare`: `conflict` also where a vector is longer
+/// than any was when the store first had its column. O(jobs log jobs).
 template <Job J>
 [[nodiscard]] result<void> fill(snapshot_store& store, standard_columns const& columns, std::span<J const> jobs) noexcept {
     if (auto const sized = store.resize(table_id::jobs, jobs.size()); !sized) return sized;

@@ -3,8 +3,6 @@
 #include <vector>
 
 #include <ration/adapt_jobs.hpp>
-#include <ration/allocate.hpp>
-#include <ration/policies/equal_share.hpp>
 
 struct entry {
     std::uint64_t id;
@@ -17,8 +15,6 @@ struct entry {
 };
 BOOST_HANA_ADAPT_STRUCT(entry, id, loss, target);
 
-void share(std::vector<entry> const& queue) {
-    ration::policies::equal_share policy;
-    ration::capacities const machine[] = {{.cpu = 8000}};
-    static_cast<void>(ration::allocate(policy, ration::adapted(queue), machine));  // [here]
+void take(std::vector<entry> const& queue) {
+    static_cast<void>(ration::adapted(queue));  // [here]
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which policies can be paired with which jobs.
+#include <vector>
+
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/none.hpp>
 #include <ration/policies/tradl.hpp>
@@ -11,6 +13,7 @@ namespace supply_near_misses {
 using ration::can_pair;
 using ration::columns;
 using ration::from;
+using ration::from_rows;
 using ration::in;
 using ration::in_rows;
 
@@ -40,6 +43,8 @@ static_assert(can_pair<reads<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jo
 static_assert(can_pair<reads<in<double, "jobs/loss">, in<std::uint32_t, "jobs/tier">, in<std::uint32_t, "jobs/tiers">>, plain>);
 static_assert(can_pair<reads<in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.gpu.sm">>, plain>);
 static_assert(can_pair<reads<in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.cpu">, in<std::int64_t, "nodes/free.cpu">>, plain>);
+static_assert(can_pair<reads<in<std::uint32_t, "nodes/type">, in<std::uint64_t, "held/job">, in<std::int64_t, "held/amount">>, plain>);
+static_assert(can_pair<reads<in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">>, plain>);
 static_assert(can_pair<ration::policies::equal_share, plain> && can_pair<ration::policies::none, plain>);
 static_assert(can_pair<ration::testing::policy_archetype, ration::testing::job_archetype>);
 
@@ -51,7 +56,8 @@ static_assert(!can_pair<reads<in_rows<double, "jobs/speedup">>, plain>);
 static_assert(!can_pair<reads<in<double, "jobs/mine">>, plain>);
 static_assert(!can_pair<reads<in<std::int64_t, "jobs/max.tokens">>, plain>);
 static_assert(!can_pair<reads<in<std::int64_t, "nodes/rack">>, plain>);
-static_assert(!can_pair<reads<in<std::uint64_t, "held/job">>, plain>);
+static_assert(!can_pair<reads<in<std::uint64_t, "held/jobs">>, plain>);
+static_assert(!can_pair<reads<in<std::uint32_t, "nodes/types">>, plain>);
 static_assert(!can_pair<ration::policies::tradl, plain>);
 
 // One missing column is enough, wherever it stands.
@@ -68,6 +74,14 @@ static_assert(!can_pair<reads<in<double, "jobs/mine">>, generous>);     // anoth
 static_assert(!can_pair<reads<in_rows<float, "jobs/mine">>, generous>); // another shape
 static_assert(!can_pair<reads<in<float, "jobs/mine.too">>, generous>);
 static_assert(!can_pair<reads<in<double, "jobs/used.memory">>, generous>);
+
+// Vectors too.
+struct elastic : plain {
+    std::vector<double> faster;
+    using supplies = columns<from_rows<double, "jobs/speedup", &elastic::faster>>;
+};
+static_assert(can_pair<reads<in_rows<double, "jobs/speedup">>, elastic>);
+static_assert(!can_pair<reads<in_rows<double, "jobs/goodput">>, elastic>);
 
 // A policy that is none, a job that is none.
 static_assert(!can_pair<int, plain> && !can_pair<reads<>, int>);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <array>
+#include <limits>
 #include <list>
 #include <memory>
 #include <span>
@@ -6,6 +8,7 @@
 
 #include <ration/adapt.hpp>
 #include <ration/allocation_host.hpp>
+#include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/equal_share.hpp>
 
 #include "support/catch.hpp"
@@ -37,6 +40,14 @@ struct bare {
     std::uint64_t id;
 };
 
+struct elastic {
+    std::uint64_t id;
+    std::vector<double> speedup;
+    std::array<std::int64_t, 3> batch;
+    double restart_cost = 0;
+    std::int64_t submitted = 0;
+};
+
 struct table {
     std::vector<std::uint64_t> id;
     std::vector<double> used_cpu;
@@ -52,6 +63,7 @@ BOOST_HANA_ADAPT_STRUCT(theirs::entry, id, loss, used_cpu, min_cpu, max_cpu, ten
 BOOST_HANA_ADAPT_ADT(theirs::task, (id, [](auto const& t) { return t.number(); }), (used_cpu, [](auto const& t) { return 1000 * t.cores(); }),
                      (restart_cost, [](auto const&) { return 2; }));
 BOOST_HANA_ADAPT_STRUCT(theirs::bare, id);
+BOOST_HANA_ADAPT_STRUCT(theirs::elastic, id, speedup, batch, restart_cost, submitted);
 BOOST_HANA_ADAPT_STRUCT(theirs::table, id, used_cpu, loss, max_cpu);
 
 namespace {
@@ -128,6 +140,59 @@ TEST_CASE("what a struct does not have is nothing wanted and anything accepted",
     STATIC_REQUIRE_FALSE(can_pair<witness, adapted_job<theirs::bare>>);  // jobs/used.cpu is not there
 }
 
+TEST_CASE("a vector of each job is a row of a column that is as wide as the longest", "[adapt]") {
+    std::vector<theirs::elastic> queue{{9, {0, 1}, {0, 32, 64}}, {4, {0, 1, 1.5, 1.75}, {0, 16, 16}}};
+    snapshot_store store;
+    auto const standard = standard_columns::declare(store, standard_resources);
+    REQUIRE(standard);
+    auto const fill_all = [&] { return fill(store, *standard, std::span<adapted_job<theirs::elastic> const>(adapted(queue).view())); };
+    REQUIRE(fill_all());
+    auto const* const info = find_column(store.schema(), "jobs/speedup");
+    REQUIRE((info != nullptr && info->width == 4 && info->type == column_type::f64));
+    auto const speedup = *store.declare<double>("jobs/speedup", 4);
+    CHECK(std::vector<double>(store[speedup].begin(), store[speedup].end()) == std::vector<double>{0, 1, 1.5, 1.75, 0, 1, 0, 0});
+    CHECK(store[*store.declare<std::int64_t>("jobs/batch", 3)][1] == 16);
+    queue = {{9, {0, 1, 2}, {}}};
+    REQUIRE(fill_all());  // shorter ones fit, and nothing old is left
+    CHECK(std::vector<double>(store[speedup].begin(), store[speedup].end()) == std::vector<double>{0, 1, 2, 0});
+    queue[0].speedup.resize(5);
+    CHECK(fill_all().failure().code == errc::conflict);
+    STATIC_REQUIRE(can_pair<policies::elastic_batch_dp, adapted_job<theirs::elastic>>);
+}
+
+namespace {
+
+/// Remembers who holds what where, and of which kind the nodes are.
+struct auditor {
+    using policy_concept = policy_tag;
+    static constexpr meta about{.id = "org.example.auditor", .version = "1.0.0"};
+    using inputs = columns<in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">,
+                           in<std::int64_t, "held/amount">, in<std::uint32_t, "nodes/type">>;
+    std::vector<setting> held;
+    std::vector<std::uint32_t> types;
+
+    status decide(tick<inputs> const& t, grants&) noexcept {
+        for (std::size_t i = 0; i < t.get<"held/job">().size(); ++i)
+            held.push_back({{t.get<"held/job">()[i]}, t.get<"held/node">()[i], static_cast<resource_id>(t.get<"held/resource">()[i]),
+                            t.get<"held/amount">()[i]});
+        types.assign(t.get<"nodes/type">().begin(), t.get<"nodes/type">().end());
+        return status::ok;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a policy sees who holds what where, and of which kind the nodes are", "[adapt]") {
+    std::vector<theirs::bare> const queue{{1}, {2}};
+    capacities const nodes[] = {{.gpu = 8}, {.gpu = 4, .type = 1}};
+    setting const held[] = {{{2}, 1, resource_id::gpu, 3}};
+    auditor policy;
+    REQUIRE(allocate(policy, adapted(queue), nodes, {.held = held}));
+    REQUIRE(policy.held.size() == 1);
+    CHECK(policy.held[0] == held[0]);
+    CHECK(policy.types == std::vector<std::uint32_t>{0, 1});
+}
+
 TEST_CASE("two jobs of one id are refused, adapted or not", "[adapt]") {
     std::vector<theirs::bare> const queue{{1}, {1}};
     policies::equal_share policy;
@@ -150,6 +215,17 @@ TEST_CASE("a sorted table is shown where it is, and another is copied in order",
     REQUIRE(allocate(policy, adapted_table(jobs), machine));
     CHECK(policy.rows == rows);
     CHECK(policy.used != jobs.used_cpu.data());
+}
+
+TEST_CASE("a loss that is no number yet is 0, and reaches no tier", "[adapt]") {
+    auto const nan = std::numeric_limits<float>::quiet_NaN();
+    witness policy;
+    std::vector<theirs::entry> const queue{{7, nan, 4000, 10, 5000, 3, wanted()}};
+    REQUIRE(allocate(policy, adapted(queue), machine));
+    CHECK(policy.rows == std::vector<witness::seen>{{7, 0, 4000, 10, 5000, 0, 2}});
+    theirs::table const jobs{{7}, {4000}, {nan}, {5000}};
+    REQUIRE(allocate(policy, adapted_table(jobs), machine));
+    CHECK(policy.rows == std::vector<witness::seen>{{7, 0, 4000, 0, 5000, 0, 0}});
 }
 
 TEST_CASE("a table that is none is refused", "[adapt]") {
