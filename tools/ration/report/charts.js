@@ -11,7 +11,7 @@ function theme() {
   const colours = [...Array(8).keys()].map(i => of("c" + i));
   return {
     ink: of("ink"), soft: of("soft"), line: of("line"), card: of("card"), rest: of("rest"), of,
-    colour: i => colours[i % 8], dash: i => dashes[Math.floor(i / 8) % dashes.length],
+    colour: i => colours[i % 8], dash: i => dashes[Math.floor(i / 4) % dashes.length],
   };
 }
 
@@ -67,7 +67,7 @@ const timeAxis = what => ({title: `${what}, logarithmic`, type: "logarithmic", m
 /** In a legend a line is a line with its dashes, and all else a box. */
 function lineMark(chart, item) {
   const set = chart.data.datasets[item.datasetIndex], line = chart.config.type === "line" && !set.fill;
-  return line ? {pointStyle: "line", lineWidth: 2.2} : {pointStyle: "rect", lineWidth: 0};
+  return line ? {pointStyle: "line", lineWidth: 2.2, lineDash: set.borderDash, strokeStyle: set.borderColor} : {pointStyle: "rect", lineWidth: 0};
 }
 
 function options(t, {x, y, legend = true, mode = "index", indexAxis = "x", label, title}) {
