@@ -73,6 +73,13 @@ struct ran {
     return page.erase(from, to - from);
 }
 
+/// The data in the script element of this name.
+[[nodiscard]] inline json element_of(std::string const& page, std::string const& id) {
+    std::string const mark = "<script type=\"application/json\" id=\"" + id + "\">";
+    std::size_t const from = page.find(mark) + mark.size();
+    return json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
 /// Every element is closed where it has to be; empty when it is so.
 [[nodiscard]] inline std::string imbalance(std::string const& page) {
     words open;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "report/assets.hpp"
 #include "sim/progress.hpp"
-#include "sim/svg.hpp"
 
 #include "program.hpp"
 
@@ -170,25 +170,28 @@ TEST_CASE("the report is whole and asks nobody for anything") {
     three_jobs const jobs;
     ran const made({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo,srtf,none", "--interval", "0"});
     auto results = made.results();
-    results.policies[1].label = "</script><b>&\"'";
+    results.policies[1].name = "</script><b>&\"'";
     auto const page = report_html(results);
     CHECK(imbalance(page).empty());
-    for (auto const* outside : {"http", "//", "src=", "url(", "@import", "</script><b>"}) CHECK(page.find(outside) == std::string::npos);
-    std::string const mark = R"(<script type="application/json" id="data">)";
-    std::size_t const from = page.find(mark) + mark.size();
-    auto const data = json::parse(page.substr(from, page.find("</script>", from) - from));
-    CHECK(data["jct"]["curves"].size() == 3);
-    CHECK(data["jct"]["curves"][0]["x"] == json::parse("[10,30,50]"));
-    CHECK(data["jct"]["curves"][1]["label"] == "</script><b>&\"'");
-    CHECK(data["queue"]["curves"][0]["y"][5] == 1);   // one waits at 5 s
-    CHECK(data["devices-0"]["curves"][0]["y"][5] == 1);
+    for (auto const* outside : {"</script><b>", "src=", "@import", "href=\"http"}) CHECK(page.find(outside) == std::string::npos);
+    auto const data = element_of(page, "simulations")[0];
+    REQUIRE(data["policies"].size() == 3);
+    CHECK(data["policies"][1]["policy"] == "</script><b>&\"'");
+    auto const& jct = data["policies"][0]["distributions"]["jct"];
+    CHECK((jct["of"] == 3 && jct["reached"] == 3 && jct["mean"] == 30));
+    CHECK((jct["quantiles"][0] == 10 && jct["quantiles"][50] == 30 && jct["quantiles"][100] == 50));
+    CHECK(jct["bins"]["counts"] == json::parse("[1,0,0,1,0,1]"));  // 10 s in bin 8, 30 s in bin 11, 50 s in bin 13
+    CHECK(data["policies"][0]["series"]["waiting"]["means"][5] == 1);   // one waits at 5 s
+    CHECK(data["policies"][0]["series"]["devices"]["means"][5] == 1);
+    CHECK(element_of(page, "measured")[0][0]["policy"] == "fifo");
 }
 
-TEST_CASE("a report of many jobs and policies stays below a megabyte") {
+TEST_CASE("a report of many jobs and policies stays below half a megabyte, and the library") {
     ran const made({"--generate", "rigid:jobs=2000,per_hour=100", "--cluster", "16x4", "--policy", "fifo,sjf,las,fifo,sjf,las,fifo,sjf"});
     auto const page = report_html(made.results());
-    CHECK(page.size() > 100'000);
-    CHECK(page.size() < 1'000'000);
+    auto const& library = page_assets().chart_library;
+    CHECK(page.size() > library.size() + 100'000);
+    CHECK(page.size() < library.size() + 500'000);
     CHECK(imbalance(page).empty());
 }
 
@@ -209,11 +212,6 @@ TEST_CASE("numbers have the digits that say something") {
     CHECK(short_number(sim::no_figure) == "-");
     CHECK(short_time(0.00000123) == "1.230 us");
     CHECK(short_time(0.0123) == "12.30 ms");
-}
-
-TEST_CASE("marks on an axis are round numbers within it") {
-    CHECK(marks_of({.label = "", .least = 0, .most = 64}, 5) == std::vector<double>{0, 20, 40, 60});
-    CHECK(marks_of({.label = "", .least = 0.5, .most = 2000, .logarithmic = true}, 5) == std::vector<double>{1, 10, 100, 1000});
 }
 
 TEST_CASE("the progress says how far, how fast and how long") {

@@ -79,9 +79,9 @@ TEST_CASE("the other commands") {
 }
 
 TEST_CASE("a wrong command line earns one sentence that says what to do") {
-    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, sim, replay, new; 'ration --help' tells more");
+    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, sim, replay, report, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
-    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, sim, replay, new");
+    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, sim, replay, report, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
@@ -126,6 +126,17 @@ TEST_CASE("help and version are answers, not refusals") {
         CHECK(run.find(part) != std::string::npos);
     CHECK(said({"--version"}).starts_with("ration "));
     CHECK(std::count(top.begin(), top.end(), '\n') > 10);
+}
+
+TEST_CASE("report takes logs and the name of a page") {
+    auto const c = parsed({"report", "a.jsonl", "b.jsonl", "--out", "page.html"});
+    REQUIRE(std::holds_alternative<report_options>(c));
+    CHECK(std::get<report_options>(c).logs == words{"a.jsonl", "b.jsonl"});
+    CHECK(std::get<report_options>(c).out == "page.html");
+    CHECK(refusal({"report"}) == "ration: LOG is required; 'ration report --help' tells more");
+    auto const help = parsed({"report", "--help"});
+    for (auto const* part : {"--out FILE.html", "Examples:", "ration run jobs.toml --compare none --log run.jsonl; ration report run.jsonl", "Exit codes: 0 "})
+        CHECK(std::get<answer>(help).text.find(part) != std::string::npos);
 }
 
 TEST_CASE("which policies run, and in which order") {

@@ -20,6 +20,7 @@ constexpr auto help_of_ration = R"(Examples:
   ration run jobs.toml --dry-run                what would be changed, without starting anything
   ration replay run.jsonl --policy equal_share  what another policy would have answered in a recorded run
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
+  ration report run.jsonl                       a recorded run, or several beside each other, as one page with charts
   ration doctor                                 what this machine lets ration control, and how to get more
   ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
   ration new my-policy                          a folder with a policy of your own, ready to build
@@ -40,6 +41,14 @@ constexpr auto help_of_replay = R"(Example:
 
 Each decision of the log is put to the policies as it was to the recorded one, whatever they answered before: what jobs would have done
 under their answers is not in a log. Exit codes: 0 every policy answered; 1 one gave no answer; 2 wrong command line or file.)";
+
+constexpr auto help_of_report = R"(Examples:
+  ration run jobs.toml --compare none --log run.jsonl; ration report run.jsonl
+  ration report monday.jsonl tuesday.jsonl --out week.html
+  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las --json > sim.json && ration report sim.json
+
+The page opens without a network. A log of a run that was killed is fine. docs/report.md tells what the page shows.
+Exit codes: 0 the page is there; 2 wrong command line, a file that is no log, or a page that cannot be written; 5 an error in ration.)";
 
 constexpr auto help_of_sim = R"(Examples:
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,srtf,las
@@ -82,6 +91,7 @@ class parser {
     new_options new_;
     simulation_options sim_;
     replay_options replay_;
+    report_options report_;
     std::string interval_, until_, checkpoint_, on_bad_grant_ = "go-on";
     std::vector<std::string> const& known_policies_;
 
@@ -104,6 +114,7 @@ public:
         add_check(*app_.add_subcommand("check", "Prove that a plugin keeps the rules of the plugin ABI"));
         add_sim(*app_.add_subcommand("sim", "Run a trace of jobs on a simulated cluster under several policies"));
         add_replay(*app_.add_subcommand("replay", "Say what other policies would have answered in a recorded run"));
+        add_report(*app_.add_subcommand("report", "Make a page with charts of recorded runs, or of a simulation"));
         add_new(*app_.add_subcommand("new", "Make a folder with a policy that builds, and has tests"));
     }
 
@@ -124,6 +135,7 @@ public:
         if (chosen == "new") return new_;
         if (chosen == "sim") return simulation();
         if (chosen == "replay") return replay_;
+        if (chosen == "report") return report_;
         run_.compare = !run_.policies.empty();
         for (auto const& [name, choice] : backends)
             if (name == backend_) run_.backend = choice;
@@ -165,6 +177,12 @@ private:
         replay.add_option("--set", replay_.settings, "A parameter of a policy, as in tradl.alpha=0.8, beside those of the recorded jobs file")
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->type_name("POLICY.NAME=VALUE")->check(problem_with_setting);
         replay.add_flag("--json", replay_.json, "As JSON");
+    }
+
+    void add_report(CLI::App& report) {
+        report.footer(help_of_report);
+        report.add_option("LOG", report_.logs, "Event logs that 'ration run --log' wrote, or what 'ration sim --json' printed")->required()->type_name("...");
+        report.add_option("--out", report_.out, "Write the page into this file; without it beside the first log, with .html at its end. What was in it is lost")->type_name("FILE.html");
     }
 
     void add_sim(CLI::App& sim) {

@@ -93,6 +93,11 @@ struct replay_options {
     bool json = false;
 };
 
+struct report_options {
+    std::vector<std::string> logs;  ///< event logs, or what `ration sim --json` printed; at least one
+    std::string out;                ///< path of the page; empty: beside the first log, with .html at its end
+};
+
 /// `config` has no problems left but those that only the policy or the machine can see; what the command line sets instead of the
 /// file is in it.
 [[nodiscard]] exit_code run(run_options const& options, run_config const& config);
@@ -102,6 +107,7 @@ struct replay_options {
 [[nodiscard]] exit_code check(check_options const& options);
 [[nodiscard]] exit_code simulate(simulation_options const& options);
 [[nodiscard]] exit_code replay(replay_options const& options);
+[[nodiscard]] exit_code report(report_options const& options);
 [[nodiscard]] exit_code make_project(new_options const& options);
 
 /// The names of the policies that are built in.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // `ration sim`: jobs on a simulated cluster, under several policies.
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <optional>
 
 #include <fmt/core.h>
 
 #include "problem.hpp"
+#include "report/page.hpp"
 #include "run.hpp"
 #include "sim/progress.hpp"
 #include "sim/report.hpp"
@@ -30,16 +29,9 @@ namespace {
     return run_all(options, input, progress);
 }
 
-/// False, and a sentence on standard error, when the file cannot be written.
 [[nodiscard]] bool write_report(simulation_results const& all) {
-    auto const& path = all.options.report;
-    std::string const page = report_html(all);
-    std::FILE* const file = std::fopen(path.c_str(), "wb");
-    bool good = file != nullptr && std::fwrite(page.data(), 1, page.size(), file) == page.size();
-    int why = errno;
-    if (file != nullptr && std::fclose(file) != 0) good = false, why = errno;
-    if (!good) std::fprintf(stderr, "ration: --report: %s cannot be written (%s); name a file in a folder that may be written\n", printable(path).c_str(), std::strerror(why));
-    return good;
+    if (!has_charts()) std::fprintf(stderr, "ration: %s\n", std::string(how_to_get_charts).c_str());
+    return write_page(report_html(all), all.options.report, "--report");
 }
 
 [[nodiscard]] bool went_well(simulated_run const& run) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The figures of all runs as one page of HTML: charts, a table, and nothing from elsewhere.
+/// The page that `ration report` makes of what `ration sim --json` prints, without the way over a file.
 #pragma once
 
 #include <string>

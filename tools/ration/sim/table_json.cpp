@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "json_writer.hpp"
+#include "report/distribution.hpp"
 #include "sim/table.hpp"
 #include "version_text.hpp"
 
@@ -68,6 +69,38 @@ void write_run(json_writer& json, simulated_run const& run, sample const& from) 
     });
 }
 
+/// How long jobs took to one of their moments, over all samples of a policy.
+void write_times(json_writer& json, std::string_view name, std::span<simulated_run const> runs, nanoseconds sim::job_outcome::*when) {
+    std::vector<double> took;
+    std::size_t of = 0;
+    for (auto const& run : runs) {
+        of += run.outcome.jobs.size();
+        for (auto const& job : run.outcome.jobs)
+            if ((job.*when).count >= 0) took.push_back(in_seconds(job.*when - job.submitted));
+    }
+    write_distribution(json, name, std::move(took), of);
+}
+
+void write_series(json_writer& json, std::string_view name, drawn_series const& series) {
+    json.key(name).object([&] {
+        json.member("width", in_seconds(series.width));
+        write_numbers(json, "means", series.means);
+    });
+}
+
+void write_charts(json_writer& json, simulation_results const& all, std::size_t policy) {
+    auto const runs = all.runs_of(policy);
+    json.key("distributions").object([&] {
+        write_times(json, "jct", runs, &sim::job_outcome::finished), write_times(json, "wait", runs, &sim::job_outcome::started);
+        write_times(json, "to_acceptable", runs, &sim::job_outcome::acceptable), write_times(json, "to_objective", runs, &sim::job_outcome::objective);
+    });
+    auto const& first = runs.front();
+    json.key("series").object([&] {
+        write_series(json, "devices", first.devices), write_series(json, "cores", first.cores);
+        write_series(json, "there", first.there), write_series(json, "waiting", first.queue);
+    });
+}
+
 void write_policy(json_writer& json, simulation_results const& all, std::size_t policy) {
     json.object([&] {
         auto const& who = all.policies[policy];
@@ -82,6 +115,7 @@ void write_policy(json_writer& json, simulation_results const& all, std::size_t 
                 json.key(line.name).object([&] { write(json, "mean", figure.mean), write(json, "half_of_95", figure.half); });
             }
         });
+        write_charts(json, all, policy);
         json.key("runs").array([&] {
             for (auto const& run : all.runs_of(policy)) write_run(json, run, all.input.samples[run.sample]);
         });

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`ration report` from the outside, without a browser: the numbers of a page are those of its logs, and no log breaks it."""
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import logs
+from logs import SECOND, data_of, line
+
+RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
+JOB = pathlib.Path(__file__).resolve().parents[1] / "run" / "job.py"
+JOBS = "".join(f'[[job]]\nname = "{name}"\ncommand = {json.dumps(["/usr/bin/python3", str(JOB), "1.5", *losses])}\nat = "{at}"\n'
+               "target = { loss = { acceptable = 0.5, objective = 0.1 } }\n" for name, at, losses in (("early", "0s", ["1", "0.4", "0.05"]), ("late", "500ms", ["1", "0.9", "0.3"])))
+
+
+def quantile(values: list[float], part: float) -> float:
+    values, place = sorted(values), part * (len(values) - 1)
+    below = int(place)
+    return values[-1] if below + 1 >= len(values) else values[below] + (place - below) * (values[below + 1] - values[below])
+
+
+class Report(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def call(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([RATION, *words], cwd=self.folder, capture_output=True, text=True, timeout=100, check=False, env=dict(os.environ, XDG_RUNTIME_DIR=str(self.folder)))
+
+    def page(self, *logs_: str) -> str:
+        for i, log in enumerate(logs_):
+            (self.folder / f"{i}.jsonl").write_text(log)
+        done = self.call("report", *(f"{i}.jsonl" for i in range(len(logs_))), "--out", "page.html")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.said = done.stderr
+        return (self.folder / "page.html").read_text()
+
+    def refusal(self, log: str) -> str:
+        (self.folder / "bad.jsonl").write_text(log)
+        done = self.call("report", "bad.jsonl")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertFalse((self.folder / "bad.html").exists())
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        return done.stderr.strip()
+
+
+class Numbers(Report):
+    def assert_close(self, shown: list, wanted: list) -> None:
+        """To six digits, as docs/report.md says."""
+        self.assertEqual(len(shown), len(wanted))
+        for one, other in zip(shown, wanted):
+            self.assertAlmostEqual(one, other, delta=1e-5 * abs(other) + 1e-12)
+
+    def test_a_page_of_two_real_runs_says_what_their_log_says(self) -> None:
+        (self.folder / "jobs.toml").write_text('policy = "equal_share"\ncpus = 1\ntick = "100ms"\n' + JOBS)
+        done = self.call("run", "jobs.toml", "--compare", "none", "--quiet", "--log", "run.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.call("report", "run.jsonl").returncode, 0)
+        data = data_of((self.folder / "run.html").read_text())
+        events = [json.loads(text) for text in (self.folder / "run.jsonl").read_text().splitlines()]
+        first = [i for i, e in enumerate(events) if e["event"] == "run"]
+        self.assertEqual([run["line"] for run in data["runs"]], [i + 1 for i in first])
+        self.assertEqual([run["label"] for run in data["runs"]], ["none", "equal_share"])
+        for run, begin, end in zip(data["runs"], first, [*first[1:], len(events)]):
+            with self.subTest(run=run["label"]):
+                self.check_run(run, events[begin:end])
+        self.check_comparison(data["comparison"], [e for e in events if e["event"] == "run_ended"])
+
+    def check_run(self, run: dict, events: list[dict]) -> None:
+        of = {kind: [e for e in events if e["event"] == kind] for kind in ("progress", "decision", "change", "deferred", "run_ended", "job_started")}
+        told, jobs = of["run_ended"][0], run["jobs"]
+        self.assertEqual(jobs["name"], [j["job"] for j in told["jobs"]])
+        for moment in ("arrived", "started", "acceptable_at", "objective_at", "ended_at", "how"):
+            self.assertEqual(jobs[moment], [j[moment] for j in told["jobs"]])
+        self.assertEqual((jobs["acceptable"], jobs["objective"]), ([0.5] * 2, [0.1] * 2))
+        self.assertEqual((run["makespan"], run["mean_cpu"], run["end"]), (told["makespan"], told["mean_cpu"], events[-1]["t"]))
+        for curve in run["curves"]:
+            reported = [e for e in of["progress"] if e["job"] == jobs["name"][curve["job"]]]
+            self.assertGreater(len(reported), 3)
+            self.assert_close(curve["t"], [e["t"] / 1e9 for e in reported])
+            self.assert_close(curve["value"], [e["value"] if e["smoothed"] is None else e["smoothed"] for e in reported])
+        self.check_cpu(run["resources"]["cpu"], of["decision"], {e["id"]: jobs["name"].index(e["job"]) for e in of["job_started"]}, jobs)
+        entries = [e for e in run["log"]["entries"] if e[4] == "change"]
+        self.assertEqual([(e[0], e[5], e[7], e[8], e[9]) for e in entries], [(c["t"], c["job"], c["old"], c["new"], c["reason"]) for c in of["change"]])
+        self.assertEqual(sum(e[2] for e in run["log"]["entries"] if e[4] == "deferred"), len(of["deferred"]))
+        self.assertEqual((run["changes"], run["deferred"], run["decisions"]["count"]), (len(of["change"]), len(of["deferred"]), len(of["decision"])))
+        self.assertAlmostEqual(run["decisions"]["p50"], quantile([d["took"] / 1e9 for d in of["decision"]], 0.5))
+
+    def check_cpu(self, shown: dict, decisions: list[dict], places: dict, jobs: dict) -> None:
+        self.assert_close(shown["used"]["to"], [d["t"] / 1e9 for d in decisions])
+        self.assertEqual(set(shown["used"]["of"]), {"0", "1"})
+        for id_, place in places.items():
+            rows = [d["columns"]["jobs/id"].index(id_) if id_ in d["columns"]["jobs/id"] else None for d in decisions]
+            over = [d["t"] >= jobs["ended_at"][place] for d in decisions]
+            used = [0 if row is None or end else d["columns"]["jobs/used.cpu"][row] for row, end, d in zip(rows, over, decisions)]
+            alive = [not end for end in over]
+            self.assert_close([v for v, a in zip(shown["used"]["of"][str(place)], alive) if a], [v for v, a in zip(used, alive) if a])
+            self.assertEqual(shown["used"]["of"][str(place)][-1], 0)
+
+    def check_comparison(self, figures: list[dict], told: list[dict]) -> None:
+        by_name = {f["figure"]: f["values"] for f in figures}
+        both = [i for i in range(2) if all(t["jobs"][i]["acceptable_at"] is not None for t in told)]
+        self.assertEqual(len(both), 2)
+        self.assert_close(by_name["mean time to Acceptable"], [statistics.mean((t["jobs"][i]["acceptable_at"] - t["jobs"][i]["arrived"]) / 1e9 for i in both) for t in told])
+        self.assertEqual(by_name["makespan"], [t["makespan"] / 1e9 for t in told])
+        self.assertEqual(by_name["mean CPU use"], [t["mean_cpu"] for t in told])
+        self.assertEqual(by_name["jobs at Objective"], [1, 1])
+
+    def test_ten_thousand_jobs_are_quantiles_and_a_histogram_and_fit_into_a_page(self) -> None:
+        log = logs.many_jobs(10_000, "las", 1)
+        page = self.page(log)
+        run, = data_of(page)["runs"]
+        told = [j for text in log.splitlines()[-1:] for j in json.loads(text)["jobs"]]
+        for name, moment in (("wait", "started"), ("to_acceptable", "acceptable_at"), ("to_objective", "objective_at"), ("to_end", "ended_at")):
+            with self.subTest(distribution=name):
+                times = [(j[moment] - j["arrived"]) / 1e9 for j in told if j[moment] is not None]
+                shown = run["distributions"][name]
+                self.assertEqual((shown["of"], shown["reached"], sum(shown["bins"]["counts"])), (10_000, len(times), len(times)))
+                self.assert_close(shown["quantiles"], [quantile(times, i / 100) for i in range(101)])
+                self.assert_close([shown["mean"]], [statistics.fmean(times)])
+                for k, count in enumerate(shown["bins"]["counts"], shown["bins"]["first"]):
+                    self.assertAlmostEqual(count, sum(10 ** (k / 8) <= t < 10 ** ((k + 1) / 8) for t in times), delta=2 if k > -48 else len(times))
+        self.assertNotIn("phases", run)
+        alive = sum(j["ended_at"] - j["arrived"] for j in told) / 1e9
+        self.assertAlmostEqual(sum(map(sum, run["phase_counts"]["counts"])) * run["phase_counts"]["width"], alive, delta=1e-4 * alive)
+        self.assertEqual(len(run["jobs"]["name"]), 10_000)
+        self.assertLess(len(page), 3_000_000 + 250_000)
+
+    def test_a_long_run_keeps_its_means(self) -> None:
+        """Neighbours among 5000 decisions become one, and CPU time stays what it was."""
+        used = [(i * 37) % 1000 for i in range(5000)]
+        text = logs.run() + logs.started("a", 0) + "".join(
+            logs.decision((i + 1) * SECOND, i, {"jobs/id": [1], "jobs/used.cpu": [used[i]], "jobs/held.cpu": [2**63 - 1 if i < 2500 else 500], "nodes/capacity.cpu": [4000]}) for i in range(5000))
+        run, = data_of(self.page(text))["runs"]
+        shown = run["resources"]["cpu"]
+        ends = [0, *shown["used"]["to"]]
+        self.assertLessEqual(len(ends), 301)
+        self.assertEqual(ends[-1], 5000)
+        self.assertAlmostEqual(sum(v * (b - a) for v, a, b in zip(shown["used"]["of"]["0"], ends, ends[1:])), sum(used), delta=5)
+        held = shown["held"]["of"]["0"]
+        self.assertEqual(({v for v in held[1:len(held) // 3]}, held[-1]), ({"unlimited"}, 500))
+        self.assertIsNone(run["makespan"])
+
+    def test_jobs_of_a_run_that_was_killed(self) -> None:
+        run, = data_of(self.page(logs.run() + logs.started("a", 5) + line("tier_reached", 3 * SECOND, job="a", tier=1, step=2, value=0.4, after=3 * SECOND)
+                                 + logs.progress("a", 4 * SECOND, 3, 0.3)))["runs"]
+        self.assertEqual((run["jobs"]["acceptable_at"], run["jobs"]["how"], run["end"]), ([3 * SECOND], ["running"], 4 * SECOND))
+        self.assertEqual(run["phases"], [[0, 0, 0, 5], [0, 1, 5, 3 * SECOND], [0, 2, 3 * SECOND, 4 * SECOND]])
+
+    def test_a_simulation_keeps_its_figures(self) -> None:
+        done = self.call("sim", "--generate", "rigid:jobs=60,per_hour=60", "--seeds", "2", "--cluster", "2x4", "--policy", "fifo,las", "--json", "--quiet")
+        said = json.loads(done.stdout.splitlines()[0])
+        page = self.page(done.stdout)
+        shown, = data_of(page, "simulations")
+        for one, other in zip(shown["policies"], said["policies"]):
+            self.assertEqual({k: {"mean": v[0], "half_of_95": v[1]} for k, v in one["figures"].items()}, other["figures"])
+            self.assertEqual((one["distributions"], one["series"]), (other["distributions"], other["series"]))
+            self.assertEqual(one["distributions"]["jct"]["reached"], 120)
+            self.assertAlmostEqual(one["distributions"]["jct"]["mean"], other["figures"]["mean_jct"]["mean"], delta=0.5)
+        self.assertEqual(data_of(page)["runs"], [])
+        self.assertEqual(self.call("sim", "--generate", "rigid:jobs=60,per_hour=60", "--seeds", "2", "--cluster", "2x4", "--policy", "fifo,las", "--quiet", "--report", "sim.html").returncode, 0)
+        self.assertEqual(data_of((self.folder / "sim.html").read_text(), "simulations"), [shown])
+
+
+class Hostile(Report):
+    def test_what_a_log_says_stays_text(self) -> None:
+        name = "</script><script>alert(1)</script><!-- \" ' & \u2028 \x07 \\"
+        log = logs.run(name) + logs.started(name, 1) + line("warning", 2, subject=name, message=name) + line(name, 3) + logs.ended(name, 4, name) + logs.run_ended(5, [])
+        page = self.page(log)
+        data = data_of(page)
+        self.assertEqual((data["runs"][0]["policy"], data["runs"][0]["jobs"]["name"]), (name, ["a", name]))
+        self.assertNotIn("alert(1)</script>", page)
+        self.assertNotIn("<!-- \"", page)
+        self.assertEqual(page.count("<script"), page.count("</script>"))
+        self.assertEqual(data["runs"][0]["log"]["entries"][0][5], name)
+
+    def test_half_a_line_at_the_end_is_left_out_and_said(self) -> None:
+        whole = logs.run() + logs.started("a", 5)
+        for half in ('{"event":"progress","t":1', '{"event', "\xff"):
+            cut = data_of(self.page(whole + half))
+            self.assertIn("half a line", cut["remarks"][0])
+            self.assertIn("half a line", self.said)
+            self.assertEqual(cut["runs"], data_of(self.page(whole))["runs"])
+
+    def test_events_that_are_not_known_are_counted(self) -> None:
+        run, = data_of(self.page(logs.run() + line("devices_moved", 3, job="a", devices=[{"deep": [[[]]]}]) * 3 + logs.run_ended(9, [])))["runs"]
+        self.assertEqual(run["unknown"], {"devices_moved": 3})
+
+    def test_a_bad_line_is_one_sentence_with_its_number(self) -> None:
+        head = logs.run()
+        ids = {"jobs/id": [1, 2]}
+        for log, wanted in (
+                ("jobs\n", "bad.jsonl:1: this is no event; name a log that 'ration run --log' wrote"),
+                ("", "bad.jsonl is empty"),
+                ("[" * 100_000 + "\n", "bad.jsonl:1: this is no event"),
+                (head + "{}\n", "bad.jsonl:2: this is no event"),
+                (head + '{"event":"progress","t":"now"}\n', "bad.jsonl:2: its field 't' is not a whole number from 0 on"),
+                (head + '{"event":"progress","t":-1}\n', "its field 't' is not a whole number"),
+                (head + '{"event":"progress","t":1e300}\n', "its field 't' is not a whole number"),
+                (head + line("progress", 1, job="a"), "bad.jsonl:2: 'progress': it has no field 'metric'"),
+                (head + line("progress", 1, job=7, metric="loss", step=1, value=1, smoothed=None), "'progress': its field 'job' is not a text"),
+                (head + line("progress", 1, job="a", metric="loss", step=1, value="much", smoothed=None), "'progress': its field 'value' is not a number"),
+                (head + logs.started("a", 1) + logs.decision(2, 0, {}), "bad.jsonl:3: 'decision': it has no column 'jobs/id'"),
+                (head + logs.decision(2, 0, {**ids, "jobs/used.cpu": [1]}), "'decision': its column 'jobs/used.cpu' has not one value for each job"),
+                (head + logs.decision(2, 0, {**ids, "nodes/capacity.cpu": 4}), "'decision': its column 'nodes/capacity.cpu' has not"),
+                (head + logs.run_ended(9, [{"job": "a"}]), "'run_ended': of a job, it has no field 'how'"),
+                (logs.started("a", 1), "bad.jsonl:1: the log does not begin with a run"),
+                (logs.run(schema=2), "bad.jsonl:1: the log has another schema than 1"),
+                (line("measured", 1, runs=[]), "bad.jsonl:1: it belongs to a simulation, and there is none before it"),
+                (line("simulation", 1), "bad.jsonl:1: it has no field "),
+                (head * 65, "bad.jsonl:65: a page holds at most 64 runs")):
+            with self.subTest(wanted=wanted):
+                self.assertIn(wanted, self.refusal(log))
+
+    def test_a_simulation_that_somebody_has_changed(self) -> None:
+        done = self.call("sim", "--generate", "rigid:jobs=9,per_hour=60", "--cluster", "2x4", "--policy", "fifo", "--json", "--quiet").stdout.splitlines()[0]
+        for key, value, wanted in (("samples", 3, "its field 'samples' is not an array"), ("policies", [3], "there is something else where an object should be"),
+                                   ("policies", [{}] * 65, "it has 65 policies, and a page holds at most 64"), ("cluster", {"devices": -1}, "its field 'devices' is not a whole number"),
+                                   ("policies", [{"policy": "x", "version": "1", "figures": {"mean_jct": {"mean": "fast", "half_of_95": None}}}], "its field 'mean' is not a number")):
+            with self.subTest(key=key):
+                self.assertIn(wanted, self.refusal(json.dumps({**json.loads(done), key: value}) + "\n"))
+
+
+class CommandLine(Report):
+    def test_where_the_page_goes(self) -> None:
+        (self.folder / "a.jsonl").write_text(logs.run() + logs.run_ended(9, []))
+        done = self.call("report", "a.jsonl")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^a\.html: 1 run with 1 job, \d+ kB\n$")
+        self.assertTrue((self.folder / "a.html").exists())
+        over = self.call("report", "a.jsonl", "--out", "./a.jsonl")
+        self.assertEqual(over.returncode, 2)
+        self.assertIn("./a.jsonl is a log that the page is made from; name another file by --out", over.stderr)
+        self.assertTrue((self.folder / "a.jsonl").read_text().startswith('{"event":"run"'))
+
+    def test_what_cannot_be(self) -> None:
+        (self.folder / "a.jsonl").write_text(logs.run())
+        for words, wanted in ((["none.jsonl"], "none.jsonl cannot be opened (No such file or directory); name a log"), ([], "LOG is required"), (["."], "cannot be read to its end"),
+                              (["a.jsonl", "--out", "no/where.html"], "--out: no/where.html cannot be written (No such file or directory); name a file"),
+                              (["a.jsonl", "--outt", "x"], "there is no option '--outt'; did you mean '--out'?")):
+            with self.subTest(words=words):
+                done = self.call("report", *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(wanted, done.stderr)
+
+    def test_several_logs_are_one_page(self) -> None:
+        data = data_of(self.page(logs.run("tradl"), logs.run("tradl") + logs.run("none")))
+        self.assertEqual([run["label"] for run in data["runs"]], ["tradl 1", "tradl 2", "none"])
+        self.assertEqual([(run["file"], run["line"]) for run in data["runs"]], [("0.jsonl", 1), ("1.jsonl", 1), ("1.jsonl", 2)])
+
+    def test_the_page_asks_nobody_and_keeps_the_licence_of_its_library(self) -> None:
+        page = self.page(logs.run())
+        self.assertIn("default-src 'none'", page)
+        own = page.split('id="licence"')[0]
+        for outside in ("http:", "https:", "src=", "@import", "url("):
+            self.assertNotIn(outside, own)
+        if os.environ["RATION_CHART_JS"]:
+            self.assertIn("Chart.js Contributors\n", page)
+            self.assertIn("Permission is hereby granted, free of charge", page)
+        else:
+            self.assertIn("libjs-chart.js", data_of(page)["remarks"][0])
+
+
+if __name__ == "__main__":
+    unittest.main()
+    sys.exit()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// `ration report`: event logs and simulations as one page of HTML.
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "problem.hpp"
+#include "report/page.hpp"
+#include "run.hpp"
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] exit_code refuse(std::string const& sentence) {
+    std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
+    return exit_code::bad_input;
+}
+
+/// Where the page goes when nobody says it: beside the first log.
+[[nodiscard]] std::string page_beside(std::string const& log) {
+    return std::filesystem::path(log).replace_extension(".html").string();
+}
+
+[[nodiscard]] bool is_one_of(std::string const& path, std::vector<std::string> const& files) {
+    std::error_code ignored;
+    for (auto const& file : files)
+        if (file == path || std::filesystem::equivalent(file, path, ignored)) return true;
+    return false;
+}
+
+[[nodiscard]] std::string counted(std::size_t number, std::string_view what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
+
+[[nodiscard]] std::string summary_of(report_input const& input) {
+    std::size_t jobs = 0;
+    for (auto const& run : input.runs) jobs += run.jobs.size();
+    std::string text;
+    if (!input.runs.empty()) text = fmt::format("{} with {}", counted(input.runs.size(), "run"), counted(jobs, "job"));
+    if (!input.simulations.empty()) text += (text.empty() ? "" : " and ") + counted(input.simulations.size(), "simulation");
+    return text;
+}
+
+}  // namespace
+
+exit_code report(report_options const& options) {
+    std::string const out = options.out.empty() ? page_beside(options.logs.front()) : options.out;
+    if (is_one_of(out, options.logs)) return refuse(fmt::format("{} is a log that the page is made from; name another file by --out", out));
+    report_input input;
+    for (auto const& log : options.logs)
+        if (auto const wrong = read_report_input(log, input); !wrong.empty()) return refuse(wrong);
+    if (input.runs.empty() && input.simulations.empty())
+        return refuse(fmt::format("{} holds neither a run nor a simulation; name a log that 'ration run --log' wrote", options.logs.front()));
+    auto const summary = summary_of(input);
+    for (auto const& remark : input.remarks) std::fprintf(stderr, "ration: %s\n", printable(remark).c_str());
+    auto const page = report_page(std::move(input));
+    if (!write_page(page, out, options.out.empty() ? "report" : "--out")) return exit_code::bad_input;
+    if (!has_charts()) std::fprintf(stderr, "ration: %s\n", std::string(how_to_get_charts).c_str());
+    fmt::print("{}: {}, {} kB\n", printable(out), summary, page.size() / 1000);
+    return exit_code::ok;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The fields of one line of a log, each checked when it is asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace ration::program {
+
+/// An object from outside. What is missing or of another type is answered with an empty value, and the first such field is kept as a sentence.
+class event_fields {
+    nlohmann::json const& object_;
+    std::string wrong_;
+
+public:
+    /// `object` has to be one, and to outlive this.
+    explicit event_fields(nlohmann::json const& object) noexcept : object_(object) {}
+
+    /// Empty as long as all that was asked for was there.
+    [[nodiscard]] std::string const& wrong() const noexcept { return wrong_; }
+
+    [[nodiscard]] std::string text(char const* name);
+    [[nodiscard]] bool boolean(char const* name);
+    /// From 0 to 2^63 - 1: a time in nanoseconds, a number, a step.
+    [[nodiscard]] std::int64_t whole(char const* name);
+    /// The same, or null.
+    [[nodiscard]] std::optional<std::int64_t> maybe_whole(char const* name);
+    /// Also "nan", "inf" and "-inf".
+    [[nodiscard]] double number(char const* name);
+    /// The same, or null.
+    [[nodiscard]] std::optional<double> maybe_number(char const* name);
+    /// An amount of a resource; "unlimited" is infinite.
+    [[nodiscard]] double amount(char const* name);
+    [[nodiscard]] nlohmann::json const& array(char const* name);
+    [[nodiscard]] nlohmann::json const& object(char const* name);
+
+    /// The text of a field that may be missing.
+    [[nodiscard]] std::string text_or(char const* name, std::string_view without) const;
+    [[nodiscard]] bool has(char const* name) const { return object_.contains(name); }
+
+private:
+    [[nodiscard]] nlohmann::json const* found(char const* name);
+    void refuse(char const* name, std::string_view wanted);
+};
+
+/// A number, or one of the three words that stand for what JSON has no number for.
+[[nodiscard]] std::optional<double> number_in(nlohmann::json const& value);
+/// The same for an amount, in a grant or a column: "unlimited" and the number that stands for it in columns are infinite.
+[[nodiscard]] std::optional<double> amount_in(nlohmann::json const& value);
+
+/// `text` with at most so many bytes, cut between two characters and then ended by "...".
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
+
+}  // namespace ration::program

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What a report keeps of one run: bounded in everything but the number of its jobs. Times are nanoseconds of the run.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ration::program {
+
+/// A quantity of every job over time: means over stretches that follow one another. Where there get to be too many, neighbours are made one.
+class job_series {
+public:
+    struct stretch {
+        std::int64_t from = 0, to = 0;
+        std::vector<double> of;  ///< by place of the job; shorter where later jobs had nothing yet
+    };
+
+    /// `to` is not below the last one. Amortised O(jobs).
+    void add(std::int64_t to, std::vector<double> of);
+    [[nodiscard]] std::vector<stretch> const& stretches() const noexcept { return stretches_; }
+    /// Makes neighbours one until there are at most so many.
+    void fold_to(std::size_t most);
+
+private:
+    void fold();
+    std::vector<stretch> stretches_;
+    std::uint64_t in_each_ = 1, in_last_ = 1;  ///< how many additions a stretch is made of
+};
+
+/// One report of a job.
+struct progress_point {
+    std::int64_t t = 0, step = 0;
+    double value = 0;  ///< smoothed where there is such a value, else as reported
+};
+
+/// Reports of a job in their order: all of them, or every so-manieth, and always the last one.
+class progress_curve {
+    std::vector<progress_point> points_;
+    progress_point last_;
+    std::uint64_t seen_ = 0, every_ = 1;
+
+public:
+    void add(progress_point const& point);
+    [[nodiscard]] std::vector<progress_point> points(std::size_t most) const;
+    [[nodiscard]] std::uint64_t seen() const noexcept { return seen_; }
+};
+
+enum class job_phase : std::uint8_t { waiting, running, acceptable, objective, stalled, silent };
+inline constexpr std::size_t job_phases = 6;
+
+struct phase_stretch {
+    job_phase phase = job_phase::waiting;
+    std::int64_t from = 0, to = 0;
+};
+
+struct job_record {
+    std::string name, metric, how, why;  ///< `how` is empty while nothing says how it ended
+    std::optional<std::int64_t> arrived, started, acceptable_at, objective_at, ended_at;
+    std::optional<double> acceptable, objective;  ///< of the target, where the jobs file tells
+    std::int64_t starts = 0;                      ///< incarnations
+    std::int64_t changes = 0;                     ///< operations applied to it
+    progress_curve curve;
+    std::vector<phase_stretch> phases;  ///< from its first start on, in order
+    job_phase phase = job_phase::waiting;
+    std::uint32_t tier = 0;
+    std::string condition = "running";
+};
+
+/// A line of the decision log.
+struct log_entry {
+    std::int64_t t = 0, last = 0;  ///< the first and the last time that it was so
+    std::int64_t times = 1, decision = -1;  ///< the number of the last tick before it; -1: none yet
+    std::string what, job, resource, from, to, why;
+};
+
+/// The first and the last entries of a run.
+class entry_list {
+    static constexpr std::size_t half = 1000;
+    std::vector<log_entry> first_;
+    std::deque<log_entry> last_;
+    std::int64_t seen_ = 0;
+
+public:
+    /// What says the same as one of the last few entries is counted there.
+    void add(log_entry entry);
+    [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
+    /// At most so many: the first half of them and the last.
+    [[nodiscard]] std::vector<log_entry> cut_to(std::size_t most) const;
+
+private:
+    [[nodiscard]] bool counted(log_entry const& entry);
+};
+
+struct resource_record {
+    job_series used, held;
+    std::vector<double> holds;  ///< since the last decision, by place
+    job_series room;  ///< one place: capacity of all nodes
+};
+
+struct run_history {
+    std::string file, policy, policy_version, isolation, program, jobs_file, machine;
+    std::int64_t first_line = 0, unix_time = 0, cpus = 0, memory = 0, tick = 0, end = 0;
+    std::vector<std::string> approximate;
+    std::optional<std::int64_t> makespan;  ///< none: the log ends before the run did
+    std::optional<double> mean_cpu;
+    bool interrupted = false;
+    std::int64_t lost_events = 0, rejected = 0, deferred = 0, changes = 0, warnings = 0;
+    std::vector<job_record> jobs;           ///< in the order of the jobs file once the run ended, before that as they came
+    std::vector<double> decision_times;     ///< seconds
+    std::map<std::int64_t, std::int64_t> statuses;  ///< how many decisions had which; 0 is all right
+    std::map<std::string, resource_record> resources;
+    entry_list entries;
+    std::map<std::string, std::int64_t> unknown;  ///< events that this ration does not know
+};
+
+}  // namespace ration::program

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Records of runs as the data that a page shows. docs/report.md says what is left out of what.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "json_writer.hpp"
+#include "report/run_history.hpp"
+
+namespace ration::program {
+
+/// How much of each run a page has room for, so that its size is bounded however many runs and jobs there are.
+struct page_room {
+    std::size_t jobs, curves, points, stretches, entries;
+};
+[[nodiscard]] page_room room_for(std::size_t runs) noexcept;
+
+inline constexpr std::size_t most_runs = 64, most_gantt_jobs = 60, most_gantt_stretches = 3000, most_stacked_jobs = 11;
+
+/// The time from a job's arrival to one of its moments, in seconds; none when it did not come.
+[[nodiscard]] std::optional<double> since_arrival(job_record const& job, std::optional<std::int64_t> when) noexcept;
+
+[[nodiscard]] bool failed(job_record const& job) noexcept;
+
+/// What each run is called: its policy, with a number where several have the same.
+[[nodiscard]] std::vector<std::string> labels_of(std::vector<run_history> const& runs);
+
+/// An array with one object for each run.
+void write_runs(json_writer& json, std::vector<run_history>& runs);
+
+/// The figures that one compares runs by, an array: `figure`, `unit` ("s", "jobs", "cores", "changes"), `of` (over which jobs), `values`.
+void write_comparison(json_writer& json, std::vector<run_history> const& runs);
+
+}  // namespace ration::program

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "report/run_recorder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config_target.hpp"
+#include "quantity.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr std::size_t longest_name = 80, longest_text = 300;
+
+[[nodiscard]] std::string amount_text(double amount) { return std::isinf(amount) ? "no limit" : fmt::format("{}", static_cast<std::int64_t>(amount)); }
+
+[[nodiscard]] job_phase phase_of(job_record const& job) noexcept {
+    if (job.condition == "stalled") return job_phase::stalled;
+    if (job.condition == "silent") return job_phase::silent;
+    return job.tier >= 2 ? job_phase::objective : job.tier == 1 ? job_phase::acceptable : job_phase::running;
+}
+
+/// Name, arrival and target of one [[job]], as far as they can be read.
+void read_job(table const& from, job_record& job) {
+    std::vector<problem> ignored;
+    table_reader keys(from, "[[job]]", ignored);
+    if (auto const* const at = keys.take<std::string>("at", ""))
+        if (auto const when = parse_duration(*at)) job.arrived = when->count;
+    auto const target = read_target(keys, "", {}, ignored);
+    job.metric = shortened(target.metric, longest_name), job.acceptable = target.acceptable, job.objective = target.objective;
+}
+
+}  // namespace
+
+std::unordered_map<std::string_view, run_recorder::handler> const& run_recorder::handlers() {
+    static std::unordered_map<std::string_view, handler> const all{
+        {"run", &run_recorder::run},
+        {"job_started", &run_recorder::job_started},
+        {"progress", &run_recorder::progress},
+        {"tier_reached", &run_recorder::tier_reached},
+        {"condition", &run_recorder::condition},
+        {"decision", &run_recorder::decision},
+        {"change", &run_recorder::change},
+        {"deferred", &run_recorder::deferred},
+        {"rejected", &run_recorder::rejected},
+        {"warning", &run_recorder::warning},
+        {"policy_log", &run_recorder::policy_log},
+        {"job_ended", &run_recorder::job_ended},
+        {"lost", &run_recorder::lost},
+        {"run_ended", &run_recorder::run_ended},
+    };
+    return all;
+}
+
+std::string run_recorder::take(nlohmann::json const& line) {
+    event_fields fields(line);
+    std::string const event = fields.text("event");
+    std::int64_t const t = fields.whole("t");
+    if (!fields.wrong().empty()) return fields.wrong();
+    run_.end = std::max(run_.end, t);
+    auto const known = handlers().find(event);
+    if (known == handlers().end()) {
+        constexpr std::size_t most_names = 40;
+        auto const name = shortened(event, longest_name);
+        if (run_.unknown.contains(name) || run_.unknown.size() < most_names) ++run_.unknown[name];
+        return {};
+    }
+    (this->*known->second)(fields, t);
+    if (!fields.wrong().empty()) return fmt::format("'{}': {}", event, fields.wrong());
+    return columns_wrong_.empty() ? std::string() : fmt::format("'{}': {}", event, columns_wrong_);
+}
+
+job_record& run_recorder::job_called(std::string const& name) {
+    auto const [found, is_new] = places_.try_emplace(name, run_.jobs.size());
+    if (is_new) run_.jobs.emplace_back().name = shortened(name, longest_name);
+    return run_.jobs[found->second];
+}
+
+/// The jobs file is inside the log. Where it cannot be read, jobs become known as they start.
+void run_recorder::know_jobs_of(std::string const& source) {
+    if (source.size() > max_config_bytes) return;
+    auto const parsed = parse_document(source);
+    auto const* const root = std::get_if<table>(&parsed);
+    if (root == nullptr) return;
+    std::vector<problem> ignored;
+    table_reader keys(*root, "", ignored);
+    auto const* const jobs = keys.take<array>("job", "");
+    if (jobs == nullptr) return;
+    for (auto const& one : *jobs) {
+        auto const* const job = std::get_if<table>(&one.data);
+        if (job == nullptr) continue;
+        auto const name = std::ranges::find(*job, "name", &entry::key);
+        if (name == job->end() || !std::holds_alternative<std::string>(name->held.data)) continue;
+        auto& record = job_called(std::get<std::string>(name->held.data));
+        record.arrived = 0;
+        read_job(*job, record);
+    }
+}
+
+void run_recorder::add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from, std::string to, std::string why) {
+    run_.entries.add({.t = t, .last = t, .times = 1, .decision = decision_, .what = std::move(what), .job = shortened(job, longest_name),
+                      .resource = shortened(resource, longest_name), .from = shortened(from, longest_text), .to = shortened(to, longest_text),
+                      .why = shortened(why, longest_text)});
+}
+
+/// Ends the stretch that a job is in, and begins the one that its tier and its condition tell.
+void run_recorder::set_phase(job_record& job, std::int64_t t) {
+    constexpr std::size_t most_phases = 400;
+    auto const next = phase_of(job);
+    if (!job.phases.empty() && job.phases.back().to < 0) {
+        if (job.phases.back().phase == next) return;
+        job.phases.back().to = t;
+    }
+    if (job.phases.size() == most_phases) job.phases.pop_back();  // a job that flickers: its last stretch goes on from here
+    job.phases.push_back({next, t, -1});
+}
+
+void run_recorder::run(event_fields& f, std::int64_t) {
+    run_.program = shortened(f.text("ration"), longest_name), run_.policy = shortened(f.text("policy"), longest_text);
+    run_.policy_version = shortened(f.text("policy_version"), longest_name), run_.isolation = shortened(f.text_or("isolation", ""), longest_name);
+    run_.unix_time = f.whole("unix_time"), run_.cpus = f.whole("cpus"), run_.tick = f.whole("tick");
+    run_.jobs_file = shortened(f.text("file"), longest_text);
+    event_fields machine(f.object("machine"));
+    run_.machine = shortened(machine.text_or("cpu_model", ""), longest_name);
+    if (machine.has("memory")) run_.memory = machine.whole("memory");
+    for (auto const& one : f.array("controls")) {
+        if (!one.is_object()) continue;
+        auto const rough = event_fields(one).text_or("approximate", "");
+        if (!rough.empty() && run_.approximate.size() < 20) run_.approximate.push_back(shortened(rough, longest_text));
+    }
+    know_jobs_of(f.text("source"));
+}
+
+void run_recorder::job_started(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job");
+    auto const id = f.whole("id");
+    (void)f.whole("epoch");
+    if (!f.wrong().empty()) return;
+    auto& job = job_called(name);
+    by_id_[id] = places_[name];
+    if (!job.started) job.started = t;
+    ++job.starts;
+    job.condition = "running", job.ended_at.reset();
+    set_phase(job, t);
+}
+
+void run_recorder::progress(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job"), metric = f.text("metric");
+    auto const step = f.whole("step");
+    auto const value = f.number("value");
+    auto const smoothed = f.maybe_number("smoothed");
+    if (!f.wrong().empty()) return;
+    auto& job = job_called(name);
+    if (job.metric.empty()) job.metric = shortened(metric, longest_name);
+    if (job.metric == shortened(metric, longest_name)) job.curve.add({t, step, smoothed.value_or(value)});
+}
+
+void run_recorder::tier_reached(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job");
+    auto const tier = f.whole("tier"), after = f.whole("after");
+    auto const value = f.number("value");
+    if (!f.wrong().empty()) return;
+    auto& job = job_called(name);
+    if (!job.arrived) job.arrived = std::max<std::int64_t>(t - after, 0);
+    auto& when = tier >= 2 ? job.objective_at : job.acceptable_at;
+    if (!when) when = t;
+    job.tier = std::max(job.tier, static_cast<std::uint32_t>(std::min<std::int64_t>(tier, 2)));
+    set_phase(job, t);
+    add(t, tier >= 2 ? "Objective reached" : "Acceptable reached", name, "", "", "", fmt::format("{} {:.6g}", job.metric.empty() ? "metric" : job.metric, value));
+}
+
+void run_recorder::condition(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job"), now = f.text("now"), why = f.text("why");
+    if (!f.wrong().empty()) return;
+    auto& job = job_called(name);
+    add(t, "condition", name, "", job.condition, now, why);
+    job.condition = shortened(now, longest_name);
+    set_phase(job, t);
+}
+
+void run_recorder::decision(event_fields& f, std::int64_t t) {
+    auto const number = f.whole("number"), took = f.whole("took");
+    auto const status = f.number("status");
+    auto const& columns = f.object("columns");
+    if (!f.wrong().empty()) return;
+    decision_ = number;
+    run_.decision_times.push_back(static_cast<double>(took) / 1e9);
+    auto const code = std::abs(status) < 1e15 ? static_cast<std::int64_t>(status) : -1;
+    constexpr std::size_t most_codes = 100;
+    if (run_.statuses.contains(code) || run_.statuses.size() < most_codes) ++run_.statuses[code];
+    if (code != 0) add(t, "no answer", "", "", "", "", fmt::format("the policy gave the status {}", code));
+    columns_wrong_ = take_columns(columns, t);
+}
+
+void run_recorder::change(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job"), subject = f.text("subject"), from = f.text("old"), to = f.text("new"), why = f.text("reason"), when = f.text("when");
+    if (!f.wrong().empty()) return;
+    ++run_.changes, ++job_called(name).changes;
+    auto const file = subject.substr(subject.rfind('/') + 1), resource = f.text_or("resource", "");
+    add(t, "change", name, resource.empty() ? file : resource + " (" + file + ")", from, to, when == "live" ? why : fmt::format("{} ({})", why, when));
+}
+
+void run_recorder::deferred(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job"), resource = f.text("resource"), why = f.text("why");
+    auto const amount = f.amount("amount");
+    if (!f.wrong().empty()) return;
+    ++run_.deferred;
+    add(t, "deferred", name, resource, "", amount_text(amount), why);
+}
+
+void run_recorder::rejected(event_fields& f, std::int64_t t) {
+    auto const rule = f.text("rule"), detail = f.text("detail");
+    if (!f.wrong().empty()) return;
+    ++run_.rejected;
+    add(t, "refused", "", "", "", "", detail.empty() ? rule : fmt::format("{}: {}", rule, detail));
+}
+
+void run_recorder::warning(event_fields& f, std::int64_t t) {
+    auto const subject = f.text("subject"), message = f.text("message");
+    if (!f.wrong().empty()) return;
+    ++run_.warnings;
+    add(t, "warning", subject, "", "", "", message);
+}
+
+void run_recorder::policy_log(event_fields& f, std::int64_t t) {
+    auto const level = f.text("level"), text = f.text("text");
+    if (f.wrong().empty()) add(t, "policy", "", "", "", "", fmt::format("{}: {}", level, text));
+}
+
+void run_recorder::job_ended(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job"), how = f.text("how"), why = f.text("why");
+    if (!f.wrong().empty()) return;
+    auto& job = job_called(name);
+    job.how = shortened(how, longest_name), job.why = shortened(why, longest_text), job.ended_at = t;
+    if (!job.phases.empty() && job.phases.back().to < 0) job.phases.back().to = t;
+    add(t, "ended", name, "", "", how, why);
+}
+
+void run_recorder::lost(event_fields& f, std::int64_t t) {
+    auto const count = f.whole("count");
+    run_.lost_events = std::max(run_.lost_events, count);
+    add(t, "lost", "", "", "", "", fmt::format("{} events are missing here", count));
+}
+
+/// The summary counts where it differs from what was told on the way.
+void run_recorder::run_ended(event_fields& f, std::int64_t) {
+    run_.makespan = f.whole("makespan"), run_.mean_cpu = f.number("mean_cpu");
+    run_.interrupted = f.boolean("interrupted"), run_.lost_events = f.whole("lost_events");
+    run_.approximate.clear();
+    for (auto const& text : f.array("approximate"))
+        if (text.is_string() && run_.approximate.size() < 20) run_.approximate.push_back(shortened(text.get<std::string>(), longest_text));
+    for (auto const& one : f.array("jobs")) {
+        if (!one.is_object()) continue;
+        event_fields summary(one);
+        auto const name = summary.text("job"), how = summary.text("how"), why = summary.text("why");
+        job_record told;
+        told.arrived = summary.whole("arrived"), told.started = summary.maybe_whole("started");
+        told.acceptable_at = summary.maybe_whole("acceptable_at"), told.objective_at = summary.maybe_whole("objective_at");
+        told.ended_at = summary.maybe_whole("ended_at");
+        if (!summary.wrong().empty()) {
+            columns_wrong_ = fmt::format("of a job, {}", summary.wrong());
+            return;
+        }
+        auto& job = job_called(name);
+        job.arrived = told.arrived, job.started = told.started, job.acceptable_at = told.acceptable_at, job.objective_at = told.objective_at;
+        job.ended_at = told.ended_at, job.how = shortened(how, longest_name), job.why = shortened(why, longest_text);
+    }
+}
+
+namespace {
+
+[[nodiscard]] std::vector<double> by_place(nlohmann::json const& ids, nlohmann::json const& values, bool amounts,
+                                           std::unordered_map<std::int64_t, std::size_t> const& places, std::vector<job_record> const& jobs) {
+    std::vector<double> of;
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+        auto const value = amounts ? amount_in(values[row]) : number_in(values[row]);
+        auto const place = ids[row].is_number_integer() ? places.find(ids[row].get<std::int64_t>()) : places.end();
+        bool const there = place != places.end() && !jobs[place->second].ended_at;  // the last measured use of a job stays in the columns
+        if (!value || std::isnan(*value) || *value == 0 || !there) continue;
+        if (of.size() <= place->second) of.resize(place->second + 1);
+        of[place->second] = *value;
+    }
+    return of;
+}
+
+[[nodiscard]] double sum_of(nlohmann::json const& amounts) {
+    double sum = 0;
+    for (auto const& one : amounts) sum += amount_in(one).value_or(0);
+    return sum;
+}
+
+}  // namespace
+
+std::string run_recorder::take_columns(nlohmann::json const& columns, std::int64_t t) {
+    constexpr std::string_view used = "jobs/used.", held = "jobs/held.", room = "nodes/capacity.";
+    constexpr std::size_t most_resources = 16;
+    auto const ids = columns.find("jobs/id");
+    if (ids == columns.end() || !ids->is_array()) return "it has no column 'jobs/id'";
+    for (auto const& [column, values] : columns.items()) {
+        std::string_view const name = column;
+        bool const of_jobs = name.starts_with(used) || name.starts_with(held);
+        if (!of_jobs && !name.starts_with(room)) continue;
+        if (!values.is_array() || (of_jobs && values.size() != ids->size()))
+            return fmt::format("its column '{}' has not one value for each job", shortened(name, longest_name));
+        std::string const resource(name.substr(name.find('.') + 1));
+        if (resource.size() > longest_name || (!run_.resources.contains(resource) && run_.resources.size() == most_resources)) continue;
+        auto& record = run_.resources[resource];
+        if (name.starts_with(room)) record.room.add(t, {sum_of(values)});
+        if (name.starts_with(used)) record.used.add(t, by_place(*ids, values, false, by_id_, run_.jobs));
+        // Use was measured up to the decision; what is held after it holds until the next one.
+        if (name.starts_with(held)) record.held.add(t, std::exchange(record.holds, by_place(*ids, values, true, by_id_, run_.jobs)));
+    }
+    return {};
+}
+
+run_history run_recorder::finish() && {
+    for (auto& [name, record] : run_.resources) record.held.add(run_.end, std::move(record.holds));
+    for (auto& job : run_.jobs) {
+        if (!job.arrived) job.arrived = job.started;
+        auto const end = job.ended_at.value_or(run_.end);
+        for (auto& stretch : job.phases)
+            if (stretch.to < 0) stretch.to = std::max(end, stretch.from);
+        std::int64_t const until = job.started.value_or(run_.end);
+        if (job.arrived && *job.arrived < until) job.phases.insert(job.phases.begin(), {job_phase::waiting, *job.arrived, until});
+        if (job.how.empty()) job.how = job.started ? "running" : "waiting";
+    }
+    return std::move(run_);
+}
+
+}  // namespace ration::program

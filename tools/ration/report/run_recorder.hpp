@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Makes records of runs from the lines of an event log. Nothing of it is trusted; docs/event-log.md says what it should hold.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "report/event_fields.hpp"
+#include "report/run_history.hpp"
+
+namespace ration::program {
+
+/// One run. Events that it does not know are counted by name.
+class run_recorder {
+    run_history run_;
+    std::unordered_map<std::string, std::size_t> places_;   ///< of jobs, by name
+    std::unordered_map<std::int64_t, std::size_t> by_id_;
+    std::int64_t decision_ = -1;
+
+public:
+    /// Takes one event after another, a `run` first. What is wrong with it as a sentence; empty when nothing is.
+    [[nodiscard]] std::string take(nlohmann::json const& line);
+
+    /// All that was told. Jobs that have not ended by then are open to the end.
+    [[nodiscard]] run_history finish() &&;
+
+private:
+    using handler = void (run_recorder::*)(event_fields&, std::int64_t);
+    [[nodiscard]] static std::unordered_map<std::string_view, handler> const& handlers();
+
+    void run(event_fields& f, std::int64_t t);
+    void job_started(event_fields& f, std::int64_t t);
+    void progress(event_fields& f, std::int64_t t);
+    void tier_reached(event_fields& f, std::int64_t t);
+    void condition(event_fields& f, std::int64_t t);
+    void decision(event_fields& f, std::int64_t t);
+    void change(event_fields& f, std::int64_t t);
+    void deferred(event_fields& f, std::int64_t t);
+    void rejected(event_fields& f, std::int64_t t);
+    void warning(event_fields& f, std::int64_t t);
+    void policy_log(event_fields& f, std::int64_t t);
+    void job_ended(event_fields& f, std::int64_t t);
+    void lost(event_fields& f, std::int64_t t);
+    void run_ended(event_fields& f, std::int64_t t);
+
+    [[nodiscard]] job_record& job_called(std::string const& name);
+    void know_jobs_of(std::string const& source);
+    void set_phase(job_record& job, std::int64_t t);
+    void add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from, std::string to, std::string why);
+    /// The columns of one decision; what is wrong with them.
+    [[nodiscard]] std::string take_columns(nlohmann::json const& columns, std::int64_t t);
+    std::string columns_wrong_;
+};
+
+}  // namespace ration::program
