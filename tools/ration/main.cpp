@@ -36,6 +36,7 @@ using namespace ration::program;
 [[nodiscard]] exit_code perform(new_options const& options) { return make_project(options); }
 [[nodiscard]] exit_code perform(simulation_options const& options) { return simulate(options); }
 [[nodiscard]] exit_code perform(replay_options const& options) { return replay(options); }
+[[nodiscard]] exit_code perform(bench_options const& options) { return bench(options); }
 
 }  // namespace
 
