@@ -113,7 +113,7 @@ void add_times(cells& line, decision_times const& t) {
     std::string out;
     bool const has_plugin = std::ranges::any_of(all.policies, &contender::is_plugin);
     if (has_plugin && !all.options.in_process)
-        out += "A policy from a file is asked in a worker process, as by 'ration run': some microseconds of its time are the way there and back, which\n"
+        out += "A policy from a file is asked in a worker process, as by 'ration run': part of its time is the way there and back, which\n"
                "'--isolation in-process' leaves out. What it allocates was counted apart, without a worker.\n";
     if (!is_optimised()) out += "This ration was compiled without optimisation: its own policies and the plain loop take several times as long as they would.\n";
     return out;
