@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "error_text.hpp"
+
 namespace ration::bench {
 namespace {
 
@@ -31,7 +33,11 @@ public:
             job.length *= longer;
             in_.arrive(job);
         }
-        good_ = static_cast<bool>(in_.bind(*policy_));
+        if (auto const bound = in_.bind(*policy_); !bound) {
+            good_ = false;
+            wrong_.first_lost = std::string_view(program::to_text(bound.failure()));
+            ++wrong_.lost;
+        }
     }
 
     /// Asks, and lets a slot pass under the answer. False when there was none.

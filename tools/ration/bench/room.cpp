@@ -42,7 +42,7 @@ room::room(room_shape shape, column_memory* memory) : shape_(std::move(shape)), 
     }
     store_.at(columns_.of(resource_id::cpu).capacity, 0) = static_cast<std::int64_t>(shape_.cores * 1000);
     store_.at(columns_.of(resource_id::batch).capacity, 0) = max_amount;
-    std::size_t const answer = 4 * static_cast<std::size_t>(devices) + 2 * nodes + 2 * shape_.jobs + 64;
+    std::size_t const answer = 4 * static_cast<std::size_t>(devices) + 2 * nodes + 4 * shape_.jobs + 64;
     limits_ = {.jobs = shape_.jobs, .nodes = nodes, .answer = answer};
     space_.resize(answer);
     jobs_.reserve(shape_.jobs), cores_.reserve(shape_.jobs);

@@ -96,7 +96,7 @@ public:
             return;
         }
         measure(*policy, in, how, &columns, c.of[index]);
-        look_after(c, c.of[index].wrong);
+        look_after(c, c.of[index]);
         how = {.seed = how.seed, .times = false};
         measured counted;  // a copy of it in this process; what is wrong there was seen in the worker
         auto unharmed = c;
@@ -143,8 +143,7 @@ private:
         }, patience);
         into = *made;
         note_end(c, found);
-        look_after(c, into.wrong);
-        if (c.ended.empty() && !into.unfit.empty()) c.ended = into.unfit.view();
+        look_after(c, into);
     }
 
     /// A child that did not come to its end took the policy with it.
@@ -152,6 +151,10 @@ private:
         if (!conformance::is_red(found.is)) return;
         c.ended = found.is == conformance::verdict::timed_out ? "it did not come back, and was ended" : found.why;
         if (found.why.find("SIGPROF") != found.why.npos) c.ended = fmt::format("it gave no answer within {} s, and was ended", longest_answer);
+    }
+    static void look_after(contender& c, measured const& m) {
+        look_after(c, m.wrong);
+        if (c.ended.empty() && !m.unfit.empty()) c.ended = m.unfit.view();
     }
     static void look_after(contender& c, trouble const& wrong) {
         if (wrong.lost > 0 && c.ended.empty()) c.ended = fmt::format("it gave no answer: {}", wrong.first_lost.view());
@@ -198,7 +201,7 @@ results run_all(bench_options const& options, progress_of_runs const& tell, std:
         }
     };
     for (std::size_t i = 0; i < all.worlds.size(); ++i)
-        each(fmt::format("{} jobs on {} devices", all.worlds[i].jobs, all.worlds[i].devices), [&](contender& c) { run.measure_in(i, c); });
+        each(fmt::format("{} x {}: jobs x devices", all.worlds[i].jobs, all.worlds[i].devices), [&](contender& c) { run.measure_in(i, c); });
     tell(done, steps, "small problems, every answer");
     all.on_devices = problems_with(options.seed, shared::devices), all.on_cores = problems_with(options.seed, shared::cores);
     each("small problems", [&](contender& c) { run.solve_all(c); });

@@ -95,7 +95,7 @@ void add_times(cells& line, decision_times const& t) {
 [[nodiscard]] colour colour_of(std::string_view line) noexcept {
     for (auto const section : sections)
         if (line.starts_with(section)) return colour::blue;
-    if (line.ends_with("faults") || line.starts_with("  plain loop") || line.find("completion ") != line.npos) return colour::dim;
+    if (line.ends_with("faults") || line.starts_with("  plain loop") || line.ends_with("completion")) return colour::dim;
     bool const is_title = !line.empty() && line.front() >= '0' && line.front() <= '9';
     return is_title ? colour::green : colour::none;
 }
