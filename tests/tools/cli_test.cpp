@@ -74,14 +74,22 @@ TEST_CASE("the other commands") {
     auto const replay = std::get<replay_options>(parsed({"replay", "run.jsonl", "--policy", "tradl,none", "--set", "tradl.alpha=0.8", "--json"}));
     CHECK((replay.log == "run.jsonl" && replay.policies == std::vector<std::string>{"tradl", "none"} && replay.json));
     CHECK(replay.settings == std::vector<std::string>{"tradl.alpha=0.8"});
+    auto const usual = std::get<bench_options>(parsed({"bench", "--policies", "tradl"}));
+    CHECK((usual.jobs == std::vector<std::uint32_t>{1, 100, 10'000} && usual.devices == std::vector<std::uint32_t>{64, 1024}));
+    CHECK((usual.seed == 1 && !usual.in_process && !usual.json && usual.settings.empty()));
+    auto const bench = std::get<bench_options>(parsed({"bench", "--policies", "tradl,./libmine.so", "--jobs", "1,20", "--devices", "4", "--isolation", "in-process",
+                                                       "--seed", "7", "--set", "tradl.alpha=0.8", "--json"}));
+    CHECK((bench.policies == std::vector<std::string>{"tradl", "./libmine.so"} && bench.jobs == std::vector<std::uint32_t>{1, 20}));
+    CHECK((bench.devices == std::vector<std::uint32_t>{4} && bench.in_process && bench.seed == 7 && bench.json));
+    CHECK(bench.settings == std::vector<std::string>{"tradl.alpha=0.8"});
     auto const plain = std::get<check_options>(parsed({"check", "./mine.so"}));
     CHECK((plain.seed == 1 && plain.config.empty() && !plain.json));
 }
 
 TEST_CASE("a wrong command line earns one sentence that says what to do") {
-    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, sim, replay, report, new; 'ration --help' tells more");
+    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, sim, replay, report, bench, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
-    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, sim, replay, report, new");
+    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, sim, replay, report, bench, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "bench/options.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/input.hpp"
 #include "version_text.hpp"
@@ -21,6 +22,7 @@ constexpr auto help_of_ration = R"(Examples:
   ration replay run.jsonl --policy equal_share  what another policy would have answered in a recorded run
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
   ration report run.jsonl                       a recorded run, or several beside each other, as one page with charts
+  ration bench --policies ./libmine.so,tradl    what a decision costs, and how near it is to the best one
   ration doctor                                 what this machine lets ration control, and how to get more
   ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
   ration new my-policy                          a folder with a policy of your own, ready to build
@@ -92,6 +94,7 @@ class parser {
     simulation_options sim_;
     replay_options replay_;
     report_options report_;
+    bench_options bench_;
     std::string interval_, until_, checkpoint_, on_bad_grant_ = "go-on";
     std::vector<std::string> const& known_policies_;
 
@@ -115,6 +118,8 @@ public:
         add_sim(*app_.add_subcommand("sim", "Run a trace of jobs on a simulated cluster under several policies"));
         add_replay(*app_.add_subcommand("replay", "Say what other policies would have answered in a recorded run"));
         add_report(*app_.add_subcommand("report", "Make a page with charts of recorded runs, or of a simulation"));
+        add_bench_options(*app_.add_subcommand("bench", "Measure what decisions of policies cost, and how near they are to the best ones"), bench_,
+                          [this](std::string const& name) { return problem_with_policy(name); }, problem_with_setting);
         add_new(*app_.add_subcommand("new", "Make a folder with a policy that builds, and has tests"));
     }
 
@@ -136,6 +141,7 @@ public:
         if (chosen == "sim") return simulation();
         if (chosen == "replay") return replay_;
         if (chosen == "report") return report_;
+        if (chosen == "bench") return bench_;
         run_.compare = !run_.policies.empty();
         for (auto const& [name, choice] : backends)
             if (name == backend_) run_.backend = choice;

@@ -18,7 +18,7 @@ struct answer {
 };
 
 using command = std::variant<answer, run_options, doctor_options, policies_options, clean_options, check_options, new_options, simulation_options,
-                             replay_options, report_options>;
+                             replay_options, report_options, bench_options>;
 
 /// `words` are the arguments without the program's name. `policies` are the names that --policy and --compare may use besides
 /// the path of a .so.

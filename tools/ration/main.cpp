@@ -37,6 +37,7 @@ using namespace ration::program;
 [[nodiscard]] exit_code perform(simulation_options const& options) { return simulate(options); }
 [[nodiscard]] exit_code perform(replay_options const& options) { return replay(options); }
 [[nodiscard]] exit_code perform(report_options const& options) { return report(options); }
+[[nodiscard]] exit_code perform(bench_options const& options) { return bench(options); }
 
 }  // namespace
 

@@ -17,7 +17,7 @@ enum class exit_code : int {
     ok = 0,
     job_failed = 1,   ///< at least one job failed or diverged
     probe_failed = 1, ///< of `ration check`: the plugin broke a rule
-    policy_failed = 1, ///< of `ration sim`: a policy broke a rule, gave no answer, or left jobs waiting for ever
+    policy_failed = 1, ///< of `ration sim` and `ration bench`: a policy broke a rule, gave no answer, or left jobs waiting for ever
     bad_input = 2,    ///< command line or jobs.toml
     no_backend = 3,   ///< this machine cannot do what was asked
     interrupted = 4,  ///< by the user; the jobs were stopped
@@ -86,6 +86,16 @@ struct simulation_options {
     bool json = false, quiet = false;
 };
 
+struct bench_options {
+    std::vector<std::string> policies;               ///< names or paths of a .so
+    std::vector<std::uint32_t> jobs{1, 100, 10'000};  ///< one world for each of these
+    std::vector<std::uint32_t> devices{64, 1024};     ///< and each of these
+    std::vector<std::string> settings;               ///< as `add_setting` takes them
+    std::uint64_t seed = 1;
+    bool in_process = false;                         ///< a .so is asked without a worker
+    bool json = false;
+};
+
 struct replay_options {
     std::string log;                    ///< an event log
     std::vector<std::string> policies;  ///< names or paths of a .so
@@ -105,6 +115,7 @@ struct report_options {
 [[nodiscard]] exit_code policies(policies_options const& options);
 [[nodiscard]] exit_code clean(clean_options const& options);
 [[nodiscard]] exit_code check(check_options const& options);
+[[nodiscard]] exit_code bench(bench_options const& options);
 [[nodiscard]] exit_code simulate(simulation_options const& options);
 [[nodiscard]] exit_code replay(replay_options const& options);
 [[nodiscard]] exit_code report(report_options const& options);

@@ -78,7 +78,7 @@ public:
         if (said != status::ok && !lost_) note(t, said);
         return said;
     }
-    void on_events(std::span<event const> events) noexcept override { policy_.on_events(events); }
+    void on_events(std::span<ration::event const> events) noexcept override { policy_.on_events(events); }
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return policy_.save(space); }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override { return policy_.load(saved); }
 

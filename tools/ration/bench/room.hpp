@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A made-up machine room in which a policy is asked and measured: tables with every standard column, and a ledger that its answers change.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ration/check.hpp>
+#include <ration/decider.hpp>
+#include <ration/sim/columns.hpp>
+
+namespace ration::bench {
+
+/// What the policy shares out. Who shares cores finds all jobs running; who shares devices finds running those that hold some.
+enum class shared : std::uint8_t { devices, cores };
+
+/// Devices or cores that one job can use.
+inline constexpr std::size_t most_units = 16;
+
+struct room_job {
+    std::int64_t request = 1, most = 1;            ///< devices or cores; it accepts 0, and 1 to `most`
+    std::array<double, most_units + 1> speed{};    ///< steps per second on so many; not falling, and constant from `most` on
+    double length = 1, done = 0;                   ///< steps
+    std::uint32_t tenant = 0, tier = 0;
+    double weight = 1;
+};
+
+struct room_shape {
+    shared what = shared::devices;
+    std::vector<std::int64_t> devices;  ///< of each node
+    double cores = 0;                   ///< of the first node
+    std::size_t jobs = 1;               ///< at most
+};
+
+/// How one tick went.
+struct tick_outcome {
+    status said = status::ok;
+    std::size_t grants = 0, refused = 0;  ///< rows of the answer
+};
+
+class room {
+    room_shape shape_;
+    snapshot_store store_;
+    sim::sim_columns columns_;
+    column<double> window_;
+    std::vector<room_job> jobs_;          // by row
+    std::vector<double> cores_;           // by row: what each gets
+    ledger held_;
+    checker check_;
+    buffer<checked_grant> accepted_;
+    buffer<rejection> rejected_;
+    std::vector<grant> space_;
+    std::vector<event> events_;
+    std::size_t answered_ = 0;
+    std::uint64_t number_ = 0, last_id_ = 0;
+    double seconds_ = 0;
+    std::string first_wrong_;
+
+public:
+    /// Columns are in `memory`, or on the heap when it is nullptr. Throws when there is no memory.
+    room(room_shape shape, column_memory* memory);
+    room(room const&) = delete;
+    room& operator=(room const&) = delete;
+    ~room() = default;
+
+    [[nodiscard]] result<void> bind(decider& policy) { return policy.bind(store_.schema(), limits_); }
+
+    void arrive(room_job const& job);
+    /// Those jobs end whose row is true.
+    void leave(std::span<bool const> gone);
+    /// Time passes; nobody has worked.
+    void pass(double seconds) noexcept { seconds_ += seconds; }
+    /// The job in this row has worked for so long, at the speed of what it holds.
+    void work(std::size_t row, double seconds);
+    void set_tier(std::size_t row, std::uint32_t tier);
+
+    /// Asks between `before()` and `after()`, which see nothing but the policy; `take` proves the answer and lets it come into force.
+    template <class Before, class After>
+    [[nodiscard]] status ask(decider& policy, Before const& before, After const& after) {
+        policy.on_events(events_);
+        events_.clear();
+        grants out(space_);
+        tick_data const data{.number = number_, .seed = 1000 + number_, .now = now(), .budget = ration::seconds(1), .data = store_.view()};
+        ++number_;
+        before();
+        status said = policy.decide(data, out);
+        after();
+        if (said == status::ok && out.overflowed()) said = status::capacity;
+        answered_ = said == status::ok ? out.rows().size() : 0;
+        return said;
+    }
+    [[nodiscard]] tick_outcome take(status said);
+
+    [[nodiscard]] std::size_t jobs() const noexcept { return jobs_.size(); }
+    [[nodiscard]] room_job const& job(std::size_t row) const noexcept { return jobs_[row]; }
+    [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return store_.at(columns_.standard.id, row); }
+    /// Devices that the job holds, or cores that it gets.
+    [[nodiscard]] double units_of(std::size_t row) const noexcept;
+    [[nodiscard]] double speed_of(std::size_t row) const noexcept;
+    /// The first answer that was refused, as a sentence; empty when none was.
+    [[nodiscard]] std::string const& first_wrong() const noexcept { return first_wrong_; }
+
+    /// The least that one can do: reads two bounds of each job and writes the n-th part of the first node's cores within them. Returns the rows;
+    /// an answer that was not taken is lost.
+    [[nodiscard]] std::size_t plain_loop() noexcept;
+
+private:
+    limits limits_;
+
+    void declare();
+    void show(std::size_t row);
+    void show_progress(std::size_t row);
+    void share_cores();
+    [[nodiscard]] nanoseconds now() const noexcept { return ration::seconds(seconds_); }
+    [[nodiscard]] std::string sentence_on(rejection const& r) const;
+};
+
+/// On so many devices or cores, between whole numbers in proportion.
+[[nodiscard]] double speed_at(room_job const& job, double units) noexcept;
+
+/// What a policy shares: cores when it looks at no node's devices.
+[[nodiscard]] shared shared_by(decider const& policy) noexcept;
+/// Whether it knows several nodes: it looks at what is free on each, or at who holds what on which. Others look at the first node alone.
+[[nodiscard]] bool knows_nodes(decider const& policy) noexcept;
+
+}  // namespace ration::bench

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/timing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include "check/dice.hpp"
+#include "check/heap.hpp"
+#include "error_text.hpp"
+#include "plugin_policy.hpp"
+
+namespace ration::bench {
+namespace {
+
+using conformance::dice;
+using steady_clock = std::chrono::steady_clock;
+
+constexpr std::int64_t devices_of_a_node = 8;
+constexpr double cores_of_a_device = 8, between_ticks = 60;  // seconds
+constexpr std::size_t most_ticks = 200, least_ticks = 5, counted_ticks = 10, least_counted = 2;
+constexpr std::chrono::milliseconds budget(250);  // of a world, unless its decisions take longer
+
+[[nodiscard]] double nanoseconds_between(steady_clock::time_point from, steady_clock::time_point to) {
+    return std::chrono::duration<double, std::nano>(to - from).count();
+}
+
+/// What two readings of the clock, with nothing in between, take.
+[[nodiscard]] double cost_of_the_clock() {
+    std::vector<double> all(501);
+    for (auto& one : all) {
+        auto const start = steady_clock::now();
+        one = nanoseconds_between(start, steady_clock::now());
+    }
+    std::ranges::nth_element(all, all.begin() + 250);
+    return all[250];
+}
+
+[[nodiscard]] double quantile(std::vector<double> const& sorted, double part) {
+    return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+[[nodiscard]] room_job drawn_job(dice& any) {
+    constexpr std::int64_t sizes[] = {1, 1, 1, 1, 2, 2, 4, 8};
+    room_job job;
+    job.request = sizes[any.below(std::size(sizes))];
+    job.most = std::min<std::int64_t>(2 * job.request, most_units);
+    job.length = static_cast<double>(10'000 + any.below(1'000'000));
+    job.tenant = static_cast<std::uint32_t>(any.below(4)), job.tier = any.once_in(3);
+    job.weight = static_cast<double>(1 + any.below(3));
+    double const one = static_cast<double>(1 + any.below(8)), loss = 0.01 * static_cast<double>(any.below(20));
+    for (std::size_t k = 1; k <= most_units; ++k) {
+        auto const n = static_cast<double>(std::min<std::int64_t>(static_cast<std::int64_t>(k), job.most));
+        job.speed[k] = one * n / (1 + loss * (n - 1));
+    }
+    return job;
+}
+
+[[nodiscard]] room_shape shape_of(world const& in, decider const& policy) {
+    room_shape shape{.what = shared_by(policy), .devices = {}, .cores = cores_of_a_device * static_cast<double>(in.devices), .jobs = in.jobs};
+    auto left = static_cast<std::int64_t>(in.devices);
+    for (std::int64_t const node = knows_nodes(policy) ? devices_of_a_node : left; left > 0; left -= node) shape.devices.push_back(std::min(node, left));
+    return shape;
+}
+
+/// Lets things happen in a room, the same on every run of one seed as long as the policy answers the same.
+class goings_on {
+    room& in_;
+    world const& how_;
+    dice any_;
+    std::unique_ptr<bool[]> gone_;
+
+public:
+    goings_on(room& in, world const& how, std::uint64_t seed) : in_(in), how_(how), any_(seed), gone_(std::make_unique<bool[]>(how.jobs)) {
+        for (std::size_t i = 0; i < how.jobs; ++i) in_.arrive(drawn_job(any_));
+    }
+
+    void go_on() {
+        std::size_t const few = std::max<std::size_t>(how_.jobs / 100, 1);
+        in_.pass(between_ticks);
+        for (std::size_t i = 0; i < few; ++i) {
+            std::size_t const row = any_.below(how_.jobs);
+            in_.work(row, between_ticks);
+            in_.set_tier(row, static_cast<std::uint32_t>(any_.below(2)));
+        }
+        if (how_.changes == pattern::steady) return;
+        std::fill_n(gone_.get(), how_.jobs, false);
+        for (std::size_t i = 0; i < few; ++i) gone_[any_.below(how_.jobs)] = true;
+        in_.leave({gone_.get(), how_.jobs});
+        while (in_.jobs() < how_.jobs) in_.arrive(drawn_job(any_));
+    }
+};
+
+/// One policy in one room.
+class stopwatch {
+    decider& policy_;
+    room& in_;
+    goings_on& world_;
+    answer_limit limit_;
+    measured& into_;
+
+public:
+    stopwatch(decider& policy, room& in, goings_on& world, bool limited, measured& into)
+        : policy_(policy), in_(in), world_(world), limit_(limited), into_(into) {}
+
+    /// False when the policy gave no answer.
+    [[nodiscard]] bool warm_up() { return finish(asked([] {}, [] {})).said == status::ok; }
+
+    void count() {
+        auto const end = steady_clock::now() + budget;
+        auto& memory = into_.memory;
+        std::uint64_t taken = 0, faults = 0;
+        while (memory.ticks < least_counted || (memory.ticks < counted_ticks && steady_clock::now() < end)) {
+            world_.go_on();
+            std::uint64_t heap = 0, pages = 0;
+            auto const said = asked([&] { pages = page_faults(), heap = conformance::allocations_of_this_thread(); },
+                                    [&] { heap = conformance::allocations_of_this_thread() - heap, pages = page_faults() - pages; });
+            ++memory.ticks;
+            taken += heap, faults += pages;
+            memory.most_allocations = std::max(memory.most_allocations, heap);
+            memory.allocations = static_cast<double>(taken) / static_cast<double>(memory.ticks);
+            memory.faults = static_cast<double>(faults) / static_cast<double>(memory.ticks);
+            if (finish(said).said != status::ok) return;
+        }
+    }
+
+    void time() {
+        auto const end = steady_clock::now() + budget;
+        double const clock = cost_of_the_clock();
+        std::vector<double> took, loops;
+        std::size_t rows = 0;
+        while (took.size() < least_ticks || (took.size() < most_ticks && steady_clock::now() < end)) {
+            world_.go_on();
+            auto const loop = steady_clock::now();
+            std::size_t volatile const written = in_.plain_loop();
+            loops.push_back(nanoseconds_between(loop, steady_clock::now()) - clock + static_cast<double>(written * 0));
+            steady_clock::time_point start, stop;
+            auto const said = asked([&] { start = steady_clock::now(); }, [&] { stop = steady_clock::now(); });
+            took.push_back(nanoseconds_between(start, stop) - clock);
+            auto const outcome = finish(said);
+            rows += outcome.grants;
+            if (outcome.said != status::ok) break;
+        }
+        tell(took, loops, rows);
+    }
+
+private:
+    template <class Before, class After>
+    [[nodiscard]] status asked(Before const& before, After const& after) {
+        limit_.begin();
+        auto const said = in_.ask(policy_, before, after);
+        limit_.end();
+        return said;
+    }
+
+    tick_outcome finish(status said) {
+        auto const outcome = in_.take(said);
+        into_.wrong.note(outcome, in_, policy_);
+        return outcome;
+    }
+
+    void tell(std::vector<double>& took, std::vector<double>& loops, std::size_t rows) const {
+        for (auto* const all : {&took, &loops}) {
+            for (double& one : *all) one = std::max(one, 1.0);  // the clock knows no less
+            std::ranges::sort(*all);
+        }
+        into_.times = {.ticks = took.size(), .median = quantile(took, 0.5), .low = quantile(took, 0.1), .high = quantile(took, 0.9),
+                       .longest = took.back(), .loop = quantile(loops, 0.5), .grants = static_cast<double>(rows) / static_cast<double>(took.size())};
+    }
+
+    [[nodiscard]] static std::uint64_t page_faults() noexcept {
+        rusage used{};
+        ::getrusage(RUSAGE_THREAD, &used);
+        return static_cast<std::uint64_t>(used.ru_minflt + used.ru_majflt);
+    }
+};
+
+}  // namespace
+
+void answer_limit::begin() const noexcept {
+    itimerval const once{{}, {longest_answer, 0}};
+    if (in_force_) ::setitimer(ITIMER_PROF, &once, nullptr);
+}
+
+void answer_limit::end() const noexcept {
+    itimerval const never{};
+    if (in_force_) ::setitimer(ITIMER_PROF, &never, nullptr);
+}
+
+void trouble::note(tick_outcome const& outcome, room const& in, decider const& policy) {
+    if (outcome.refused > 0 && refused++ == 0) first_refused = std::string_view(in.first_wrong());
+    if (outcome.said == status::ok || lost++ > 0) return;
+    auto const why = program::trouble_of(policy);
+    std::string const code = "it said " + std::to_string(static_cast<int>(outcome.said)) + ", see docs/errors.md";
+    first_lost = std::string_view(why.empty() ? code : why);
+}
+
+void measure(decider& policy, world const& in, measuring const& how, column_memory* columns, measured& into) {
+    room here(shape_of(in, policy), columns);
+    goings_on world(here, in, how.seed);
+    if (auto const bound = here.bind(policy); !bound) {
+        into.unfit = std::string_view(program::to_text(bound.failure()));
+        return;
+    }
+    stopwatch watch(policy, here, world, how.limited, into);
+    if (!watch.warm_up()) return;
+    if (how.memory) watch.count();
+    if (how.times && into.wrong.lost == 0) watch.time();
+}
+
+}  // namespace ration::bench
