@@ -46,8 +46,8 @@ private:
                         .machine = machine,
                         .controls = {{"cpu", "cgroup v1", ""}, {"memory", "process", "not limited"}}});
         add(job_started{.job = "vae", .id = {3}, .epoch = 1, .pid = 77, .command = command});
-        add(job_progress{.job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
-        add(job_progress{.job = "vae",
+        add(program::job_progress{.job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
+        add(program::job_progress{.job = "vae",
                          .epoch = 1,
                          .step = 11,
                          .metric = "loss",

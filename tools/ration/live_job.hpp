@@ -43,6 +43,7 @@ struct live_job {
     std::optional<nanoseconds> started_at, acceptable_at, objective_at, ended_at, kill_at;
     bool asked_to_stop = false;
     nanoseconds cpu_time{};  ///< of its present epoch, kept after its end
+    bytes memory{};          ///< resident at the last tick
     std::optional<deferral> waits;  ///< the last thing said about a grant of its that waits
 
     [[nodiscard]] bool waiting() const noexcept { return now == condition::waiting; }
