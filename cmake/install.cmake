@@ -33,4 +33,12 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} 
 
 if(TARGET ration)
   install(TARGETS ration RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ration-program)
+  get_property(documents GLOBAL PROPERTY RATION_DOCUMENTS)
+  install(DIRECTORY ${documents}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT ration-program)
+  install(DIRECTORY ${documents}/bash/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions COMPONENT ration-program)
+  install(DIRECTORY ${documents}/zsh/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions COMPONENT ration-program)
+  install(DIRECTORY ${documents}/fish/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d COMPONENT ration-program)
+  foreach(whose IN ITEMS system user)  # below lib, wherever the libraries of this system are
+    install(FILES "${PROJECT_SOURCE_DIR}/tools/ration/service/ration@.service" DESTINATION lib/systemd/${whose} COMPONENT ration-program)
+  endforeach()
 endif()

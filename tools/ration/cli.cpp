@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "bench/options.hpp"
+#include "documents/describe.hpp"
+#include "metrics/endpoint.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/input.hpp"
 #include "version_text.hpp"
@@ -97,6 +99,7 @@ class parser {
     bench_options bench_;
     std::string interval_, until_, checkpoint_, on_bad_grant_ = "go-on";
     std::vector<std::string> const& known_policies_;
+    option_offers offers_;
 
 public:
     explicit parser(std::vector<std::string> const& policies) : known_policies_(policies) {
@@ -110,7 +113,8 @@ public:
         doctor.add_flag("--json", doctor_.json, "As JSON");
         auto& policies_command = *app_.add_subcommand("policies", "List the policies and their parameters");
         policies_command.add_flag("--json", policies_.json, "As JSON");
-        policies_command.add_option("--show", policies_.show, "Describe one policy and its parameters")->type_name("NAME");
+        auto* const show = policies_command.add_option("--show", policies_.show, "Describe one policy and its parameters")->type_name("NAME");
+        offers_[show] = {.words = known_policies_};
         policies_command.add_option("PATH", policies_.paths, "Plugins, or folders of plugins, to list as well")->type_name("");
         auto& clean = *app_.add_subcommand("clean", "End and remove what a ration that is gone left behind");
         clean.add_flag("--dry-run", clean_.dry_run, "Only list it");
@@ -122,6 +126,8 @@ public:
                           [this](std::string const& name) { return problem_with_policy(name); }, problem_with_setting);
         add_new(*app_.add_subcommand("new", "Make a folder with a policy that builds, and has tests"));
     }
+
+    [[nodiscard]] described_program described() const { return describe(app_, offers_); }
 
     [[nodiscard]] command parse(std::vector<std::string> words) {
         std::ranges::reverse(words);  // CLI11 takes words from the back
@@ -159,27 +165,34 @@ private:
                                              "Run the jobs once under each of these policies, one after another, then under the "
                                              "file's, and print a table");
         compare->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->type_name("A,B");
-        for (auto* const option : {policy, compare})
+        for (auto* const option : {policy, compare}) {
             option->check([this](std::string const& name) { return problem_with_policy(name); });
+            offers_[option] = {.words = known_policies_, .plugins = true};
+        }
         auto* const dry_run = run.add_flag("--dry-run", run_.dry_run, "Print what would be changed, start nothing");
         run.add_flag("--explain", run_.explain, "Say for each job why it holds what it holds");
         run.add_flag("--json", run_.json, "Events as JSON lines on standard output; docs/event-log.md has the schema");
         run.add_option("--log", run_.log, "Write the same events into this file; what was in it is lost")->type_name("FILE");
-        run.add_option("--backend", backend_, "auto, cgroup or process")->type_name("NAME")->check(problem_with_backend);
+        auto* const backend = run.add_option("--backend", backend_, "auto, cgroup or process")->type_name("NAME")->check(problem_with_backend);
+        for (auto const& [name, choice] : backends) offers_[backend].words.emplace_back(name);
         run.add_option("--cpus", run_.cpus, "How many cores the jobs share, instead of the file's number")
             ->type_name("N")
             ->check(problem_with_cpus);
         auto* const adopt =
             run.add_flag("--adopt", run_.adopt, "Take over jobs of this file that a ration which is gone left running");
         run.add_flag("--quiet", run_.quiet, "No view and no lines on what happens; warnings and the table at the end remain");
+        auto* const metrics = run.add_option("--metrics", run_.metrics, "Serve metrics over HTTP, as OpenMetrics or Prometheus text, while jobs run; docs/operations.md lists them");
+        metrics->type_name("unix:PATH|127.0.0.1:PORT")->check(problem_with_endpoint)->excludes(dry_run);
+        offers_[metrics] = {.words = {"unix:", "127.0.0.1:", "[::1]:"}};
         compare->excludes(dry_run)->excludes(adopt);
     }
 
     void add_replay(CLI::App& replay) {
         replay.footer(help_of_replay);
         replay.add_option("LOG", replay_.log, "An event log that 'ration run --log' wrote")->required()->type_name("");
-        replay.add_option("--policy", replay_.policies, "Names of policies, or paths of a .so; 'ration policies' lists them")
-            ->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->required()->type_name("A,B");
+        auto* const policy = replay.add_option("--policy", replay_.policies, "Names of policies, or paths of a .so; 'ration policies' lists them");
+        offers_[policy] = {.words = known_policies_, .plugins = true};
+        policy->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->required()->type_name("A,B");
         replay.add_option("--set", replay_.settings, "A parameter of a policy, as in tradl.alpha=0.8, beside those of the recorded jobs file")
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->type_name("POLICY.NAME=VALUE")->check(problem_with_setting);
         replay.add_flag("--json", replay_.json, "As JSON");
@@ -204,8 +217,9 @@ private:
             ->type_name("SHARE")->check(CLI::Range(0.0, 0.99));
         sim.add_option("--cluster", sim_.cluster, "Nodes x devices of each, and the name of their type: 16x4, or 8x4:v100,8x8:a100; a node with cores: 1x8cores, or 1x4+8cores")
             ->required()->type_name("NxD[:TYPE],...")->check(problem_with_cluster);
-        list("--policy", sim_.policies, "Names of policies, or paths of a .so; 'ration policies' lists them")
-            ->required()->delimiter(',')->type_name("A,B")->check([this](std::string const& name) { return problem_with_policy(name); });
+        auto* const policy = list("--policy", sim_.policies, "Names of policies, or paths of a .so; 'ration policies' lists them");
+        offers_[policy] = {.words = known_policies_, .plugins = true};
+        policy->required()->delimiter(',')->type_name("A,B")->check([this](std::string const& name) { return problem_with_policy(name); });
         list("--set", sim_.settings, "A parameter of a policy, as in las.promote=0")->type_name("POLICY.NAME=VALUE")->check(problem_with_setting);
         sim.add_option("--interval", interval_, "Ask policies at every multiple of this time too, besides when a job comes or ends; 60 when left out, 0 = never")
             ->type_name("SECONDS")->check(problem_with_time);
@@ -215,7 +229,9 @@ private:
         sim.add_option("--seeds", sim_.seeds, "How many workloads are made up, from the seeds 1 to N, or how often a trace is run that leaves something to chance")
             ->type_name("N")->check(CLI::Range(1, most_seeds));
         sim.add_option("--until", until_, "End every run at this simulated time")->type_name("SECONDS")->check(problem_with_time);
-        sim.add_option("--on-bad-grant", on_bad_grant_, "go-on with those grants that pass, or stop")->type_name("WORD")->check(problem_with_word);
+        auto* const bad = sim.add_option("--on-bad-grant", on_bad_grant_, "go-on with those grants that pass, or stop");
+        bad->type_name("WORD")->check(problem_with_word);
+        offers_[bad] = {.words = {"go-on", "stop"}};
         sim.add_option("--threads", sim_.threads, "How many runs at the same time; one for each core when left out")->type_name("N")->check(CLI::Range(1, most_cpus));
         sim.add_option("--report", sim_.report, "Write an HTML page with charts into this file; what was in it is lost")->type_name("FILE");
         sim.add_flag("--json", sim_.json, "The figures as JSON on standard output, in one line, and what was measured in another");
@@ -243,9 +259,9 @@ private:
     void add_new(CLI::App& make) {
         make.footer(help_of_new);
         make.add_option("NAME", new_.name, "Of the policy and its folder")->required()->type_name("")->check(problem_with_name);
-        make.add_option("--lang", new_.language, fmt::format("{}; c++ when left out", fmt::join(template_languages(), ", ")))
-            ->type_name("LANGUAGE")
-            ->check(problem_with_language);
+        auto* const language = make.add_option("--lang", new_.language, fmt::format("{}; c++ when left out", fmt::join(template_languages(), ", ")));
+        language->type_name("LANGUAGE")->check(problem_with_language);
+        for (auto const word : template_languages()) offers_[language].words.emplace_back(word);
     }
 
     // A check returns what is wrong with the word, or nothing: that is how CLI11 takes it.
@@ -255,6 +271,12 @@ private:
         for (auto const& [name, choice] : backends) names.push_back(name);
         if (std::ranges::find(names, word) != names.end()) return {};
         return "there is no backend " + program::quoted(word) + suggestion(word, names);
+    }
+
+    [[nodiscard]] static std::string problem_with_endpoint(std::string const& word) {
+        auto const parsed = parse_endpoint(word);
+        auto const* const wrong = std::get_if<std::string>(&parsed);
+        return wrong == nullptr ? std::string() : *wrong;
     }
 
     [[nodiscard]] static std::string problem_with_cpus(std::string const& word) {
@@ -366,6 +388,8 @@ private:
 command parse_command_line(std::vector<std::string> words, std::vector<std::string> const& policies) {
     return parser(policies).parse(std::move(words));
 }
+
+described_program describe_command_line(std::vector<std::string> const& policies) { return parser(policies).described(); }
 
 void choose_policies(run_options& options, run_config const& config) {
     auto const& one = options.policy.empty() ? config.policy : options.policy;

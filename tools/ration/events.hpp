@@ -116,6 +116,7 @@ struct decision {
     snapshot const* data = nullptr;  ///< never null when written
     int status = 0;
     std::span<grant const> grants;
+    bool fell_back = false;  ///< the answer was refused as a whole; not written down, a warning says it
 };
 
 struct change_applied {

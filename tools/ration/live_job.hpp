@@ -46,6 +46,7 @@ struct live_job {
     bool asked_to_stop = false;
     nanoseconds cpu_time{};          ///< of its present epoch, kept after its end
     nanoseconds earlier_cpu_time{};  ///< of the epochs before
+    bytes memory{};                  ///< resident at the last tick
     std::optional<deferral> waits;  ///< the last thing said about a grant of its that waits
 
     resize* devices = nullptr;       ///< null: it has no use for any

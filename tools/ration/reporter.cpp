@@ -23,6 +23,11 @@ result<reporter> reporter::open(run_options const& options) {
         if (!opened) return opened.failure();
         r.log_ = std::move(opened).value();
     }
+    if (!options.metrics.empty()) {
+        auto opened = exporter::open(options.metrics);
+        if (!opened) return opened.failure();
+        r.metrics_ = std::move(opened).value();
+    }
     r.explain_ = options.explain;
     r.quiet_ = options.quiet && !options.json;
     if (options.json) {
@@ -37,6 +42,7 @@ result<reporter> reporter::open(run_options const& options) {
 }
 
 void reporter::tell(event const& e) {
+    if (metrics_) metrics_->tell(e);
     if (log_ || json_) {
         auto const line = to_json(e);
         if (log_) log_.write_line(line, e.at);

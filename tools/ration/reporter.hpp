@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Everybody who is told what happens: the event log, `--json`, the terminal or the pipe.
+/// Everybody who is told what happens: the event log, `--json`, the terminal or the pipe, and who counts it.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 
 #include "event_log.hpp"
 #include "live_view.hpp"
+#include "metrics/exporter.hpp"
 #include "run.hpp"
 
 namespace ration::program {
@@ -16,13 +17,14 @@ namespace ration::program {
 class reporter {
     event_log log_, json_;
     std::unique_ptr<live_view> live_;
+    std::unique_ptr<exporter> metrics_;
     bool plain_ = false, explain_ = false, quiet_ = false;
     std::optional<nanoseconds> status_at_;
 
 public:
     static constexpr nanoseconds status_interval = seconds(5);  // of the status line where there is no terminal
 
-    /// Errors: the log cannot be opened.
+    /// Errors: the log or the place for metrics cannot be opened.
     [[nodiscard]] static result<reporter> open(run_options const& options);
 
     void tell(event const& e);
@@ -37,6 +39,8 @@ public:
     /// Closes the log; says what is missing from it.
     void close();
 
+    /// Of `--metrics`; null when nobody wants any.
+    [[nodiscard]] exporter* metrics() const noexcept { return metrics_.get(); }
     [[nodiscard]] bool explains() const noexcept { return explain_; }
     [[nodiscard]] std::uint64_t lost() const noexcept { return log_.lost(); }
 };

@@ -37,6 +37,7 @@ struct run_options {
     bool adopt = false;    ///< take over the jobs that a ration which is gone left running
     bool quiet = false;    ///< no view, no plain lines; warnings and the table at the end remain
     std::string log;       ///< path; empty: no event log
+    std::string metrics;   ///< as `parse_endpoint` takes it; empty: none
     backend_choice backend = backend_choice::automatic;
     std::optional<std::uint32_t> cpus;  ///< instead of the file's; `run` finds it in the config
 };

@@ -59,6 +59,7 @@ result<run_summary> supervisor::run() {
         if (news_ || now >= next_tick_) tick(now);
         parts_.out.show(view(now), now);
         parts_.out.flush(now);
+        if (auto* const metrics = parts_.out.metrics()) metrics->serve({board_, receiver_.counts(), parts_.out.lost()});
     }
     nanoseconds const now = clock();
     auto const total = summary(now);
@@ -82,6 +83,7 @@ void supervisor::wait(nanoseconds now) {
         if (job.alive() && job.adapter) until = std::min(until, now + output_interval);
     }
     until = std::min(until, parts_.node.next_wakeup() - began_);
+    if (auto const* const metrics = parts_.out.metrics()) until = std::min(until, metrics->join(fds) - began_);
     auto const left = std::max<std::int64_t>(0, (until - now).count);
     timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
     ::ppoll(fds.data(), fds.size(), &timeout, nullptr);

@@ -34,6 +34,7 @@ void supervisor::tick(nanoseconds now) {
         auto const seen = parts_.node.observe(job.id);
         if (!seen) continue;
         job.cpu_time = std::max(job.cpu_time, seen->cpu_time);
+        job.memory = seen->memory;
         job.health.observe(now, *seen);
     }
     nanoseconds used{};
@@ -78,7 +79,7 @@ void supervisor::tell(tick_report const& report, nanoseconds took) {
     auto const data = board_.store().view();
     tell(decision{.number = report.number, .seed = report.number, .budget = milliseconds(100), .took = took,
                   .schema = board_.store().schema(), .data = &data, .status = static_cast<int>(report.policy_status),
-                  .grants = report.grants},
+                  .grants = report.grants, .fell_back = report.fell_back},
          now);
     if (auto const trouble = trouble_of(parts_.policy); !trouble.empty())
         warn_once("policy " + parts_.policy_name, trouble + "; the last good limits stay", now);

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The unit for systemd: systemd finds no fault with it, and what it starts works in the folders that it asks for."""
+import configparser
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from support import RATION, Installed, main
+
+JOBS = """policy = "none"
+[[job]]
+name = "one"
+command = ["/bin/true"]
+target = { loss = { acceptable = 1 } }
+"""
+
+
+class Unit(Installed):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="ration-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        places = [self.prefix / "lib" / "systemd" / whose / "ration@.service" for whose in ("system", "user")]
+        self.text = places[0].read_text()
+        self.assertEqual(self.text, places[1].read_text())
+        self.unit = configparser.ConfigParser(interpolation=None, strict=True)
+        self.unit.optionxform = str
+        self.unit.read_string(self.text)
+
+    def test_its_groups_are_rations_and_its_end_is_orderly(self) -> None:
+        service = self.unit["Service"]
+        self.assertEqual(service["Delegate"], "yes")
+        self.assertEqual(service["KillMode"], "mixed")
+        self.assertGreater(int(service["TimeoutStopSec"].removesuffix("s")), 10)  # the jobs have 10 s
+        self.assertEqual(service["SuccessExitStatus"], "4")  # interrupted, as by `systemctl stop`
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not installed")
+    def test_systemd_finds_no_fault(self) -> None:
+        unit = self.folder / "ration@jobs.service"
+        unit.write_text(self.text.replace("=ration ", f"={RATION} ").replace("=-mv ", f"=-{shutil.which('mv')} "))
+        for whose in ("--system", "--user"):
+            done = subprocess.run(["systemd-analyze", whose, "--man=no", "verify", unit], capture_output=True, text=True, check=False,
+                                  env=dict(os.environ, XDG_RUNTIME_DIR=str(self.folder), HOME=str(self.folder)))
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""), whose)
+        unit.write_text(unit.read_text().replace("Delegate", "Dellegate"))
+        done = subprocess.run(["systemd-analyze", "--man=no", "verify", unit], capture_output=True, text=True, check=False)
+        self.assertIn("Dellegate", done.stderr)  # it does look at the keys
+
+    def expanded(self, text: str) -> str:
+        for sign, place in (("%E", "etc"), ("%L", "log"), ("%S", "lib"), ("%t", "run")):
+            text = text.replace(sign, str(self.folder / place))
+        return text.replace("%i", "jobs")
+
+    def start(self) -> None:
+        service = self.unit["Service"]
+        subprocess.run(self.expanded(service["ExecStartPre"].removeprefix("-")).split(), check=False, capture_output=True)
+        words = self.expanded(service["ExecStart"]).split()
+        self.assertEqual(words[0], "ration")
+        done = subprocess.run([RATION, *words[1:]], cwd=self.expanded(service["WorkingDirectory"]), capture_output=True, text=True, check=False,
+                              timeout=30, env=dict(os.environ, XDG_RUNTIME_DIR=str(self.folder / "run")))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_what_it_starts_finds_its_folders(self) -> None:
+        for key, sign in (("StateDirectory", "%S"), ("LogsDirectory", "%L"), ("RuntimeDirectory", "%t")):
+            pathlib.Path(self.expanded(f"{sign}/{self.unit['Service'][key]}")).mkdir(parents=True, mode=0o700)
+        jobs = pathlib.Path(self.expanded("%E/ration/%i.toml"))
+        jobs.parent.mkdir(parents=True)
+        jobs.write_text(JOBS)
+        self.start()
+        self.start()
+        logs = self.folder / "log" / "ration"
+        self.assertEqual(sorted(path.name for path in logs.iterdir()), ["jobs.jsonl", "jobs.jsonl.1"])
+        self.assertTrue((self.folder / "lib" / "ration" / "jobs" / "ration-output" / "none" / "one.log").exists())
+
+
+if __name__ == "__main__":
+    main()

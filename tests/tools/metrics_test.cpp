@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <prometheus/metric_family.h>
+
+#include <ration/check_rule.hpp>
+#include <ration/settle.hpp>
+
+#include "metrics/endpoint.hpp"
+#include "metrics/open_metrics.hpp"
+#include "metrics/request.hpp"
+#include "metrics/run_metrics.hpp"
+#include "sample_events.hpp"
+#include "support/allocations.hpp"
+#include "support/catch.hpp"
+
+using namespace ration::program;
+
+namespace {
+
+[[nodiscard]] std::string wrong_with(std::string_view word) {
+    auto const parsed = parse_endpoint(word);
+    auto const* const sentence = std::get_if<std::string>(&parsed);
+    return sentence == nullptr ? "" : *sentence;
+}
+
+[[nodiscard]] loopback_endpoint port_of(std::string_view word) {
+    auto const parsed = parse_endpoint(word);
+    REQUIRE(std::holds_alternative<endpoint>(parsed));
+    return std::get<loopback_endpoint>(std::get<endpoint>(parsed));
+}
+
+}  // namespace
+
+TEST_CASE("places for metrics") {
+    CHECK(port_of("127.0.0.1:9555").port == 9555);
+    CHECK(port_of("127.1.2.3:1").host == "127.1.2.3");
+    CHECK(port_of("[::1]:65535").host == "::1");
+    CHECK(std::get<unix_endpoint>(std::get<endpoint>(parse_endpoint("unix:a:b"))).path == "a:b");
+    CHECK(wrong_with("unix:" + std::string(107, 'x')).empty());
+    CHECK(wrong_with("unix:" + std::string(108, 'x')).find("at most 107 bytes") != std::string::npos);
+    CHECK(wrong_with(std::string_view("unix:a\0b", 8)).find("cannot be a socket's path") != std::string::npos);
+    for (auto const* word : {"0.0.0.0:1", "128.0.0.1:1", "10.0.0.1:1", "[::]:1", "[::2]:1", "[::ffff:127.0.0.1]:1", "localhost:1", "127.0.0.1.evil:1",
+                             "127.1:1", ":1", "[]:1"})
+        CHECK(wrong_with(word).find("is no loopback address") != std::string::npos);
+    for (auto const* word : {"127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1: 1", "127.0.0.1:1x", "127.0.0.1:"})
+        CHECK(wrong_with(word).find("is no port") != std::string::npos);
+    CHECK(wrong_with("").find("unix:PATH") != std::string::npos);
+}
+
+TEST_CASE("requests for metrics") {
+    auto const what = [](std::string_view head) { return read_request(head).what; };
+    CHECK(what("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") == asked::metrics);
+    CHECK(what("GET /metrics HTTP/1.0\n\n") == asked::metrics);
+    CHECK(what("GET /metrics?name=x HTTP/1.1\r\n\r\n") == asked::metrics);
+    CHECK(what("HEAD /metrics HTTP/1.1\r\n\r\nand a body") == asked::metrics_head);
+    CHECK(what("GET /metric HTTP/1.1\r\n\r\n") == asked::another_page);
+    CHECK(what("POST /metrics HTTP/1.1\r\n\r\n") == asked::another_method);
+    for (auto const* head : {"GET\r\n\r\n", "GET /metrics\r\n\r\n", "GET /metrics FTP/1.1\r\n\r\n", "\r\n\r\n", "\n\n"})
+        CHECK(what(head) == asked::nonsense);
+    CHECK(what("") == asked::more);
+    CHECK(what("GET /metrics HTTP/1.1\r\nHost: x\r\n") == asked::more);
+    CHECK(what(std::string(longest_request - 1, 'x')) == asked::more);
+    CHECK(what(std::string(longest_request, 'x')) == asked::too_much);
+    CHECK(read_request("GET /metrics HTTP/1.1\r\naccept: text/plain;q=0.5, Application/OpenMetrics-Text; version=1.0.0\r\n\r\n").open_metrics);
+    CHECK_FALSE(read_request("GET /metrics HTTP/1.1\r\nX-Accept: application/openmetrics-text\r\n\r\n").open_metrics);
+    CHECK_FALSE(read_request("GET /metrics HTTP/1.1\r\nAccept: */*\r\n\r\napplication/openmetrics-text").open_metrics);
+}
+
+TEST_CASE("what comes from outside cannot break out of a label") {
+    prometheus::MetricFamily family{"x_bytes_total", "a \"help\"\nof \\ two lines", prometheus::MetricType::Counter, {}};
+    auto& metric = family.metric.emplace_back();
+    metric.label = {{"job", "a\"} 7\n# EOF\n\\"}};
+    metric.counter.value = 1e21;
+    CHECK(open_metrics_serializer().Serialize({family}) ==
+          "# TYPE x_bytes counter\n# UNIT x_bytes bytes\n# HELP x_bytes a \\\"help\\\"\\nof \\\\ two lines\n"
+          "x_bytes_total{job=\"a\\\"} 7\\n# EOF\\n\\\\\"} 1000000000000000000000\n# EOF\n");
+}
+
+TEST_CASE("counting events does not allocate, and a new run counts from 0") {
+    sample_events const samples;
+    run_metrics metrics;
+    for (auto const& e : samples.all) metrics.tell(e);
+    auto const before = allocations();
+    for (auto const& e : samples.all)
+        if (!std::holds_alternative<run_started>(e.body)) metrics.tell(e);
+    CHECK(allocations() == before);
+
+    job_board const board({}, ration::millicores{1000}, ration::bytes{1});
+    ration::progress::totals const messages{.received = 9, .accepted = 8, .malformed = 1, .lost = 2};
+    auto const page = [&] { return metrics.page({.board = board, .messages = messages, .lost_events = 3}, true); };
+    CHECK(page().find("ration_ticks_total 2\n") != std::string::npos);
+    CHECK(page().find("ration_grants_total 4\n") != std::string::npos);
+    CHECK(page().find("ration_progress_messages_total{outcome=\"malformed\"} 1\n") != std::string::npos);
+    CHECK(page().find("ration_progress_messages_lost_total 2\n") != std::string::npos);
+    CHECK(page().find("ration_events_lost_total 3\n") != std::string::npos);
+    for (auto const& e : samples.all)
+        if (std::holds_alternative<run_started>(e.body)) metrics.tell(e);
+    CHECK(page().find("ration_ticks_total 0\n") != std::string::npos);
+}
+
+TEST_CASE("a policy's name with bytes that are no text makes no page that cannot be read") {
+    run_metrics metrics;
+    run_started begin;
+    begin.policy = "./li\xff\n.so";
+    metrics.tell({.at = {}, .body = begin});
+    job_board const board({}, ration::millicores{1000}, ration::bytes{1});
+    CHECK(metrics.page({.board = board, .messages = {}}, true).find("policy=\"./li??.so\"") != std::string::npos);
+}
+
+TEST_CASE("decisions that fell back, refusals and waits are counted") {
+    sample_events const samples;
+    run_metrics metrics;
+    for (auto const& e : samples.all)
+        if (std::holds_alternative<run_started>(e.body)) metrics.tell(e);
+    decision refused;
+    refused.took = ration::milliseconds(30);
+    refused.fell_back = true;
+    metrics.tell({.at = {}, .body = refused});
+    metrics.tell({.at = {}, .body = grant_rejected{.row = {}, .rule = name_of(ration::check_rule::duplicate), .detail = {}}});
+    metrics.tell({.at = {}, .body = change_deferred{.job = "a", .resource = "cpu", .amount = 1, .why = name_of(ration::deferral::dwell)}});
+    job_board const board({}, ration::millicores{1000}, ration::bytes{1});
+    auto const page = metrics.page({.board = board, .messages = {}}, true);
+    for (auto const* line : {"ration_fallback_answers_total 1\n", "{reason=\"job, node and resource are granted twice in one tick\"} 1\n",
+                             "{reason=\"changed too recently\"} 1\n", "_bucket{le=\"0.025\"} 0\n", "_bucket{le=\"0.05\"} 1\n", "_bucket{le=\"1.0\"} 1\n",
+                             "_bucket{le=\"+Inf\"} 1\n", "_seconds_sum 0.03\n"})
+        CHECK(page.find(line) != std::string::npos);
+}

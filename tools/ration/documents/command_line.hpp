@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The command line for those who write about it: the manual pages and the completion of shells say what `--help` says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ration::program {
+
+/// What a shell can offer for a value.
+struct offered_values {
+    std::vector<std::string> words;
+    bool files = false;    ///< any file or folder
+    bool plugins = false;  ///< a path, besides the words, where one is begun
+    bool list = false;     ///< several, with commas between them
+};
+
+struct described_option {
+    std::vector<std::string> names;  ///< "--policy", or the one word of a positional argument: "FILE"
+    bool positional = false, required = false;
+    std::string value;  ///< what follows the name: "NAME"; empty for a flag and for a positional argument
+    std::string range;  ///< of a number, "1 - 1000"; empty where the help says it
+    std::string help;
+    std::vector<std::string> excludes;  ///< names of options that it cannot stand beside, sorted
+    offered_values offers;
+};
+
+struct described_command {
+    std::string name;  ///< "run"; of the program itself: "ration"
+    std::string help;
+    std::vector<described_option> options;
+    std::string notes;  ///< what stands below the options: examples, exit codes
+};
+
+struct described_program {
+    described_command itself;
+    std::vector<described_command> commands;
+    std::string version;
+};
+
+/// The program's command line. `policies` as for `parse_command_line`.
+[[nodiscard]] described_program describe_command_line(std::vector<std::string> const& policies);
+
+}  // namespace ration::program

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What shells read to complete a command line of ration.
+#pragma once
+
+#include <string>
+
+#include "command_line.hpp"
+
+namespace ration::program {
+
+/// For bash 4.4 or later; needs nothing of the package bash-completion.
+[[nodiscard]] std::string bash_completion(described_program const& program);
+[[nodiscard]] std::string zsh_completion(described_program const& program);
+[[nodiscard]] std::string fish_completion(described_program const& program);
+
+}  // namespace ration::program

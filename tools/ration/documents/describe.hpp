@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+/// From CLI11's view of the command line to plain data.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+#include "command_line.hpp"
+
+namespace ration::program {
+
+/// What a shell can offer for the value of an option, where the option itself does not tell. Options whose value is called FILE, LOG or
+/// PATH take files; those with a comma between values take lists.
+using option_offers = std::map<CLI::Option const*, offered_values>;
+
+[[nodiscard]] described_program describe(CLI::App const& program, option_offers const& offers);
+
+}  // namespace ration::program

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Where metrics may be asked for: a Unix socket, or a port that only this machine reaches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <sys/types.h>
+
+#include <ration/process/descriptor.hpp>
+#include <ration/result.hpp>
+
+namespace ration::program {
+
+struct unix_endpoint {
+    std::string path;
+};
+
+struct loopback_endpoint {
+    std::string host;  ///< "127.0.0.1" (or another of 127/8) or "::1"
+    std::uint16_t port = 0;
+};
+
+using endpoint = std::variant<unix_endpoint, loopback_endpoint>;
+
+/// "unix:PATH", "127.0.0.1:PORT" or "[::1]:PORT"; anything else is a sentence that says what is wrong with it. Addresses that other
+/// machines reach are refused, and so are host names, whose meaning is in others' hands.
+[[nodiscard]] std::variant<endpoint, std::string> parse_endpoint(std::string_view word);
+
+/// A listening socket that never blocks. The file of a Unix socket goes when its owner does, unless it is another's by then.
+class listening_socket {
+    process::descriptor socket_;
+    std::string path_;  // empty: no file
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
+
+public:
+    /// A Unix socket is this user's alone (mode 0600); the file of a listener that is gone is taken away.
+    /// Errors: `already_exists` (something else is there, or listens), `denied`, `not_found`, `io`.
+    [[nodiscard]] static result<listening_socket> open(endpoint const& where);
+
+    listening_socket(listening_socket&& other) noexcept = default;
+    listening_socket& operator=(listening_socket&&) = delete;
+    ~listening_socket();
+
+    [[nodiscard]] int fd() const noexcept { return socket_.get(); }
+
+private:
+    listening_socket() = default;
+    [[nodiscard]] result<void> bind_to(unix_endpoint const& where);
+    [[nodiscard]] result<void> bind_to(loopback_endpoint const& where);
+};
+
+}  // namespace ration::program

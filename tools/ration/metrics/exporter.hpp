@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+/// `ration run --metrics`: counts what happens and shows it to whoever asks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+
+#include "run_metrics.hpp"
+#include "server.hpp"
+
+namespace ration::program {
+
+class exporter {
+    metrics_server server_;
+    run_metrics metrics_;
+    struct kept {
+        std::shared_ptr<std::string const> page;
+        nanoseconds made{};
+    };
+    kept pages_[2];  // OpenMetrics is the second
+
+public:
+    /// However many ask, a page is made at most this often, so that they cost the run little.
+    static constexpr nanoseconds page_lifetime = milliseconds(100);
+
+    /// `where` is a word that `parse_endpoint` takes. Errors: as of `listening_socket::open`.
+    [[nodiscard]] static result<std::unique_ptr<exporter>> open(std::string const& where);
+
+    void tell(event const& e) { metrics_.tell(e); }
+    /// Adds what is worth waking up for, and says when to come back at the latest, on CLOCK_MONOTONIC.
+    [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
+    /// Never waits.
+    void serve(run_state const& now);
+
+private:
+    explicit exporter(listening_socket listener) : server_(std::move(listener)) {}
+};
+
+}  // namespace ration::program

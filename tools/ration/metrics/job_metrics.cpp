@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "job_metrics.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace ration::program {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+/// An amount as a number; what is not limited is +Inf, as the format's users expect it.
+[[nodiscard]] double number(std::int64_t amount, double unit) {
+    return amount == unlimited ? std::numeric_limits<double>::infinity() : static_cast<double>(amount) / unit;
+}
+
+[[nodiscard]] std::int64_t cell(job_board const& board, live_job const& job, resource_id resource, column<std::int64_t> resource_columns::*which) {
+    return board.store()[board.columns().resources[static_cast<std::size_t>(resource)].*which][job.row];
+}
+
+/// A property of jobs that is one number.
+struct property {
+    char const* name;
+    char const* help;
+    MetricType type;
+    double (*of)(job_board const&, live_job const&);
+};
+
+constexpr property properties[] = {
+    {"ration_job_cpu_limit_cores", "What the job may use of the CPU by its last grant; +Inf without a limit, 0 when it holds nothing", MetricType::Gauge,
+     [](job_board const& board, live_job const& job) {
+         return job.alive() ? number(cell(board, job, resource_id::cpu, &resource_columns::held), 1000) : 0.0;
+     }},
+    {"ration_job_cpu_seconds_total", "CPU time that the job has used since it was last started", MetricType::Counter,
+     [](job_board const&, live_job const& job) { return to_seconds(job.cpu_time); }},
+    {"ration_job_memory_bytes", "Memory that the job has resident, at the last decision", MetricType::Gauge,
+     [](job_board const&, live_job const& job) { return job.alive() ? static_cast<double>(job.memory.count) : 0.0; }},
+    {"ration_job_memory_limit_bytes", "Memory that the jobs file lets the job have; +Inf without a limit", MetricType::Gauge,
+     [](job_board const& board, live_job const& job) {
+         return number(cell(board, job, resource_id::memory, &resource_columns::maximum), 1);
+     }},
+    {"ration_job_step", "The last step that the job reported", MetricType::Gauge,
+     [](job_board const&, live_job const& job) { return static_cast<double>(job.step); }},
+    {"ration_job_tier", "Tiers of its target that the job has reached: 1 is Acceptable, 2 is Objective", MetricType::Gauge,
+     [](job_board const&, live_job const& job) { return static_cast<double>(job.tracker.tier()); }},
+};
+
+[[nodiscard]] ClientMetric sample(std::vector<ClientMetric::Label> labels, MetricType type, double value) {
+    ClientMetric made;
+    made.label = std::move(labels);
+    (type == MetricType::Counter ? made.counter.value : made.gauge.value) = value;
+    return made;
+}
+
+[[nodiscard]] MetricFamily states_of(job_board const& board) {
+    MetricFamily family{"ration_job_state", "1 for the state that the job is in, 0 for the others", MetricType::Gauge, {}};
+    for (auto const& job : board.jobs())
+        for (int i = static_cast<int>(condition::waiting); i <= static_cast<int>(condition::stopped); ++i) {
+            auto const state = static_cast<condition>(i);
+            family.metric.push_back(
+                sample({{"job", job.config->name}, {"state", std::string(name_of(state))}}, MetricType::Gauge, job.now == state ? 1 : 0));
+        }
+    return family;
+}
+
+[[nodiscard]] MetricFamily values_of(job_board const& board) {
+    MetricFamily family{"ration_job_target_value", "The smoothed value of the metric that the job's target is on, such as its loss", MetricType::Gauge, {}};
+    for (auto const& job : board.jobs())
+        if (auto const value = job.tracker.smoothed())
+            family.metric.push_back(sample({{"job", job.config->name}, {"metric", job.config->target.metric}}, MetricType::Gauge, *value));
+    return family;
+}
+
+constexpr std::pair<char const*, std::uint64_t progress::totals::*> outcomes[] = {
+    {"accepted", &progress::totals::accepted},         {"truncated", &progress::totals::truncated},
+    {"wrong_uid", &progress::totals::wrong_uid},       {"malformed", &progress::totals::malformed},
+    {"unknown_job", &progress::totals::unknown_job},   {"stale", &progress::totals::stale},
+    {"wrong_token", &progress::totals::wrong_token},   {"wrong_process", &progress::totals::wrong_process},
+    {"duplicate", &progress::totals::duplicate},       {"rate_limited", &progress::totals::rate_limited},
+    {"unknown_type", &progress::totals::unknown_type},
+};
+
+[[nodiscard]] MetricFamily counter(char const* name, char const* help, std::uint64_t value) {
+    return {name, help, MetricType::Counter, {sample({}, MetricType::Counter, static_cast<double>(value))}};
+}
+
+}  // namespace
+
+void collect_jobs(std::vector<MetricFamily>& into, job_board const& board) {
+    for (auto const& [name, help, type, of] : properties) {
+        MetricFamily family{name, help, type, {}};
+        for (auto const& job : board.jobs()) family.metric.push_back(sample({{"job", job.config->name}}, type, of(board, job)));
+        into.push_back(std::move(family));
+    }
+    into.push_back(values_of(board));
+    into.push_back(states_of(board));
+}
+
+void collect_messages(std::vector<MetricFamily>& into, progress::totals const& messages, std::uint64_t lost_events) {
+    MetricFamily family{"ration_progress_messages_total", "Messages that came to the progress socket, by what became of them", MetricType::Counter, {}};
+    for (auto const& [word, member] : outcomes)
+        family.metric.push_back(sample({{"outcome", word}}, MetricType::Counter, static_cast<double>(messages.*member)));
+    into.push_back(std::move(family));
+    into.push_back(counter("ration_progress_messages_lost_total", "Messages of jobs that never arrived, by the gaps in their numbers", messages.lost));
+    into.push_back(counter("ration_events_lost_total", "Events that the event log could not take", lost_events));
+}
+
+}  // namespace ration::program

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What is read from the state of a run whenever a page of metrics is made.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <prometheus/metric_family.h>
+
+#include <ration/progress/receiver.hpp>
+
+#include "../job_board.hpp"
+
+namespace ration::program {
+
+/// One family for each property of a job, with the label `job`; its value only once it has one. O(jobs).
+void collect_jobs(std::vector<prometheus::MetricFamily>& into, job_board const& board);
+/// Messages of jobs by what became of them, and events that the log could not take.
+void collect_messages(std::vector<prometheus::MetricFamily>& into, progress::totals const& messages, std::uint64_t lost_events);
+
+}  // namespace ration::program

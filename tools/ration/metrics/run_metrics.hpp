@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The metrics of a run: what its events count, and what its jobs are like at the moment. docs/operations.md lists them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <ration/progress/receiver.hpp>
+
+#include "../events.hpp"
+#include "../job_board.hpp"
+
+namespace ration::program {
+
+/// What a page shows besides the counted events; looked at when the page is made.
+struct run_state {
+    job_board const& board;
+    progress::totals const& messages;
+    std::uint64_t lost_events = 0;
+};
+
+class run_metrics {
+    struct counted;  // keeps the library's headers away from those who include this one
+    std::unique_ptr<counted> counted_;
+
+public:
+    run_metrics();
+    run_metrics(run_metrics&&) noexcept;
+    run_metrics& operator=(run_metrics&&) = delete;
+    ~run_metrics();
+
+    /// Counts. The first event of a run sets everything to 0. Does not allocate otherwise.
+    void tell(event const& e);
+    /// Everything as text: OpenMetrics, or Prometheus' older format. O(jobs).
+    [[nodiscard]] std::string page(run_state const& now, bool open_metrics) const;
+};
+
+}  // namespace ration::program

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "server.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <sys/socket.h>
+
+namespace ration::program {
+namespace {
+
+constexpr int most_accepted = 8;  // in one call
+
+[[nodiscard]] bool would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+}  // namespace
+
+nanoseconds metrics_server::join(std::vector<pollfd>& fds, nanoseconds now) const {
+    if (now < rest_until_) return rest_until_;
+    nanoseconds until = nanoseconds{INT64_MAX};
+    fds.push_back({listener_.fd(), POLLIN, 0});
+    for (auto const& c : clients_) {
+        fds.push_back({c.socket.get(), static_cast<short>(c.now == phase::answering ? POLLOUT : POLLIN), 0});
+        until = std::min(until, c.deadline);
+    }
+    return until;
+}
+
+void metrics_server::serve(nanoseconds now, pages const& page) {
+    if (now < rest_until_) return;
+    bool busy = accept_some(now);
+    std::erase_if(clients_, [&](client& c) {
+        c.moved = false;
+        bool const stays = now < c.deadline && step(c, page);
+        busy |= c.moved;
+        return !stays;
+    });
+    if (busy) rest_until_ = now + rest;
+}
+
+bool metrics_server::accept_some(nanoseconds now) {
+    int count = 0;
+    for (; count < most_accepted; ++count) {
+        process::descriptor socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!socket) break;
+        if (clients_.size() == most_clients) clients_.erase(clients_.begin());
+        clients_.push_back({.socket = std::move(socket), .deadline = now + patience});
+    }
+    return count > 0;
+}
+
+bool metrics_server::step(client& c, pages const& page) {
+    if (c.now == phase::reading && !read_from(c, page)) return false;
+    if (c.now == phase::answering && !write_to(c)) return false;
+    if (c.now != phase::leaving) return true;
+    // What has come and was not read would make the kernel take back the answer when the socket is closed.
+    std::array<char, longest_request> rest_of_request;
+    auto const count = ::recv(c.socket.get(), rest_of_request.data(), rest_of_request.size(), 0);
+    c.moved |= count > 0;
+    return count > 0 || (count < 0 && would_wait());
+}
+
+bool metrics_server::read_from(client& c, pages const& page) {
+    std::array<char, longest_request> some;
+    auto const count = ::recv(c.socket.get(), some.data(), longest_request - c.head.size(), 0);
+    if (count <= 0) return count < 0 && would_wait();
+    c.moved = true;
+    c.head.append(some.data(), static_cast<std::size_t>(count));
+    auto const read = read_request(c.head);
+    if (read.what == asked::more) return true;
+    bool const wants_page = read.what == asked::metrics || read.what == asked::metrics_head;
+    c.page = wants_page ? page(read.open_metrics) : std::make_shared<std::string const>(answer_text(read.what));
+    c.head = answer_head(read, c.page->size());
+    if (read.what == asked::metrics_head) c.page = std::make_shared<std::string const>();
+    c.now = phase::answering;
+    return true;
+}
+
+bool metrics_server::write_to(client& c) {
+    while (c.sent < c.head.size() + c.page->size()) {
+        auto const left = c.sent < c.head.size() ? std::string_view(c.head).substr(c.sent) : std::string_view(*c.page).substr(c.sent - c.head.size());
+        auto const count = ::send(c.socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
+        if (count < 0) return would_wait();
+        c.moved = true;
+        c.sent += static_cast<std::size_t>(count);
+    }
+    ::shutdown(c.socket.get(), SHUT_WR);
+    c.now = phase::leaving;
+    return true;
+}
+
+}  // namespace ration::program

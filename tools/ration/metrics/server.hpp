@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Answers requests for metrics between two turns of a loop that must not be held up.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+
+#include <ration/process/descriptor.hpp>
+#include <ration/units.hpp>
+
+#include "endpoint.hpp"
+#include "request.hpp"
+
+namespace ration::program {
+
+/// Whatever clients do, a call of `serve` makes a bounded number of system calls, none of which waits, and nothing they say wakes the
+/// loop up more often than once every `rest`. A client has `patience` for everything; where `most_clients` are there, the oldest makes room for the next.
+class metrics_server {
+    enum class phase : unsigned char { reading, answering, leaving };
+    struct client {
+        process::descriptor socket;
+        nanoseconds deadline;
+        phase now = phase::reading;
+        std::string head{};  // of the request, then of the answer
+        std::shared_ptr<std::string const> page{};
+        std::size_t sent = 0;
+        bool moved = false;  // in this call: it said something, or took something
+    };
+
+    listening_socket listener_;
+    std::vector<client> clients_;
+    nanoseconds rest_until_{};
+
+public:
+    static constexpr std::size_t most_clients = 16;
+    static constexpr nanoseconds rest = milliseconds(10), patience = seconds(10);
+    /// The page in OpenMetrics or in Prometheus' older text. Asked for once for each complete request.
+    using pages = std::function<std::shared_ptr<std::string const>(bool open_metrics)>;
+
+    explicit metrics_server(listening_socket listener) : listener_(std::move(listener)) { clients_.reserve(most_clients); }
+
+    /// Adds what is worth waking up for, and says when to come back at the latest. Times are on CLOCK_MONOTONIC.
+    [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds, nanoseconds now) const;
+    void serve(nanoseconds now, pages const& page);
+
+private:
+    [[nodiscard]] bool accept_some(nanoseconds now);
+    // These say whether the client stays.
+    [[nodiscard]] static bool step(client& c, pages const& page);
+    [[nodiscard]] static bool read_from(client& c, pages const& page);
+    [[nodiscard]] static bool write_to(client& c);
+};
+
+}  // namespace ration::program
