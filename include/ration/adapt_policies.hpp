@@ -2,7 +2,7 @@
 /// The parameters of ration's own policies, adapted.
 #pragma once
 
-#include <ration/adapt.hpp>
+#include <ration/adapt_parameters.hpp>
 #include <ration/policies/afs.hpp>
 #include <ration/policies/drf.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>

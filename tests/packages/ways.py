@@ -3,7 +3,7 @@
 
     ways.py --source CHECKOUT [--build BUILD] [--compiler CXX] [--generator NAME] [WAY...]
 
-Exit code 0 when all passed, 1 when one failed, 77 when all that were asked for were skipped.
+Exit code 0 when all passed, 1 when one failed, 77 when none failed and one was skipped.
 """
 
 import argparse
@@ -103,7 +103,10 @@ def main():
         print(f"{name:18} {seconds:6.1f} s  {result}")
     if any(result == "FAILED" for _, result, _ in rows):
         return 1
-    return 77 if all(result.startswith("skipped") for _, result, _ in rows) else 0
+    skipped = [f"{name}: {result.removeprefix('skipped: ')}" for name, result, _ in rows if result.startswith("skipped")]
+    if skipped:
+        print(f"skipped: {'; '.join(skipped)}")
+    return 77 if skipped else 0
 
 
 if __name__ == "__main__":
