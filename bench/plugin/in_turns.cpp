@@ -90,7 +90,7 @@ class on_second_core {
         std::uint32_t const next = answered_.load(std::memory_order_relaxed) + 1;
         asked_.store(next, std::memory_order_release);
         plugin::wake(asked_);
-        while (answered_.load(std::memory_order_acquire) != next) __builtin_ia32_pause();
+        while (answered_.load(std::memory_order_acquire) != next) {}
     }
 
 public:
@@ -100,7 +100,7 @@ public:
         tick_ = &t, out_ = &out;
         std::uint32_t const next = answered_.load(std::memory_order_relaxed) + 1;
         asked_.store(next, std::memory_order_release);
-        while (answered_.load(std::memory_order_acquire) != next) __builtin_ia32_pause();
+        while (answered_.load(std::memory_order_acquire) != next) {}
         return said_;
     }
     /// Nanoseconds there and back, of one line.
@@ -111,7 +111,7 @@ public:
         for (int i = 0; i < 200; ++i) {
             std::uint32_t const next = answered_.load(std::memory_order_relaxed) + 1;
             asked_.store(next, std::memory_order_release);
-            while (answered_.load(std::memory_order_acquire) != next) __builtin_ia32_pause();
+            while (answered_.load(std::memory_order_acquire) != next) {}
         }
         return nanoseconds_since(start) / 200;
     }

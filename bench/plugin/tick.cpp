@@ -2,6 +2,7 @@
 // What a tick costs: a bare loop, a policy class, the same class as a plugin in this process, and in a worker process; what the check
 // of its answer adds; and what an exchange of the policy costs. One table on standard output.
 //   bench.plugin [--benchmark_repetitions=9]
+//   bench.plugin turns                        the class, a second core and a worker in turns; takes some minutes
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -75,6 +75,15 @@ class exported {
         return RATION_OK;
     }
 
+    [[nodiscard]] static std::int32_t finish(status said, grants const& answer, ration_out& out) noexcept {
+        if (said == status::capacity || answer.overflowed()) {
+            out.needed = out.capacity + 1;  // at least: the class stops at the first row without a place
+            return RATION_E_CAPACITY;
+        }
+        out.count = answer.rows().size();
+        return static_cast<std::int32_t>(said);
+    }
+
     [[nodiscard]] static ration_changed_rows const* changed_rows_of(ration_host const* host) noexcept {
         if (host == nullptr || host->extension == nullptr) return nullptr;
         auto const* const offered = static_cast<ration_changed_rows const*>(host->extension(host->ctx, RATION_EXT_CHANGED_ROWS));
@@ -124,17 +133,15 @@ public:
         tick_data const data{.number = t->number, .seed = t->seed, .now = {t->now_ns}, .budget = {t->budget_ns},
                              .data = {reinterpret_cast<table_view const* const*>(t->table)}};
         std::span const space(reinterpret_cast<grant*>(out->grant), out->capacity);
-        changed_rows changed;
-        if (mine.changed != nullptr) changed = {.row = mine.changed->row, .capacity = mine.changed->capacity};
-        grants answer = mine.changed != nullptr ? grants(space, changed) : grants(space);
-        auto const said = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
-        if (mine.changed != nullptr) *mine.changed->count = changed.count;
-        if (said == status::capacity || answer.overflowed()) {
-            out->needed = out->capacity + 1;  // at least: the class stops at the first row without a place
-            return RATION_E_CAPACITY;
+        if (mine.changed == nullptr) {
+            grants answer(space);
+            return finish(mine.policy.decide(tick<inputs>(data, mine.bound), answer), answer, *out);
         }
-        out->count = answer.rows().size();
-        return static_cast<std::int32_t>(said);
+        changed_rows changed{.row = mine.changed->row, .capacity = mine.changed->capacity};
+        grants answer(space, changed);
+        auto const said = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
+        *mine.changed->count = changed.count;
+        return finish(said, answer, *out);
     }
 
     static std::int32_t on_event(void* self, ration_event const* events, std::uint64_t count, std::uint32_t stride) noexcept

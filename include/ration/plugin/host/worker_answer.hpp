@@ -2,7 +2,6 @@
 /// The last answer of a worker, in memory of the host's own: nobody checks or uses what the worker can still change.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -2,7 +2,6 @@
 /// What a host keeps of a worker for the one that may come after it: the state after an accepted answer, and what has happened since.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
