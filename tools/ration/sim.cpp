@@ -30,7 +30,7 @@ namespace {
 }
 
 [[nodiscard]] bool write_report(simulation_results const& all) {
-    if (!has_charts()) std::fprintf(stderr, "ration: %s\n", std::string(how_to_get_charts).c_str());
+    if (!has_charts() && !all.options.quiet) std::fprintf(stderr, "ration: %s\n", std::string(how_to_get_charts).c_str());
     return write_page(report_html(all), all.options.report, "--report");
 }
 

@@ -5,8 +5,10 @@
 function el(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value !== null && value !== undefined) made.setAttribute(key, value);
+    if (key.startsWith("on"))
+      made.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined)
+      made.setAttribute(key, value);
   }
   made.append(...children.filter(child => child !== null && child !== undefined));
   return made;
@@ -62,11 +64,17 @@ function change(value, first) {
 /** `head` texts, `rows` arrays of texts or elements; the first of a row is its heading. */
 function table(head, rows, kind) {
   const cells = row => row.map((cell, i) => el(i === 0 ? "th" : "td", i === 0 ? {scope: "row"} : {}, cell));
-  return el("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Table"},
-    el("table", {class: kind || ""}, el("thead", {}, el("tr", {}, ...head.map(text => el("th", {scope: "col"}, text)))),
+  return el(
+    "div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Table"},
+    el(
+      "table", {class: kind || ""}, el("thead", {}, el("tr", {}, ...head.map(text => el("th", {scope: "col"}, text)))),
       el("tbody", {}, ...rows.map(row => el("tr", {}, ...cells(row))))));
 }
 
-const facts = pairs => el("dl", {}, ...pairs.filter(pair => pair[1] !== "" && pair[1] !== null).flatMap(([key, value]) => [el("dt", {}, key), el("dd", {}, value)]));
-const notes = sentences => (sentences.length ? el("div", {class: "notes"}, el("ul", {}, ...sentences.map(text => el("li", {}, text)))) : null);
+const facts = pairs => el(
+  "dl", {},
+  ...pairs.filter(pair => pair[1] !== "" && pair[1] !== null).flatMap(([key,
+                                                                        value]) => [el("dt", {}, key), el("dd", {}, value)]));
+const notes = sentences =>
+  (sentences.length ? el("div", {class: "notes"}, el("ul", {}, ...sentences.map(text => el("li", {}, text)))) : null);
 const card = (...children) => el("section", {class: "card wide"}, ...children);

@@ -98,7 +98,7 @@ void write_phases(json_writer& json, run_history const& run) {
         for (std::size_t i = 0; i < std::min(jobs, s.of.size()); ++i) total[i] += (std::isinf(s.of[i]) ? 0 : s.of[i]) * static_cast<double>(s.to - s.from);
     std::vector<std::size_t> places(jobs);
     std::iota(places.begin(), places.end(), std::size_t{0});
-    std::ranges::stable_sort(places, [&](auto a, auto b) { return total[a] > total[b]; });
+    std::ranges::sort(places, [&](auto a, auto b) { return total[a] != total[b] ? total[a] > total[b] : a < b; });
     places.resize(std::min(jobs, jobs <= most_stacked_jobs + 1 ? jobs : most_stacked_jobs));
     std::ranges::sort(places);
     return places;
