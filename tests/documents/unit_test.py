@@ -71,8 +71,8 @@ class Unit(Installed):
         jobs.write_text(JOBS)
         self.start()
         self.start()
-        logs = self.folder / "log" / "ration"
-        self.assertEqual(sorted(path.name for path in logs.iterdir()), ["jobs.jsonl", "jobs.jsonl.1"])
+        logs = self.folder / "log" / "ration" / "jobs"
+        self.assertEqual(sorted(path.name for path in logs.iterdir()), ["events.jsonl", "events.jsonl.1"])
         self.assertTrue((self.folder / "lib" / "ration" / "jobs" / "ration-output" / "none" / "one.log").exists())
 
 

@@ -50,6 +50,8 @@ TEST_CASE("every option of run arrives where it belongs") {
     CHECK(options({"--adopt"}).adopt);
     CHECK(options({"--quiet"}).quiet);
     CHECK(options({"--log", "run.jsonl"}).log == "run.jsonl");
+    CHECK(options({"--metrics", "unix:m.sock"}).metrics == "unix:m.sock");
+    CHECK(options({"--metrics=127.0.0.1:9555"}).metrics == "127.0.0.1:9555");
     CHECK(options({"--backend", "process"}).backend == backend_choice::process);
     CHECK(options({"--backend", "cgroup"}).backend == backend_choice::cgroup);
     CHECK(options({"--backend", "auto"}).backend == backend_choice::automatic);
@@ -114,6 +116,9 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
           "ration: --compare excludes --dry-run; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "--compare", "none", "--adopt"}) ==
           "ration: --compare excludes --adopt; 'ration run --help' tells more");
+    CHECK(refusal({"run", "f", "--metrics", "unix:x", "--dry-run"}) ==
+          "ration: --dry-run excludes --metrics; 'ration run --help' tells more");
+    CHECK(refusal({"run", "f", "--metrics", "0.0.0.0:9555"}).starts_with("ration: --metrics: '0.0.0.0' is no loopback address"));
     CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
 }
 
@@ -130,7 +135,7 @@ TEST_CASE("help and version are answers, not refusals") {
         CHECK(top.find(part) != std::string::npos);
     auto const run = said({"run", "--help"});
     for (auto const* part : {"--policy NAME", "--compare A,B", "--dry-run", "--explain", "--json", "--log FILE", "--backend NAME",
-                             "--cpus N", "--adopt", "--quiet", "Examples:", "Ctrl-C"})
+                             "--cpus N", "--adopt", "--quiet", "--metrics unix:PATH|127.0.0.1:PORT", "Examples:", "Ctrl-C"})
         CHECK(run.find(part) != std::string::npos);
     CHECK(said({"--version"}).starts_with("ration "));
     CHECK(std::count(top.begin(), top.end(), '\n') > 10);

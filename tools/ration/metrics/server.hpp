@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Answers requests for metrics between two turns of a loop that must not be held up.
+/// Answers requests for metrics between two turns of a loop that must not be held up. Not prometheus-cpp's exposer: that one has threads
+/// of its own, which would have to be kept from what the loop changes, and no Unix sockets.
 #pragma once
 
 #include <functional>
