@@ -2,10 +2,11 @@
 """`ration bench` from the outside: what it says of policies that do one thing wrong, its JSON, its exit codes. No time is asserted."""
 import json
 import os
+import re
 import subprocess
 import unittest
 
-RATION, COSTLY, WRONG = (os.environ[name] for name in ("RATION_PROGRAM", "RATION_COSTLY", "RATION_WRONG"))
+RATION, COSTLY, WRONG, EVIL = (os.environ[name] for name in ("RATION_PROGRAM", "RATION_COSTLY", "RATION_WRONG", "RATION_EVIL"))
 SMALL = ("--jobs", "1,20", "--devices", "12")
 OBJECTIVES = ["speedup", "fairness", "targets", "completion"]
 
@@ -94,6 +95,16 @@ class Runs(unittest.TestCase):
             self.assertRegex(done.stdout, r"(?m)^wrong\.so: \d+ answers broke a rule; at tick 0 it granted 1000 of gpu on node 0 to job 1, "
                                           r"but the amount is above the job's maximum$")
             self.assertNotRegex(done.stdout, r"(?m)^fifo: ")
+
+    def test_what_ends_its_process_is_named(self) -> None:
+        said = {"worker": ("its worker was killed by signal SIGABRT", "its worker ended by itself with exit code 0"),
+                "in-process": ("killed by SIGABRT (Aborted)", "its process ended by itself: a policy must not call exit")}
+        for place, sentences in said.items():
+            done = bench("--policies", f"{EVIL}/evil_14.so,{EVIL}/evil_15.so,tradl", "--jobs", "1", "--devices", "4", "--isolation", place)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            for name, sentence in zip(("evil_14", "evil_15"), sentences):
+                self.assertRegex(done.stdout, rf"(?m)^{name}\.so: .*{re.escape(sentence)}; it was not asked any more$")
+            self.assertRegex(done.stdout, r"(?m)^  tradl +[\d.]+ us ")
 
     def test_what_hangs_is_ended(self) -> None:
         for place, sentence in (("worker", "it gave no answer: "), ("in-process", "it gave no answer within 5 s, and was ended")):

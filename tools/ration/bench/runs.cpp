@@ -150,6 +150,7 @@ private:
     static void note_end(contender& c, conformance::finding const& found) {
         if (!conformance::is_red(found.is)) return;
         c.ended = found.is == conformance::verdict::timed_out ? "it did not come back, and was ended" : found.why;
+        if (found.why.starts_with("the process ended")) c.ended = "its process ended by itself: a policy must not call exit";
         if (found.why.find("SIGPROF") != found.why.npos) c.ended = fmt::format("it gave no answer within {} s, and was ended", longest_answer);
     }
     static void look_after(contender& c, measured const& m) {
