@@ -35,7 +35,7 @@ public:
     daemon_there(daemon_there const&) = delete;
     daemon_there& operator=(daemon_there const&) = delete;
 
-    void now_has(std::string const& script) const {   // at once, so that nobody reads half of it
+    void now_has(std::string const& script) const {  // at once, so that nobody reads half of it
         std::ofstream(root_ / "next") << script;
         fs::rename(root_ / "next", root_ / "control");
     }
@@ -92,7 +92,7 @@ TEST_CASE("both interfaces tell who the clients are") {
     CHECK(daemon->protocol() == mps_protocol::v3);
     CHECK(daemon->servers()->at(0).clients == pids{4711, 4712});
     CHECK(daemon->verify(pids{4712}));
-    CHECK(daemon->verify(pids{25}, milliseconds(1)).failure().code == errc::unverified);   // a percentage is no client
+    CHECK(daemon->verify(pids{25}, milliseconds(1)).failure().code == errc::unverified);  // a percentage is no client
 }
 
 TEST_CASE("a daemon without servers is one all the same") {
@@ -114,12 +114,12 @@ TEST_CASE("a job that is no client is told") {
     CHECK(std::string(verified.failure().remedy).starts_with("it computes without MPS and without its share"));
 
     std::thread job([&there] { there.now_has("protocol 2\nserver 100\nclient 100 4711\nclient 100 4799\n"); });
-    CHECK(daemon->verify(pids{4711, 4799}, seconds(20)));   // one becomes a client when it initialises CUDA, after its start
+    CHECK(daemon->verify(pids{4711, 4799}, seconds(20)));  // one becomes a client when it initialises CUDA, after its start
     job.join();
 }
 
 TEST_CASE("what else there may be instead of an answer") {
-    CHECK(refused(daemon_there(nullptr)) == errc::not_found);   // a directory misspelled
+    CHECK(refused(daemon_there(nullptr)) == errc::not_found);  // a directory misspelled
     CHECK(refused(daemon_there("dead\n")) == errc::gone);
     CHECK(refused(daemon_there("strange\n")) == errc::not_supported);
     CHECK(refused(daemon_there("hang\n"), milliseconds(300)) == errc::timed_out);
