@@ -119,10 +119,10 @@ TEST_CASE("a question makes no MPS daemon start a server, unless it is meant to"
     ration::test::fs::remove_all(folder);
 }
 
-TEST_CASE("what a mask says is what the driver shows, in 500 masks") {
+TEST_CASE("what a mask says is what the driver shows, in 300 masks") {
     ration::test::maker make(20'261'123);
     int emitted = 0, several = 0, instances = 0;
-    for (int round = 0; round < 500; ++round) {
+    for (int round = 0; round < 300; ++round) {
         auto const machine = make.machine();
         scene const there(script_of(machine));
         names gpus, cut;
@@ -140,8 +140,8 @@ TEST_CASE("what a mask says is what the driver shows, in 500 masks") {
         several += made->devices().size() > 1;
         instances += !made->devices().empty() && made->devices()[0].kind() == device_kind::mig;
     }
-    CHECK(emitted > 100);
-    CHECK(several > 20);
+    CHECK(emitted > 60);
+    CHECK(several > 12);
     CHECK(instances > 3);
 }
 

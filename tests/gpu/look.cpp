@@ -83,7 +83,7 @@ int masks() {
 }
 
 int client(std::int32_t pid) {
-    auto const daemon = mps::connect();
+    auto const daemon = mps::connect(mps_place::here(), seconds(30));
     if (!daemon) return say(daemon.failure());
     auto const verified = daemon->verify(std::vector{pid}, seconds(20));
     return verified ? 0 : say(verified.failure());
