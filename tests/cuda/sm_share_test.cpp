@@ -98,9 +98,10 @@ TEST_CASE("what the driver refuses is said with its code, and nothing is left") 
         scene const machine(script);
         auto const got = job("500");
         CHECK(got.state == refused);
-        CHECK(got.contexts.ends_with("then 0; current 0"));
+        CHECK(got.contexts == "contexts 0, then 0; current 0");
         return got.error;
     };
+    CHECK(refusal("current 201\n" + line(0, "0000:17:00.0")) == 201);
     CHECK(refusal("cuinit 802\n") == 802);
     CHECK(refusal(line(0, "0000:17:00.0", "mode=exclusive users=4711")) == 46);
     CHECK(refusal(line(0, "0000:17:00.0", "mode=prohibited")) == 46);

@@ -250,6 +250,7 @@ int cuCtxFromGreenCtx(void** out, void* green) {
 }
 
 int cuCtxSetCurrent(void* context) {
+    if (here().set_current != 0) return here().set_current;
     current = context;
     return success;
 }
