@@ -41,9 +41,7 @@ namespace detail {
 
 /// The number that stands before (`195 nvidia`) or behind (`gpu0/gi1/access 12`) a word on its line.
 [[nodiscard]] inline std::optional<unsigned> number_beside(std::string_view text, std::string_view word) noexcept {
-    while (!text.empty()) {
-        std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    for (std::string_view line : lines_of(text)) {
         while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
         auto const blank = line.find(' ');
         if (blank == std::string_view::npos) continue;
@@ -56,25 +54,17 @@ namespace detail {
     return std::nullopt;
 }
 
-[[nodiscard]] inline std::string whole_file(std::filesystem::path const& file) noexcept {
-    static constexpr std::size_t most = 1 << 20;
-    std::string out(most, '\0');
-    std::ifstream in(file);
-    in.read(out.data(), static_cast<std::streamsize>(out.size()));
-    out.resize(static_cast<std::size_t>(in.gcount()));
-    return out;
-}
-
 }  // namespace detail
 
 [[nodiscard]] inline device_file_numbers find_device_files(device_file_places const& places = {}) noexcept {
-    std::string const devices = detail::whole_file(places.devices);
+    static constexpr std::size_t most_characters = 1 << 20;
+    std::string const devices = detail::read_start(places.devices, most_characters);
     std::string_view const characters = std::string_view(devices).substr(0, devices.find("Block devices:"));
     device_file_numbers out;
     out.gpus = detail::number_beside(characters, "nvidia");
     if (!out.gpus) out.gpus = detail::number_beside(characters, "nvidia-frontend");  // as older drivers call it
     out.capabilities = detail::number_beside(characters, "nvidia-caps");
-    out.mig_minors = detail::whole_file(places.mig_minors);
+    out.mig_minors = detail::read_start(places.mig_minors, most_characters);
     return out;
 }
 

@@ -101,17 +101,6 @@ namespace detail {
     return failed == std::errc{} && end == word.data() + word.size() && number > 0 ? std::optional(number) : std::nullopt;
 }
 
-/// The lines of an answer that are not empty.
-[[nodiscard]] inline std::vector<std::string_view> lines_of(std::string_view text) noexcept {
-    std::vector<std::string_view> out;
-    while (!text.empty()) {
-        std::string_view const line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-        if (line.find_first_not_of(" \t\r") != std::string_view::npos) out.push_back(line);
-    }
-    return out;
-}
-
 /// A process number on each line; nothing when a line is anything else.
 [[nodiscard]] inline std::optional<std::vector<std::int32_t>> pids_of(std::string_view text) noexcept {
     std::vector<std::int32_t> out;
