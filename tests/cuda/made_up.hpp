@@ -62,7 +62,10 @@ public:
             case 1: return std::to_string(below(gpus.size() + 2)) + "gpu";
             case 2: return ' ' + some + ' ';
             case 3: return some.substr(0, 4 + below(4));
-            case 4: case 5: case 6: case 7: return some;
+            case 4:
+            case 5:
+            case 6:
+            case 7: return some;
             default: return std::to_string(below(gpus.size() + (below(4) == 0 ? 2 : 0)));
         }
     }

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using pids = std::vector<std::int32_t>;
+constexpr nanoseconds patient = seconds(50);  // a busy machine takes long to run a script
 
 /// A directory in which the daemon of this script listens.
 class daemon_there {
@@ -35,7 +36,7 @@ public:
     daemon_there(daemon_there const&) = delete;
     daemon_there& operator=(daemon_there const&) = delete;
 
-    void now_has(std::string const& script) const {   // at once, so that nobody reads half of it
+    void now_has(std::string const& script) const {  // at once, so that nobody reads half of it
         std::ofstream(root_ / "next") << script;
         fs::rename(root_ / "next", root_ / "control");
     }
@@ -43,7 +44,7 @@ public:
     [[nodiscard]] mps_place place() const { return {.pipe_directory = root_, .program = RATION_STAND_IN_MPS}; }
 };
 
-[[nodiscard]] errc refused(daemon_there const& there, nanoseconds at_most = mps::patience) {
+[[nodiscard]] errc refused(daemon_there const& there, nanoseconds at_most = patient) {
     auto const daemon = mps::connect(there.place(), at_most);
     return daemon ? errc::internal : daemon.failure().code;
 }
@@ -75,7 +76,7 @@ TEST_CASE("where a client would look for the daemon") {
 TEST_CASE("both interfaces tell who the clients are") {
     {
         daemon_there const there("protocol 2\nserver 100\nserver 200\nclient 100 4711\nclient 200 4712\nclient 200 4713\n");
-        auto const daemon = mps::connect(there.place());
+        auto const daemon = mps::connect(there.place(), patient);
         REQUIRE(daemon);
         CHECK(daemon->protocol() == mps_protocol::v2);
         auto const servers = daemon->servers();
@@ -87,17 +88,17 @@ TEST_CASE("both interfaces tell who the clients are") {
         CHECK(refused(there) == errc::not_found);
     }
     daemon_there const there("protocol 3\nserver 100\nclient 100 4711\nclient 100 4712\n");
-    auto const daemon = mps::connect(there.place());
+    auto const daemon = mps::connect(there.place(), patient);
     REQUIRE(daemon);
     CHECK(daemon->protocol() == mps_protocol::v3);
     CHECK(daemon->servers()->at(0).clients == pids{4711, 4712});
     CHECK(daemon->verify(pids{4712}));
-    CHECK(daemon->verify(pids{25}, milliseconds(1)).failure().code == errc::unverified);   // a percentage is no client
+    CHECK(daemon->verify(pids{25}, milliseconds(1)).failure().code == errc::unverified);  // a percentage is no client
 }
 
 TEST_CASE("a daemon without servers is one all the same") {
     daemon_there const there("protocol 2\n");
-    auto const daemon = mps::connect(there.place());
+    auto const daemon = mps::connect(there.place(), patient);
     REQUIRE(daemon);
     CHECK(daemon->servers()->empty());
     CHECK(daemon->verify({}));
@@ -105,7 +106,7 @@ TEST_CASE("a daemon without servers is one all the same") {
 
 TEST_CASE("a job that is no client is told") {
     daemon_there const there("protocol 2\nserver 100\nclient 100 4711\n");
-    auto const daemon = mps::connect(there.place());
+    auto const daemon = mps::connect(there.place(), patient);
     REQUIRE(daemon);
     auto const verified = daemon->verify(pids{4711, 4799}, milliseconds(100));
     REQUIRE_FALSE(verified);
@@ -114,12 +115,12 @@ TEST_CASE("a job that is no client is told") {
     CHECK(std::string(verified.failure().remedy).starts_with("it computes without MPS and without its share"));
 
     std::thread job([&there] { there.now_has("protocol 2\nserver 100\nclient 100 4711\nclient 100 4799\n"); });
-    CHECK(daemon->verify(pids{4711, 4799}, seconds(20)));   // one becomes a client when it initialises CUDA, after its start
+    CHECK(daemon->verify(pids{4711, 4799}, seconds(20)));  // one becomes a client when it initialises CUDA, after its start
     job.join();
 }
 
 TEST_CASE("what else there may be instead of an answer") {
-    CHECK(refused(daemon_there(nullptr)) == errc::not_found);   // a directory misspelled
+    CHECK(refused(daemon_there(nullptr)) == errc::not_found);  // a directory misspelled
     CHECK(refused(daemon_there("dead\n")) == errc::gone);
     CHECK(refused(daemon_there("strange\n")) == errc::not_supported);
     CHECK(refused(daemon_there("hang\n"), milliseconds(300)) == errc::timed_out);
@@ -127,7 +128,7 @@ TEST_CASE("what else there may be instead of an answer") {
     auto const daemon = mps::connect({.pipe_directory = there.root(), .program = "no-such-mps-control"});
     REQUIRE_FALSE(daemon);
     CHECK((daemon.failure().code == errc::not_found && daemon.failure().subject == "no-such-mps-control"));
-    auto const dying = mps::connect(there.place());
+    auto const dying = mps::connect(there.place(), patient);
     there.now_has("dead\n");
     CHECK(dying->servers().failure().code == errc::gone);
     CHECK(dying->verify({}).failure().code == errc::gone);
@@ -135,7 +136,7 @@ TEST_CASE("what else there may be instead of an answer") {
 
 TEST_CASE("a daemon is started when somebody asks for it, and may keep our output open") {
     daemon_there const there(nullptr);
-    auto const daemon = start_mps(there.place());
+    auto const daemon = start_mps(there.place(), patient);
     pid_t started = 0;
     std::ifstream(there.root() / "nvidia-cuda-mps-control.pid") >> started;
     REQUIRE(started > 0);

@@ -29,7 +29,7 @@ constexpr nanoseconds at(double s) { return seconds(s); }
 TEST_CASE("a GPU comes back when it has been found sound twice after its wait") {
     quarantine q;
     std::vector const good{gpu_number(0), gpu_number(1)}, bad{gpu_number(0, false), gpu_number(1)}, absent{gpu_number(1)};
-    CHECK_FALSE(q.usable(id(0)));   // nobody has seen it
+    CHECK_FALSE(q.usable(id(0)));  // nobody has seen it
     q.observe(good, at(0));
     CHECK((q.usable(id(0)) && q.usable(id(1)) && !q.next_look()));
     q.observe(bad, at(1));
@@ -42,11 +42,11 @@ TEST_CASE("a GPU comes back when it has been found sound twice after its wait") 
     CHECK_FALSE(q.usable(id(0)));
     q.observe(bad, at(32));
     q.observe(good, at(62));
-    CHECK_FALSE(q.usable(id(0)));   // one proof, after another fault
+    CHECK_FALSE(q.usable(id(0)));  // one proof, after another fault
     q.observe(good, at(63));
     CHECK(q.usable(id(0)));
     q.observe(absent, at(64));
-    CHECK((!q.usable(id(0)) && q.next_look() == at(64 + 60)));   // a relapse: twice the wait
+    CHECK((!q.usable(id(0)) && q.next_look() == at(64 + 60)));  // a relapse: twice the wait
 }
 
 TEST_CASE("errors of programs set no GPU aside, unknown ones do") {
@@ -65,7 +65,7 @@ TEST_CASE("the wait forgets what was long ago") {
     quarantine q;
     std::vector const good{gpu_number(0)};
     double now = 0;
-    auto const fall_and_return = [&] {   // returns the wait
+    auto const fall_and_return = [&] {  // returns the wait
         q.report(id(0), 79, at(now));
         double const back = to_seconds(*q.next_look());
         q.observe(good, at(back));
@@ -89,7 +89,7 @@ TEST_CASE("whatever happens: none is used while it is faulty, none is lost, none
     std::mt19937_64 dice(20'261'124);
     auto const below = [&dice](int n) { return static_cast<int>(dice() % static_cast<unsigned>(n)); };
     for (int round = 0; round < 300; ++round) {
-        quarantine all, alone;   // `alone` hears of GPU 0 only
+        quarantine all, alone;  // `alone` hears of GPU 0 only
         double now = 0;
         std::map<int, bool> faulty;
         for (int step = 0; step < 60; ++step) {

@@ -14,8 +14,9 @@ namespace ration::test {
 
 namespace fs = std::filesystem;
 
-inline constexpr char const* uuids[] = {"GPU-00000000-0000-4000-8000-000000000000", "GPU-11111111-0000-4000-8000-000000000001", "GPU-22222222-0000-4000-8000-000000000002",
-                                 "GPU-33333333-0000-4000-8000-000000000003", "GPU-44444444-0000-4000-8000-000000000004"};
+inline constexpr char const* uuids[] = {"GPU-00000000-0000-4000-8000-000000000000", "GPU-11111111-0000-4000-8000-000000000001",
+                                        "GPU-22222222-0000-4000-8000-000000000002", "GPU-33333333-0000-4000-8000-000000000003",
+                                        "GPU-44444444-0000-4000-8000-000000000004"};
 
 /// What the driver and the kernel show of one machine.
 class scene {
@@ -34,7 +35,9 @@ public:
 
     void module_shows(std::string const& pci, std::string const& uuid, int minor = 0) const {
         fs::create_directories(root_ / "module" / pci);
-        std::ofstream(root_ / "module" / pci / "information") << "Model: \t\t NVIDIA Stand-in\nIRQ:   \t\t 42\nGPU UUID: \t " << uuid << "\nBus Location: \t " << pci << "\nDevice Minor: \t " << minor << '\n';
+        std::ofstream(root_ / "module" / pci / "information")
+            << "Model: \t\t NVIDIA Stand-in\nIRQ:   \t\t 42\nGPU UUID: \t " << uuid << "\nBus Location: \t " << pci
+            << "\nDevice Minor: \t " << minor << '\n';
     }
     void bus_says(std::string const& pci, std::string const& numa_node) const {
         fs::create_directories(root_ / "bus" / pci);

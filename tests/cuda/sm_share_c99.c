@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-/* A job in C99 that holds itself to its share and prints what it got: state, granted, total, minimum, step, the driver's code, how many green contexts there are then and after, the sentence. */
+/* A job in C99 that holds itself to its share and prints what it got: state, granted, total, minimum, step, the driver's code,
+ * how many green contexts there are then and after, the sentence. */
 #include <ration/cuda/sm_share.h>
 
 /* The stand-in's count of green contexts and its current context; -1 and 0 where the driver is another. */
-static void look(ration_sm_share const *s, int *contexts, int *is_current) {
-    int (*count)(void) = NULL, (*get_current)(void **) = NULL;
+static void look(ration_sm_share const* s, int* contexts, int* is_current) {
+    int (*count)(void) = NULL, (*get_current)(void**) = NULL;
     void *current = NULL, *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     *contexts = -1;
     *is_current = 0;
@@ -15,9 +16,9 @@ static void look(ration_sm_share const *s, int *contexts, int *is_current) {
     dlclose(library);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     ration_sm_share share;
-    void *const kept = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* so that it can be looked at afterwards */
+    void* const kept = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* so that it can be looked at afterwards */
     int during = 0, after = 0, current = 0, nothing = 0;
     int const state = ration_sm_share_begin(&share, argc > 1 ? atoi(argv[1]) : 0);
     look(&share, &during, &current);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 /*
- * A job that computes for SECONDS and prints: SMs that the driver shows it, SMs of its green context (0: none), multiply-adds a second. Driver API and PTX only: no toolkit is needed.
+ * A job that computes for SECONDS and prints: SMs that the driver shows it, SMs of its green context (0: none), multiply-adds a
+ * second. Driver API and PTX only: no toolkit is needed.
  *
  *     burn SECONDS
  *
- * With RATION_SM_SHARE it holds itself to a share (ration/cuda/sm_share.h). It goes on until it has been told to end by the end of its standard input or the time is over,
- * whichever comes later, so that it can be looked at while it runs.
+ * With RATION_SM_SHARE it holds itself to a share (ration/cuda/sm_share.h). It goes on until it has been told to end by the end
+ * of its standard input or the time is over, whichever comes later, so that it can be looked at while it runs.
  */
 #define _POSIX_C_SOURCE 199309L
 #include <time.h>
@@ -55,23 +56,27 @@ typedef unsigned long long address;
 
 static struct {
     int (*init)(unsigned);
-    int (*device_get)(int *, int);
-    int (*attribute)(int *, int, int);
-    int (*retain)(void **, int);
-    int (*set_current)(void *);
-    int (*load)(void **, void const *);
-    int (*function)(void **, void *, char const *);
-    int (*allocate)(address *, size_t);
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+    int (*device_get)(int*, int);
+    int (*attribute)(int*, int, int);
+    int (*retain)(void**, int);
+    int (*set_current)(void*);
+    int (*load)(void**, void const*);
+    int (*function)(void**, void*, char const*);
+    int (*allocate)(address*, size_t);
+    int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
     int (*wait)(void);
 } cuda;
 
 static int load_driver(void) {
-    void *const library = dlopen("libcuda.so.1", RTLD_NOW);
-    return library != NULL && ration_sm_find_(library, "cuInit", &cuda.init) && ration_sm_find_(library, "cuDeviceGet", &cuda.device_get) &&
-           ration_sm_find_(library, "cuDeviceGetAttribute", &cuda.attribute) && ration_sm_find_(library, "cuDevicePrimaryCtxRetain", &cuda.retain) &&
-           ration_sm_find_(library, "cuCtxSetCurrent", &cuda.set_current) && ration_sm_find_(library, "cuModuleLoadData", &cuda.load) &&
-           ration_sm_find_(library, "cuModuleGetFunction", &cuda.function) && ration_sm_find_(library, "cuMemAlloc_v2", &cuda.allocate) &&
+    void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+    return library != NULL && ration_sm_find_(library, "cuInit", &cuda.init) &&
+           ration_sm_find_(library, "cuDeviceGet", &cuda.device_get) &&
+           ration_sm_find_(library, "cuDeviceGetAttribute", &cuda.attribute) &&
+           ration_sm_find_(library, "cuDevicePrimaryCtxRetain", &cuda.retain) &&
+           ration_sm_find_(library, "cuCtxSetCurrent", &cuda.set_current) &&
+           ration_sm_find_(library, "cuModuleLoadData", &cuda.load) &&
+           ration_sm_find_(library, "cuModuleGetFunction", &cuda.function) &&
+           ration_sm_find_(library, "cuMemAlloc_v2", &cuda.allocate) &&
            ration_sm_find_(library, "cuLaunchKernel", &cuda.launch) && ration_sm_find_(library, "cuCtxSynchronize", &cuda.wait);
 }
 
@@ -82,7 +87,7 @@ static double seconds_now(void) {
 }
 
 /* 0, or the driver's code. The rounds of one launch are doubled until it takes 5 ms, and counting begins then. */
-static int compute(unsigned blocks, double most, double *rate) {
+static int compute(unsigned blocks, double most, double* rate) {
     void *module = NULL, *function = NULL;
     address out = 0;
     unsigned rounds = 256;
@@ -91,7 +96,7 @@ static int compute(unsigned blocks, double most, double *rate) {
     if (error == 0) error = cuda.function(&function, module, "burn");
     if (error == 0) error = cuda.allocate(&out, (size_t)blocks * threads * sizeof(float));
     while (error == 0 && seconds_now() - begin < most) {
-        void *arguments[2];
+        void* arguments[2];
         double const before = seconds_now();
         arguments[0] = &out;
         arguments[1] = &rounds;
@@ -108,9 +113,9 @@ static int compute(unsigned blocks, double most, double *rate) {
     return error;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     ration_sm_share share;
-    void *context = NULL;
+    void* context = NULL;
     int device = 0, shown = 0, error;
     double rate = 0;
     int state;

@@ -25,7 +25,8 @@ namespace {
 constexpr int skipped = 77;
 
 int say(error const& why) {
-    std::printf("%s %s: %.*s; %s\n", why.operation, why.subject.c_str(), static_cast<int>(name_of(why.code).size()), name_of(why.code).data(), why.remedy);
+    std::printf("%s %s: %.*s; %s\n", why.operation, why.subject.c_str(), static_cast<int>(name_of(why.code).size()),
+                name_of(why.code).data(), why.remedy);
     return 1;
 }
 
@@ -72,7 +73,8 @@ int gpus() {
 int masks() {
     auto const usable = usable_here();
     std::vector<device_id> backwards;
-    std::ranges::copy_if(usable, std::back_inserter(backwards), [](device_id const& id) { return id.kind() == device_kind::gpu; });
+    std::ranges::copy_if(usable, std::back_inserter(backwards),
+                         [](device_id const& id) { return id.kind() == device_kind::gpu; });
     std::ranges::reverse(backwards);
     bool good = shown_as_meant({}, usable);
     for (auto const& id : usable) good = shown_as_meant({id}, usable) && good;
@@ -81,7 +83,7 @@ int masks() {
 }
 
 int client(std::int32_t pid) {
-    auto const daemon = mps::connect();
+    auto const daemon = mps::connect(mps_place::here(), seconds(30));
     if (!daemon) return say(daemon.failure());
     auto const verified = daemon->verify(std::vector{pid}, seconds(20));
     return verified ? 0 : say(verified.failure());

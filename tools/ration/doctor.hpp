@@ -2,11 +2,10 @@
 /// What `ration doctor` finds: what can be controlled here, and its part about GPUs.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include <ration/cuda/driver.hpp>
 #include <ration/cuda/inventory.hpp>
@@ -30,9 +29,9 @@ struct gpu_findings {
     static constexpr nanoseconds patience = seconds(20);
 
     cuda::inventory found;
-    result<cuda::driver_view> driver;     ///< under the mask that would hand out all GPUs that can be
+    result<cuda::driver_view> driver;  ///< under the mask that would hand out all GPUs that can be
     result<cuda::runtime_view> runtime;
-    std::vector<finding> levels;          ///< empty where there is no GPU
+    std::vector<finding> levels;  ///< empty where there is no GPU
 };
 
 [[nodiscard]] gpu_findings examine_gpus();

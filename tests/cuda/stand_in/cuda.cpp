@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A libcuda.so.1 with scripted GPUs (script.hpp), for machines without any. It reads CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER once, at cuInit, by driver_rules.hpp. Of a GPU that is cut a
-// process uses one instance, the first where none is named. Structures and codes: CUDA Driver API reference. OLD_DRIVER leaves out what came with CUDA 12.4 and later.
+// A libcuda.so.1 with scripted GPUs (script.hpp), for machines without any. It reads CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER
+// once, at cuInit, by driver_rules.hpp. Of a GPU that is cut a process uses one instance, the first where none is named.
+// Structures and codes: CUDA Driver API reference. OLD_DRIVER leaves out what came with CUDA 12.4 and later.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -20,11 +21,12 @@ using ration::stand_in::here;
 
 namespace {
 
-constexpr int success = 0, invalid_value = 1, not_initialised = 3, no_device = 100, invalid_device = 101, unavailable = 46, invalid_configuration = 915;
+constexpr int success = 0, invalid_value = 1, not_initialised = 3, no_device = 100, invalid_device = 101, unavailable = 46,
+              invalid_configuration = 915;
 
 struct shown {
     device const* what;
-    device const* whole;   // the GPU that it is, or is a part of
+    device const* whole;  // the GPU that it is, or is a part of
 };
 
 bool initialised = false;
@@ -33,11 +35,12 @@ std::vector<shown> devices;
 [[nodiscard]] std::vector<device const*> in_order() {
     std::vector<device const*> out;
     for (auto const& gpu : here().gpus)
-        if (gpu.broken() == 0) out.push_back(&gpu);   // one that fell off the bus is not counted
+        if (gpu.broken() == 0) out.push_back(&gpu);  // one that fell off the bus is not counted
     char const* const order = std::getenv("CUDA_DEVICE_ORDER");
     if (order != nullptr && std::string(order) == "PCI_BUS_ID")
-        std::stable_sort(out.begin(), out.end(), [](device const* a, device const* b) { return a->value("pci") < b->value("pci"); });
-    return out;   // otherwise the fastest first: the script's order
+        std::stable_sort(out.begin(), out.end(),
+                         [](device const* a, device const* b) { return a->value("pci") < b->value("pci"); });
+    return out;  // otherwise the fastest first: the script's order
 }
 
 void read_mask() {
@@ -57,7 +60,8 @@ void read_mask() {
             bool const cut = !gpu->instances.empty() || gpu->value("mode") == "mig";
             if (!cut && gpu->value("uuid") == name) devices.push_back({gpu, gpu});
             for (auto const& instance : gpu->instances) {
-                bool const meant = instance.value("uuid") == name || (gpu->value("uuid") == name && &instance == &gpu->instances.front());
+                bool const meant =
+                    instance.value("uuid") == name || (gpu->value("uuid") == name && &instance == &gpu->instances.front());
                 if (meant && !mig) devices.push_back({&instance, gpu}), mig = true;
             }
         }
@@ -86,7 +90,8 @@ void uuid_bytes(std::string const& name, unsigned char* out) {
 }
 
 void become_a_client() {
-    if (std::string const daemon = mps_daemon(); !daemon.empty()) std::ofstream(daemon, std::ios::app) << "server 100\nclient 100 " << ::getpid() << '\n';
+    if (std::string const daemon = mps_daemon(); !daemon.empty())
+        std::ofstream(daemon, std::ios::app) << "server 100\nclient 100 " << ::getpid() << '\n';
 }
 
 [[nodiscard]] int sms_of(shown const& one) {
@@ -146,7 +151,8 @@ int cuDeviceGet(int* handle, int ordinal) {
 int cuDeviceGetName(char* out, int size, int handle) {
     auto const* const one = at(handle);
     if (one == nullptr) return invalid_device;
-    std::snprintf(out, static_cast<std::size_t>(size), "%s%s", one->whole->value("model", "Stand-in").c_str(), one->what == one->whole ? "" : " MIG 1g.10gb");
+    std::snprintf(out, static_cast<std::size_t>(size), "%s%s", one->whole->value("model", "Stand-in").c_str(),
+                  one->what == one->whole ? "" : " MIG 1g.10gb");
     return success;
 }
 
@@ -195,7 +201,7 @@ int cuDeviceGetDevResource(int handle, resource* out, int type) {
     *out = {};
     out->type = 1;
     out->sms = static_cast<unsigned>(sms_of(*one));
-    if (here().driver >= 13000) {   // older drivers leave both to the documentation
+    if (here().driver >= 13000) {  // older drivers leave both to the documentation
         out->least = major >= 9 ? 8 : major == 8 ? 4 : 2;
         out->step = major >= 9 ? 8 : 2;
     }
@@ -203,7 +209,8 @@ int cuDeviceGetDevResource(int handle, resource* out, int type) {
 }
 
 /// One group, of at least so many SMs: rounded up to what the architecture can cut off.
-int cuDevSmResourceSplitByCount(resource* out, unsigned* groups, resource const* in, resource* remaining, unsigned, unsigned least) {
+int cuDevSmResourceSplitByCount(resource* out, unsigned* groups, resource const* in, resource* remaining, unsigned,
+                                unsigned least) {
     int const major = attribute(devices.front(), 75);
     unsigned const step = major >= 9 ? 8 : 2, smallest = major >= 9 ? 8 : major == 8 ? 4 : 2;
     unsigned const size = std::max(smallest, (least + step - 1) / step * step);
@@ -224,7 +231,9 @@ int cuDevResourceGenerateDesc(resource** out, resource* resources, unsigned coun
 int cuGreenCtxCreate(void** out, resource* what, int handle, unsigned flags) {
     auto const* const one = at(handle);
     if (one == nullptr || flags != 1) return one == nullptr ? invalid_device : invalid_value;
-    if (one->whole->value("mode") == "prohibited" || (one->whole->value("mode") == "exclusive" && !one->whole->list("users").empty())) return unavailable;
+    if (one->whole->value("mode") == "prohibited" ||
+        (one->whole->value("mode") == "exclusive" && !one->whole->list("users").empty()))
+        return unavailable;
     ++green_contexts;
     *out = what;
     return success;
@@ -241,6 +250,7 @@ int cuCtxFromGreenCtx(void** out, void* green) {
 }
 
 int cuCtxSetCurrent(void* context) {
+    if (here().set_current != 0) return here().set_current;
     current = context;
     return success;
 }
@@ -261,7 +271,7 @@ int cuDevicePrimaryCtxRetain(void** out, int handle) {
 
 int cuModuleLoadData(void** out, char const* text) {
     *out = described.reserved;
-    return std::string(text).find(".visible .entry burn(") != std::string::npos ? success : 218;   // CUDA_ERROR_INVALID_PTX
+    return std::string(text).find(".visible .entry burn(") != std::string::npos ? success : 218;  // CUDA_ERROR_INVALID_PTX
 }
 
 int cuModuleGetFunction(void** out, void* module, char const*) {
@@ -274,12 +284,13 @@ int cuMemAlloc_v2(unsigned long long* out, std::size_t) {
     return success;
 }
 
-static double work = 0;   // thread-rounds that were launched
+static double work = 0;  // thread-rounds that were launched
 
 /// A kernel whose second argument says how often each thread goes round.
-int cuLaunchKernel(void*, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, void*, void** arguments, void**) {
+int cuLaunchKernel(void*, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, void*,
+                   void** arguments, void**) {
     work += static_cast<double>(blocks) * threads * *static_cast<unsigned*>(arguments[1]);
-    return current != nullptr ? success : 201;   // CUDA_ERROR_INVALID_CONTEXT
+    return current != nullptr ? success : 201;  // CUDA_ERROR_INVALID_CONTEXT
 }
 
 /// Each SM of the context goes round a billion times a second.

@@ -5,6 +5,7 @@
 //   mig uuid=MIG-... [sms=COUNT] [gi=N] [ci=N]      an instance of the GPU above it
 //   init CODE                         what nvmlInit_v2 answers
 //   cuinit CODE|hang|crash            what cuInit answers, or does instead
+//   current CODE                      what cuCtxSetCurrent answers
 //   driver VERSION                    what cuDriverGetVersion answers
 //   runtime VERSION DRIVER CODE       what libcudart answers: its version, the driver's, and the code of counting devices
 #pragma once
@@ -36,7 +37,7 @@ struct device {
 };
 
 struct machine {
-    int init = 0, driver = 13000;
+    int init = 0, driver = 13000, set_current = 0;
     std::string cuda_init = "0";
     int runtime = 13000, runtime_sees = 13000, runtime_code = 0;
     std::vector<device> gpus;
@@ -52,6 +53,7 @@ struct machine {
         words >> kind;
         if (kind == "init") words >> out.init;
         if (kind == "cuinit") words >> out.cuda_init;
+        if (kind == "current") words >> out.set_current;
         if (kind == "driver") words >> out.driver;
         if (kind == "runtime") words >> out.runtime >> out.runtime_sees >> out.runtime_code;
         if (kind != "gpu" && kind != "mig") continue;

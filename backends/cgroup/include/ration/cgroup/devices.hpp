@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Device files that a job may not open, by the v1 `devices` hierarchy. v2 has no such files: there an eBPF program guards devices (device_filter.hpp).
-/// Source: security/device_cgroup.c and the kernel's document of it.
+/// Device files that a job may not open, by the v1 `devices` hierarchy. v2 has no such files: there an eBPF program guards
+/// devices (device_filter.hpp). Source: security/device_cgroup.c and the kernel's document of it.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,8 @@ namespace detail {
 [[nodiscard]] inline bool allows(std::string_view line, device_number device) noexcept {
     auto const blank = line.find(' ');
     auto const colon = line.find(':');
-    if (blank == std::string_view::npos || colon == std::string_view::npos || colon < blank || (line[0] != 'a' && line[0] != 'c')) {
+    if (blank == std::string_view::npos || colon == std::string_view::npos || colon < blank ||
+        (line[0] != 'a' && line[0] != 'c')) {
         return false;
     }
     auto const matches = [](std::string_view text, unsigned number) {
@@ -40,7 +41,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// A job's group in the `devices` hierarchy, beside those of its other controllers. Move-only; the destructor removes the group if nothing lives in it.
+/// A job's group in the `devices` hierarchy, beside those of its other controllers. Move-only; the destructor removes the group
+/// if nothing lives in it.
 class device_guard {
     directory own_, place_;
     std::string name_, path_;
@@ -57,7 +59,8 @@ public:
         }
     }
 
-    /// Makes the group below our own. Errors: `not_supported` (no v1 hierarchy has `devices`), `denied`, `already_exists`, `invalid_value` (the name), `namespace_mismatch`.
+    /// Makes the group below our own. Errors: `not_supported` (no v1 hierarchy has `devices`), `denied`, `already_exists`,
+    /// `invalid_value` (the name), `namespace_mismatch`.
     [[nodiscard]] static result<device_guard> create(io& machine, std::string_view name) noexcept {
         std::string mountinfo, memberships;
         if (auto const sound = check_name(name, 255); !sound) {
@@ -70,9 +73,12 @@ public:
             return system_error("read", "/proc/self/cgroup", failed);
         }
         auto const lines = parse_memberships(memberships);
-        auto const line = std::ranges::find_if(lines, [](membership const& m) { return m.hierarchy != 0 && detail::has(m.controllers, "devices"); });
+        auto const line = std::ranges::find_if(
+            lines, [](membership const& m) { return m.hierarchy != 0 && detail::has(m.controllers, "devices"); });
         if (line == lines.end()) {
-            return make_error(errc::not_supported, "guard", "device files", 0, "no v1 hierarchy has `devices` here: on cgroup v2 an eBPF program keeps a group from devices (device_filter)");
+            return make_error(
+                errc::not_supported, "guard", "device files", 0,
+                "no v1 hierarchy has `devices` here: on cgroup v2 an eBPF program keeps a group from devices (device_filter)");
         }
         auto const found = locate(version::v1, "devices", parse_mounts(mountinfo), *line);
         if (!found) {
@@ -94,8 +100,9 @@ public:
         return device_guard(std::move(*own), std::move(*place), name, std::move(path));
     }
 
-    /// From now on nobody in the group opens, makes or maps these; what is open stays open, so deny first and `place` then. Each is named by itself: a denied pattern could not be taken back in
-    /// part. Errors: `unverified` (the group above allows the device by a pattern, which one number does not take out), and those of `directory::write`.
+    /// From now on nobody in the group opens, makes or maps these; what is open stays open, so deny first and `place` then. Each
+    /// is named by itself: a denied pattern could not be taken back in part. Errors: `unverified` (the group above allows the
+    /// device by a pattern, which one number does not take out), and those of `directory::write`.
     [[nodiscard]] result<void> deny(std::span<device_number const> devices) const noexcept {
         for (device_number const each : devices) {
             if (auto const written = place_.write("devices.deny", text_of(each)); !written) {
@@ -114,12 +121,15 @@ public:
                 allowed = allowed || std::ranges::any_of(devices, [line](device_number d) { return detail::allows(line, d); });
             });
         }
-        return allowed ? make_error(errc::unverified, "deny devices in", place_.path(), 0, "the group above allows them by a pattern: have it allow each device by its number")
+        return allowed ? make_error(errc::unverified, "deny devices in", place_.path(), 0,
+                                    "the group above allows them by a pattern: have it allow each device by its number")
                        : result<void>();
     }
 
     /// Takes a denial back. Error: `denied` (the group above does not allow the device), and those of `directory::write`.
-    [[nodiscard]] result<void> allow(device_number device) const noexcept { return place_.write("devices.allow", text_of(device)); }
+    [[nodiscard]] result<void> allow(device_number device) const noexcept {
+        return place_.write("devices.allow", text_of(device));
+    }
 
     /// Puts a process into the group, and checks that it is there. Errors: `not_found`, `unverified`, `denied`.
     [[nodiscard]] result<void> place(int pid) const noexcept {
@@ -128,11 +138,15 @@ public:
         }
         std::string memberships;
         if (int const failed = place_.machine().read_system(("/proc/" + std::to_string(pid) + "/cgroup").c_str(), memberships)) {
-            return make_error(errc::not_found, "read the groups of process", std::to_string(pid), failed, "the process has ended");
+            return make_error(errc::not_found, "read the groups of process", std::to_string(pid), failed,
+                              "the process has ended");
         }
         auto const lines = parse_memberships(memberships);
-        bool const inside = std::ranges::any_of(lines, [this](membership const& m) { return m.path == path_ && detail::has(m.controllers, "devices"); });
-        return inside ? result<void>() : make_error(errc::unverified, "place a process in", place_.path(), 0, "another program moves processes here too: stop that one");
+        bool const inside = std::ranges::any_of(
+            lines, [this](membership const& m) { return m.path == path_ && detail::has(m.controllers, "devices"); });
+        return inside ? result<void>()
+                      : make_error(errc::unverified, "place a process in", place_.path(), 0,
+                                   "another program moves processes here too: stop that one");
     }
 
     [[nodiscard]] std::string const& path() const noexcept { return place_.path(); }
@@ -147,7 +161,9 @@ public:
     }
 
 private:
-    [[nodiscard]] static std::string text_of(device_number d) noexcept { return "c " + std::to_string(d.major) + ":" + std::to_string(d.minor) + " rwm"; }
+    [[nodiscard]] static std::string text_of(device_number d) noexcept {
+        return "c " + std::to_string(d.major) + ":" + std::to_string(d.minor) + " rwm";
+    }
 };
 
 }  // namespace ration::cgroup

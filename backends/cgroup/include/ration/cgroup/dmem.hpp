@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Device memory by cgroup (`dmem`, Linux 6.14 and later): which regions there are, how much of each a group uses and may use. Source: kernel/cgroup/dmem.c and the kernel's cgroup-v2
-/// document; for NVIDIA's regions the MPS document.
+/// Device memory by cgroup (`dmem`, Linux 6.14 and later): which regions there are, how much of each a group uses and may use.
+/// Source: kernel/cgroup/dmem.c and the kernel's cgroup-v2 document; for NVIDIA's regions the MPS document.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ struct dmem_region {
     friend bool operator==(dmem_region const&, dmem_region const&) noexcept = default;
 };
 
-/// The text of dmem.capacity, dmem.current, dmem.max, dmem.low or dmem.min. Error: `invalid_value` (a line that is no name and number).
+/// The text of dmem.capacity, dmem.current, dmem.max, dmem.low or dmem.min. Error: `invalid_value` (a line that is no name and
+/// number).
 [[nodiscard]] inline result<std::vector<dmem_region>> parse_dmem(std::string_view text) noexcept {
     std::vector<dmem_region> out;
     std::optional<error> wrong;
@@ -34,7 +35,8 @@ struct dmem_region {
         if (amount && *amount >= 0)
             out.push_back({std::string(line.substr(0, blank)), *amount});
         else if (!line.empty())
-            wrong = make_error(errc::invalid_value, "read a line of dmem", line, 0, "this kernel writes it in a way that is not known here");
+            wrong = make_error(errc::invalid_value, "read a line of dmem", line, 0,
+                               "this kernel writes it in a way that is not known here");
     });
     if (wrong) {
         return *wrong;
@@ -42,7 +44,8 @@ struct dmem_region {
     return out;
 }
 
-/// The PCI address of the device that has the region, as sysfs writes it: of `nvidia/00000000:17:00.0/vidmem` and `drm/0000:17:00.0/vram0` it is 0000:17:00.0. Empty for any other name.
+/// The PCI address of the device that has the region, as sysfs writes it: of `nvidia/00000000:17:00.0/vidmem` and
+/// `drm/0000:17:00.0/vram0` it is 0000:17:00.0. Empty for any other name.
 [[nodiscard]] inline std::string pci_of(std::string_view region) noexcept {
     auto const parts = detail::split(region, '/');
     bool const known = parts.size() >= 2 && (parts[0] == "nvidia" || parts[0] == "drm");
@@ -57,11 +60,12 @@ struct dmem_region {
 
 /// What a machine's dmem says of our own group.
 struct dmem_view {
-    std::vector<dmem_region> capacity;   ///< of the machine; only the root of the hierarchy has it
-    std::vector<dmem_region> current, most;   ///< of the own group; empty where dmem is not handed down to it
+    std::vector<dmem_region> capacity;       ///< of the machine; only the root of the hierarchy has it
+    std::vector<dmem_region> current, most;  ///< of the own group; empty where dmem is not handed down to it
 };
 
-/// Errors: `not_supported` (no v2 hierarchy, or a kernel or driver without dmem), `namespace_mismatch` (the root is not to be seen from here), `invalid_value`.
+/// Errors: `not_supported` (no v2 hierarchy, or a kernel or driver without dmem), `namespace_mismatch` (the root is not to be
+/// seen from here), `invalid_value`.
 [[nodiscard]] inline result<dmem_view> find_dmem(io& machine) noexcept {
     std::string mountinfo, memberships, scratch;
     if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo)) {
@@ -84,25 +88,31 @@ struct dmem_view {
     auto capacity = read(v2->point, "dmem.capacity");
     if (!capacity) {
         error why = capacity.failure();
-        why.remedy = why.code == errc::not_supported ? "limits on GPU memory need Linux 6.14 or later and a GPU driver that takes part" : why.remedy;
+        why.remedy = why.code == errc::not_supported
+                         ? "limits on GPU memory need Linux 6.14 or later and a GPU driver that takes part"
+                         : why.remedy;
         return why;
     }
     out.capacity = std::move(*capacity);
     auto const lines = parse_memberships(memberships);
     auto const own = std::ranges::find(lines, 0U, &membership::hierarchy);
-    auto const place = own != lines.end() ? locate(version::v2, "cgroup2", mounts, *own) : result<std::pair<std::string, std::string>>(std::pair<std::string, std::string>{});
-    if (place && !place->first.empty()) {   // a group to which dmem is not handed down has no such files
+    auto const place = own != lines.end() ? locate(version::v2, "cgroup2", mounts, *own)
+                                          : result<std::pair<std::string, std::string>>(std::pair<std::string, std::string>{});
+    if (place && !place->first.empty()) {  // a group to which dmem is not handed down has no such files
         out.current = read(place->first, "dmem.current").value_or({});
         out.most = read(place->first, "dmem.max").value_or({});
     }
     return out;
 }
 
-/// Lets a group have at most so much of a region; `unlimited` for no limit. Live: an allocation beyond it fails, what is held stays. Errors: `not_supported` (NVIDIA's regions: its driver has
-/// to be told, a write to the file alone is not passed on; or a group without dmem), `out_of_range`, `unverified`, and those of `directory::write`.
+/// Lets a group have at most so much of a region; `unlimited` for no limit. Live: an allocation beyond it fails, what is held
+/// stays. Errors: `not_supported` (NVIDIA's regions: its driver has to be told, a write to the file alone is not passed on; or a
+/// group without dmem), `out_of_range`, `unverified`, and those of `directory::write`.
 [[nodiscard]] inline result<void> set_dmem_max(directory const& group, std::string_view region, bytes most) noexcept {
     if (region.starts_with("nvidia/")) {
-        return make_error(errc::not_supported, "limit", region, 0, "only NVIDIA's driver sets its limits: nvidia-smi memory-limits -i GPU -n GROUP --hard-limit MIB, from r615 on");
+        return make_error(
+            errc::not_supported, "limit", region, 0,
+            "only NVIDIA's driver sets its limits: nvidia-smi memory-limits -i GPU -n GROUP --hard-limit MIB, from r615 on");
     }
     if (most.count < 0) {
         return make_error(errc::out_of_range, "limit", region, 0, "a limit is 0 bytes or more");
@@ -117,10 +127,13 @@ struct dmem_view {
     if (!lines) {
         return lines.failure();
     }
-    constexpr std::int64_t page = 65536;   // the largest; the driver rounds down to its own
+    constexpr std::int64_t page = 65536;  // the largest; the driver rounds down to its own
     auto const at = std::ranges::find(*lines, region, &dmem_region::name);
-    bool const as_asked = at != lines->end() && at->amount <= most.count && (at->amount == most.count || most.count - at->amount < page);
-    return as_asked ? result<void>() : make_error(errc::unverified, "write and read back", group.path() + "/dmem.max", 0, "another program writes this file too: stop that one");
+    bool const as_asked =
+        at != lines->end() && at->amount <= most.count && (at->amount == most.count || most.count - at->amount < page);
+    return as_asked ? result<void>()
+                    : make_error(errc::unverified, "write and read back", group.path() + "/dmem.max", 0,
+                                 "another program writes this file too: stop that one");
 }
 
 }  // namespace ration::cgroup

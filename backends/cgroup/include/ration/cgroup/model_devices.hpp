@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The model's v1 `devices` hierarchy. A group allows all devices but some, or only some; what it denies is denied below it too. Source: security/device_cgroup.c.
+/// The model's v1 `devices` hierarchy. A group allows all devices but some, or only some; what it denies is denied below it too.
+/// Source: security/device_cgroup.c.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@ namespace ration::cgroup::modelled {
         unsigned value = 0;
         return number == "*" || detail::parse_whole(number, value);
     };
-    return text == "a" || (numbers.size() == 2 && (words[0] == "c" || words[0] == "b") && sound(numbers[0]) && sound(numbers[1]) && !words[2].empty() &&
-                           words[2].find_first_not_of("rwm") == std::string::npos);
+    return text == "a" || (numbers.size() == 2 && (words[0] == "c" || words[0] == "b") && sound(numbers[0]) &&
+                           sound(numbers[1]) && !words[2].empty() && words[2].find_first_not_of("rwm") == std::string::npos);
 }
 
 [[nodiscard]] inline int read_device_list(world&, node& where, std::string& into) {

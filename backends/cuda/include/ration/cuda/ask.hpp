@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Questions put in a process of their own: what it loads, maps and initialises is gone with it, and one that gets no answer is ended.
+/// Questions put in a process of their own: what it loads, maps and initialises is gone with it, and one that gets no answer is
+/// ended.
 #pragma once
 
 #include <cerrno>
@@ -32,7 +33,7 @@ struct reply {
 struct question {
     char const* operation;
     text<120> subject;
-    char const* when_late;   ///< the remedy where no answer comes in time
+    char const* when_late;  ///< the remedy where no answer comes in time
 };
 
 namespace detail {
@@ -47,7 +48,8 @@ inline void end_group(process::child& child) noexcept {
 }
 
 /// Reads until the child has ended. What a daemon that it left behind still holds open is not waited for.
-[[nodiscard]] inline result<reply> read_reply(process::child& child, process::descriptor from, question const& about, nanoseconds at_most) noexcept {
+[[nodiscard]] inline result<reply> read_reply(process::child& child, process::descriptor from, question const& about,
+                                              nanoseconds at_most) noexcept {
     auto const fail = [&](errc code, int system, char const* remedy) {
         end_group(child);
         return error{.code = code, .operation = about.operation, .subject = about.subject, .system = system, .remedy = remedy};
@@ -57,7 +59,8 @@ inline void end_group(process::child& child) noexcept {
         nanoseconds const left = deadline - process::now();
         if (left.count <= 0) return fail(errc::timed_out, 0, about.when_late);
         timespec const timeout{.tv_sec = left.count / 1'000'000'000, .tv_nsec = left.count % 1'000'000'000};
-        pollfd ready[] = {{.fd = from.get(), .events = POLLIN, .revents = 0}, {.fd = child.pidfd(), .events = POLLIN, .revents = 0}};
+        pollfd ready[] = {{.fd = from.get(), .events = POLLIN, .revents = 0},
+                          {.fd = child.pidfd(), .events = POLLIN, .revents = 0}};
         if (::ppoll(ready, 2, &timeout, nullptr) <= 0) continue;
         if (ready[0].revents != 0) {
             char some[4096];
@@ -65,7 +68,8 @@ inline void end_group(process::child& child) noexcept {
             if (n > 0) out.text.append(some, static_cast<std::size_t>(n));
             if (n == 0) from.reset();
             if (n < 0 && errno != EINTR) return fail(errc::io, errno, "");
-            if (out.text.size() > longest_reply) return fail(errc::limit, 0, "the answer has no end: see what the program of this name is");
+            if (out.text.size() > longest_reply)
+                return fail(errc::limit, 0, "the answer has no end: see what the program of this name is");
         } else if (ready[1].revents != 0) {
             out.ended = child.wait_for(seconds(1)).value_or(process::exit_report{});
             return out;
@@ -73,11 +77,13 @@ inline void end_group(process::child& child) noexcept {
     }
 }
 
-/// Forks; the child calls `work(descriptor to write to)` and ends, unless `work` has ended it. Errors: `timed_out` (the child and what it started are ended), `limit`, `io`.
+/// Forks; the child calls `work(descriptor to write to)` and ends, unless `work` has ended it. Errors: `timed_out` (the child and
+/// what it started are ended), `limit`, `io`.
 template <class Work>
 [[nodiscard]] result<reply> ask(question const& about, nanoseconds at_most, Work const& work) noexcept {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return process::system_error(about.operation, about.subject, errno, "raise the limit on open files: ulimit -n");
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return process::system_error(about.operation, about.subject, errno, "raise the limit on open files: ulimit -n");
     process::descriptor from = process::above_standard(process::descriptor(ends[0]));
     process::descriptor to = process::above_standard(process::descriptor(ends[1]));
     // No handler of the caller may run in the child, where it would speak through the caller's descriptors.
@@ -95,31 +101,40 @@ template <class Work>
     }
     int const why = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (pid < 0) return process::system_error(about.operation, about.subject, why, "too many processes, or too little memory: ulimit -u, free");
-    ::setpgid(pid, pid);   // whichever of the two comes first
+    if (pid < 0)
+        return process::system_error(about.operation, about.subject, why,
+                                     "too many processes, or too little memory: ulimit -u, free");
+    ::setpgid(pid, pid);  // whichever of the two comes first
     to.reset();
     process::child child(pid, 0, process::detail::open_pidfd(pid), {});
     if (child.pidfd() < 0) {
         ::kill(pid, SIGKILL);
         ::waitpid(pid, nullptr, 0);
-        return process::system_error(about.operation, about.subject, ENOSYS, "Linux 5.4 or later is needed, and a free descriptor");
+        return process::system_error(about.operation, about.subject, ENOSYS,
+                                     "Linux 5.4 or later is needed, and a free descriptor");
     }
     return read_reply(child, std::move(from), about, at_most);
 }
 
 }  // namespace detail
 
-/// Runs a program (found as execvp(3) finds it) with `environment` (NAME=VALUE) and nothing on its standard input but `input`; its output and errors are the reply. The input must fit a
-/// pipe (4096 bytes). Errors: `not_found` (there is no such program), `out_of_range` (the input), and those of `detail::ask`.
-[[nodiscard]] inline result<reply> run_program(question const& about, std::vector<std::string> const& words, std::vector<std::string> const& environment,
-                                               std::string_view input, nanoseconds at_most) noexcept {
+/// Runs a program (found as execvp(3) finds it) with `environment` (NAME=VALUE) and nothing on its standard input but `input`;
+/// its output and errors are the reply. The input must fit a pipe (4096 bytes). Errors: `not_found` (there is no such program),
+/// `out_of_range` (the input), and those of `detail::ask`.
+[[nodiscard]] inline result<reply> run_program(question const& about, std::vector<std::string> const& words,
+                                               std::vector<std::string> const& environment, std::string_view input,
+                                               nanoseconds at_most) noexcept {
     static constexpr int exec_failed = 127;
     int ends[2];
-    if (input.size() > 4096) return error{.code = errc::out_of_range, .operation = about.operation, .subject = about.subject, .remedy = "say it in 4096 bytes"};
-    if (::pipe2(ends, O_CLOEXEC) != 0) return process::system_error(about.operation, about.subject, errno, "raise the limit on open files: ulimit -n");
+    if (input.size() > 4096)
+        return error{
+            .code = errc::out_of_range, .operation = about.operation, .subject = about.subject, .remedy = "say it in 4096 bytes"};
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return process::system_error(about.operation, about.subject, errno, "raise the limit on open files: ulimit -n");
     process::descriptor const said = process::above_standard(process::descriptor(ends[0]));
     process::descriptor say = process::above_standard(process::descriptor(ends[1]));
-    if (!input.empty() && ::write(say.get(), input.data(), input.size()) < 0) return process::system_error(about.operation, about.subject, errno, "");
+    if (!input.empty() && ::write(say.get(), input.data(), input.size()) < 0)
+        return process::system_error(about.operation, about.subject, errno, "");
     say.reset();
     auto const arguments = process::detail::pointers(words), variables = process::detail::pointers(environment);
     auto out = detail::ask(about, at_most, [&](int to) {
@@ -128,7 +143,10 @@ template <class Work>
         ::_exit(exec_failed);
     });
     if (out && out->text.empty() && out->ended.how == process::exit_report::kind::exited && out->ended.number == exec_failed)
-        return error{.code = errc::not_found, .operation = about.operation, .subject = text<120>(words.front()), .remedy = "install it, or put its folder into PATH"};
+        return error{.code = errc::not_found,
+                     .operation = about.operation,
+                     .subject = text<120>(words.front()),
+                     .remedy = "install it, or put its folder into PATH"};
     return out;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which device files a job under a mask has no business with: for a device cgroup, which denies them. Source: /proc/devices, /proc/driver/nvidia-caps/mig-minors; NVIDIA MIG User Guide, "Device Nodes".
+/// Which device files a job under a mask has no business with: for a device cgroup, which denies them. Source: /proc/devices,
+/// /proc/driver/nvidia-caps/mig-minors; NVIDIA MIG User Guide, "Device Nodes".
 #pragma once
 
 #include <algorithm>
@@ -26,8 +27,8 @@ struct device_file {
 
 /// What the kernel says of NVIDIA's device files.
 struct device_file_numbers {
-    std::optional<unsigned> gpus, capabilities;   ///< majors of /dev/nvidiaN and of /dev/nvidia-caps/nvidia-capN
-    std::string mig_minors;                       ///< lines such as `gpu0/gi1/ci0/access 13`
+    std::optional<unsigned> gpus, capabilities;  ///< majors of /dev/nvidiaN and of /dev/nvidia-caps/nvidia-capN
+    std::string mig_minors;                      ///< lines such as `gpu0/gi1/ci0/access 13`
 };
 
 /// Where the kernel says so; other places in tests.
@@ -40,9 +41,7 @@ namespace detail {
 
 /// The number that stands before (`195 nvidia`) or behind (`gpu0/gi1/access 12`) a word on its line.
 [[nodiscard]] inline std::optional<unsigned> number_beside(std::string_view text, std::string_view word) noexcept {
-    while (!text.empty()) {
-        std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    for (std::string_view line : lines_of(text)) {
         while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
         auto const blank = line.find(' ');
         if (blank == std::string_view::npos) continue;
@@ -55,48 +54,48 @@ namespace detail {
     return std::nullopt;
 }
 
-[[nodiscard]] inline std::string whole_file(std::filesystem::path const& file) noexcept {
-    static constexpr std::size_t most = 1 << 20;
-    std::string out(most, '\0');
-    std::ifstream in(file);
-    in.read(out.data(), static_cast<std::streamsize>(out.size()));
-    out.resize(static_cast<std::size_t>(in.gcount()));
-    return out;
-}
-
 }  // namespace detail
 
 [[nodiscard]] inline device_file_numbers find_device_files(device_file_places const& places = {}) noexcept {
-    std::string const devices = detail::whole_file(places.devices);
+    static constexpr std::size_t most_characters = 1 << 20;
+    std::string const devices = detail::read_start(places.devices, most_characters);
     std::string_view const characters = std::string_view(devices).substr(0, devices.find("Block devices:"));
     device_file_numbers out;
     out.gpus = detail::number_beside(characters, "nvidia");
-    if (!out.gpus) out.gpus = detail::number_beside(characters, "nvidia-frontend");   // as older drivers call it
+    if (!out.gpus) out.gpus = detail::number_beside(characters, "nvidia-frontend");  // as older drivers call it
     out.capabilities = detail::number_beside(characters, "nvidia-caps");
-    out.mig_minors = detail::whole_file(places.mig_minors);
+    out.mig_minors = detail::read_start(places.mig_minors, most_characters);
     return out;
 }
 
-/// The files of all GPUs but those of the mask, and on a GPU of which the mask has an instance those of the other instances. Files that all GPUs share (nvidiactl, nvidia-uvm) are not among them:
-/// without these no GPU works. Errors: `not_found` (the number of a file is not known: then it cannot be denied, and a mask stays advice).
-[[nodiscard]] inline result<std::vector<device_file>> files_to_deny(std::span<found_gpu const> gpus, device_mask const& mask, device_file_numbers const& numbers) noexcept {
+/// The files of all GPUs but those of the mask, and on a GPU of which the mask has an instance those of the other instances.
+/// Files that all GPUs share (nvidiactl, nvidia-uvm) are not among them: without these no GPU works. Errors: `not_found` (the
+/// number of a file is not known: then it cannot be denied, and a mask stays advice).
+[[nodiscard]] inline result<std::vector<device_file>> files_to_deny(std::span<found_gpu const> gpus, device_mask const& mask,
+                                                                    device_file_numbers const& numbers) noexcept {
     auto const unknown = [](found_gpu const& one, char const* remedy) {
-        return error{.code = errc::not_found, .operation = "find the device file of", .subject = one.what.pci.view(), .remedy = remedy};
+        return error{
+            .code = errc::not_found, .operation = "find the device file of", .subject = one.what.pci.view(), .remedy = remedy};
     };
     auto const has = [&mask](device_id const& id) { return std::ranges::find(mask.devices(), id) != mask.devices().end(); };
     std::vector<device_file> out;
     for (found_gpu const& one : gpus) {
         bool const part = std::ranges::any_of(one.what.instances, has);
         if (has(one.what.id)) continue;
-        if (one.minor < 0 && one.fault && one.fault->code == errc::gone) continue;   // off the bus: there is nothing to open
-        if (one.minor < 0 || !numbers.gpus) return unknown(one, "its number is in neither NVML nor the kernel's files: masks are advice on this machine");
+        if (one.minor < 0 && one.fault && one.fault->code == errc::gone) continue;  // off the bus: there is nothing to open
+        if (one.minor < 0 || !numbers.gpus)
+            return unknown(one, "its number is in neither NVML nor the kernel's files: masks are advice on this machine");
         if (!part) out.push_back({*numbers.gpus, static_cast<unsigned>(one.minor)});
         for (std::size_t i = 0; part && i < one.what.instances.size(); ++i) {
             if (has(one.what.instances[i])) continue;
             auto const& [gi, ci] = i < one.numbers.size() ? one.numbers[i] : mig_numbers{};
-            std::string const place = "gpu" + std::to_string(one.minor) + "/gi" + std::to_string(gi) + "/ci" + std::to_string(ci) + "/access";
+            std::string const place =
+                "gpu" + std::to_string(one.minor) + "/gi" + std::to_string(gi) + "/ci" + std::to_string(ci) + "/access";
             auto const minor = detail::number_beside(numbers.mig_minors, place);
-            if (!minor || !numbers.capabilities) return unknown(one, "the access file of one of its MIG instances is not known: masks of its instances are advice on this machine");
+            if (!minor || !numbers.capabilities)
+                return unknown(
+                    one,
+                    "the access file of one of its MIG instances is not known: masks of its instances are advice on this machine");
             out.push_back({*numbers.capabilities, *minor});
         }
     }

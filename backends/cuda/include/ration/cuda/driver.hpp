@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the CUDA driver shows a program, asked without a context: as a job would see it under a mask. Source: CUDA Driver API reference.
+/// What the CUDA driver shows a program, asked without a context: as a job would see it under a mask. Source: CUDA Driver API
+/// reference.
 #pragma once
 
 #include <algorithm>
@@ -30,22 +31,23 @@ enum class compute_mode : std::uint8_t { shared, prohibited, exclusive };
 
 /// One device as the driver counts it. What the driver did not say is 0 or empty.
 struct driver_device {
-    device_id id{};                ///< all zero where the driver has no name for it
+    device_id id{};  ///< all zero where the driver has no name for it
     text<64> model{};
     text<16> pci{};
     bytes memory{0};
-    int multiprocessors = 0;       ///< SMs
-    int major = 0, minor = 0;      ///< compute capability
+    int multiprocessors = 0;   ///< SMs
+    int major = 0, minor = 0;  ///< compute capability
     compute_mode mode = compute_mode::shared;
 };
 
 /// All that one process sees, in the order in which it counts.
 struct driver_view {
-    int version = 0;               ///< newest CUDA that the driver serves: 1000 x major + 10 x minor
+    int version = 0;  ///< newest CUDA that the driver serves: 1000 x major + 10 x minor
     std::vector<driver_device> devices{};
 };
 
-/// The driver in this process, loaded and initialised; it reads CUDA_VISIBLE_DEVICES once, here, for as long as the process lives. A controller asks `visible_to_driver` instead.
+/// The driver in this process, loaded and initialised; it reads CUDA_VISIBLE_DEVICES once, here, for as long as the process
+/// lives. A controller asks `visible_to_driver` instead.
 class driver {
     library library_;
 
@@ -78,18 +80,20 @@ public:
         device handle = 0;
         if (status const code = call<status(device*, int)>("cuDeviceGet", &handle, ordinal); code != success) return code;
         std::array<char, 65> model{};
-        if (call<status(char*, int, device)>("cuDeviceGetName", model.data(), int{model.size() - 1}, handle) == success) out.model = text<64>(model.data());
+        if (call<status(char*, int, device)>("cuDeviceGetName", model.data(), int{model.size() - 1}, handle) == success)
+            out.model = text<64>(model.data());
         read_identity(handle, out);
         std::size_t memory = 0;
-        if (call<status(std::size_t*, device)>("cuDeviceTotalMem_v2", &memory, handle) == success) out.memory = {static_cast<std::int64_t>(memory)};
+        if (call<status(std::size_t*, device)>("cuDeviceTotalMem_v2", &memory, handle) == success)
+            out.memory = {static_cast<std::int64_t>(memory)};
         out.multiprocessors = attribute(handle, 16);
         out.major = attribute(handle, 75);
         out.minor = attribute(handle, 76);
         int const mode = attribute(handle, 20);
         out.mode = mode == 3 ? compute_mode::exclusive : mode == 2 ? compute_mode::prohibited : compute_mode::shared;
         std::array<char, 24> pci{};
-        std::snprintf(pci.data(), pci.size(), "%04x:%02x:%02x.0", static_cast<unsigned>(attribute(handle, 50)), static_cast<unsigned>(attribute(handle, 33)),
-                      static_cast<unsigned>(attribute(handle, 34)));
+        std::snprintf(pci.data(), pci.size(), "%04x:%02x:%02x.0", static_cast<unsigned>(attribute(handle, 50)),
+                      static_cast<unsigned>(attribute(handle, 33)), static_cast<unsigned>(attribute(handle, 34)));
         out.pci = text<16>(pci.data());
         return success;
     }
@@ -106,14 +110,16 @@ private:
         return call<status(int*, int, device)>("cuDeviceGetAttribute", &out, which, handle) == success ? out : 0;
     }
 
-    /// Only the second version of the function names a MIG instance; the first gives the name of the GPU that it is a part of. The driver does not say which of the two a name
-    /// belongs to, but writes MIG and the profile into the model: "NVIDIA A100-SXM4-40GB MIG 1g.5gb".
+    /// Only the second version of the function names a MIG instance; the first gives the name of the GPU that it is a part of.
+    /// The driver does not say which of the two a name belongs to, but writes MIG and the profile into the model: "NVIDIA
+    /// A100-SXM4-40GB MIG 1g.5gb".
     void read_identity(device handle, driver_device& out) const noexcept {
         std::array<std::uint8_t, 16> uuid{};
         bool const mig = out.model.view().find(" MIG ") != std::string_view::npos;
         status code = call<status(std::uint8_t*, device)>("cuDeviceGetUuid_v2", uuid.data(), handle);
         if (code == not_supported && !mig) code = call<status(std::uint8_t*, device)>("cuDeviceGetUuid", uuid.data(), handle);
-        if (code == success && uuid != std::array<std::uint8_t, 16>{}) out.id = device_id(mig ? device_kind::mig : device_kind::gpu, uuid);
+        if (code == success && uuid != std::array<std::uint8_t, 16>{})
+            out.id = device_id(mig ? device_kind::mig : device_kind::gpu, uuid);
     }
 };
 
@@ -127,7 +133,8 @@ struct driver_words {
     stage reached = stage::load;
     int code = 0, version = 0, devices = 0;
 };
-static_assert(std::is_trivially_copyable_v<driver_words> && std::is_trivially_copyable_v<driver_device>, "both go through a pipe between two copies of one program");
+static_assert(std::is_trivially_copyable_v<driver_words> && std::is_trivially_copyable_v<driver_device>,
+              "both go through a pipe between two copies of one program");
 
 /// `changes`: NAME=VALUE sets a variable, NAME alone removes it.
 inline void change_environment(std::span<std::string const> changes) noexcept {
@@ -162,7 +169,7 @@ inline void tell_what_the_driver_shows(int to) noexcept {
             words.reached = driver_words::stage::count;
             words.code = loaded->count(words.devices);
         } else if (words.code == driver::no_device) {
-            words.code = driver::success;   // what an empty mask leaves
+            words.code = driver::success;  // what an empty mask leaves
         }
         for (int i = 0; words.code == driver::success && i < std::min(words.devices, most_devices); ++i) {
             words.reached = driver_words::stage::device;
@@ -178,26 +185,37 @@ inline void tell_what_the_driver_shows(int to) noexcept {
 [[nodiscard]] inline result<driver_view> read_driver_words(std::string_view said) noexcept {
     driver_words words;
     if (said.size() < sizeof words)
-        return error{.code = errc::io, .operation = "ask the CUDA driver", .subject = "libcuda.so.1", .remedy = "the driver ended the process that asked: see dmesg for what nvidia says"};
+        return error{.code = errc::io,
+                     .operation = "ask the CUDA driver",
+                     .subject = "libcuda.so.1",
+                     .remedy = "the driver ended the process that asked: see dmesg for what nvidia says"};
     std::memcpy(&words, said.data(), sizeof words);
     said.remove_prefix(sizeof words);
-    static constexpr char const* operations[] = {"load the NVIDIA driver", "initialise CUDA", "count CUDA devices", "ask the CUDA driver about a device"};
+    static constexpr char const* operations[] = {"load the NVIDIA driver", "initialise CUDA", "count CUDA devices",
+                                                 "ask the CUDA driver about a device"};
     if (words.reached == driver_words::stage::load) return library::missing("libcuda.so.1");
-    if (words.reached != driver_words::stage::done) return driver_failure(words.code, operations[static_cast<std::size_t>(words.reached)], "libcuda.so.1");
+    if (words.reached != driver_words::stage::done)
+        return driver_failure(words.code, operations[static_cast<std::size_t>(words.reached)], "libcuda.so.1");
     driver_view out{.version = words.version};
     out.devices.resize(said.size() / sizeof(driver_device));
-    if (!out.devices.empty()) std::memcpy(static_cast<void*>(out.devices.data()), said.data(), out.devices.size() * sizeof(driver_device));
+    if (!out.devices.empty())
+        std::memcpy(static_cast<void*>(out.devices.data()), said.data(), out.devices.size() * sizeof(driver_device));
     return out;
 }
 
 }  // namespace detail
 
-/// What a process with this environment would see: the driver itself is asked, in a child process, as it reads a mask only once and this process shall not initialise CUDA. `changes` to
-/// the own environment: NAME=VALUE sets a variable, NAME alone removes it; `device_mask::environment()` fits. No device is no error. No MPS
-/// daemon is asked, unless `changes` name its CUDA_MPS_PIPE_DIRECTORY: the driver would make it start a server. Precondition: this process has not initialised CUDA, which does not survive fork. Errors: `not_supported` (no driver), those of `driver_failure`,
-/// `timed_out` (also where another thread held a lock of the C library while this one forked: ask again). Takes as long as the driver needs to wake up the GPUs: seconds, where no daemon keeps them awake.
-[[nodiscard]] inline result<driver_view> visible_to_driver(std::span<std::string const> changes, nanoseconds at_most = seconds(30)) noexcept {
-    question const about{"ask the CUDA driver", "libcuda.so.1", "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
+/// What a process with this environment would see: the driver itself is asked, in a child process, as it reads a mask only once
+/// and this process shall not initialise CUDA. `changes` to the own environment: NAME=VALUE sets a variable, NAME alone removes
+/// it; `device_mask::environment()` fits. No device is no error. No MPS daemon is asked, unless `changes` name its
+/// CUDA_MPS_PIPE_DIRECTORY: the driver would make it start a server. Precondition: this process has not initialised CUDA, which
+/// does not survive fork. Errors: `not_supported` (no driver), those of `driver_failure`, `timed_out` (also where another thread
+/// held a lock of the C library while this one forked: ask again). Takes as long as the driver needs to wake up the GPUs:
+/// seconds, where no daemon keeps them awake.
+[[nodiscard]] inline result<driver_view> visible_to_driver(std::span<std::string const> changes,
+                                                           nanoseconds at_most = seconds(30)) noexcept {
+    question const about{"ask the CUDA driver", "libcuda.so.1",
+                         "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
     auto const said = detail::ask(about, at_most, [changes](int to) {
         detail::stay_away_from_mps();
         detail::change_environment(changes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The driver's error codes as errors that say what to do. The runtime has the same numbers. Source: CUDA Driver API, CUresult; MPS documentation for 805 to 810.
+/// The driver's error codes as errors that say what to do. The runtime has the same numbers. Source: CUDA Driver API, CUresult;
+/// MPS documentation for 805 to 810.
 #pragma once
 
 #include <algorithm>
@@ -18,22 +19,32 @@ struct driver_sentence {
 };
 
 inline constexpr driver_sentence driver_sentences[] = {
-    {34, errc::not_supported, "this libcuda.so.1 is the toolkit's stub: take its folder out of LD_LIBRARY_PATH, and install the NVIDIA driver"},
-    {35, errc::not_supported, "the driver is missing, or older than the CUDA runtime: update the driver, or use a program built for an older CUDA"},
+    {34, errc::not_supported,
+     "this libcuda.so.1 is the toolkit's stub: take its folder out of LD_LIBRARY_PATH, and install the NVIDIA driver"},
+    {35, errc::not_supported,
+     "the driver is missing, or older than the CUDA runtime: update the driver, or use a program built for an older CUDA"},
     {36, errc::not_supported, "the driver lacks a function that the CUDA runtime calls: update the driver"},
-    {46, errc::busy, "the GPU lets one process compute at a time, or none: end the process that has it, or let an administrator set nvidia-smi -c DEFAULT"},
+    {46, errc::busy,
+     "the GPU lets one process compute at a time, or none: end the process that has it, or let an administrator set nvidia-smi -c DEFAULT"},
     {100, errc::not_found, "there is no GPU that this mask and this container allow: see CUDA_VISIBLE_DEVICES and nvidia-smi -L"},
     {101, errc::not_found, "there is no device of this number: count again under the same mask"},
     {800, errc::denied, "let this user read and write /dev/nvidiactl, /dev/nvidia-uvm and /dev/nvidia*"},
     {801, errc::not_supported, "the driver is too old for this, or the GPU has no such ability"},
-    {802, errc::busy, "the NVSwitches are not set up: start nvidia-fabricmanager, in the driver's very version, and wait until it is ready"},
-    {803, errc::conflict, "the driver's library and its kernel module are of different versions: restart the machine, or the container"},
-    {804, errc::not_supported, "the CUDA compatibility package does not serve this GPU: take its folder out of LD_LIBRARY_PATH, or update the driver"},
-    {805, errc::not_found, "the MPS daemon was not reached: start nvidia-cuda-mps-control -d, or unset CUDA_MPS_PIPE_DIRECTORY to run without it"},
-    {806, errc::io, "the MPS server broke off: end every job on its GPUs, see server.log in CUDA_MPS_LOG_DIRECTORY, then start them again"},
-    {807, errc::busy, "the MPS server takes no clients after a fault of one of them: end every job on its GPUs, then start them again"},
+    {802, errc::busy,
+     "the NVSwitches are not set up: start nvidia-fabricmanager, in the driver's very version, and wait until it is ready"},
+    {803, errc::conflict,
+     "the driver's library and its kernel module are of different versions: restart the machine, or the container"},
+    {804, errc::not_supported,
+     "the CUDA compatibility package does not serve this GPU: take its folder out of LD_LIBRARY_PATH, or update the driver"},
+    {805, errc::not_found,
+     "the MPS daemon was not reached: start nvidia-cuda-mps-control -d, or unset CUDA_MPS_PIPE_DIRECTORY to run without it"},
+    {806, errc::io,
+     "the MPS server broke off: end every job on its GPUs, see server.log in CUDA_MPS_LOG_DIRECTORY, then start them again"},
+    {807, errc::busy,
+     "the MPS server takes no clients after a fault of one of them: end every job on its GPUs, then start them again"},
     {808, errc::limit, "the MPS server has all the clients that it can have: start the job when another has ended"},
-    {809, errc::limit, "the GPU has all the MPS connections that it can have: lower CUDA_DEVICE_MAX_CONNECTIONS, or start the job when another has ended"},
+    {809, errc::limit,
+     "the GPU has all the MPS connections that it can have: lower CUDA_DEVICE_MAX_CONNECTIONS, or start the job when another has ended"},
     {810, errc::gone, "the MPS server ended this client: start the job again"},
 };
 
@@ -43,7 +54,9 @@ inline constexpr driver_sentence driver_sentences[] = {
 [[nodiscard]] inline error driver_failure(int code, char const* operation, std::string_view subject) noexcept {
     auto const* const known = std::ranges::find(detail::driver_sentences, code, &detail::driver_sentence::code);
     bool const found = known != std::end(detail::driver_sentences);
-    return {.code = found ? known->means : errc::io, .operation = operation, .subject = subject,
+    return {.code = found ? known->means : errc::io,
+            .operation = operation,
+            .subject = subject,
             .remedy = found ? known->remedy : "see dmesg for what nvidia says, and nvidia-smi"};
 }
 

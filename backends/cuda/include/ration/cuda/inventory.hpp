@@ -43,8 +43,7 @@ struct inventory {
 namespace detail {
 
 /// The first `most_characters` of a file; empty when there is none.
-[[nodiscard]] inline std::string read_start(std::filesystem::path const& file) noexcept {
-    static constexpr std::size_t most_characters = 4096;
+[[nodiscard]] inline std::string read_start(std::filesystem::path const& file, std::size_t most_characters = 4096) noexcept {
     std::string out(most_characters, '\0');
     std::ifstream in(file);
     in.read(out.data(), static_cast<std::streamsize>(out.size()));
@@ -52,11 +51,20 @@ namespace detail {
     return out;
 }
 
-/// The value of a line `key: value`, without blanks before it.
-[[nodiscard]] inline std::string_view value_of(std::string_view text, std::string_view key) noexcept {
+/// The lines of a text that are not empty.
+[[nodiscard]] inline std::vector<std::string_view> lines_of(std::string_view text) noexcept {
+    std::vector<std::string_view> out;
     while (!text.empty()) {
         std::string_view const line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (line.find_first_not_of(" \t\r") != std::string_view::npos) out.push_back(line);
+    }
+    return out;
+}
+
+/// The value of a line `key: value`, without blanks before it.
+[[nodiscard]] inline std::string_view value_of(std::string_view text, std::string_view key) noexcept {
+    for (std::string_view const line : lines_of(text)) {
         if (!line.starts_with(key) || line.substr(key.size(), 1) != ":") continue;
         auto const begin = line.find_first_not_of(" \t", key.size() + 1);
         return begin == std::string_view::npos ? std::string_view{} : line.substr(begin);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// MPS, by which several processes share one GPU: what a share is to a client, and whether a job really is a client. A client that does not reach the daemon runs without MPS and without
-/// any limit, and is not told: nothing here is taken for granted. Every call has a deadline. Source: NVIDIA Multi-Process Service, documents of the legacy (v2) and the v3 interface.
+/// MPS, by which several processes share one GPU: what a share is to a client, and whether a job really is a client. A client
+/// that does not reach the daemon runs without MPS and without any limit, and is not told: nothing here is taken for granted.
+/// Every call has a deadline. Source: NVIDIA Multi-Process Service, documents of the legacy (v2) and the v3 interface.
 #pragma once
 
 #include <algorithm>
@@ -32,12 +33,14 @@ struct mps_place {
     /// That which a client started from here would use.
     [[nodiscard]] static mps_place here() noexcept {
         mps_place out;
-        if (char const* const named = std::getenv("CUDA_MPS_PIPE_DIRECTORY"); named != nullptr && *named != '\0') out.pipe_directory = named;
+        if (char const* const named = std::getenv("CUDA_MPS_PIPE_DIRECTORY"); named != nullptr && *named != '\0')
+            out.pipe_directory = named;
         return out;
     }
 };
 
-/// A share of a GPU's SMs as MPS counts it: whole percents. A ceiling and no reservation, read by a process when it becomes a client and never again; memory bandwidth and caches are not divided.
+/// A share of a GPU's SMs as MPS counts it: whole percents. A ceiling and no reservation, read by a process when it becomes a
+/// client and never again; memory bandwidth and caches are not divided.
 class mps_share {
     int percent_ = 100;
     constexpr explicit mps_share(int percent) noexcept : percent_(percent) {}
@@ -45,21 +48,28 @@ class mps_share {
 public:
     constexpr mps_share() noexcept = default;
 
-    /// `per_mille` of `gpu.sm`, 1 to 1000, rounded down, so that shares which fit together still do; less than one percent becomes one. Error: `out_of_range`.
+    /// `per_mille` of `gpu.sm`, 1 to 1000, rounded down, so that shares which fit together still do; less than one percent
+    /// becomes one. Error: `out_of_range`.
     [[nodiscard]] static result<mps_share> of(std::int64_t per_mille) noexcept {
         if (per_mille < 1 || per_mille > 1000)
-            return error{.code = errc::out_of_range, .operation = "make a share of a GPU", .subject = "gpu.sm", .remedy = "ask for 1 to 1000 per mille of a GPU"};
+            return error{.code = errc::out_of_range,
+                         .operation = "make a share of a GPU",
+                         .subject = "gpu.sm",
+                         .remedy = "ask for 1 to 1000 per mille of a GPU"};
         return mps_share(std::max(1, static_cast<int>(per_mille / 10)));
     }
 
     [[nodiscard]] constexpr int percent() const noexcept { return percent_; }
 
     /// How many SMs that is: rounded down to pairs, as they are built, and one pair at least (188 SMs: 25 % are 46).
-    [[nodiscard]] constexpr int multiprocessors(int of_all) const noexcept { return std::max(2, of_all * percent_ / 100 / 2 * 2); }
+    [[nodiscard]] constexpr int multiprocessors(int of_all) const noexcept {
+        return std::max(2, of_all * percent_ / 100 / 2 * 2);
+    }
 
     /// For a job's environment.
     [[nodiscard]] std::array<std::string, 2> environment(mps_place const& place) const {
-        return {"CUDA_MPS_PIPE_DIRECTORY=" + place.pipe_directory, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(percent_)};
+        return {"CUDA_MPS_PIPE_DIRECTORY=" + place.pipe_directory,
+                "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(percent_)};
     }
 
     friend constexpr bool operator==(mps_share, mps_share) noexcept = default;
@@ -89,17 +99,6 @@ namespace detail {
     std::int32_t number = 0;
     auto const [end, failed] = std::from_chars(word.data(), word.data() + word.size(), number);
     return failed == std::errc{} && end == word.data() + word.size() && number > 0 ? std::optional(number) : std::nullopt;
-}
-
-/// The lines of an answer that are not empty.
-[[nodiscard]] inline std::vector<std::string_view> lines_of(std::string_view text) noexcept {
-    std::vector<std::string_view> out;
-    while (!text.empty()) {
-        std::string_view const line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-        if (line.find_first_not_of(" \t\r") != std::string_view::npos) out.push_back(line);
-    }
-    return out;
 }
 
 /// A process number on each line; nothing when a line is anything else.
@@ -156,19 +155,24 @@ class mps {
 public:
     static constexpr nanoseconds patience = seconds(5);
 
-    /// Finds out whether a daemon listens and which protocol it speaks; starts none. `at_most`: for each question put to the daemon, now and later. Errors: `not_found` (nothing listens in
-    /// this directory, or the program is not there), `gone` (what listened is dead), `timed_out`, `denied`, `not_supported` (an answer in no known form).
+    /// Finds out whether a daemon listens and which protocol it speaks; starts none. `at_most`: for each question put to the
+    /// daemon, now and later. Errors: `not_found` (nothing listens in this directory, or the program is not there), `gone` (what
+    /// listened is dead), `timed_out`, `denied`, `not_supported` (an answer in no known form).
     [[nodiscard]] static result<mps> connect(mps_place place = mps_place::here(), nanoseconds at_most = patience) noexcept {
         std::error_code none;
         if (!std::filesystem::exists(std::filesystem::path(place.pipe_directory) / "control", none))
-            return error{.code = errc::not_found, .operation = "reach the MPS daemon in", .subject = text<120>(std::string_view(place.pipe_directory)),
-                         .remedy = "jobs started with this CUDA_MPS_PIPE_DIRECTORY run without MPS and without limits: start nvidia-cuda-mps-control -d, or correct the directory"};
+            return error{
+                .code = errc::not_found,
+                .operation = "reach the MPS daemon in",
+                .subject = text<120>(std::string_view(place.pipe_directory)),
+                .remedy =
+                    "jobs started with this CUDA_MPS_PIPE_DIRECTORY run without MPS and without limits: start nvidia-cuda-mps-control -d, or correct the directory"};
         mps out(std::move(place), at_most);
         auto const answer = out.say("get_server_list\n");
         if (!answer) return answer.failure();
         if (detail::pids_of(*answer)) return out;
         if (auto const dead = out.no_daemon(*answer)) return *dead;
-        auto const table = out.tell({"server", "list", "--format=csv"});   // a daemon of v3 refuses the words of v2
+        auto const table = out.tell({"server", "list", "--format=csv"});  // a daemon of v3 refuses the words of v2
         if (!table) return table.failure();
         if (!detail::pids_of_table(*table)) return out.strange(*answer);
         out.protocol_ = mps_protocol::v3;
@@ -178,7 +182,8 @@ public:
     [[nodiscard]] mps_place const& place() const noexcept { return place_; }
     [[nodiscard]] mps_protocol protocol() const noexcept { return protocol_; }
 
-    /// The servers and their clients; with v3, where one question answers for all, one entry without a number. A process is a client once it has initialised CUDA. Errors: as `connect`.
+    /// The servers and their clients; with v3, where one question answers for all, one entry without a number. A process is a
+    /// client once it has initialised CUDA. Errors: as `connect`.
     [[nodiscard]] result<std::vector<mps_server>> servers() const noexcept {
         std::vector<mps_server> out;
         if (protocol_ == mps_protocol::v3) {
@@ -197,19 +202,25 @@ public:
         return out;
     }
 
-    /// Waits until all these processes are clients. Errors: `unverified` (one is not: it runs without MPS and without its share), and those of `servers`.
+    /// Waits until all these processes are clients. Errors: `unverified` (one is not: it runs without MPS and without its share),
+    /// and those of `servers`.
     [[nodiscard]] result<void> verify(std::span<std::int32_t const> pids, nanoseconds until_clients = patience) const noexcept {
         nanoseconds const deadline = process::now() + until_clients;
         for (;;) {
             auto const found = servers();
             if (!found) return found.failure();
             auto const missing = std::ranges::find_if(pids, [&found](std::int32_t pid) {
-                return std::ranges::none_of(*found, [pid](mps_server const& s) { return std::ranges::find(s.clients, pid) != s.clients.end(); });
+                return std::ranges::none_of(
+                    *found, [pid](mps_server const& s) { return std::ranges::find(s.clients, pid) != s.clients.end(); });
             });
             if (missing == pids.end()) return {};
             if (process::now() >= deadline)
-                return error{.code = errc::unverified, .operation = "find among the clients of MPS the process", .subject = text<120>(std::string_view(std::to_string(*missing))),
-                             .remedy = "it computes without MPS and without its share, or has not begun to: is its CUDA_MPS_PIPE_DIRECTORY this one, and its user the daemon's?"};
+                return error{
+                    .code = errc::unverified,
+                    .operation = "find among the clients of MPS the process",
+                    .subject = text<120>(std::string_view(std::to_string(*missing))),
+                    .remedy =
+                        "it computes without MPS and without its share, or has not begun to: is its CUDA_MPS_PIPE_DIRECTORY this one, and its user the daemon's?"};
             timespec const pause{.tv_sec = 0, .tv_nsec = 50'000'000};
             ::nanosleep(&pause, nullptr);
         }
@@ -223,7 +234,9 @@ public:
 
 private:
     [[nodiscard]] result<std::string> run(std::vector<std::string> words, std::string_view input) const noexcept {
-        question const about{"ask the MPS daemon in", text<120>(std::string_view(place_.pipe_directory)), "the MPS daemon does not answer: see control.log in CUDA_MPS_LOG_DIRECTORY; start it anew when its clients have ended"};
+        question const about{
+            "ask the MPS daemon in", text<120>(std::string_view(place_.pipe_directory)),
+            "the MPS daemon does not answer: see control.log in CUDA_MPS_LOG_DIRECTORY; start it anew when its clients have ended"};
         words.insert(words.begin(), place_.program);
         auto said = run_program(about, words, detail::environment_at(place_), input, at_most_);
         return said ? result<std::string>(std::move(said->text)) : result<std::string>(said.failure());
@@ -231,7 +244,9 @@ private:
     [[nodiscard]] result<std::string> say(std::string const& command) const noexcept { return run({}, command); }
     [[nodiscard]] result<std::string> tell(std::vector<std::string> words) const noexcept { return run(std::move(words), ""); }
 
-    [[nodiscard]] result<std::vector<std::int32_t>> understood(result<std::string> const& answer, std::optional<std::vector<std::int32_t>> (*read)(std::string_view) noexcept) const noexcept {
+    [[nodiscard]] result<std::vector<std::int32_t>> understood(
+        result<std::string> const& answer,
+        std::optional<std::vector<std::int32_t>> (*read)(std::string_view) noexcept) const noexcept {
         if (!answer) return answer.failure();
         if (auto const dead = no_daemon(*answer)) return *dead;
         auto pids = read(*answer);
@@ -240,39 +255,60 @@ private:
 
     [[nodiscard]] std::optional<error> no_daemon(std::string_view answer) const noexcept {
         if (answer.find("annot find MPS control daemon") == std::string_view::npos) return std::nullopt;
-        return error{.code = errc::gone, .operation = "reach the MPS daemon in", .subject = text<120>(std::string_view(place_.pipe_directory)),
-                     .remedy = "it has ended, and jobs started now run without MPS and without limits: start nvidia-cuda-mps-control -d"};
+        return error{
+            .code = errc::gone,
+            .operation = "reach the MPS daemon in",
+            .subject = text<120>(std::string_view(place_.pipe_directory)),
+            .remedy = "it has ended, and jobs started now run without MPS and without limits: start nvidia-cuda-mps-control -d"};
     }
 
     [[nodiscard]] static error strange(std::string_view answer) noexcept {
         auto const lines = detail::lines_of(answer);
-        return {.code = errc::not_supported, .operation = "understand the MPS daemon, which says", .subject = text<120>(lines.empty() ? std::string_view("nothing") : lines.front()),
+        return {.code = errc::not_supported,
+                .operation = "understand the MPS daemon, which says",
+                .subject = text<120>(lines.empty() ? std::string_view("nothing") : lines.front()),
                 .remedy = "this form of answer is not known here: shares by MPS cannot be verified, so none are given"};
     }
 };
 
-/// Starts a daemon, which stays until `quit`, and connects to it. Only for a caller who wants one of his own: it serves every process that uses this directory. Errors: those of `connect`.
+/// Starts a daemon, which stays until `quit`, and connects to it. Only for a caller who wants one of his own: it serves every
+/// process that uses this directory. Errors: those of `connect`.
 [[nodiscard]] inline result<mps> start_mps(mps_place const& place, nanoseconds at_most = seconds(15)) noexcept {
-    question const about{"start the MPS daemon in", text<120>(std::string_view(place.pipe_directory)), "it does not come up: see control.log in CUDA_MPS_LOG_DIRECTORY"};
+    question const about{"start the MPS daemon in", text<120>(std::string_view(place.pipe_directory)),
+                         "it does not come up: see control.log in CUDA_MPS_LOG_DIRECTORY"};
     std::error_code none;
     std::filesystem::create_directories(place.pipe_directory, none);
-    if (auto const started = run_program(about, {place.program, "-d"}, detail::environment_at(place), "", at_most); !started) return started.failure();
+    if (auto const started = run_program(about, {place.program, "-d"}, detail::environment_at(place), "", at_most); !started)
+        return started.failure();
     return mps::connect(place, at_most);
 }
 
-/// Ways past a share by MPS on these GPUs that nobody would be told of; empty where there is none. To be looked at before a share is promised.
-[[nodiscard]] inline std::vector<error> ways_past_mps(std::span<found_gpu const> gpus, std::span<std::string const> job_environment) noexcept {
+/// Ways past a share by MPS on these GPUs that nobody would be told of; empty where there is none. To be looked at before a share
+/// is promised.
+[[nodiscard]] inline std::vector<error> ways_past_mps(std::span<found_gpu const> gpus,
+                                                      std::span<std::string const> job_environment) noexcept {
     std::vector<error> out;
     for (found_gpu const& one : gpus)
         if (!one.exclusive)
-            out.push_back({.code = errc::conflict, .operation = "hold jobs to MPS on", .subject = one.what.pci.view(),
-                           .remedy = "a process that does not reach the daemon computes here without limits: nvidia-smi -c EXCLUSIVE_PROCESS, while the GPU is idle, makes it fail instead"});
-    auto const has = [&job_environment](std::string_view name) { return std::ranges::any_of(job_environment, [name](std::string const& e) { return e.starts_with(name); }); };
+            out.push_back(
+                {.code = errc::conflict,
+                 .operation = "hold jobs to MPS on",
+                 .subject = one.what.pci.view(),
+                 .remedy =
+                     "a process that does not reach the daemon computes here without limits: nvidia-smi -c EXCLUSIVE_PROCESS, while the GPU is idle, makes it fail instead"});
+    auto const has = [&job_environment](std::string_view name) {
+        return std::ranges::any_of(job_environment, [name](std::string const& e) { return e.starts_with(name); });
+    };
     if (has("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="))
-        out.push_back({.code = errc::conflict, .operation = "take over", .subject = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
-                       .remedy = "one entry that names no device drops all its limits, silently: take it out of the job's environment"});
+        out.push_back(
+            {.code = errc::conflict,
+             .operation = "take over",
+             .subject = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+             .remedy = "one entry that names no device drops all its limits, silently: take it out of the job's environment"});
     if (has("CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING="))
-        out.push_back({.code = errc::conflict, .operation = "take over", .subject = "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING",
+        out.push_back({.code = errc::conflict,
+                       .operation = "take over",
+                       .subject = "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING",
                        .remedy = "with it a job sets its own share for each context: take it out of the job's environment"});
     return out;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The CUDA runtime that programs here would load, and whether the driver serves it: tells "no driver" from "too old a driver". Source: CUDA Runtime API reference; measured without a driver.
+/// The CUDA runtime that programs here would load, and whether the driver serves it: tells "no driver" from "too old a driver".
+/// Source: CUDA Runtime API reference; measured without a driver.
 #pragma once
 
 #include <array>
@@ -15,17 +16,19 @@ namespace ration::cuda {
 struct runtime_view {
     text<32> library{};
     int runtime = 0;
-    int driver = 0;     ///< newest CUDA that the driver serves; 0 = no driver
+    int driver = 0;  ///< newest CUDA that the driver serves; 0 = no driver
     int devices = 0;
-    int code = 0;       ///< of counting them
+    int code = 0;  ///< of counting them
 };
 
-/// Why programs with this runtime cannot use a GPU; nothing where they can. Errors: `not_supported` (no driver; or too old a one), those of `driver_failure`.
+/// Why programs with this runtime cannot use a GPU; nothing where they can. Errors: `not_supported` (no driver; or too old a
+/// one), those of `driver_failure`.
 [[nodiscard]] inline result<void> usable(runtime_view const& seen) noexcept {
     if (seen.code == 0) return {};
     error out = driver_failure(seen.code, "count GPUs with the CUDA runtime", seen.library.view());
     if (seen.code == 35 && seen.driver == 0) out.remedy = "there is no NVIDIA driver: install it, or run jobs that need no GPU";
-    if (seen.code == 35 && seen.driver != 0) out.remedy = "the driver is older than this runtime: update the driver, or use programs built for an older CUDA";
+    if (seen.code == 35 && seen.driver != 0)
+        out.remedy = "the driver is older than this runtime: update the driver, or use programs built for an older CUDA";
     return out;
 }
 
@@ -54,17 +57,25 @@ inline void tell_what_the_runtime_says(int to) noexcept {
 
 }  // namespace detail
 
-/// Asked in a child process, as counting devices initialises CUDA. Errors: `not_found` (no libcudart here: PyTorch and others bring their own), `timed_out`, `io`.
+/// Asked in a child process, as counting devices initialises CUDA. Errors: `not_found` (no libcudart here: PyTorch and others
+/// bring their own), `timed_out`, `io`.
 [[nodiscard]] inline result<runtime_view> find_runtime(nanoseconds at_most = seconds(30)) noexcept {
-    question const about{"ask the CUDA runtime", "libcudart.so", "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
+    question const about{"ask the CUDA runtime", "libcudart.so",
+                         "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
     auto const said = detail::ask(about, at_most, detail::tell_what_the_runtime_says);
     if (!said) return said.failure();
     runtime_view out;
     if (said->text.size() != sizeof out)
-        return error{.code = errc::io, .operation = about.operation, .subject = about.subject, .remedy = "it ended the process that asked: see dmesg for what nvidia says"};
+        return error{.code = errc::io,
+                     .operation = about.operation,
+                     .subject = about.subject,
+                     .remedy = "it ended the process that asked: see dmesg for what nvidia says"};
     std::memcpy(static_cast<void*>(&out), said->text.data(), sizeof out);
     if (out.library.empty())
-        return error{.code = errc::not_found, .operation = about.operation, .subject = about.subject, .remedy = "nothing is needed: PyTorch and other programs bring their own"};
+        return error{.code = errc::not_found,
+                     .operation = about.operation,
+                     .subject = about.subject,
+                     .remedy = "nothing is needed: PyTorch and other programs bring their own"};
     return out;
 }
 
