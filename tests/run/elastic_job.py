@@ -2,7 +2,7 @@
 """A job that can change its number of devices, or fails at that in one way. usage: elastic_job.py MODE STEPS [SIZE]
 
 Speaks the progress protocol by itself, so that what is tested is what docs/progress-protocol.md says. A step takes 0.05 s; after
-STEPS steps the job is done. Holds a lock on each of its devices as long as it lives, and writes `conflict` when it cannot have one.
+STEPS steps the job is done, and leaves a file `done.NAME`. Holds a lock on each of its devices as long as it lives, and writes `conflict` when it cannot have one.
 
 good           does what it is asked
 never-saves    answers the command, and goes on training
@@ -147,6 +147,7 @@ def main() -> None:
         line.say(f"step s={step} c=1 l={10 / (1 + 0.1 * step):.6f} nf=0")
         for command in line.heard():
             obey(line, command, step)
+    pathlib.Path(f"done.{NAME}").touch()
     end(line, "done")
     del locks
 

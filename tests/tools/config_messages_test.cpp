@@ -73,7 +73,7 @@ TEST_CASE("keys of the file") {
     CHECK(
         said_of_file("policy = 'none'\nverbosity = 2") ==
         sentences{
-            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, cpus, tick, isolation, job, none, equal_share, tradl"});
+            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, cpus, tick, devices, isolation, job, none, equal_share, tradl"});
     CHECK(said_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
           sentences{"jobs.toml:2:1: unknown key 'tardl' in the file; did you mean 'tradl'?"});
     CHECK(said_of_file("policy = 'none'\ntradl = 0.9") ==
@@ -230,7 +230,7 @@ TEST_CASE("bounds") {
           sentences{"jobs.toml:6:18: 'cpu' must be a table in cores, such as { min = 0.1, max = 2 }, not a whole number"});
     CHECK(said_of_job("bounds = { cpu = { most = 2 } }") ==
           sentences{"jobs.toml:6:20: unknown key 'most' in 'cpu'; known here: min, max"});
-    CHECK(said_of_job("bounds = { gpu = 1 }") == sentences{"jobs.toml:6:12: unknown key 'gpu' in 'bounds'; did you mean 'cpu'?"});
+    CHECK(said_of_job("bounds = { gpus = 1 }") == sentences{"jobs.toml:6:12: unknown key 'gpus' in 'bounds'; did you mean 'gpu'?"});
     CHECK(said_of_job("bounds = { memory = '2G' }") ==
           sentences{"jobs.toml:6:21: '2G' is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as "
                     "\"2GiB\""});
@@ -239,6 +239,49 @@ TEST_CASE("bounds") {
     CHECK(said_of_job("bounds = { memory = '1MiB' }").empty());
     CHECK(said_of_job("bounds = { memory = 4096 }") ==
           sentences{"jobs.toml:6:21: 'memory' must be a size in quotes, such as \"2GiB\", not a whole number"});
+}
+
+TEST_CASE("devices of the file") {
+    CHECK(said_of_file("policy = 'none'\ndevices = 4") ==
+          sentences{"jobs.toml:2:11: 'devices' must be \"gpus\" or a table, such as { count = 4, cpu = 0.5 }, not a whole number"});
+    CHECK(said_of_file("policy = 'none'\ndevices = 'gpu'") ==
+          sentences{"jobs.toml:2:11: there are no devices 'gpu'; did you mean 'gpus'?; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 }"});
+    CHECK(said_of_file("policy = 'none'\ndevices = { count = 4 }") ==
+          sentences{"jobs.toml:2:11: 'devices' needs both count and cpu; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 }"});
+    CHECK(said_of_file("policy = 'none'\ndevices = { count = 0, cpu = 0.5 }") ==
+          sentences{"jobs.toml:2:21: devices.count is 0; write a number from 1 to 1024"});
+    CHECK(said_of_file("policy = 'none'\ndevices = { count = 4, cpu = 0 }") ==
+          sentences{"jobs.toml:2:30: devices.cpu is 0; write a number of cores from 0.01 to 4096"});
+    CHECK(said_of_file("policy = 'none'\ndevices = { count = 4, cpus = 1 }").size() == 2);
+}
+
+TEST_CASE("devices of a job") {
+    CHECK(said_of_job("bounds = { gpu = 'many' }") ==
+          sentences{"jobs.toml:6:18: 'gpu' must be a number of devices or a table, such as { min = 1, max = 4 }, not text"});
+    CHECK(said_of_job("bounds = { gpu = 0 }") == sentences{"jobs.toml:6:18: gpu is 0; write a number of devices from 1 to 1024"});
+    CHECK(said_of_job("bounds = { gpu = { min = 0 } }") == sentences{"jobs.toml:6:26: gpu.min is 0; write a number from 1 to 1024"});
+    CHECK(said_of_job("bounds = { gpu = { min = 3, max = 2 } }") ==
+          sentences{"jobs.toml:6:26: gpu.min is more than gpu.max; make it at most as much"});
+    CHECK(said_of_job("bounds = { gpu = { mni = 3 } }") == sentences{"jobs.toml:6:20: unknown key 'mni' in 'gpu'; did you mean 'min'?"});
+    CHECK(said_of_job("bounds = { batch = { min = 3 } }") ==
+          sentences{"jobs.toml:6:20: bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out"});
+    CHECK(said_of_job("speedup = [0, 1]") ==
+          sentences{"jobs.toml:6:11: 'speedup' is for a job with devices; add bounds = { gpu = { min = 1, max = 4 } } to job 'a', or leave it out"});
+}
+
+TEST_CASE("what a job with devices says of itself") {
+    auto const said_of = [](std::string const& line) { return said_of_job("bounds = { gpu = 2 }\n" + line); };
+    CHECK(said_of("speedup = [1, 2]") == sentences{"jobs.toml:7:11: 'speedup' begins with 0 for no device, then one device, and so on; write a list of "
+                                                   "numbers by number of devices, such as [0, 1, 1.8]"});
+    CHECK(said_of("speedup = [0, -1]") == sentences{"jobs.toml:7:15: 'speedup' has the entry -1; write numbers from 0 to 1000000000"});
+    CHECK(said_of("speedup = [0, nan]").size() == 1);
+    CHECK(said_of("batch = [0, 1.5]") == sentences{"jobs.toml:7:13: 'batch' must be a list of whole numbers by number of devices, such as [0, 128, "
+                                                   "256]; this entry is a decimal number"});
+    CHECK(said_of("checkpoint = ''") ==
+          sentences{"jobs.toml:7:14: 'checkpoint' is no path; leave the key out to keep checkpoints with the run's output"});
+    CHECK(said_of("restart_cost = '1ms'") == sentences{"jobs.toml:7:16: 'restart_cost' is '1ms'; write a duration from \"100ms\" to \"24h\""});
+    CHECK(said_of("deadlines = { safe = '1s' }") == sentences{"jobs.toml:7:15: unknown key 'safe' in 'deadlines'; did you mean 'save'?"});
+    CHECK(said_of("deadlines = { stop = '2 s' }").size() == 1);
 }
 
 TEST_CASE("the other keys of a job") {

@@ -52,6 +52,13 @@ target.accuracy.objective = 0.9
     return read("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = " + text + "\n").jobs.front().target;
 }
 
+/// The elastic part of a job with these lines.
+[[nodiscard]] elastic_config elastic(std::string const& lines) {
+    auto const config = read("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n" + lines + "\n");
+    REQUIRE(config.jobs.front().elastic);
+    return *config.jobs.front().elastic;
+}
+
 /// A folder that goes away again.
 struct folder {
     std::filesystem::path path;
@@ -227,4 +234,32 @@ TEST_CASE("directories and programs that are not there are found before the run,
     CHECK(
         job("sh", "directory = 'nowhere'\n") ==
         "f:6:13: there is no directory 'nowhere'; create it or correct the path, which is relative to where ration was started");
+}
+
+TEST_CASE("a job with devices") {
+    auto const all = elastic("bounds = { gpu = { min = 2, max = 4 }, batch = { min = 32, max = 512 } }\nspeedup = [0, 1, 1.8]\nbatch = [0, 128, 256]\n"
+                             "checkpoint = 'here'\nrestart_cost = '3s'\ndeadlines = { save = '1m', stop = '2s', start = '4s' }");
+    CHECK(all.devices == bounds{2, 4});
+    CHECK(all.batch == bounds{32, 512});
+    CHECK(all.speedup == std::vector<double>{0, 1, 1.8});
+    CHECK(all.batches == std::vector<std::int64_t>{0, 128, 256});
+    CHECK(all.checkpoint == "here");
+    CHECK(all.restart_cost == seconds(3));
+    CHECK(all.deadlines.save == seconds(60));
+    CHECK(all.deadlines.stop == seconds(2));
+    CHECK(all.deadlines.start == seconds(4));
+    CHECK(elastic("bounds = { gpu = 3 }").devices == bounds{3, 3});
+    CHECK(elastic("bounds = { gpu = { max = 3 } }").devices == bounds{1, 3});
+    CHECK(elastic("bounds = { gpu = {} }").devices == bounds{1, unlimited});
+}
+
+TEST_CASE("devices are shared where a job needs some or the file has some") {
+    std::string const job = "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
+    CHECK_FALSE(read("policy = 'none'\n" + job).shares_devices());
+    CHECK_FALSE(read("policy = 'none'\ndevices = 'gpus'\n" + job).shares_devices());
+    CHECK(read("policy = 'none'\n" + job + "bounds = { gpu = 1 }\n").shares_devices());
+    auto const stand_in = read("policy = 'none'\ndevices = { count = 4, cpu = 0.5 }\n" + job);
+    CHECK(stand_in.shares_devices());
+    CHECK(stand_in.devices.count == 4);
+    CHECK(stand_in.devices.each == millicores{500});
 }

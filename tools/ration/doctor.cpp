@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // `ration doctor`: which backend controls which resource here, why not where not, and what to do about it.
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <ration/cgroup/capabilities.hpp>
 #include <ration/cgroup/kernel_io.hpp>
+#include <ration/cuda/device_mask.hpp>
+#include <ration/cuda/inventory.hpp>
 #include <ration/process/backend.hpp>
 
 #include "error_text.hpp"
@@ -32,6 +36,25 @@ struct finding {
     return {std::string(c.what), "", "", to_text(reason), c.why.remedy};
 }
 
+/// One row for each GPU; one that says why there is none.
+void add_gpus(std::vector<finding>& rows) {
+    auto const found = cuda::find_gpus();
+    char const* const inherited = std::getenv("CUDA_VISIBLE_DEVICES");
+    auto const usable = cuda::visible_devices(found.sound(), inherited != nullptr ? std::optional<std::string_view>(inherited) : std::nullopt);
+    for (auto const& gpu : found.gpus) {
+        finding row{fmt::format("gpu {}", gpu.what.pci.view()), "cuda mask", fmt::format("{} {}", gpu.what.id.name().view(), gpu.what.model.view()), {}, {}};
+        auto const allowed = [&](cuda::device_id const& id) { return id == gpu.what.id || std::ranges::find(gpu.what.instances, id) != gpu.what.instances.end(); };
+        if (gpu.fault)
+            row.why_not = to_text(*gpu.fault);
+        else if (std::ranges::none_of(usable, allowed))
+            row.why_not = "CUDA_VISIBLE_DEVICES does not let this program use it", row.remedy = "start ration without that variable, or with this GPU in it";
+        rows.push_back(std::move(row));
+    }
+    if (found.gpus.empty())
+        rows.push_back({"gpu", "", "", found.why_no_nvml ? to_text(*found.why_no_nvml) : "the driver shows none",
+                        "devices = { count = 4, cpu = 0.25 } in the jobs file stands in for GPUs"});
+}
+
 [[nodiscard]] std::vector<finding> examine() {
     cgroup::kernel_io machine;
     std::vector<finding> rows;
@@ -40,6 +63,7 @@ struct finding {
     finding fallback{"cpu without cgroups", "process", "affinity, SIGSTOP and SIGCONT", {}, {}};
     if (!processes) fallback.why_not = to_text(processes.failure());
     rows.push_back(fallback);
+    add_gpus(rows);
     return rows;
 }
 

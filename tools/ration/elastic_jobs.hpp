@@ -46,21 +46,21 @@ public:
     void advance(nanoseconds now) {
         for (auto& [id, machine] : jobs_)
             if (!machine.waits_to_grow()) machine.advance(now);
-        keep_promises(now);
+        keep_promises();
         for (auto& [id, machine] : jobs_)
             if (machine.waits_to_grow()) machine.advance(now);
     }
 
 private:
     /// A shrink that failed keeps devices that were promised on: the youngest growths that wait for them are given up.
-    void keep_promises(nanoseconds now) {
+    void keep_promises() {
         std::int64_t over = -usable();
         for (auto const& [id, machine] : jobs_) over += machine.wanted();
         for (auto at = jobs_.rbegin(); over > 0 && at != jobs_.rend(); ++at) {
             resize& machine = at->second;
             if (!machine.waits_to_grow()) continue;
             over -= machine.wanted() - machine.size();
-            machine.give_up_waiting("the devices that it was to get did not become free", now);
+            machine.give_up_waiting("the devices that it was to get did not become free");
         }
     }
 };

@@ -21,7 +21,7 @@ resize::resize(job_id job, device_table& table, resize_rules const& rules, doubl
 
 char const* resize::why_not(nanoseconds now) const noexcept {
     if (s_.holds.empty()) return "";
-    if (!s_.control && !s_.has_saved) return "it has neither said where it takes commands nor reported a checkpoint";
+    if (!can_be_saved()) return "it has neither said where it takes commands nor reported a checkpoint";
     return now < rest_until_ ? "its last change failed a short while ago" : "";
 }
 
@@ -53,7 +53,7 @@ std::int64_t resize::coming_from() const noexcept {
 }
 
 void resize::note(std::string_view what, std::string why) {
-    notes_.push_back({what, coming_from(), going_to(), std::move(why)});
+    notes_.push_back({what, coming_from(), going_to(), std::move(why), s_.holds});
 }
 
 void resize::enter(resize_phase next, nanoseconds deadline, std::string why) {
@@ -246,7 +246,7 @@ void resize::settle() {
     deaths_ = 0;
     auto const from = coming_from();
     s_.now = resize_phase::steady;
-    notes_.push_back({came_back ? "restored" : "settled", came_back ? size() : from, size(), {}});
+    notes_.push_back({came_back ? "restored" : "settled", came_back ? size() : from, size(), {}, s_.holds});
     s_.origin.clear(), s_.next.clear();
     s_.falls_back = false;
 }
@@ -269,15 +269,19 @@ void resize::turn_back(std::string why, nanoseconds now) {
 }
 
 void resize::fail(std::int64_t stays_at, std::string why, nanoseconds now) {
-    notes_.push_back({"failed", stays_at, s_.now == resize_phase::steady ? s_.wanted : going_to(), std::move(why)});
+    notes_.push_back({"failed", stays_at, s_.now == resize_phase::steady ? s_.wanted : going_to(), std::move(why), s_.holds});
     s_.wanted = stays_at;
     waits_.reset();
     rest_until_ = now + nanoseconds{rules_.back_off.count << std::min(failures_, 4)};
     ++failures_;
 }
 
-void resize::give_up_waiting(std::string why, nanoseconds now) {
-    if (waits_to_grow()) fail(size(), std::move(why), now);
+/// Not its own failure: it may grow as soon as there is something to take.
+void resize::give_up_waiting(std::string why) {
+    if (!waits_to_grow()) return;
+    notes_.push_back({"failed", size(), s_.wanted, std::move(why), s_.holds});
+    s_.wanted = size();
+    waits_.reset();
 }
 
 void resize::ended(bool clean, nanoseconds now) {

@@ -47,6 +47,7 @@ struct resize_note {
     std::string_view what;  ///< "waiting", the name of a phase, "settled", "failed", "restored", "stuck", "unverified"
     std::int64_t from = 0, to = 0;
     std::string why;        ///< may be empty
+    device_list devices;    ///< that its process has, or is launched with
 };
 
 struct resize_rules {
@@ -97,6 +98,8 @@ public:
     [[nodiscard]] char const* why_not(nanoseconds now) const noexcept;
     /// At the last `advance`.
     [[nodiscard]] char const* why_not() const noexcept { return why_not(seen_); }
+    /// Whether it could be saved, as far as is known: it takes commands, or has reported a checkpoint.
+    [[nodiscard]] bool can_be_saved() const noexcept { return s_.control || s_.has_saved; }
 
     // --- what happens
     void advance(nanoseconds now);
@@ -116,7 +119,7 @@ public:
     /// A command could not be sent, or the job refuses it.
     void command_failed(std::string why, nanoseconds now);
     /// The promise cannot be kept: a growth that still waits is given up.
-    void give_up_waiting(std::string why, nanoseconds now);
+    void give_up_waiting(std::string why);
 
     // --- after a restart of the controller
     [[nodiscard]] resize_state const& state() const noexcept { return s_; }

@@ -62,7 +62,7 @@ void supervisor::attend(live_job& job, nanoseconds now) {
 void supervisor::tell(live_job& job, resize_note const& note, nanoseconds now) {
     news_ = true;
     tell(resize_told{.job = job.config->name, .epoch = job.run.value, .what = note.what, .from = note.from, .to = note.to,
-                     .devices = elastic_.table().names(job.devices->devices()), .why = note.why},
+                     .devices = elastic_.table().names(note.devices), .why = note.why},
          now);
     if (note.what == "failed") take_back(job, note, now);
     if (job.over()) return;
@@ -157,7 +157,11 @@ void supervisor::hear_of_devices(live_job& job, progress::update const& said, na
             news_ = true;
             return;
         case progress::message_type::checkpoint: job.devices->checkpoint(what.durable, now); return attend(job, now);
-        case progress::message_type::step: job.devices->stepped(now); return attend(job, now);
+        case progress::message_type::step:
+            if (!job.devices->can_be_saved() && job.config->elastic->devices.minimum < job.config->elastic->devices.maximum)
+                warn_once(job.config->name, "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md", now);
+            job.devices->stepped(now);
+            return attend(job, now);
         case progress::message_type::acknowledge:
             if (what.taken_in || what.command != job.last_command) return;
             job.devices->command_failed("it does not obey the command", now);
