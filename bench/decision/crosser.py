@@ -10,13 +10,13 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python"))
 import os  # noqa: E402
 
-import ration_progress  # noqa: E402
+from ration import progress  # noqa: E402
 
 
 def main() -> None:
     with open(sys.argv[1], "w", buffering=1) as out:
         print(os.getpid(), file=out)
-        job = ration_progress.open()
+        job = progress.open()
         job.hello(world=1, threads=1)
         job.phase("train")
         begin = time.monotonic()

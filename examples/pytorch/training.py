@@ -31,7 +31,7 @@ import torch
 import fashion_mnist
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python"))
-import ration_progress
+from ration import progress as ration_progress
 
 DIVERGED = 3
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <sys/wait.h>
 
+#include <ration/progress/control.hpp>
+
 #include "support.hpp"
 
 using namespace progress_test;
@@ -127,6 +129,54 @@ TEST_CASE("a session in Python arrives whole, and says how it ended", "[python]"
     CHECK(byes[1].why == "error");
     CHECK(byes[1].update.said.exit_code == 1);
     CHECK(byes[2].update.said.exit_code == 3);
+}
+
+TEST_CASE("a job in Python saves, holds and stops as it is told", "[python]") {
+    listener ear;
+    ear.set_environment();
+    ::setenv("RATION_DEVICES", "cpu-0,cpu-3", 1);
+    script running("obedient.py");
+    auto const until = [&](auto done) {
+        while (!done() && running.poll() < 0) {
+            pollfd waiting{ear->fd(), POLLIN, 0};
+            ::poll(&waiting, 1, 20);
+            ear.drain({std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()});
+        }
+    };
+    auto const saved = [&] { return ear.told.of(message_type::checkpoint); };
+    until([&] { return !ear.told.of(message_type::want).empty(); });
+    REQUIRE(ear.told.of(message_type::want)[0].update.said.wanted == 3);
+    auto const hello = ear.told.of(message_type::hello)[0];
+    CHECK(hello.devices == "cpu-0,cpu-3");
+    auto out = rp::control::open(ear.place / "run");
+    REQUIRE(out);
+    REQUIRE(out->send(hello.control, {2}, token, {rp::command_type::stop}));  // of another epoch
+    REQUIRE(raw_sender(hello.control)("C1 dance e=1 k=0123456789abcdef q=77"));
+    REQUIRE(raw_sender(hello.control)("C1 stop e=1 k=0123456789abcdef q=78 by=1e3"));
+    do {  // a save fails at odd steps, and then the job goes on
+        auto const before = saved().size();
+        REQUIRE(out->send(hello.control, {1}, token, {rp::command_type::save, ration::milliseconds(60'000), true}));
+        until([&] { return saved().size() > before; });
+        REQUIRE(saved().size() > before);
+    } while (!saved().back().update.said.durable);
+    auto const at = saved().back().update.said.step;
+    CHECK(saved().back().update.said.save_seconds == 0.25);
+    REQUIRE(out->send(hello.control, {1}, token, {rp::command_type::stop, ration::milliseconds(60'000)}));
+    accompany(ear, running);
+    auto const byes = ear.told.of(message_type::bye);
+    REQUIRE(byes.size() == 1);
+    CHECK(byes[0].why == "stop");
+    auto const last = ear.told.of(message_type::step).back().update.said;
+    CHECK(last.step == at);  // none after the save
+    CHECK(last.batch == 512);
+    auto const answers = ear.told.of(message_type::acknowledge);
+    REQUIRE(answers.size() >= 3);
+    CHECK(answers[0].update.said.command == 77);
+    CHECK_FALSE(answers[0].update.said.taken_in);
+    CHECK(answers.back().update.said.taken_in);
+    CHECK(std::filesystem::directory_iterator(ear.place / "run") != std::filesystem::directory_iterator());
+    CHECK_FALSE(std::filesystem::exists(hello.control));
+    ::unsetenv("RATION_DEVICES");
 }
 
 TEST_CASE("with a full queue the Python client keeps every loss", "[python]") {

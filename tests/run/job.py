@@ -8,13 +8,13 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python"))
-import ration_progress  # noqa: E402
+from ration import progress  # noqa: E402
 
 
 def main() -> None:
     end = time.monotonic() + float(sys.argv[1])
     losses = [float(word) for word in sys.argv[2:]] or [1.0]
-    job = ration_progress.open()
+    job = progress.open()
     job.hello(world=1, threads=1)
     job.phase("train")
     step = 0

@@ -5,7 +5,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.environ["RATION_TEST_CLIENT"])
-import ration_progress as progress  # noqa: E402  pylint: disable=wrong-import-position,unused-import
+from ration import progress  # noqa: E402  pylint: disable=wrong-import-position,unused-import
 
 
 def turn(word):

@@ -18,7 +18,7 @@ THINGS = [None, "", "x y=z\n", b"\xff", -1, 2**64, 10**400, 1e999, float("nan"),
 
 
 def storm(p):
-    for method in ("hello", "step", "eval", "phase", "checkpoint", "heartbeat", "bye", "close"):
+    for method in ("hello", "step", "eval", "phase", "checkpoint", "want", "listen", "command", "heartbeat", "bye", "close"):
         call = getattr(p, method)
         if method == "close":
             continue
@@ -29,6 +29,11 @@ def storm(p):
             for other in THINGS:
                 call(one, other)
                 call(1, other, one)
+    for one in THINGS:
+        p.hello(devices=one)
+        p.step(1, 1.0, batch=one)
+        if not isinstance(one, (int, float)) or not one > 0:
+            p.hold(one)
     with p:
         pass
 

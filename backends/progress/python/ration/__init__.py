@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A training script under ration: reports of its progress, checkpoints, and a size that changes while it trains.
+
+    ration.progress      tells ration where the job is, and hears what it asks
+    ration.checkpoint    checkpoints that survive a crash at any moment
+    ration.elastic(...)  a plain PyTorch loop on as many devices as ration gives it
+    ration.huggingface, ration.lightning    the same for their trainers
+    python3 -m ration.ranks train.py        one process per device
+
+Importing this needs the standard library only; PyTorch is imported when `elastic` or a checkpoint is used.
+"""
+from ration.elastic_loop import elastic, share
+
+__all__ = ["elastic", "share"]
+__version__ = "0.1.0"

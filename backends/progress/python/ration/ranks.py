@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Starts a training script once for each device of this job: python3 -m ration.ranks train.py ARGUMENTS
+
+RATION_DEVICES names the devices; without it there is one rank. Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE,
+MASTER_ADDR and MASTER_PORT, as torchrun gives them. SIGTERM, SIGINT and SIGHUP are passed on to all. When a rank fails the others are
+ended, and the exit status is that of the first that failed (128 and the signal's number when a signal ended it). Ranks do not outlive
+this process, however it ends; what they have started and left behind is ended with the last of them. Linux only.
+"""
+import ctypes
+import os
+import signal
+import socket
+import sys
+import time
+
+_PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_GRACE = 5.0  # seconds between asking the other ranks to end, after one has failed, and ending them
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _environments():
+    devices = [name for name in os.environ.get("RATION_DEVICES", "").split(",") if name] or [""]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    world = str(len(devices))
+    common = {"WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    if "GLOO_SOCKET_IFNAME" not in os.environ:
+        common["GLOO_SOCKET_IFNAME"] = "lo"  # by itself gloo asks the network for this machine's name
+    return [{**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(len(devices))]
+
+
+def _start(command, environment, mask):
+    parent = os.getpid()
+    pid = os.fork()
+    if pid != 0:
+        return pid
+    try:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() == parent:  # otherwise it ended before the line above
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            os.execve(command[0], command, environment)
+    finally:
+        os._exit(127)
+
+
+def _status(raw):
+    return 128 + os.WTERMSIG(raw) if os.WIFSIGNALED(raw) else os.WEXITSTATUS(raw)
+
+
+def _signal_all(pids, number):
+    for pid in pids:
+        os.kill(pid, number)  # each is a child that was not waited for: its number cannot be another's
+
+
+class _Ranks:
+    def __init__(self, pids):
+        self.alive = set(pids)
+        self.failure = 0
+        self._kill_at = None
+
+    def collect(self):
+        """Waits for no one. Whoever else is a child of this process was left behind by a rank."""
+        while True:
+            try:
+                pid, raw = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid in self.alive:
+                self.alive.remove(pid)
+                self._ended(_status(raw))
+
+    def _ended(self, status):
+        if status == 0 or self.failure != 0:
+            return
+        self.failure = status
+        self._kill_at = time.monotonic() + _GRACE
+        _signal_all(self.alive, signal.SIGTERM)
+
+    def patience(self):
+        """Seconds until the ranks that are left have to be killed; None: they need not."""
+        return None if self._kill_at is None else max(0.0, self._kill_at - time.monotonic())
+
+    def wait(self, signals):
+        while self.alive:
+            patience = self.patience()
+            told = signal.sigwaitinfo(signals) if patience is None else signal.sigtimedwait(signals, patience)
+            if told is None:
+                _signal_all(self.alive, signal.SIGKILL)
+                self._kill_at = time.monotonic() + 3600
+            elif told.si_signo != signal.SIGCHLD and told.si_code <= 0:  # from a terminal the ranks have it already
+                _signal_all(self.alive, told.si_signo)
+            self.collect()
+
+
+def _end_strays():
+    """Ends what the ranks have started and not waited for: as their subreaper this process has become its parent."""
+    for _ in range(1000):
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/stat" % name, "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+                if parent == os.getpid():
+                    os.kill(int(name), signal.SIGKILL)
+            except (OSError, ValueError, IndexError):
+                pass  # it has ended meanwhile
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def main(arguments):
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if arguments else 2
+    signals = {signal.SIGCHLD, *_PASSED_ON}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    command = [sys.executable, *arguments]
+    ranks = _Ranks(_start(command, environment, before) for environment in _environments())
+    ranks.wait(signals)
+    _end_strays()
+    return ranks.failure
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The experiment of Wei and Shudo with real training: two equal jobs on four devices, the older one with three of them, or both with two.
+
+usage: three_to_one.py RATION [REPETITIONS [STEPS [SECONDS]]]    the younger job comes SECONDS after the older
+
+A device is a quarter of a core. Both ways run under loss_delta_ratio: with gamma = 8 the job whose loss falls less gets three devices, with
+gamma = 0 each gets two. A job that is alone has all four.
+"""
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+PACKAGE = HERE.parents[1] / "backends" / "progress" / "python"
+HEAD = """policy = "loss_delta_ratio"
+loss_delta_ratio = {{ gamma = {gamma}, window = 50, residence = 5 }}
+devices = {{ count = 4, cpu = 0.25 }}
+tick = "250ms"
+"""
+JOB = """
+[[job]]
+name = "{name}"
+command = {command}
+environment = {{ PYTHONPATH = "{package}" }}
+target = {{ loss = {{ objective = 1e-9, mean_of = 10 }} }}
+at = "{at}s"
+bounds = {{ gpu = {{ min = 1, max = 4 }} }}
+"""
+
+
+def run(program, gamma, steps, arrival):
+    """(seconds that the older and the younger job took, when both were done, sizes of the older)."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = HEAD.format(gamma=gamma)
+        for name, at, seed in (("older", 0, 1), ("younger", arrival, 2)):
+            command = [sys.executable, "-m", "ration.ranks", str(HERE / "classifier.py"), str(steps), str(seed)]
+            text += JOB.format(name=name, command=json.dumps(command), package=PACKAGE, at=at)
+        pathlib.Path(folder, "jobs.toml").write_text(text)
+        done = subprocess.run([program, "run", "jobs.toml", "--log", "log.jsonl"], cwd=folder, capture_output=True, text=True, check=False,
+                              env={**os.environ, "XDG_RUNTIME_DIR": folder})
+        events = [json.loads(line) for line in pathlib.Path(folder, "log.jsonl").read_text().splitlines()]
+        ended = {event["job"]: event for event in events if event["event"] == "job_ended"}
+        if done.returncode != 0 or any(event["how"] != "finished" for event in ended.values()):
+            raise SystemExit(f"the run failed:\n{done.stdout}{done.stderr}")
+        at = {name: event["t"] / 1e9 for name, event in ended.items()}
+        sizes = [str(event["to"]) for event in events if event["event"] == "resize" and event["what"] == "settled" and event["job"] == "older"]
+        return at["older"], at["younger"] - arrival, max(at.values()), "-".join(sizes)
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    repetitions, steps, arrival = (int(sys.argv[at]) if len(sys.argv) > at else value for at, value in ((2, 3), (3, 2400), (4, 40)))
+    print("| repetition | ratio | older [s] | younger [s] | both done [s] | sizes of the older |\n|---|---|---|---|---|---|", flush=True)
+    found = {"2-2": [], "3-1": []}
+    for repetition in range(1, repetitions + 1):
+        for ratio, gamma in (("2-2", 0), ("3-1", 8)):
+            older, younger, both, sizes = run(program, gamma, steps, arrival)
+            found[ratio].append((older, younger, both))
+            print(f"| {repetition} | {ratio} | {older:.1f} | {younger:.1f} | {both:.1f} | {sizes} |", flush=True)
+    changes = [[100 * (b / a - 1) for a, b in zip(even, three)] for even, three in zip(found["2-2"], found["3-1"])]
+    means = [statistics.mean(column) for column in zip(*changes)]
+    print("3-1 against 2-2: older {:+.1f} %, younger {:+.1f} %, both {:+.1f} %".format(*means))
+    print("the older was earlier in {} of {}".format(sum(change[0] < 0 for change in changes), repetitions))
+
+
+main()

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Real training in one, two and three processes, told what to do by a stand-in for ration."""
+import contextlib
+import io
+import re
+import runpy
+import signal
+import sys
+import unittest
+import unittest.mock
+
+import support
+
+support.need_torch()
+JOB = str(support.HERE / "job.py")
+STEP = re.compile(r"step=(\d+) loss=(\S+)")
+
+
+def losses(output):
+    return [(int(step), float(loss)) for step, loss in STEP.findall(output)]
+
+
+class Resize(unittest.TestCase):
+    def setUp(self):
+        self.ration = support.Ration(self)
+
+    def launch(self, devices, steps=100000, pause=0.01):
+        self.ration.launch([JOB, str(steps), str(pause)], devices)
+
+    def await_steps(self, count):
+        first = []
+
+        def enough():
+            steps = self.ration.of("step")
+            first.extend(steps[:1] if not first else [])
+            return steps and int(steps[-1]["s"]) >= int(first[0]["s"]) + count
+
+        self.ration.until(enough, f"{count} steps")
+
+    def save(self, **more):
+        said = len(self.ration.of("ckpt"))
+        number = self.ration.tell("save", by="60.000", **more)
+        self.ration.until(lambda: len(self.ration.of("ckpt")) > said, "a checkpoint")
+        self.assertIn({"c": number, "ok": "1"}, [{key: answer[key] for key in ("c", "ok")} for answer in self.ration.of("ack")])
+        return self.ration.of("ckpt")[-1]
+
+    def stop(self):
+        self.ration.tell("stop", by="60.000")
+        status, output, errors = self.ration.outcome()
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual([(bye["rc"], bye["why"]) for bye in self.ration.of("bye")], [("0", "stop")])
+        self.assertEqual(list(self.ration.folder.iterdir()), [self.ration.folder / "p.sock"])  # nothing is left behind
+        return output
+
+    def test_losses_do_not_depend_on_how_many_ranks_compute_them(self):
+        resized = []
+        for devices in (1, 2, 3, 1):
+            self.launch(devices)
+            self.await_steps(5)
+            hello = [said for said in self.ration.of("hello") if said["r"] == "0"]
+            self.assertEqual([(said["w"], said["g"]) for said in hello],
+                             [(str(devices), ",".join(f"cpu-{at}" for at in range(devices)))])
+            self.assertEqual(self.ration.of("want")[0]["n"], "3")
+            self.assertEqual(self.ration.of("step")[-1]["b"], "100")
+            saved = self.save(hold=1)
+            self.assertEqual(saved["ok"], "1")
+            self.assertGreater(float(saved["d"]), 0)
+            part = losses(self.stop())
+            self.assertEqual(part[-1][0], int(saved["s"]))  # no step after the save
+            resized += part
+        steps = resized[-1][0]
+        self.assertEqual([step for step, _ in resized], list(range(1, steps + 1)))  # none lost, none twice
+        for (step, whole), (_, split) in zip(self.unresized(steps), resized):
+            self.assertAlmostEqual(split / whole, 1, delta=1e-5, msg=f"step {step} of {steps}")
+
+    def test_losses_add_up_and_not_every_rank_uses_every_parameter(self):
+        job = str(support.HERE / "gradient_job.py")
+        found = []
+        for devices in (1, 3):
+            self.ration.launch([job], devices)
+            status, output, errors = self.ration.outcome()
+            self.assertEqual(status, 0, errors)
+            found.append(output)
+        self.assertEqual(found[0], found[1])
+        self.assertIn("none.weight None", found[0])
+        self.assertNotIn("late.weight None", found[0])
+
+    def test_a_model_in_distributed_data_parallel_gives_the_same_losses(self):
+        self.ration.launch([JOB, "12"], 3, RATION_TEST_DDP="1")
+        status, output, errors = self.ration.outcome()
+        self.assertEqual(status, 0, errors)
+        for (step, whole), (_, split) in zip(self.unresized(12), losses(output)):
+            self.assertAlmostEqual(split / whole, 1, delta=1e-5, msg=f"step {step}")
+
+    def unresized(self, steps):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), unittest.mock.patch.object(sys, "argv", [JOB, str(steps)]):
+            runpy.run_path(JOB)  # at its full size, here and in one go
+        found = losses(output.getvalue())
+        self.assertEqual(len(found), steps)
+        return found
+
+    def test_a_hold_ends_with_go_and_in_time(self):
+        self.launch(2)
+        self.await_steps(2)
+        self.ration.epoch += 1
+        other = self.ration.tell("stop")  # for another epoch: it is not obeyed
+        self.ration.epoch -= 1
+        first = self.save(hold=1)
+        self.assertNotIn(other, [said["c"] for said in self.ration.of("ack")])
+        self.ration.listen(0.3)
+        held_at = int(first["s"])
+        self.assertTrue(all(int(said["s"]) <= held_at for said in self.ration.of("step")))
+        again = self.save(hold=1)  # asked twice, it says it twice and has taken no step
+        self.assertEqual((again["s"], again["ok"]), (first["s"], "1"))
+        self.ration.tell("go")
+        self.ration.until(lambda: int(self.ration.of("step")[-1]["s"]) > held_at, "training goes on after go")
+        number = self.ration.tell("save", by="0.100", hold=1)
+        self.ration.until(lambda: number in [said["c"] for said in self.ration.of("ack")], "the answer")
+        self.ration.until(lambda: len(self.ration.of("ckpt")) == 3, "the third checkpoint")
+        held_at = int(self.ration.of("ckpt")[-1]["s"])
+        self.ration.until(lambda: int(self.ration.of("step")[-1]["s"]) > held_at, "training goes on by itself")
+        self.stop()
+
+    def test_sigterm_saves_and_stops_and_a_save_may_fail(self):
+        self.launch(2)
+        self.await_steps(2)
+        kept = self.ration.checkpoints.with_name("kept")
+        self.ration.checkpoints.rename(kept)
+        self.ration.checkpoints.write_text("not a folder")
+        failed = self.save(hold=1)
+        self.assertEqual(failed["ok"], "0")
+        self.ration.until(lambda: int(self.ration.of("step")[-1]["s"]) > int(failed["s"]) + 3, "training goes on")
+        self.ration.checkpoints.unlink()
+        kept.rename(self.ration.checkpoints)
+        self.ration.job.send_signal(signal.SIGTERM)
+        status, output, errors = self.ration.outcome()
+        self.assertEqual(status, 0)
+        self.assertEqual(errors.count("cannot write a checkpoint"), 1)  # rank 0 alone says it
+        at = losses(output)[-1][0]
+        self.assertEqual(int(self.ration.of("ckpt")[-1]["s"]), at)
+        self.launch(1, steps=at + 2)
+        status, output, _ = self.ration.outcome()
+        self.assertEqual((status, [step for step, _ in losses(output)]), (0, [at + 1, at + 2]))
+        self.assertIn("rank 0 done", output)
+        self.assertEqual([(bye["rc"], bye["why"]) for bye in self.ration.of("bye")], [("0", "done")])
+
+
+if __name__ == "__main__":
+    support.run_tests()
