@@ -66,7 +66,7 @@ TEST_CASE("what a job with devices holds is their number, and to which it goes")
 
 TEST_CASE("of a change of size its end is told") {
     resize_told told{.job = "vae", .epoch = 2, .what = "settled", .from = 4, .to = 1, .devices = "cpu-0", .why = ""};
-    auto const line = [&](std::string_view what) { return told.what = what, plain_line({{}, told}).substr(11); };
+    auto const line = [&](std::string_view what) { return told.what = what, plain_line({{}, told}).substr(10); };
     CHECK(line("settled") == "vae runs on 1 device instead of 4");
     CHECK(line("restored") == "vae runs on 1 device again");
     CHECK(line("queued") == "vae is saved and waits for devices");
