@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The device table and the machine of one change of size, with a made-up clock and no process.
+#include <memory>
+
 #include "elastic_jobs.hpp"
 #include "resize_support.hpp"
 #include "support/catch.hpp"
@@ -313,4 +315,51 @@ TEST_CASE("a job without a place for commands is resized only after it has repor
     machine.checkpoint(true, seconds(3));
     all.advance(seconds(3));
     CHECK(machine.take_orders() == std::vector{resize_order::terminate});
+}
+
+TEST_CASE("who goes on from a record brings the job to the old or the new size") {
+    one_job t;
+    t.want(3);
+    static_cast<void>(t.orders());
+    auto const go_on = [&](bool alive) {
+        auto const record = t.machine->state();
+        auto next = std::make_unique<elastic_jobs>(t.devices);
+        next->add(t.id, short_rules(), 10);
+        REQUIRE(next->find(t.id)->restore(record, alive, t.now));
+        return next;
+    };
+    SECTION("asked to save, and alive: it trains on") {
+        auto const all = go_on(true);
+        CHECK(all->find(t.id)->take_orders() == std::vector{resize_order::go});
+        CHECK(all->find(t.id)->phase() == resize_phase::steady);
+        CHECK(all->table().of(t.id) == device_list{0, 1});
+    }
+    SECTION("asked to save, and gone: the old size") {
+        auto const all = go_on(false);
+        all->find(t.id)->cleared(t.now);
+        CHECK(all->find(t.id)->devices() == device_list{0, 1});
+    }
+    t.machine->checkpoint(true, t.now);
+    SECTION("asked to stop, and alive: SIGTERM, then the new size") {
+        auto const all = go_on(true);
+        CHECK(all->find(t.id)->take_orders() == std::vector{resize_order::terminate});
+        CHECK(all->find(t.id)->exited(false, false, t.now) == exit_meaning::part_of_resize);
+        all->find(t.id)->cleared(t.now);
+        CHECK(all->find(t.id)->devices() == device_list{0, 1, 2});
+    }
+    static_cast<void>(t.machine->exited(true, false, t.now));
+    t.machine->cleared(t.now);
+    SECTION("launched, and gone: the old size, with which it began") {
+        auto const all = go_on(false);
+        CHECK(all->find(t.id)->wanted() == 2);
+        all->find(t.id)->cleared(t.now);
+        CHECK(all->find(t.id)->devices() == device_list{0, 1});
+    }
+    SECTION("devices that are another's by now") {
+        auto const record = t.machine->state();
+        elastic_jobs all(t.devices);
+        all.add(t.id, short_rules(), 10);
+        REQUIRE(all.table().take(job_id{9}, 1).size() == 1);
+        CHECK_FALSE(all.find(t.id)->restore(record, true, t.now));
+    }
 }
