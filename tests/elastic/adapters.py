@@ -60,23 +60,8 @@ class Adapters(unittest.TestCase):
         self.assertGreater(int(self.ration.of("step")[0]["s"]), at)
         self.assertEqual([(bye["rc"], bye["why"]) for bye in self.ration.of("bye")], [("0", "done")])
 
-    def stop_at_once(self, job):
-        """A stop without a save before: it saves first."""
-        self.launch(job, 100000)
-        self.ration.until(lambda: self.ration.of("step"), "the first step")
-        self.ration.tell("stop", by="60.000")
-        self.assertEqual(self.ration.outcome()[0], 0)
-        self.assertEqual(self.ration.of("ckpt")[-1]["ok"], "1")
-        self.assertIn(int(self.ration.of("ckpt")[-1]["s"]), self.durable(job))
-
     def test_hugging_face(self):
         self.follow("huggingface")
 
     def test_lightning(self):
         self.follow("lightning")
-
-    def test_hugging_face_saves_before_it_stops(self):
-        self.stop_at_once("huggingface")
-
-    def test_lightning_saves_before_it_stops(self):
-        self.stop_at_once("lightning")

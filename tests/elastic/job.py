@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """A job for tests. usage: job.py STEPS [PAUSE]    prints "step=S loss=L" in rank 0; PAUSE seconds in each step"""
+import os
 import sys
 import time
 
@@ -17,6 +18,9 @@ optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=20, gamma=0.7)
 run = ration.elastic(batch=100, seed=5)
 run.want(3)
+print(f"rank {run.rank} of {run.world} batch {run.batch}", flush=True)
+if "RATION_TEST_DDP" in os.environ:
+    model = torch.nn.parallel.DistributedDataParallel(model)
 loader = DataLoader(TensorDataset(inputs, labels), batch_sampler=run.batches(len(inputs)))
 for images, classes in run.steps(loader, int(sys.argv[1]), model=model, optimizer=optimizer, schedule=schedule):
     optimizer.zero_grad()

@@ -24,21 +24,25 @@ support.need_torch()
 RESIZES = int(sys.argv.pop(1)) if len(sys.argv) > 1 else 4
 JOB = str(support.HERE / "job.py")
 STEP = re.compile(r"^step=(\d+) loss=(\S+)$", re.MULTILINE)
-JOBS = f"""policy = {json.dumps(os.environ["RATION_DICE"])}
-devices = {{ count = 3, cpu = 0.6 }}
+HEAD = """devices = { count = 3, cpu = 0.6 }
 tick = "1s"
-
-[[job]]
-name = "a"
-command = {json.dumps([sys.executable, "-m", "ration.ranks", JOB, "1000000", "0.02"])}
-environment = {{ PYTHONPATH = {json.dumps(str(support.PACKAGE))}, PYTHONDONTWRITEBYTECODE = "1" }}
-target = {{ loss = {{ objective = 1e-9 }} }}
-bounds = {{ gpu = {{ min = 1, max = 3 }} }}
-deadlines = {{ save = "60s", stop = "60s", start = "120s" }}
 """
 
 
-class Live(unittest.TestCase):
+def job(name, steps, devices, more=""):
+    return f"""
+[[job]]
+name = "{name}"
+command = {json.dumps([sys.executable, "-m", "ration.ranks", JOB, str(steps), "0.02"])}
+environment = {{ PYTHONPATH = {json.dumps(str(support.PACKAGE))}, PYTHONDONTWRITEBYTECODE = "1" }}
+target = {{ loss = {{ objective = 1e-9 }} }}
+bounds = {{ gpu = {{ min = 1, max = {devices} }} }}
+deadlines = {{ save = "60s", stop = "60s", start = "120s" }}
+{more}
+"""
+
+
+class Runs(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
@@ -52,27 +56,32 @@ class Live(unittest.TestCase):
     def resizes(self, *what):
         return [event for event in self.events() if event["event"] == "resize" and event["what"] in what]
 
-    def run_jobs(self):
-        """Runs the job until its size has changed so often; what ration has printed."""
-        (self.folder / "jobs.toml").write_text(JOBS)
+    def log_of(self, name):
+        return next((self.folder / "ration-output").rglob(f"{name}.log")).read_text()
+
+    def run_jobs(self, text, done):
+        """Runs the jobs until `done()` holds; what ration has printed."""
+        (self.folder / "jobs.toml").write_text(text)
         environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder)}
         run = subprocess.Popen([os.environ["RATION_PROGRAM"], "run", "jobs.toml", "--log", "log.jsonl"], cwd=self.folder, env=environment,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(run.communicate)
         self.addCleanup(run.kill)
         end = time.monotonic() + 60 + 40 * RESIZES
-        while len(self.resizes("settled")) <= RESIZES and run.poll() is None and time.monotonic() < end:
+        while not done() and run.poll() is None and time.monotonic() < end:
             time.sleep(0.1)
         run.send_signal(signal.SIGINT)
         return run.communicate(timeout=support.PATIENCE)[0]
 
+
+class Live(Runs):
     def test_random_sizes_lose_no_step_and_change_no_loss(self):
-        said = self.run_jobs()
+        policy = f"policy = {json.dumps(os.environ['RATION_DICE'])}\n"
+        said = self.run_jobs(policy + HEAD + job("a", 1000000, 3), lambda: len(self.resizes("settled")) > RESIZES)
         settled = [(event["from"], event["to"]) for event in self.resizes("settled")]
         self.assertGreater(len(settled), RESIZES, said)
         self.assertEqual(self.resizes("failed", "restored", "stuck"), [], said)
-        log = next((self.folder / "ration-output").rglob("a.log")).read_text()
-        losses = [(int(step), float(loss)) for step, loss in STEP.findall(log)]
+        losses = [(int(step), float(loss)) for step, loss in STEP.findall(self.log_of("a"))]
         self.assertEqual([step for step, _ in losses], list(range(1, len(losses) + 1)))  # none lost, none twice
         output = io.StringIO()
         with contextlib.redirect_stdout(output), unittest.mock.patch.object(sys, "argv", [JOB, str(len(losses))]):
@@ -81,6 +90,26 @@ class Live(unittest.TestCase):
         furthest = max(abs(split / one - 1) for one, (_, split) in zip(whole, losses))
         print(f"{len(settled) - 1} resizes, {len(losses)} steps, furthest from the unresized loss: {furthest:.2g}; sizes {[to for _, to in settled]}")
         self.assertLess(furthest, 1e-3)
+
+
+class Batches(Runs):
+    def test_a_job_trains_with_the_batch_that_goes_with_its_devices(self):
+        """elastic_batch_dp: alone a job has all three devices, and then two jobs of the same profile share them."""
+        profile = "speedup = [0, 1, 1.8, 2.5]\nbatch = [0, 40, 70, 100]\n"
+        text = 'policy = "elastic_batch_dp"\nelastic_batch_dp = { interval = 1 }\n' + HEAD
+        text += job("a", 400, 3, profile) + job("b", 30, 3, profile + 'at = "15s"')
+        said = self.run_jobs(text, lambda: self.folder.joinpath("log.jsonl").exists() and "run_ended" in {e["event"] for e in self.events()})
+        ended = {event["job"]: event for event in self.events() if event["event"] == "job_ended"}
+        self.assertEqual({name: (event["how"], event["step"]) for name, event in ended.items()}, {"a": ("finished", 400), "b": ("finished", 30)}, said)
+        batches = {"1": "40", "2": "70", "3": "100"}
+        for name in ("a", "b"):
+            begun = re.findall(r"^rank 0 of (\d) batch (\d+)$", self.log_of(name), re.MULTILINE)
+            self.assertTrue(all(batches[ranks] == batch for ranks, batch in begun), begun)
+            steps = [int(step) for step, _ in STEP.findall(self.log_of(name))]
+            self.assertEqual(steps, list(range(1, len(steps) + 1)))
+            if name == "a":
+                self.assertEqual(begun[0], ("3", "100"))
+                self.assertLess(min(int(ranks) for ranks, _ in begun), 3)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,21 @@ import adapters  # noqa: E402  pylint: disable=wrong-import-position
 class Frameworks(adapters.Adapters):
     python = sys.executable
 
+    def stop_at_once(self, job):
+        """A stop without a save before: it saves first."""
+        self.launch(job, 100000)
+        self.ration.until(lambda: self.ration.of("step"), "the first step")
+        self.ration.tell("stop", by="60.000")
+        self.assertEqual(self.ration.outcome()[0], 0)
+        self.assertEqual(self.ration.of("ckpt")[-1]["ok"], "1")
+        self.assertIn(int(self.ration.of("ckpt")[-1]["s"]), self.durable(job))
+
+    def test_hugging_face_saves_before_it_stops(self):
+        self.stop_at_once("huggingface")
+
+    def test_lightning_saves_before_it_stops(self):
+        self.stop_at_once("lightning")
+
 
 class Package(unittest.TestCase):
     def test_pip_installs_all_of_it(self):

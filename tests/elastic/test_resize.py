@@ -70,13 +70,35 @@ class Resize(unittest.TestCase):
             resized += part
         steps = resized[-1][0]
         self.assertEqual([step for step, _ in resized], list(range(1, steps + 1)))  # none lost, none twice
+        for (step, whole), (_, split) in zip(self.unresized(steps), resized):
+            self.assertAlmostEqual(split / whole, 1, delta=1e-5, msg=f"step {step} of {steps}")
+
+    def test_losses_add_up_and_not_every_rank_uses_every_parameter(self):
+        job = str(support.HERE / "gradient_job.py")
+        found = []
+        for devices in (1, 3):
+            self.ration.launch([job], devices)
+            status, output, errors = self.ration.outcome()
+            self.assertEqual(status, 0, errors)
+            found.append(output)
+        self.assertEqual(found[0], found[1])
+        self.assertIn("none.weight None", found[0])
+        self.assertNotIn("late.weight None", found[0])
+
+    def test_a_model_in_distributed_data_parallel_gives_the_same_losses(self):
+        self.ration.launch([JOB, "12"], 3, RATION_TEST_DDP="1")
+        status, output, errors = self.ration.outcome()
+        self.assertEqual(status, 0, errors)
+        for (step, whole), (_, split) in zip(self.unresized(12), losses(output)):
+            self.assertAlmostEqual(split / whole, 1, delta=1e-5, msg=f"step {step}")
+
+    def unresized(self, steps):
         output = io.StringIO()
         with contextlib.redirect_stdout(output), unittest.mock.patch.object(sys, "argv", [JOB, str(steps)]):
             runpy.run_path(JOB)  # at its full size, here and in one go
-        unresized = losses(output.getvalue())
-        self.assertEqual(len(unresized), steps)
-        for (step, whole), (_, split) in zip(unresized, resized):
-            self.assertAlmostEqual(split / whole, 1, delta=1e-5, msg=f"step {step} of {steps}")
+        found = losses(output.getvalue())
+        self.assertEqual(len(found), steps)
+        return found
 
     def test_a_hold_ends_with_go_and_in_time(self):
         self.launch(2)

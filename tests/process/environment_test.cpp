@@ -99,3 +99,20 @@ TEST_CASE("our own environment can be read") {
     CHECK(std::ranges::count(process::current_environment(), "RATION_TEST_VALUE=a=b") == 1);
     ::unsetenv("RATION_TEST_VALUE");
 }
+
+TEST_CASE("a job with devices is told which, and shares its cores among its ranks") {
+    auto const job = made({.inherited = {"CUDA_VISIBLE_DEVICES=0,1,2", "RATION_DEVICES=GPU-of-somebody"}, .declared = {"CUDA_VISIBLE_DEVICES=7"},
+                           .cpu = {4500}, .ranks = 2, .devices = "cpu-0,cpu-3", .batch = "512", .checkpoint = "/tmp/there",
+                           .masks = {"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES="}});
+    CHECK(value(job, "RATION_DEVICES") == "cpu-0,cpu-3");
+    CHECK(value(job, "RATION_BATCH") == "512");
+    CHECK(value(job, "RATION_CHECKPOINT") == "/tmp/there");
+    CHECK(value(job, "CUDA_VISIBLE_DEVICES").empty());  // an empty mask is not the same as none
+    CHECK(value(job, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID");
+    CHECK(value(job, "OMP_NUM_THREADS") == "2");
+    CHECK(value(job, "RATION_CPUS") == "4.500");
+    auto const none = made({.inherited = {"CUDA_VISIBLE_DEVICES=0,1,2"}});
+    CHECK(value(none, "RATION_DEVICES") == "(none)");
+    CHECK(value(none, "CUDA_VISIBLE_DEVICES") == "0,1,2");
+    CHECK(value(made({.cpu = {500}, .ranks = 3}), "OMP_NUM_THREADS") == "1");
+}

@@ -114,6 +114,20 @@ TEST_CASE("without its mark such an orphan is not found, nor one with another ma
     CHECK(dead(orphan));
 }
 
+TEST_CASE("who has the mark is killed, whoever its parents are, and nobody else") {
+    folder const here;
+    std::string const mark = "RATION_TOKEN=tree-test-" + std::to_string(::getpid());
+    auto job = follow(daemon(here / "pid") + "exec sleep 30", mark);
+    pid_t const orphan = pid_in(here / "pid");
+    auto other = follow("exec sleep 30", mark + "0");
+    CHECK(process::kill_marked(mark));
+    CHECK(dead(orphan));
+    CHECK_FALSE(finish(job.root).success());
+    other.refresh();
+    CHECK(other.tree.alive() == 1);
+    end(other);
+}
+
 TEST_CASE("the mark is found wherever it is in a large environment") {
     std::string const mark = "RATION_TOKEN=somewhere";
     for (std::size_t const before : {0U, 1U, 4070U, 4080U, 4090U, 100'000U}) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Jobs that change their number of devices while they run, jobs that fail at it, and kill -9 at any point of it.
 
-With RATION_ELASTIC_SEEDS=50 the last two tests are tried that often instead of a few times.
+With RATION_ELASTIC_SEEDS=50 the last test is tried that often instead of twice.
 """
 import collections
 import contextlib
@@ -77,14 +77,57 @@ class Together(ElasticTest):
         except Exception as trouble:  # to be raised again where the test runs
             self.trouble = trouble
 
-    def runTest(self) -> None:
-        pass
-
     def all_cases(self) -> None:
         self.together(*[name for name in dir(self) if name.startswith("case_")])
 
 
-class Resizing(Together):
+class Gpus(Together):
+    """GPUs of a driver of our own (tests/cuda/stand_in): their names, masks, and who computes on them."""
+
+    IDS = [f"GPU-0000000{i}-0000-0000-0000-000000000000" for i in range(4)]
+
+    def script(self, users_of_last: str = "") -> None:
+        lines = [f"gpu uuid={uuid} pci=0000:{16 + i}:00.0" for i, uuid in enumerate(self.IDS)]
+        fresh = self.folder / "gpus.new"
+        fresh.write_text("\n".join(lines) + (f" users={users_of_last}" if users_of_last else "") + "\n")
+        fresh.rename(self.folder / "gpus")
+
+    def prepare(self, users_of_last: str = "") -> None:
+        stand_in = os.environ.get("RATION_STAND_IN", "")
+        if not os.path.exists(os.path.join(stand_in, "libnvidia-ml.so.1")):
+            raise unittest.SkipTest("no stand-in for NVML: RATION_STAND_IN names its folder")
+        self.environment.update(LD_LIBRARY_PATH=stand_in, RATION_STAND_IN_GPUS=str(self.folder / "gpus"))
+        self.environment.pop("CUDA_VISIBLE_DEVICES", None)
+        self.script(users_of_last)
+
+    def head(self) -> str:
+        return HEAD.replace("devices = { count = 4, cpu = 0.25 }\n", "")
+
+    def case_masks(self) -> None:
+        self.prepare()
+        self.environment["CUDA_VISIBLE_DEVICES"] = "3,1"
+        script = "import os, json, pathlib; pathlib.Path('env.json').write_text(json.dumps(dict(os.environ)))"
+        self.write(job("a", [PYTHON, "-c", script], "bounds = { gpu = 2 }"), head=self.head())
+        done = self.run_jobs()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = json.loads((self.folder / "env.json").read_text())
+        wanted = f"{self.IDS[3]},{self.IDS[1]}"
+        self.assertEqual((seen["RATION_DEVICES"], seen["CUDA_VISIBLE_DEVICES"], seen["CUDA_DEVICE_ORDER"]), (wanted, wanted, "PCI_BUS_ID"))
+
+    def case_nobody_gets_a_gpu_on_which_something_still_computes(self) -> None:
+        self.prepare(users_of_last="1")
+        self.write(elastic("a", "good", 150), elastic("b", "good", 20, at="1s", gpu="2"), head=self.head())
+        run = self.start("--log", "log.jsonl")
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("clearing"), 40)
+        time.sleep(1)  # there is nothing to wait for: it must not go on
+        self.assertEqual([one.job for one in self.launches()], ["a"])
+        self.script()
+        out, err = run.communicate(timeout=60)
+        self.assert_finished(subprocess.CompletedProcess([], run.returncode, out, err), a=150, b=20)
+        self.assertEqual([one.devices for one in self.launches("a")], [4, 2, 4])
+
+
+class Resizing(Gpus):
     def test_resizing(self) -> None:
         self.all_cases()
 
@@ -306,14 +349,6 @@ class Killed(Together):
                 killed.append(f"{name} {pid}")
         return killed
 
-    def several(self, what: str) -> None:
-        """Four at a time."""
-        for first in range(0, SEEDS, 4):
-            names = []
-            for seed in range(first, min(first + 4, SEEDS)):
-                names.append(f"{what} {seed}")
-            self.together(*names)
-
     def attempt(self, name: str) -> None:
         what, seed = name.split()
         try:
@@ -321,11 +356,11 @@ class Killed(Together):
         except Exception as trouble:
             self.trouble = trouble
 
-    def test_of_ration(self) -> None:
-        self.several("kill_ration")
-
-    def test_of_jobs(self) -> None:
-        self.several("kill_jobs")
+    def test_killed(self) -> None:
+        """Four at a time."""
+        names = [f"{what} {seed}" for seed in range(SEEDS) for what in ("kill_ration", "kill_jobs")]
+        for first in range(0, len(names), 4):
+            self.together(*names[first:first + 4])
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ TEST_CASE("keys of the file") {
     CHECK(
         said_of_file("policy = 'none'\nverbosity = 2") ==
         sentences{
-            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, cpus, tick, isolation, job, none, equal_share, tradl"});
+            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, cpus, tick, devices, isolation, job, none, equal_share, tradl"});
     CHECK(said_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
           sentences{"jobs.toml:2:1: unknown key 'tardl' in the file; did you mean 'tradl'?"});
     CHECK(said_of_file("policy = 'none'\ntradl = 0.9") ==
@@ -230,7 +230,7 @@ TEST_CASE("bounds") {
           sentences{"jobs.toml:6:18: 'cpu' must be a table in cores, such as { min = 0.1, max = 2 }, not a whole number"});
     CHECK(said_of_job("bounds = { cpu = { most = 2 } }") ==
           sentences{"jobs.toml:6:20: unknown key 'most' in 'cpu'; known here: min, max"});
-    CHECK(said_of_job("bounds = { gpu = 1 }") == sentences{"jobs.toml:6:12: unknown key 'gpu' in 'bounds'; did you mean 'cpu'?"});
+    CHECK(said_of_job("bounds = { gpus = 1 }") == sentences{"jobs.toml:6:12: unknown key 'gpus' in 'bounds'; did you mean 'gpu'?"});
     CHECK(said_of_job("bounds = { memory = '2G' }") ==
           sentences{"jobs.toml:6:21: '2G' is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as "
                     "\"2GiB\""});

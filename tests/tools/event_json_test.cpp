@@ -116,7 +116,10 @@ TEST_CASE("fields hold what the event holds") {
     CHECK(first_of("job_started")["command"] == json::parse(R"(["train","--name","a \"b\"\n\ufffd"])"));
     json const end = first_of("run_ended");
     CHECK(end["jobs"] == json::parse(R"([{"job":"vae","arrived":1000000000,"started":2000000000,"acceptable_at":3000000000,
-                                          "objective_at":null,"ended_at":4000000000,"how":"failed","why":"exit code 3"}])"));
+                                          "objective_at":null,"ended_at":4000000000,"how":"failed","why":"exit code 3",
+                                          "device_seconds":0}])"));
+    CHECK(first_of("resize") == json::parse(R"({"event":"resize","t":16,"job":"vae","epoch":1,"what":"failed","from":2,"to":4,
+                                                "devices":"cpu-0,cpu-1","why":"its checkpoint failed"})"));
     CHECK(end["mean_cpu"] == 1.5);
     CHECK(end["lost_events"] == 2);
     json const run = first_of("run");

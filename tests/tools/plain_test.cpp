@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "job_text.hpp"
 #include "sample_events.hpp"
 #include "support/catch.hpp"
 #include "view.hpp"
@@ -12,7 +13,7 @@ TEST_CASE("the events worth a line, each as one sentence") {
     for (auto const& e : samples.all)
         if (auto line = plain_line(e); !line.empty()) lines.push_back(std::move(line));
     CHECK(lines == std::vector<std::string>{
-                       "[  0.0 s] policy tradl shares 2 cores: cpu by cgroup v1, memory by process, approximate",
+                       "[  0.0 s] policy tradl shares 2 cores and 2 devices: cpu by cgroup v1, memory by process, approximate",
                        "[  0.0 s] vae started as process 77",
                        "[  0.0 s] vae reached Acceptable after 3.0 s, with 119.5 at step 12",
                        "[  0.0 s] vae is stalled: no step for 60 s",
@@ -22,6 +23,7 @@ TEST_CASE("the events worth a line, each as one sentence") {
                        "[  0.0 s] vae failed: exit code 3 at step 40",
                        "[  0.0 s] mlp failed at step 41",
                        "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
+                       "[  0.0 s] vae stays at 2 devices and does not get 4: its checkpoint failed",
                    });
 }
 
@@ -52,4 +54,23 @@ TEST_CASE("the status line has the jobs that are alive") {
     CHECK(status_line(m) ==
           "[   1:05] 1.85 of 2 cores used; vae loss 121.3, holds 0.50, uses 0.49; mlp loss -, holds -, uses 0.49, "
           "silent: for 65 s");
+}
+
+TEST_CASE("what a job with devices holds is their number, and to which it goes") {
+    job_view job;
+    job.devices = job.going_to = 2;
+    CHECK(held_text(job) == "2 dev");
+    job.going_to = 4;
+    CHECK(held_text(job) == "2>4 dev");
+}
+
+TEST_CASE("of a change of size its end is told") {
+    resize_told told{.job = "vae", .epoch = 2, .what = "settled", .from = 4, .to = 1, .devices = "cpu-0", .why = ""};
+    auto const line = [&](std::string_view what) { return told.what = what, plain_line({{}, told}).substr(10); };
+    CHECK(line("settled") == "vae runs on 1 device instead of 4");
+    CHECK(line("restored") == "vae runs on 1 device again");
+    CHECK(line("queued") == "vae is saved and waits for devices");
+    CHECK(plain_line({{}, resize_told{.job = "vae", .what = "saving", .devices = "", .why = ""}}).empty());
+    told.from = 0;
+    CHECK(line("settled") == "vae runs on 1 device");
 }

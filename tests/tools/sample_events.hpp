@@ -47,7 +47,6 @@ private:
                         .controls = {{"cpu", "cgroup v1", ""}, {"memory", "process", "not limited"}},
                         .devices = {"cpu-0", "cpu-1"}});
         add(job_started{.job = "vae", .id = {3}, .epoch = 1, .pid = 77, .command = command, .devices = "cpu-0,cpu-1"});
-        add(resize_told{.job = "vae", .epoch = 1, .what = "failed", .from = 2, .to = 4, .devices = "cpu-0,cpu-1", .why = "its checkpoint failed"});
         add(program::job_progress{.job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
         add(program::job_progress{.job = "vae",
                          .epoch = 1,
@@ -112,6 +111,7 @@ private:
                        .approximate = {"cpu is limited by stopping processes"},
                        .interrupted = true,
                        .lost_events = 2}});
+        add(resize_told{.job = "vae", .epoch = 1, .what = "failed", .from = 2, .to = 4, .devices = "cpu-0,cpu-1", .why = "its checkpoint failed"});
     }
 
     /// Two jobs, one node; a column of every type, one of them two values wide.

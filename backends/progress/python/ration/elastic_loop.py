@@ -109,6 +109,8 @@ class Elastic:
         """
         if {"random", "elastic"} & parts.keys():
             raise ValueError("a checkpoint has parts of its own that are called random and elastic: choose another name")
+        if self._parts:
+            raise RuntimeError("steps() is the whole training: call it once, and evaluate inside its loop")
         self._parts = parts
         taken = self._begin(batches)
         self._progress.phase("train")
