@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
 """The experiment of Wei and Shudo with real training: two equal jobs on four devices, the older one with three of them, or both with two.
 
-usage: three_to_one.py RATION [REPETITIONS [STEPS [SECONDS]]]    the younger job comes SECONDS after the older
-
-A device is a quarter of a core. Both ways run under loss_delta_ratio: with gamma = 8 the job whose loss falls less gets three devices, with
+A device is a quarter of a core. Both ways run under loss_delta_ratio: with gamma = 2 the job whose loss falls less gets three devices, with
 gamma = 0 each gets two. A job that is alone has all four.
 """
+import argparse
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -17,7 +17,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "backends" / "progress" / "python"
 HEAD = """policy = "loss_delta_ratio"
-loss_delta_ratio = {{ gamma = {gamma}, window = 50, residence = 5 }}
+loss_delta_ratio = {{ gamma = {gamma}, window = 50, residence = 1000 }}
 devices = {{ count = 4, cpu = 0.25 }}
 tick = "250ms"
 """
@@ -40,24 +40,39 @@ def run(program, gamma, steps, arrival):
             command = [sys.executable, "-m", "ration.ranks", str(HERE / "classifier.py"), str(steps), str(seed)]
             text += JOB.format(name=name, command=json.dumps(command), package=PACKAGE, at=at)
         pathlib.Path(folder, "jobs.toml").write_text(text)
-        done = subprocess.run([program, "run", "jobs.toml", "--log", "log.jsonl"], cwd=folder, capture_output=True, text=True, check=False,
-                              env={**os.environ, "XDG_RUNTIME_DIR": folder})
+        done = subprocess.Popen([program[0], "run", "jobs.toml", "--log", "log.jsonl", *program[1:]], cwd=folder, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "XDG_RUNTIME_DIR": folder})
+        try:
+            said = done.communicate()[0]
+        except KeyboardInterrupt:
+            done.send_signal(signal.SIGINT)  # it ends its jobs
+            done.communicate()
+            raise
+        if done.returncode != 0:
+            raise SystemExit(f"the run failed:\n{said}")
         events = [json.loads(line) for line in pathlib.Path(folder, "log.jsonl").read_text().splitlines()]
         ended = {event["job"]: event for event in events if event["event"] == "job_ended"}
-        if done.returncode != 0 or any(event["how"] != "finished" for event in ended.values()):
-            raise SystemExit(f"the run failed:\n{done.stdout}{done.stderr}")
+        if any(event["how"] != "finished" for event in ended.values()):
+            raise SystemExit(f"the run failed:\n{said}")
         at = {name: event["t"] / 1e9 for name, event in ended.items()}
         sizes = [str(event["to"]) for event in events if event["event"] == "resize" and event["what"] == "settled" and event["job"] == "older"]
         return at["older"], at["younger"] - arrival, max(at.values()), "-".join(sizes)
 
 
 def main():
-    program = str(pathlib.Path(sys.argv[1]).resolve())
-    repetitions, steps, arrival = (int(sys.argv[at]) if len(sys.argv) > at else value for at, value in ((2, 3), (3, 2400), (4, 40)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ration", help="the program")
+    parser.add_argument("more", nargs="*", help="further arguments of `ration run`, behind -- and last")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=2400)
+    parser.add_argument("--arrival", type=int, default=40, help="seconds from the older job's start to the younger one's")
+    asked = parser.parse_args()
+    program = [str(pathlib.Path(asked.ration).resolve()), *asked.more]
+    repetitions, steps, arrival = asked.repetitions, asked.steps, asked.arrival
     print("| repetition | ratio | older [s] | younger [s] | both done [s] | sizes of the older |\n|---|---|---|---|---|---|", flush=True)
     found = {"2-2": [], "3-1": []}
     for repetition in range(1, repetitions + 1):
-        for ratio, gamma in (("2-2", 0), ("3-1", 8)):
+        for ratio, gamma in (("2-2", 0), ("3-1", 2)):
             older, younger, both, sizes = run(program, gamma, steps, arrival)
             found[ratio].append((older, younger, both))
             print(f"| {repetition} | {ratio} | {older:.1f} | {younger:.1f} | {both:.1f} | {sizes} |", flush=True)
