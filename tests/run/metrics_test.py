@@ -193,7 +193,7 @@ class Pages(MetricsTest):
         self.assertEqual(counts[0], counts[1])
 
     def test_count_anew_in_each_run_of_a_comparison(self) -> None:
-        self.write(trainer("one", 3, 1), head='policy = "none"\ncpus = 1\ntick = "100ms"\n')
+        self.write(trainer("one", 1.5, 1), head='policy = "none"\ncpus = 1\ntick = "100ms"\n')
         run = self.start("--log", "log.jsonl", "--metrics", f"unix:{self.socket}", "--compare", "none,equal_share")
         seen: list[tuple[str, float]] = []
 
@@ -292,7 +292,7 @@ class Hostile(MetricsTest):
             old.close()
 
     def test_callers_do_not_hold_the_run_up(self) -> None:
-        self.write(trainer("one", 4, 1), head='policy = "equal_share"\ncpus = 1\ntick = "100ms"\n')
+        self.write(trainer("one", 3, 1), head='policy = "equal_share"\ncpus = 1\ntick = "100ms"\n')
         run = self.start("--log", "log.jsonl", "--metrics", "unix:metrics.sock")
         self.pid_of("one")
         idle = [self.connect() for _ in range(60)]
