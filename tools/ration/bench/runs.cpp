@@ -202,7 +202,7 @@ results run_all(bench_options const& options, progress_of_runs const& tell, std:
         }
     };
     for (std::size_t i = 0; i < all.worlds.size(); ++i)
-        each(fmt::format("{} x {}: jobs x devices", all.worlds[i].jobs, all.worlds[i].devices), [&](contender& c) { run.measure_in(i, c); });
+        each(fmt::format("jobs x devices: {} x {}", all.worlds[i].jobs, all.worlds[i].devices), [&](contender& c) { run.measure_in(i, c); });
     tell(done, steps, "small problems, every answer");
     all.on_devices = problems_with(options.seed, shared::devices), all.on_cores = problems_with(options.seed, shared::cores);
     each("small problems", [&](contender& c) { run.solve_all(c); });

@@ -16,7 +16,7 @@ void write_times(json_writer& json, measured const& m) {
     if (m.times.ticks == 0) return json.null();
     auto const& t = m.times;
     json.object([&] {
-        json.member("ticks", t.ticks);
+        json.member("ticks", t.ticks), json.member("interrupted", t.interrupted);
         json.member("median", t.median), json.member("p10", t.low), json.member("p90", t.high), json.member("longest", t.longest);
         json.member("plain_loop", t.loop), json.member("ratio", t.median / t.loop), json.member("grants", t.grants);
     });

@@ -130,21 +130,23 @@ public:
     void time() {
         auto const end = steady_clock::now() + budget;
         double const clock = cost_of_the_clock();
-        std::vector<double> took, loops;
+        std::vector<double> took, calm, loops;  // calm: those that nothing interrupted
         std::size_t rows = 0;
         while (took.size() < least_ticks || (took.size() < most_ticks && steady_clock::now() < end)) {
             world_.go_on();
-            auto const loop = steady_clock::now();
-            std::size_t volatile const written = in_.plain_loop();
-            loops.push_back(nanoseconds_between(loop, steady_clock::now()) - clock + static_cast<double>(written * 0));
+            loops.push_back(time_of_loop(clock));
             steady_clock::time_point start, stop;
+            auto const before = usage().ru_nivcsw;
             auto const said = asked([&] { start = steady_clock::now(); }, [&] { stop = steady_clock::now(); });
             took.push_back(nanoseconds_between(start, stop) - clock);
+            if (usage().ru_nivcsw == before) calm.push_back(took.back());
             auto const outcome = finish(said);
             rows += outcome.grants;
             if (outcome.said != status::ok) break;
         }
-        tell(took, loops, rows);
+        double const mean_rows = static_cast<double>(rows) / static_cast<double>(took.size());
+        into_.times = {.interrupted = calm.size() < least_ticks ? 0 : took.size() - calm.size(), .grants = mean_rows};
+        tell(calm.size() < least_ticks ? took : calm, loops);
     }
 
 private:
@@ -162,18 +164,32 @@ private:
         return outcome;
     }
 
-    void tell(std::vector<double>& took, std::vector<double>& loops, std::size_t rows) const {
-        for (auto* const all : {&took, &loops}) {
-            for (double& one : *all) one = std::max(one, 1.0);  // the clock knows no less
-            std::ranges::sort(*all);
-        }
-        into_.times = {.ticks = took.size(), .median = quantile(took, 0.5), .low = quantile(took, 0.1), .high = quantile(took, 0.9),
-                       .longest = took.back(), .loop = quantile(loops, 0.5), .grants = static_cast<double>(rows) / static_cast<double>(took.size())};
+    /// A small loop is shorter than what the clock can tell: so many in a row.
+    [[nodiscard]] double time_of_loop(double clock) noexcept {
+        std::size_t const turns = std::max<std::size_t>(1, 1000 / in_.jobs());
+        auto const start = steady_clock::now();
+        for (std::size_t i = 0; i < turns; ++i) static_cast<void>(in_.plain_loop());
+        return (nanoseconds_between(start, steady_clock::now()) - clock) / static_cast<double>(turns);
     }
 
-    [[nodiscard]] static std::uint64_t page_faults() noexcept {
+    void tell(std::vector<double>& took, std::vector<double>& loops) const {
+        for (auto* const all : {&took, &loops}) {
+            for (double& one : *all) one = std::max(one, 0.1);  // the clock may take longer than what it measures
+            std::ranges::sort(*all);
+        }
+        auto& t = into_.times;
+        t.ticks = took.size(), t.median = quantile(took, 0.5), t.low = quantile(took, 0.1), t.high = quantile(took, 0.9);
+        t.longest = took.back(), t.loop = quantile(loops, 0.5);
+    }
+
+    /// Of this thread.
+    [[nodiscard]] static rusage usage() noexcept {
         rusage used{};
         ::getrusage(RUSAGE_THREAD, &used);
+        return used;
+    }
+    [[nodiscard]] static std::uint64_t page_faults() noexcept {
+        auto const used = usage();
         return static_cast<std::uint64_t>(used.ru_minflt + used.ru_majflt);
     }
 };

@@ -32,6 +32,7 @@ struct trouble {
 /// Nanoseconds of decisions, less what reading the clock takes. Plain memory.
 struct decision_times {
     std::uint64_t ticks = 0;
+    std::uint64_t interrupted = 0;  ///< further ticks: the system ran something else meanwhile. 0 when too few would be left: then these count, too
     double median = 0, low = 0, high = 0, longest = 0;  ///< `low` and `high`: the 10th and the 90th percentile
     double loop = 0;                                    ///< the median of the plain loop, timed in turn with the policy
     double grants = 0;                                  ///< rows of an answer, mean
