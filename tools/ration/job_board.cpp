@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace ration::program {
 namespace {
@@ -59,7 +60,7 @@ job_board::job_board(std::span<job_config const> jobs, host_supply const& supply
     }
     by_id_.resize(jobs.size());
     std::iota(by_id_.begin(), by_id_.end(), std::size_t{0});
-    std::ranges::stable_sort(by_id_, {}, [&](std::size_t i) { return jobs[i].at; });
+    std::ranges::sort(by_id_, {}, [&](std::size_t i) { return std::pair(jobs[i].at.count, i); });
     std::vector<std::size_t> rows(jobs.size());
     for (std::size_t row = 0; row < by_id_.size(); ++row) rows[by_id_[row]] = row;
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs_.emplace_back(jobs[i], rows[i]);
