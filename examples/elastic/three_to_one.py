@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """The experiment of Wei and Shudo with real training: two equal jobs on four devices, the older one with three of them, or both with two.
 
-A device is a quarter of a core. Both ways run under loss_delta_ratio: with gamma = 2 the job whose loss falls less gets three devices, with
-gamma = 0 each gets two. A job that is alone has all four.
+A device is a quarter of a core, and a job that is alone has all four. Three ways, all under loss_delta_ratio: `2-2` and `3-1` share without a
+look at the losses (gamma = 0), for `3-1` the older job accepts no fewer than three; `by loss` is the rule itself (gamma = 2).
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "backends" / "progress" / "python"
 HEAD = """policy = "loss_delta_ratio"
-loss_delta_ratio = {{ gamma = {gamma}, window = 50, residence = 1000 }}
+loss_delta_ratio = {{ gamma = {gamma}, window = 50, residence = 20 }}
 devices = {{ count = 4, cpu = 0.25 }}
 tick = "250ms"
 """
@@ -28,17 +28,17 @@ command = {command}
 environment = {{ PYTHONPATH = "{package}" }}
 target = {{ loss = {{ objective = 1e-9, mean_of = 10 }} }}
 at = "{at}s"
-bounds = {{ gpu = {{ min = 1, max = 4 }} }}
+bounds = {{ gpu = {{ min = {least}, max = 4 }} }}
 """
 
 
-def run(program, gamma, steps, arrival):
+def run(program, gamma, least, steps, arrival):
     """(seconds that the older and the younger job took, when both were done, sizes of the older)."""
     with tempfile.TemporaryDirectory() as folder:
         text = HEAD.format(gamma=gamma)
-        for name, at, seed in (("older", 0, 1), ("younger", arrival, 2)):
+        for name, at, seed, fewest in (("older", 0, 1, least), ("younger", arrival, 2, 1)):
             command = [sys.executable, "-m", "ration.ranks", str(HERE / "classifier.py"), str(steps), str(seed)]
-            text += JOB.format(name=name, command=json.dumps(command), package=PACKAGE, at=at)
+            text += JOB.format(name=name, command=json.dumps(command), package=PACKAGE, at=at, least=fewest)
         pathlib.Path(folder, "jobs.toml").write_text(text)
         done = subprocess.Popen([program[0], "run", "jobs.toml", "--log", "log.jsonl", *program[1:]], cwd=folder, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "XDG_RUNTIME_DIR": folder})
@@ -69,17 +69,19 @@ def main():
     asked = parser.parse_args()
     program = [str(pathlib.Path(asked.ration).resolve()), *asked.more]
     repetitions, steps, arrival = asked.repetitions, asked.steps, asked.arrival
-    print("| repetition | ratio | older [s] | younger [s] | both done [s] | sizes of the older |\n|---|---|---|---|---|---|", flush=True)
-    found = {"2-2": [], "3-1": []}
+    print("| repetition | way | older [s] | younger [s] | both done [s] | sizes of the older |\n|---|---|---|---|---|---|", flush=True)
+    ways = {"2-2": (0, 1), "3-1": (0, 3), "by loss": (2, 1)}
+    found = {way: [] for way in ways}
     for repetition in range(1, repetitions + 1):
-        for ratio, gamma in (("2-2", 0), ("3-1", 2)):
-            older, younger, both, sizes = run(program, gamma, steps, arrival)
-            found[ratio].append((older, younger, both))
-            print(f"| {repetition} | {ratio} | {older:.1f} | {younger:.1f} | {both:.1f} | {sizes} |", flush=True)
-    changes = [[100 * (b / a - 1) for a, b in zip(even, three)] for even, three in zip(found["2-2"], found["3-1"])]
-    means = [statistics.mean(column) for column in zip(*changes)]
-    print("3-1 against 2-2: older {:+.1f} %, younger {:+.1f} %, both {:+.1f} %".format(*means))
-    print("the older was earlier in {} of {}".format(sum(change[0] < 0 for change in changes), repetitions))
+        for way, (gamma, least) in ways.items():
+            older, younger, both, sizes = run(program, gamma, least, steps, arrival)
+            found[way].append((older, younger, both))
+            print(f"| {repetition} | {way} | {older:.1f} | {younger:.1f} | {both:.1f} | {sizes} |", flush=True)
+    for way in ("3-1", "by loss"):
+        changes = [[100 * (b / a - 1) for a, b in zip(*pair)] for pair in zip(found["2-2"], found[way])]
+        means = [statistics.mean(column) for column in zip(*changes)]
+        print("{} against 2-2: older {:+.1f} %, younger {:+.1f} %, both {:+.1f} %".format(way, *means), end="; ")
+        print("the older was earlier in {} of {}".format(sum(change[0] < 0 for change in changes), repetitions))
 
 
 main()
