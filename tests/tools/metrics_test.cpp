@@ -84,7 +84,7 @@ TEST_CASE("counting events does not allocate, and a new run counts from 0") {
         if (!std::holds_alternative<run_started>(e.body)) metrics.tell(e);
     CHECK(allocations() == before);
 
-    job_board const board({}, ration::millicores{1000}, ration::bytes{1});
+    job_board const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
     ration::progress::totals const messages{.received = 9, .accepted = 8, .malformed = 1, .lost = 2};
     auto const page = [&] { return metrics.page({.board = board, .messages = messages, .lost_events = 3}, true); };
     CHECK(page().find("ration_ticks_total 2\n") != std::string::npos);
@@ -102,7 +102,7 @@ TEST_CASE("a policy's name with bytes that are no text makes no page that cannot
     run_started begin;
     begin.policy = "./li\xff\n.so";
     metrics.tell({.at = {}, .body = begin});
-    job_board const board({}, ration::millicores{1000}, ration::bytes{1});
+    job_board const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
     CHECK(metrics.page({.board = board, .messages = {}}, true).find("policy=\"./li??.so\"") != std::string::npos);
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("decisions that fell back, refusals and waits are counted") {
     metrics.tell({.at = {}, .body = refused});
     metrics.tell({.at = {}, .body = grant_rejected{.row = {}, .rule = name_of(ration::check_rule::duplicate), .detail = {}}});
     metrics.tell({.at = {}, .body = change_deferred{.job = "a", .resource = "cpu", .amount = 1, .why = name_of(ration::deferral::dwell)}});
-    job_board const board({}, ration::millicores{1000}, ration::bytes{1});
+    job_board const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
     auto const page = metrics.page({.board = board, .messages = {}}, true);
     for (auto const* line : {"ration_fallback_answers_total 1\n", "{reason=\"job, node and resource are granted twice in one tick\"} 1\n",
                              "{reason=\"changed too recently\"} 1\n", "_bucket{le=\"0.025\"} 0\n", "_bucket{le=\"0.05\"} 1\n", "_bucket{le=\"1.0\"} 1\n",

@@ -28,7 +28,7 @@ namespace {
 /// The folder for the jobs' output: below the working directory, or in the run's own folder where that cannot be written.
 [[nodiscard]] std::string output_folder(std::string const& policy, run_directory const& directory) {
     std::error_code failure;
-    std::string const wanted = "ration-output/" + policy;
+    std::string const wanted = "ration-output/" + std::string(policy_stem(policy));
     std::filesystem::create_directories(wanted, failure);
     return !failure && ::access(wanted.c_str(), W_OK) == 0 ? std::filesystem::absolute(wanted).string() : directory.folder();
 }

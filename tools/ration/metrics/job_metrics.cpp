@@ -11,13 +11,11 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-/// An amount as a number; what is not limited is +Inf, as the format's users expect it.
-[[nodiscard]] double number(std::int64_t amount, double unit) {
-    return amount == unlimited ? std::numeric_limits<double>::infinity() : static_cast<double>(amount) / unit;
-}
-
-[[nodiscard]] std::int64_t cell(job_board const& board, live_job const& job, resource_id resource, column<std::int64_t> resource_columns::*which) {
-    return board.store()[board.columns().resources[static_cast<std::size_t>(resource)].*which][job.row];
+/// What a job that has arrived holds of the CPU; no limit is +Inf, as the format's users expect it.
+[[nodiscard]] double cores_held(job_board const& board, live_job const& job) {
+    auto const& of_cpu = board.columns().resources[static_cast<std::size_t>(resource_id::cpu)];
+    std::int64_t const amount = board.store()[of_cpu.held][job.row];
+    return amount == unlimited ? std::numeric_limits<double>::infinity() : static_cast<double>(amount) / 1000;
 }
 
 /// A property of jobs that is one number.
@@ -30,17 +28,17 @@ struct property {
 
 constexpr property properties[] = {
     {"ration_job_cpu_limit_cores", "What the job may use of the CPU by its last grant; +Inf without a limit, 0 when it holds nothing", MetricType::Gauge,
-     [](job_board const& board, live_job const& job) {
-         return job.alive() ? number(cell(board, job, resource_id::cpu, &resource_columns::held), 1000) : 0.0;
-     }},
+     [](job_board const& board, live_job const& job) { return job.alive() ? cores_held(board, job) : 0.0; }},
     {"ration_job_cpu_seconds_total", "CPU time that the job has used since it was last started", MetricType::Counter,
      [](job_board const&, live_job const& job) { return to_seconds(job.cpu_time); }},
     {"ration_job_memory_bytes", "Memory that the job has resident, at the last decision", MetricType::Gauge,
      [](job_board const&, live_job const& job) { return job.alive() ? static_cast<double>(job.memory.count) : 0.0; }},
     {"ration_job_memory_limit_bytes", "Memory that the jobs file lets the job have; +Inf without a limit", MetricType::Gauge,
-     [](job_board const& board, live_job const& job) {
-         return number(cell(board, job, resource_id::memory, &resource_columns::maximum), 1);
+     [](job_board const&, live_job const& job) {
+         return job.config->memory ? static_cast<double>(job.config->memory->count) : std::numeric_limits<double>::infinity();
      }},
+    {"ration_job_devices", "Devices that the job has", MetricType::Gauge,
+     [](job_board const&, live_job const& job) { return job.alive() && job.devices != nullptr ? static_cast<double>(job.devices->size()) : 0.0; }},
     {"ration_job_step", "The last step that the job reported", MetricType::Gauge,
      [](job_board const&, live_job const& job) { return static_cast<double>(job.step); }},
     {"ration_job_tier", "Tiers of its target that the job has reached: 1 is Acceptable, 2 is Objective", MetricType::Gauge,
