@@ -20,8 +20,8 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 # Reports two losses, tells so, and is still from then on, so that what is known of it does not change.
 STILL = """import pathlib, sys, time
 sys.path.insert(0, sys.argv[1])
-import ration_progress
-job = ration_progress.open()
+from ration import progress
+job = progress.open()
 job.hello(world=1, threads=1)
 job.phase("train")
 job.step(1, 0.75)
@@ -163,7 +163,7 @@ class Pages(MetricsTest):
         for name, state in (("still", "running"), ("later", "waiting"), ("broken", "failed")):
             states = by(now["ration_job_state"], "state", job=name)
             self.assertEqual([word for word, on in states.items() if on], [state], name)
-            self.assertEqual(len(states), 8)
+            self.assertEqual(len(states), 9)
 
     def test_are_those_that_the_documentation_lists(self) -> None:
         run = self.start_still("--metrics", f"unix:{self.socket}")

@@ -17,6 +17,10 @@ class Hostile:
 THINGS = [None, "", "x y=z\n", b"\xff", -1, 2**64, 10**400, 1e999, float("nan"), [], {}, object(), Hostile(), "\ud800", "9" * 5000]
 
 
+def waits(one):
+    return isinstance(one, (int, float)) and one > 0
+
+
 def storm(p):
     for method in ("hello", "step", "eval", "phase", "checkpoint", "want", "listen", "command", "heartbeat", "bye", "close"):
         call = getattr(p, method)
@@ -24,15 +28,16 @@ def storm(p):
             continue
         call()
         for one in THINGS:
-            call(one)
             call(no_such_argument=one)
             for other in THINGS:
                 call(one, other)
                 call(1, other, one)
+            if method != "command" or not waits(one):  # it would wait that long
+                call(one)
     for one in THINGS:
         p.hello(devices=one)
         p.step(1, 1.0, batch=one)
-        if not isinstance(one, (int, float)) or not one > 0:
+        if not waits(one):
             p.hold(one)
     with p:
         pass

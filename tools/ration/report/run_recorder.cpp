@@ -39,6 +39,7 @@ std::unordered_map<std::string_view, run_recorder::handler> const& run_recorder:
     static std::unordered_map<std::string_view, handler> const all{
         {"run", &run_recorder::run},
         {"job_started", &run_recorder::job_started},
+        {"resize", &run_recorder::resize},
         {"progress", &run_recorder::progress},
         {"tier_reached", &run_recorder::tier_reached},
         {"condition", &run_recorder::condition},
@@ -145,6 +146,14 @@ void run_recorder::job_started(event_fields& f, std::int64_t t) {
     ++job.starts;
     job.condition = "running", job.ended_at.reset();
     set_phase(job, t);
+}
+
+/// Each transition of a resize is a line of the decision log.
+void run_recorder::resize(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job"), what = f.text("what"), devices = f.text("devices"), why = f.text("why");
+    auto const from = f.whole("from"), to = f.whole("to");
+    if (!f.wrong().empty()) return;
+    add(t, what, name, "gpu", fmt::format("{}", from), fmt::format("{}", to), why.empty() ? devices : fmt::format("{}: {}", devices, why));
 }
 
 void run_recorder::progress(event_fields& f, std::int64_t t) {
