@@ -135,12 +135,14 @@ TEST_CASE("a hold ends with go, with stop, or in time", "[control]") {
     CHECK(ration_progress_hold(j.p, 0.05, nullptr, nullptr) == RATION_PROGRESS_GO);
     REQUIRE(f.out.send(j.p->control_, {1}, token, {command_type::stop}));
     CHECK(ration_progress_hold(j.p, 1000, nullptr, nullptr) == RATION_PROGRESS_STOP);
+    bool sent = false;
     std::thread later([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(30));
-        CHECK(f.out.send(j.p->control_, {1}, token, {command_type::go}));
+        sent = static_cast<bool>(f.out.send(j.p->control_, {1}, token, {command_type::go}));
     });
     CHECK(ration_progress_hold(j.p, 1000, nullptr, nullptr) == RATION_PROGRESS_GO);
     later.join();
+    CHECK(sent);
 }
 
 TEST_CASE("the loop of the documentation saves, holds and stops", "[control]") {
