@@ -47,6 +47,19 @@ struct one_job {
     }
 };
 
+/// One job, launched at the second 1 with one of so many devices, of which nothing was heard yet.
+struct launched_job {
+    std::vector<std::string> const devices;
+    elastic_jobs all{devices};
+    resize& machine;
+
+    explicit launched_job(std::uint32_t count)
+        : devices(names(count)), machine((all.add(job_id{1}, short_rules(), 1), *all.find(job_id{1}))) {
+        machine.want(1);
+        all.advance(seconds(1));
+    }
+};
+
 }  // namespace
 
 TEST_CASE("a device belongs to one job at a time") {
@@ -198,42 +211,32 @@ TEST_CASE("a job that ends while it saves is launched again at its size; one tha
 }
 
 TEST_CASE("a first start that fails is the job's own failure, a later one gets three tries") {
-    auto const devices = names(1);
-    elastic_jobs all{devices};
-    all.add(job_id{1}, short_rules(), 1);
-    resize& machine = *all.find(job_id{1});
-    machine.want(1);
-    all.advance(seconds(1));
-    SECTION("first") { CHECK(machine.exited(false, false, seconds(2)) == exit_meaning::job_is_over); }
+    launched_job t(1);
+    SECTION("first") { CHECK(t.machine.exited(false, false, seconds(2)) == exit_meaning::job_is_over); }
     SECTION("later") {
-        machine.checkpoint(true, seconds(1));
+        t.machine.checkpoint(true, seconds(1));
         nanoseconds now = seconds(2);
         for (int i = 0; i < 3; ++i) {
-            REQUIRE(machine.exited(false, false, now) == exit_meaning::part_of_resize);
-            machine.cleared(now);
-            CHECK(machine.phase() == resize_phase::queued);
-            machine.want(1);
-            all.advance(now);
-            CHECK(machine.phase() == resize_phase::queued);  // not at once
+            REQUIRE(t.machine.exited(false, false, now) == exit_meaning::part_of_resize);
+            t.machine.cleared(now);
+            CHECK(t.machine.phase() == resize_phase::queued);
+            t.machine.want(1);
+            t.all.advance(now);
+            CHECK(t.machine.phase() == resize_phase::queued);  // not at once
             now = now + seconds(1000);
-            all.advance(now);
-            REQUIRE(machine.phase() == resize_phase::starting);
+            t.all.advance(now);
+            REQUIRE(t.machine.phase() == resize_phase::starting);
         }
-        CHECK(machine.exited(false, false, now) == exit_meaning::job_is_over);
+        CHECK(t.machine.exited(false, false, now) == exit_meaning::job_is_over);
     }
 }
 
 TEST_CASE("wrong devices at the first launch are refused") {
-    auto const devices = names(2);
-    elastic_jobs all{devices};
-    all.add(job_id{1}, short_rules(), 1);
-    resize& machine = *all.find(job_id{1});
-    machine.want(1);
-    all.advance(seconds(1));
-    static_cast<void>(machine.take_orders());
-    machine.hello(true, 1, "cpu-1", seconds(1));
-    CHECK(machine.take_orders() == std::vector{resize_order::refuse});
-    CHECK(machine.why() == "it sees the devices cpu-1 and was given cpu-0");
+    launched_job t(2);
+    static_cast<void>(t.machine.take_orders());
+    t.machine.hello(true, 1, "cpu-1", seconds(1));
+    CHECK(t.machine.take_orders() == std::vector{resize_order::refuse});
+    CHECK(t.machine.why() == "it sees the devices cpu-1 and was given cpu-0");
 }
 
 TEST_CASE("a growth waits for a shrink and trains on meanwhile; when that fails it is given up") {
@@ -301,20 +304,15 @@ TEST_CASE("a command that cannot be sent does not wait for its deadline") {
 }
 
 TEST_CASE("a job without a place for commands is resized only after it has reported a checkpoint") {
-    auto const devices = names(2);
-    elastic_jobs all{devices};
-    all.add(job_id{1}, short_rules(), 1);
-    resize& machine = *all.find(job_id{1});
-    machine.want(1);
-    all.advance(seconds(1));
-    machine.hello(false, 1, "", seconds(1));
-    static_cast<void>(machine.take_orders());
-    machine.want(2);
-    all.advance(seconds(2));
-    CHECK(machine.take_orders().empty());
-    machine.checkpoint(true, seconds(3));
-    all.advance(seconds(3));
-    CHECK(machine.take_orders() == std::vector{resize_order::terminate});
+    launched_job t(2);
+    t.machine.hello(false, 1, "", seconds(1));
+    static_cast<void>(t.machine.take_orders());
+    t.machine.want(2);
+    t.all.advance(seconds(2));
+    CHECK(t.machine.take_orders().empty());
+    t.machine.checkpoint(true, seconds(3));
+    t.all.advance(seconds(3));
+    CHECK(t.machine.take_orders() == std::vector{resize_order::terminate});
 }
 
 TEST_CASE("who goes on from a record brings the job to the old or the new size") {

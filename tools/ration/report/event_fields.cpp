@@ -76,13 +76,15 @@ std::optional<std::int64_t> event_fields::maybe_whole(char const* name) {
     return whole(name);
 }
 
-double event_fields::number(char const* name) {
+double event_fields::read(char const* name, std::optional<double> (*in)(nlohmann::json const&), std::string_view wanted) {
     auto const* const field = found(name);
     if (field == nullptr) return 0;
-    auto const value = number_in(*field);
-    if (!value) refuse(name, "a number");
+    auto const value = in(*field);
+    if (!value) refuse(name, wanted);
     return value.value_or(0);
 }
+
+double event_fields::number(char const* name) { return read(name, number_in, "a number"); }
 
 std::optional<double> event_fields::maybe_number(char const* name) {
     auto const* const field = found(name);
@@ -90,13 +92,7 @@ std::optional<double> event_fields::maybe_number(char const* name) {
     return number(name);
 }
 
-double event_fields::amount(char const* name) {
-    auto const* const field = found(name);
-    if (field == nullptr) return 0;
-    auto const value = amount_in(*field);
-    if (!value) refuse(name, "an amount");
-    return value.value_or(0);
-}
+double event_fields::amount(char const* name) { return read(name, amount_in, "an amount"); }
 
 nlohmann::json const& event_fields::array(char const* name) {
     auto const* const field = found(name);

@@ -44,6 +44,7 @@ public:
 
 private:
     [[nodiscard]] nlohmann::json const* found(char const* name);
+    [[nodiscard]] double read(char const* name, std::optional<double> (*in)(nlohmann::json const&), std::string_view wanted);
     void refuse(char const* name, std::string_view wanted);
 };
 
