@@ -93,8 +93,7 @@ check_clang() {
   elif [[ $extent == all ]]; then
     build clang-debug --target all all_verify_interface_header_sets && suite clang-debug --label-exclude "^(house|misuse|compile_cost)$|$slow"
   else
-    build clang-debug --target all_verify_interface_header_sets "${second_compiler[@]/#/tests_}" &&
-      suite clang-debug --label-regex "$(any_of "${second_compiler[@]}")"
+    labelled clang-debug "${second_compiler[@]}"
   fi
 }
 
@@ -109,7 +108,7 @@ check_sanitizers() {
 }
 
 check_release() {
-  cmake/packages.sh bench pytorch tidy
+  cmake/packages.sh bench tidy
   build release && suite release --label-exclude "$slow"
   if command -v clang-tidy-19 >/dev/null; then
     step clang-tidy tests/tidy.sh
@@ -136,7 +135,7 @@ if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime  # without it nothing is kept of the tests, which have a precompiled header
 fi
-cmake/packages.sh build test
+cmake/packages.sh build test pytorch
 [[ $extent != all ]] || cmake/packages.sh browser
 check_gcc || true
 if [[ $extent != quick ]]; then

@@ -133,14 +133,11 @@ public:
         tick_data const data{.number = t->number, .seed = t->seed, .now = {t->now_ns}, .budget = {t->budget_ns},
                              .data = {reinterpret_cast<table_view const* const*>(t->table)}};
         std::span const space(reinterpret_cast<grant*>(out->grant), out->capacity);
-        if (mine.changed == nullptr) {
-            grants answer(space);
-            return finish(mine.policy.decide(tick<inputs>(data, mine.bound), answer), answer, *out);
-        }
-        changed_rows changed{.row = mine.changed->row, .capacity = mine.changed->capacity};
-        grants answer(space, changed);
+        changed_rows changed;
+        if (mine.changed != nullptr) changed = {.row = mine.changed->row, .capacity = mine.changed->capacity};
+        grants answer = mine.changed == nullptr ? grants(space) : grants(space, changed);  // one place that asks, so that the policy is inlined here
         auto const said = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
-        *mine.changed->count = changed.count;
+        if (mine.changed != nullptr) *mine.changed->count = changed.count;
         return finish(said, answer, *out);
     }
 

@@ -82,11 +82,11 @@ public:
         capacity_ = t.get<"nodes/capacity.cpu">()[0];
         latched_use_.follow(t.get<"jobs/id">());
         count_jobs(t);
-        bool const free = free_competition(t);
+        shares const now = shares_of(free_competition(t));
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!is_running(t, row)) continue;
-            decision d = decide_one(t, row, free);
+            decision d = decide_one(t, row, now);
             if (d.amount != unlimited && d.amount != 0) d.amount = within(d.amount, {least[row], most[row]});
             if (!out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
         }
@@ -113,6 +113,12 @@ private:
     struct decision {
         std::int64_t amount;
         reason why;
+    };
+    /// What is the same for all jobs of a tick.
+    struct shares {
+        bool free;
+        double fair;  ///< who used more than this of the machine on reaching Acceptable is above its fair share
+        std::int64_t above_fair, at_fair;
     };
 
     tradl_parameters parameters_;
@@ -172,13 +178,17 @@ private:
     }
     static constexpr nanoseconds settling = seconds(3);  // the measured use follows a new limit with a delay
 
-    [[nodiscard]] decision decide_one(tick<inputs> const& t, std::size_t row, bool free) const noexcept {
+    [[nodiscard]] shares shares_of(bool free) const noexcept {
+        if (free) return {.free = true, .fair = 0, .above_fair = 0, .at_fair = 0};
+        return {.free = false, .fair = 1.0 / static_cast<double>(running_) + parameters_.dead_band,  // somebody runs: not free
+                .above_fair = capacity_ / (2 * running_), .at_fair = capacity_ / (running_ + 1)};
+    }
+    [[nodiscard]] decision decide_one(tick<inputs> const& t, std::size_t row, shares const& now) const noexcept {
         if (is_finished(t, row)) return {0, objective};
-        if (free) return {unlimited, machine_not_full};
+        if (now.free) return {unlimited, machine_not_full};
         if (!is_accepted(t, row)) return {unlimited, below_acceptable};
-        double const fair = 1.0 / static_cast<double>(running_);
-        if (latched_use_[row] > fair + parameters_.dead_band) return {capacity_ / (2 * running_), above_fair_share};
-        return {capacity_ / (running_ + 1), at_fair_share};
+        if (latched_use_[row] > now.fair) return {now.above_fair, above_fair_share};
+        return {now.at_fair, at_fair_share};
     }
 };
 
