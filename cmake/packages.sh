@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # The one list of the packages that ration is built, tested and measured with, for Debian 12 and Ubuntu 24.04.
 #
-#   cmake/packages.sh build [test] [bench] [pytorch] [tidy] [browser]    installs what is missing; upgrades what is there only where apt must
+#   cmake/packages.sh build [test] [bench] [pytorch] [tidy] [browser] [docs]    installs what is missing; upgrades what is there only where apt must
 #
 # A name that ends in ? may be absent from a release: what needs it is then skipped, and says so.
 set -euo pipefail
@@ -15,6 +15,7 @@ bench=(libbenchmark-dev "libglpk-dev?")
 pytorch=("python3-torch?" "libopenblas0-pthread?")
 tidy=("clang-tidy-19?" "shellcheck?")
 browser=("chromium?" "fonts-dejavu-core?")
+docs=("mkdocs?" "mkdocs-material?")
 
 wanted=()
 for group in "$@"; do
@@ -25,7 +26,8 @@ for group in "$@"; do
     pytorch) wanted+=("${pytorch[@]}") ;;
     tidy) wanted+=("${tidy[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
-    *) echo "packages: no group is called '$group': name build, test, bench, pytorch, tidy or browser" >&2; exit 2 ;;
+    docs) wanted+=("${docs[@]}") ;;
+    *) echo "packages: no group is called '$group': name build, test, bench, pytorch, tidy, browser or docs" >&2; exit 2 ;;
   esac
 done
 

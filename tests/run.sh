@@ -135,7 +135,7 @@ if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime  # without it nothing is kept of the tests, which have a precompiled header
 fi
-cmake/packages.sh build test pytorch
+cmake/packages.sh build test pytorch docs
 [[ $extent != all ]] || cmake/packages.sh browser
 check_gcc || true
 if [[ $extent != quick ]]; then

@@ -182,12 +182,10 @@ TEST_CASE("a policy that cannot be tried is no broken law", "[laws][policy]") {
     CHECK(lacking.failure().subject == "jobs/mood");
 }
 
-// [laws]
 TEST_CASE("my policy keeps the laws of a Policy", "[laws][policy]") {
     auto const kept = ration::testing::policy_laws([] { return ration::policies::equal_share{}; }, {.allocations = allocations});
     if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
 }
-// [laws]
 
 TEST_CASE("a trial offers the columns that the author fills", "[laws][policy]") {
     trial_options options = watched;
