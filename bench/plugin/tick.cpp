@@ -188,10 +188,11 @@ template <class Call>
     return took[took.size() / 2];
 }
 
-/// What is left to the kernel: a thread that is woken, and wakes the one that woke it.
+/// What is left to the kernel: a thread that is woken on the other core, and wakes the one that woke it.
 [[nodiscard]] double bare_wake() {
     std::atomic<std::uint32_t> asked{0}, answered{0};
     std::jthread const other([&] {
+        stay_on(1);
         for (std::uint32_t i = 1; i <= 300; ++i) {
             while (asked.load() != i) plugin::wait_while(asked, i - 1, seconds(1));
             answered.store(i), plugin::wake(answered);
@@ -209,7 +210,7 @@ void print_wakes() {
     auto const policy = open(RATION_BENCH_EQUAL_SHARE, plugin::isolation::worker, &columns);
     need(policy->bind(on.store.schema(), on.most()));
     double const worker = after_a_pause([&] { on.ask(*policy); });
-    std::printf("\nafter a pause of 2 ms, when the worker sleeps: %.1f us; two threads that wake each other: %.1f us\n", worker, bare_wake());
+    std::printf("\nafter a pause of 2 ms, when the worker sleeps: %.1f us; two threads on a core each that wake each other: %.1f us\n", worker, bare_wake());
 }
 
 [[nodiscard]] std::size_t mapped_plugins() {
