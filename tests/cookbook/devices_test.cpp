@@ -86,6 +86,15 @@ TEST_CASE("queue: the fourth that has to wait is dropped on its arrival, and sta
     CHECK(policy.about.reason(answer->granted[1].reason()) == "dropped: three others waited when it came");
 }
 
+TEST_CASE("queue: who was told to wait is not dropped when others have to wait again", "[cookbook]") {
+    short_queue policy;
+    std::vector<trainee> jobs;
+    for (std::uint64_t number = 1; number <= 5; ++number) jobs.push_back({.number = number});
+    CHECK(amounts(policy, jobs, resource_id::gpu, {{.gpu = 2}}) == Amounts{1, 1, 0, 0, 0});
+    CHECK(amounts(policy, jobs, resource_id::gpu, {{.gpu = 1}}) == Amounts{1, 0, 0, 0, 0});
+    CHECK(amounts(policy, jobs, resource_id::gpu, {{.gpu = 8}}) == Amounts{1, 1, 1, 1, 1});
+}
+
 TEST_CASE("dice: who is drawn depends on the seed alone, and each has the same chance", "[cookbook]") {
     by_lot policy;
     std::vector<trainee> const jobs{{.number = 1}, {.number = 2}, {.number = 3}};

@@ -41,6 +41,9 @@ TEST_CASE("memory: who has not come further for a minute has half, also when row
     REQUIRE(policy.save(saved) == saved.size());
     policy = {};
     REQUIRE(policy.load(std::span(saved).first(saved.size() - 1)) == status::state);
+    saved.push_back({});
+    REQUIRE(policy.load(saved) == status::state);
+    saved.pop_back();
     REQUIRE(policy.load(saved) == status::ok);
     CHECK(at(62) == Amounts{1500, 750});
 }
