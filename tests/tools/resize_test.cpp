@@ -62,6 +62,30 @@ struct launched_job {
 
 }  // namespace
 
+TEST_CASE("a chooser says which devices, and hears when a job has none any more") {
+    struct highest final : device_chooser {
+        std::vector<job_id> forgotten;
+        device_list choose(job_id, device_list const& held, device_list const& free, std::int64_t count) override {
+            device_list out(held.rbegin(), held.rbegin() + std::min<std::ptrdiff_t>(count, std::ssize(held)));
+            for (std::size_t i = free.size(); std::ssize(out) < count; --i) out.push_back(free[i - 1]);
+            return out;
+        }
+        void forget(job_id job) override { forgotten.push_back(job); }
+    } by;
+    auto const devices = names(5);
+    device_table table(devices);
+    table.choose_by(by);
+    CHECK(table.take(job_id{1}, 2) == device_list{4, 3});
+    CHECK(table.take(job_id{2}, 4).empty());
+    CHECK(table.change(job_id{1}, {4, 3}, 3) == device_list{3, 4, 2});
+    CHECK(table.change(job_id{1}, {4, 3, 2}, 1) == device_list{2});
+    table.keep_only(job_id{1}, device_list{2});
+    CHECK(by.forgotten.empty());
+    CHECK(table.free() == 4);
+    table.release(job_id{1});
+    CHECK(by.forgotten == std::vector{job_id{1}});
+}
+
 TEST_CASE("a device belongs to one job at a time") {
     auto const devices = names(4);
     device_table table(devices);

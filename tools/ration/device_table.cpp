@@ -5,6 +5,13 @@
 
 namespace ration::program {
 
+device_list lowest_devices(device_list held, device_list const& free, std::int64_t count) {
+    auto const wanted = static_cast<std::size_t>(count);
+    for (std::size_t i = 0; held.size() < wanted; ++i) held.push_back(free[i]);
+    held.resize(wanted);
+    return held;
+}
+
 std::uint32_t device_table::number(std::string const& name) {
     auto const known = std::ranges::find(rows_, name, &row::name);
     auto const at = static_cast<std::uint32_t>(known - rows_.begin());
@@ -27,14 +34,12 @@ device_list device_table::of(job_id job) const {
     return out;
 }
 
-device_list device_table::take(job_id job, std::int64_t count) {
-    device_list out;
-    if (count > free()) return out;
-    for (std::uint32_t i = 0; static_cast<std::int64_t>(out.size()) < count; ++i) {
-        if (rows_[i].owner != job_id{}) continue;
-        rows_[i].owner = job;
-        out.push_back(i);
-    }
+device_list device_table::take(job_id job, std::int64_t count) { return count > free() ? device_list{} : change(job, {}, count); }
+
+device_list device_table::change(job_id job, device_list const& held, std::int64_t count) {
+    auto const nobodys = of(job_id{});
+    auto out = chooser_ != nullptr ? chooser_->choose(job, held, nobodys, count) : lowest_devices(held, nobodys, count);
+    for (auto const device : out) rows_[device].owner = job;
     return out;
 }
 
@@ -50,6 +55,7 @@ bool device_table::claim(job_id job, std::span<std::uint32_t const> devices) {
 void device_table::keep_only(job_id job, std::span<std::uint32_t const> devices) {
     for (auto const device : of(job))
         if (std::ranges::find(devices, device) == devices.end()) rows_[device].owner = {};
+    if (chooser_ != nullptr && devices.empty()) chooser_->forget(job);
 }
 
 }  // namespace ration::program

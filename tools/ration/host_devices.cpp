@@ -20,7 +20,11 @@ host_devices host_devices::find(run_config const& config) {
     char const* const inherited = std::getenv("CUDA_VISIBLE_DEVICES");
     auto const sound = cuda::find_gpus().sound();
     out.gpus_ = cuda::visible_devices(sound, inherited != nullptr ? std::optional<std::string_view>(inherited) : std::nullopt);
-    for (auto const& id : out.gpus_) out.names_.emplace_back(id.name().view());
+    for (auto const& id : out.gpus_) {
+        auto const is_part = [&id](cuda::gpu const& gpu) { return gpu.id == id || std::ranges::find(gpu.instances, id) != gpu.instances.end(); };
+        out.names_.emplace_back(id.name().view());
+        out.pci_.push_back(std::ranges::find_if(sound, is_part)->pci);
+    }
     return out;
 }
 

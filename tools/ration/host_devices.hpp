@@ -17,6 +17,7 @@ namespace ration::program {
 class host_devices {
     std::vector<std::string> names_;
     std::vector<cuda::device_id> gpus_;  // in the order of `names_`; empty for CPU devices
+    std::vector<text<16>> pci_;          // of `gpus_`
     millicores each_{};
 
 public:
@@ -27,6 +28,8 @@ public:
     [[nodiscard]] static host_devices find(run_config const& config);
 
     [[nodiscard]] std::span<std::string const> names() const noexcept { return names_; }
+    /// Addresses on the PCI bus, in the order of the names: of instances that of their GPU. None for CPU devices.
+    [[nodiscard]] std::span<text<16> const> pci() const noexcept { return pci_; }
     [[nodiscard]] bool of_cpu() const noexcept { return each_.count > 0; }
     /// The CPU of one CPU device; 0 for GPUs.
     [[nodiscard]] millicores each() const noexcept { return each_; }
