@@ -53,11 +53,11 @@ def of_gpus(why: str) -> str:
 
 
 class OnGpus(Together):
-    def prepare(self, addresses: list[str], topology: str) -> None:
+    def prepare(self, addresses: list[str], topology: str, memory: tuple[int, ...] = ()) -> None:
         stand_in = os.environ.get("RATION_STAND_IN", "")
         if not os.path.exists(os.path.join(stand_in, "libnvidia-ml.so.1")):
             raise unittest.SkipTest("no stand-in for NVML: RATION_STAND_IN names its folder")
-        lines = [f"gpu uuid={uuid(i)} pci={pci}" for i, pci in enumerate(addresses)]
+        lines = [f"gpu uuid={uuid(i)} pci={pci} memory={(memory[i] if memory else 80) << 30}" for i, pci in enumerate(addresses)]
         (self.folder / "gpus").write_text("\n".join(reversed(lines)) + "\n")  # the driver's order is nobody's business
         self.environment.update(LD_LIBRARY_PATH=stand_in, RATION_STAND_IN_GPUS=str(self.folder / "gpus"), HWLOC_XMLFILE=topology)
         self.environment.pop("CUDA_VISIBLE_DEVICES", None)
@@ -127,6 +127,59 @@ class RecordedMachine(OnGpus):
         said = self.run_jobs("--dry-run", "--explain").stdout
         self.assertIn(f"{uuid(0)},{uuid(1)}", said)
         self.assertIn("By number: read a machine's topology", said)
+
+
+class Memory(OnGpus):
+    """GPUs 0 and 3 are large."""
+
+    def test_memory(self) -> None:
+        self.all_cases()
+
+    def prepare_mixed(self, near: bool) -> None:
+        self.prepare(DGX_1[:4], str(PROJECT / "tests" / "hwloc" / "machines" / ("dgx_1.xml" if near else "nothing.xml")), (80, 16, 16, 80))
+
+    def check_left_to_those_who_need_them(self, near: bool) -> None:
+        self.prepare_mixed(near)
+        large = elastic("b", "good", 40, at="500ms", gpu='{ min = 1, max = 4 }, gpu_memory = "40GiB"')
+        self.write(elastic("a", "good", 40, gpu="1"), large, head=GPUS)
+        self.assert_finished(self.run_jobs("--log", "log.jsonl"), a=40, b=40)
+        self.assertEqual([sorted(gpus) for gpus in self.gpus_of("a") + self.gpus_of("b")], [[1], [0, 3]])
+        columns = [e["columns"] for e in self.events() if e["event"] == "decision" and e["rows"][0] == 2]
+        self.assertEqual({(c["jobs/max.gpu"][1], c["jobs/request.gpu"][1]) for c in columns}, {(2, 2)}, "the policy was shown GPUs that are too small")
+
+    def case_large_gpus_by_number(self) -> None:
+        self.check_left_to_those_who_need_them(False)
+
+    def case_large_gpus_by_place(self) -> None:
+        self.check_left_to_those_who_need_them(True)
+
+    def case_one_waits_until_large_ones_are_free(self) -> None:
+        self.prepare_mixed(False)
+        large = 'gpu_memory = "40GiB"'
+        self.write(elastic("a", "good", 40, gpu=f"2, {large}"), elastic("b", "good", 20, at="500ms", gpu=f"2, {large}"), head=GPUS)
+        self.assert_finished(self.run_jobs("--log", "log.jsonl"), a=40, b=20)
+        self.assertEqual([sorted(self.gpus_of(name)[0]) for name in "ab"], [[0, 3], [0, 3]])
+        ended = next(e["t"] for e in self.events() if e["event"] == "job_ended" and e["job"] == "a")
+        self.assertGreaterEqual(self.started("b")[0]["t"], ended)
+
+    def refused(self, gpu: str, head: str = GPUS) -> str:
+        self.prepare_mixed(False)
+        self.write(job("a", ["true"], f"bounds = {{ gpu = {gpu} }}"), head=head)
+        done = self.run_jobs("--dry-run")
+        self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        return done.stderr
+
+    def case_none_is_large_enough(self) -> None:
+        said = self.refused('1, gpu_memory = "81GiB"')
+        self.assertIn("job 'a' needs at least 1 GPU of 81 GiB, and none is large enough, the largest with 80 GiB", said)
+
+    def case_not_enough_are_large_enough(self) -> None:
+        said = self.refused('{ min = 3, max = 4 }, gpu_memory = "40GiB"')
+        self.assertIn("needs at least 3 GPUs of 40 GiB, and 2 are large enough", said)
+
+    def case_cpu_devices_have_no_memory(self) -> None:
+        self.assertIn("CPU devices have no memory", self.refused('1, gpu_memory = "1GiB"', head=HEAD))
 
 
 @unittest.skipUnless(HAS_HWLOC, "ration was built without hwloc")

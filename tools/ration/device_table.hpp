@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ration/units.hpp>
@@ -35,18 +36,27 @@ class device_table {
     struct row {
         std::string name;
         job_id owner{};  // 0: nobody
+        bytes memory{};
     };
     std::vector<row> rows_;
+    std::vector<std::pair<job_id, bytes>> needs_;
     device_chooser* chooser_ = nullptr;
 
 public:
     device_table() = default;
     explicit device_table(std::span<std::string const> names) {
-        for (auto const& name : names) rows_.push_back({name, {}});
+        for (auto const& name : names) rows_.push_back({name, {}, {}});
     }
 
     /// From now on `chooser`, which has to outlive the table, says which devices a job gets; before, the lowest numbers.
     void choose_by(device_chooser& chooser) noexcept { chooser_ = &chooser; }
+
+    /// The memory of each device, in the order of the numbers. Those of which nothing is said have none.
+    void set_memory(std::span<bytes const> memory) noexcept;
+    /// The job takes only devices with so much memory. Others leave these to it as long as there are enough of others.
+    void needs(job_id job, bytes memory) {
+        if (memory.count > 0) needs_.emplace_back(job, memory);
+    }
 
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
     [[nodiscard]] std::string const& name(std::uint32_t device) const noexcept { return rows_[device].name; }
@@ -56,10 +66,15 @@ public:
     [[nodiscard]] std::string names(std::span<std::uint32_t const> devices) const;
 
     [[nodiscard]] std::int64_t free() const noexcept;
+    /// Those that the job could take.
+    [[nodiscard]] std::int64_t free(job_id job) const { return static_cast<std::int64_t>(free_for(job).size()); }
+    /// Those that it could take if nobody had any.
+    [[nodiscard]] std::int64_t large_enough(job_id job) const noexcept;
+    [[nodiscard]] bool has_needs(job_id job) const noexcept { return need_of(job).count > 0; }
     /// In ascending order of their numbers.
     [[nodiscard]] device_list of(job_id job) const;
 
-    /// Takes `count` free devices for a job that has none; none when there are not so many. O(devices), and what choosing costs.
+    /// Takes `count` free devices for a job that has none; none when there are not so many that it could take. O(devices), and what choosing costs.
     [[nodiscard]] device_list take(job_id job, std::int64_t count);
     /// The `count` devices that a job with `held` shall have; those that are new to it are taken, and no other is free yet. There have to be so many.
     [[nodiscard]] device_list change(job_id job, device_list const& held, std::int64_t count);
@@ -68,6 +83,11 @@ public:
     /// What the job has besides these is free again.
     void keep_only(job_id job, std::span<std::uint32_t const> devices);
     void release(job_id job) { keep_only(job, {}); }
+
+private:
+    [[nodiscard]] bytes need_of(job_id job) const noexcept;
+    [[nodiscard]] device_list free_for(job_id job) const;
+    [[nodiscard]] device_list least_needed(device_list const& of, job_id job, std::int64_t count) const;
 };
 
 }  // namespace ration::program

@@ -103,12 +103,14 @@ public:
         : machines_(devices.names()), placement_(device_placement::of(topology, devices.pci(), process::cpu_set::of_thread(0).lowest(cpus))) {
         if (!placement_ && !topology.why_not.empty()) by_number_ = fmt::format("By number: {}.", topology.why_not);
         if (placement_) machines_.table().choose_by(*placement_);
+        machines_.table().set_memory(devices.memory());
     }
 
     void add(job_board const& board) {
         for (auto const& job : board.jobs()) {
             if (!job.config->elastic) continue;
             machines_.add(job.id, {}, to_seconds(job.config->elastic->restart_cost));
+            machines_.table().needs(job.id, job.config->elastic->gpu_memory);
             if (placement_) placement_->add(job.id, job.config->cpu.maximum);
         }
     }

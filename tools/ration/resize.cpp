@@ -96,7 +96,7 @@ void resize::start_queued(nanoseconds now) {
 void resize::advance_steady(nanoseconds now) {
     if (s_.wanted == size() || s_.finishing) return waits_.reset();
     if (!can_change(now)) return;
-    if (s_.wanted - size() <= table_->free()) return begin(now);
+    if (s_.wanted - size() <= table_->free(job_)) return begin(now);
     if (!waits_) {
         waits_ = now;
         note("waiting", "for devices that others give back");

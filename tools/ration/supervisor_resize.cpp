@@ -29,7 +29,11 @@ void supervisor::share_devices() {
     for (auto& job : board_.jobs())
         if (job.config->elastic)
             elastic_.add(job.id, {.deadlines = job.config->elastic->deadlines}, to_seconds(job.config->elastic->restart_cost));
-    for (auto& job : board_.jobs()) job.devices = elastic_.find(job.id);
+    elastic_.table().set_memory(parts_.devices.memory());
+    for (auto& job : board_.jobs()) {
+        job.devices = elastic_.find(job.id);
+        if (job.config->elastic) elastic_.table().needs(job.id, job.config->elastic->gpu_memory);
+    }
     parts_.node.share_devices(elastic_);
     choose_by_place();
     auto const path = receiver_.path();
