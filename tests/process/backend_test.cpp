@@ -6,60 +6,12 @@
 
 #include <ration/process/backend.hpp>
 
-#include "support.hpp"
+#include "backend_support.hpp"
 
 using namespace process_test;
 using ration::job_id;
 using ration::resource_id;
 using ration::unlimited;
-
-namespace {
-
-constexpr job_id first{1}, second{2};
-constexpr char const* busy = "while :; do :; done";
-
-process::backend opened() {
-    auto out = process::backend::open();
-    REQUIRE(out);
-    return std::move(out).value();
-}
-
-test_job begin(process::backend& backend, job_id job, std::string const& script) {
-    auto place = [&](pid_t pid) { return backend.add(job, {.pid = pid}); };
-    process::launch_spec spec = shell(script);
-    spec.place = place;
-    return start(spec);
-}
-
-ration::plan<process::operation> planned(process::backend& backend, job_id job, std::int64_t amount) {
-    ration::plan<process::operation> out;
-    REQUIRE(backend.plan({.job = job, .node = 0, .resource = resource_id::cpu, .amount = amount}, out));
-    return out;
-}
-
-void give(process::backend& backend, job_id job, std::int64_t amount) {
-    for (auto const& op : planned(backend, job, amount)) {
-        REQUIRE(backend.apply(op));
-        REQUIRE(backend.verify(op));
-    }
-}
-
-void follow(process::backend& backend, nanoseconds length) {
-    nanoseconds const end = process::now() + length;
-    for (nanoseconds time = process::now(); time < end; time = process::now()) {
-        auto const wait = std::max(std::min(end, backend.next_wakeup()) - time, nanoseconds{0});
-        ::usleep(static_cast<useconds_t>(wait.count / 1000));
-        backend.run_due(process::now());
-    }
-}
-
-void end(process::backend& backend, job_id job, process::child& root) {
-    CHECK(backend.kill(job));
-    finish(root);
-    CHECK(backend.remove(job));
-}
-
-}  // namespace
 
 TEST_CASE("a job that is not known is not found, by every call") {
     auto backend = opened();

@@ -263,6 +263,11 @@ TEST_CASE("devices of a job") {
     CHECK(said_of_job("bounds = { gpu = { min = 3, max = 2 } }") ==
           sentences{"jobs.toml:6:26: gpu.min is more than gpu.max; make it at most as much"});
     CHECK(said_of_job("bounds = { gpu = { mni = 3 } }") == sentences{"jobs.toml:6:20: unknown key 'mni' in 'gpu'; did you mean 'min'?"});
+    CHECK(said_of_job("bounds = { gpu = 1, gpu_memory = '40G' }") ==
+          sentences{"jobs.toml:6:34: gpu_memory '40G' is no size; write a number and a unit, such as \"40GiB\""});
+    CHECK(said_of_job("bounds = { gpu = 1, gpu_memory = '0B' }").size() == 1);
+    CHECK(said_of_job("bounds = { gpu_memory = '40GiB' }") ==
+          sentences{"jobs.toml:6:25: gpu_memory is for a job with GPUs; add gpu = { min = 1, max = 4 }, or leave it out"});
     CHECK(said_of_job("bounds = { batch = { min = 3 } }") ==
           sentences{"jobs.toml:6:20: bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out"});
     CHECK(said_of_job("speedup = [0, 1]") ==

@@ -251,6 +251,8 @@ TEST_CASE("a job with devices") {
     CHECK(elastic("bounds = { gpu = 3 }").devices == bounds{3, 3});
     CHECK(elastic("bounds = { gpu = { max = 3 } }").devices == bounds{1, 3});
     CHECK(elastic("bounds = { gpu = {} }").devices == bounds{1, unlimited});
+    CHECK(elastic("bounds = { gpu = 3 }").gpu_memory == bytes{0});
+    CHECK(elastic("bounds = { gpu = 3, gpu_memory = '40GiB' }").gpu_memory == bytes{std::int64_t{40} << 30U});
 }
 
 TEST_CASE("devices are shared where a job needs some or the file has some") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The device table and the machine of one change of size, with a made-up clock and no process.
+// The machine of one change of size, with a made-up clock and no process.
 #include <memory>
 
 #include "elastic_jobs.hpp"
@@ -61,24 +61,6 @@ struct launched_job {
 };
 
 }  // namespace
-
-TEST_CASE("a device belongs to one job at a time") {
-    auto const devices = names(4);
-    device_table table(devices);
-    CHECK(table.take(job_id{1}, 2) == device_list{0, 1});
-    CHECK(table.take(job_id{2}, 3).empty());
-    CHECK(table.free() == 2);
-    CHECK_FALSE(table.claim(job_id{2}, device_list{1, 2}));
-    CHECK(table.free() == 2);
-    CHECK(table.claim(job_id{2}, device_list{3}));
-    table.keep_only(job_id{1}, device_list{1});
-    CHECK(table.take(job_id{2}, 2) == device_list{0, 2});
-    CHECK(table.of(job_id{2}) == device_list{0, 2, 3});
-    table.release(job_id{1});
-    CHECK(table.take(job_id{3}, 1) == device_list{1});
-    CHECK(table.number("cpu-2") == 2);
-    CHECK(table.number("gone") == 4);
-}
 
 TEST_CASE("a job that grows keeps its devices and has the old ones reserved until it trains") {
     one_job t;

@@ -46,7 +46,7 @@ private:
                         .machine = machine,
                         .controls = {{"cpu", "cgroup v1", ""}, {"memory", "process", "not limited"}},
                         .devices = {"cpu-0", "cpu-1"}});
-        add(job_started{.job = "vae", .id = {3}, .epoch = 1, .pid = 77, .command = command, .devices = "cpu-0,cpu-1"});
+        add(job_started{.job = "vae", .id = {3}, .epoch = 1, .pid = 77, .command = command, .devices = "cpu-0,cpu-1", .cpus = "0-3", .placement = "GPU 0000:17:00.0 on NUMA node 0."});
         add(program::job_progress{.job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
         add(program::job_progress{.job = "vae",
                          .epoch = 1,

@@ -70,6 +70,8 @@ struct resize_deadlines {
 struct elastic_config {
     bounds devices{1, unlimited};
     position at;                         ///< of `gpu` in `bounds`
+    bytes gpu_memory{};                  ///< that each GPU has to have at least; 0: any will do
+    position gpu_memory_at;
     bounds batch{1, unlimited};          ///< samples per step
     std::vector<double> speedup;         ///< throughput over that with one device; empty: not measured
     std::vector<std::int64_t> batches;   ///< the best global batch; empty: the job chooses

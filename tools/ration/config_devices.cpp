@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "config_job.hpp"
+#include "quantity.hpp"
 
 namespace ration::program {
 namespace {
@@ -134,16 +135,31 @@ device_config read_devices(table_reader& root, std::vector<problem>& problems) {
     return out;
 }
 
+/// How much memory each GPU has to have.
+void read_gpu_memory(table_reader& bounds, elastic_config& into, std::vector<problem>& problems) {
+    auto const* const text = bounds.take<std::string>("gpu_memory", "a size in quotes, such as \"40GiB\"");
+    if (text == nullptr) return;
+    into.gpu_memory_at = bounds.place_of("gpu_memory");
+    auto const size = parse_size(*text);
+    if (!size || size->count == 0)
+        problems.push_back({into.gpu_memory_at, fmt::format("gpu_memory {} is no size; write a number and a unit, such as \"40GiB\"", quoted(*text))});
+    else
+        into.gpu_memory = *size;
+}
+
 std::optional<elastic_config> read_device_bounds(table_reader& bounds, std::vector<problem>& problems) {
     value const* const gpu = bounds.take("gpu");
     auto const* const batch = bounds.take<table>("batch", "a table in samples per step, such as { min = 32, max = 512 }");
     if (gpu == nullptr) {
         if (batch != nullptr)
             problems.push_back({bounds.place_of("batch"), "bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out"});
+        if (bounds.take("gpu_memory") != nullptr)
+            problems.push_back({bounds.place_of("gpu_memory"), "gpu_memory is for a job with GPUs; add gpu = { min = 1, max = 4 }, or leave it out"});
         return std::nullopt;
     }
     elastic_config out;
     out.at = gpu->at;
+    read_gpu_memory(bounds, out, problems);
     if (auto const* const exactly = std::get_if<std::int64_t>(&gpu->data)) {
         if (*exactly < 1 || *exactly > most_devices)
             problems.push_back({gpu->at, fmt::format("gpu is {}; write a number of devices from 1 to {}", *exactly, most_devices)});

@@ -5,10 +5,17 @@
 
 namespace ration::program {
 
+device_list lowest_devices(device_list held, device_list const& free, std::int64_t count) {
+    auto const wanted = static_cast<std::size_t>(count);
+    for (std::size_t i = 0; held.size() < wanted; ++i) held.push_back(free[i]);
+    held.resize(wanted);
+    return held;
+}
+
 std::uint32_t device_table::number(std::string const& name) {
     auto const known = std::ranges::find(rows_, name, &row::name);
     auto const at = static_cast<std::uint32_t>(known - rows_.begin());
-    if (known == rows_.end()) rows_.push_back({name, {}});
+    if (known == rows_.end()) rows_.push_back({name, {}, {}});
     return at;
 }
 
@@ -27,14 +34,42 @@ device_list device_table::of(job_id job) const {
     return out;
 }
 
-device_list device_table::take(job_id job, std::int64_t count) {
-    device_list out;
-    if (count > free()) return out;
-    for (std::uint32_t i = 0; static_cast<std::int64_t>(out.size()) < count; ++i) {
-        if (rows_[i].owner != job_id{}) continue;
-        rows_[i].owner = job;
-        out.push_back(i);
-    }
+void device_table::set_memory(std::span<bytes const> memory) noexcept {
+    for (std::size_t i = 0; i < std::min(memory.size(), rows_.size()); ++i) rows_[i].memory = memory[i];
+}
+
+bytes device_table::need_of(job_id job) const noexcept {
+    auto const at = std::ranges::find(needs_, job, &std::pair<job_id, bytes>::first);
+    return at == needs_.end() ? bytes{} : at->second;
+}
+
+std::int64_t device_table::large_enough(job_id job) const noexcept {
+    return std::ranges::count_if(rows_, [least = need_of(job)](row const& one) { return one.memory.count >= least.count; });
+}
+
+device_list device_table::free_for(job_id job) const {
+    auto out = of(job_id{});
+    std::erase_if(out, [&](std::uint32_t device) { return rows_[device].memory.count < need_of(job).count; });
+    return out;
+}
+
+/// Without those that only others can make use of, where `count` are left then.
+device_list device_table::least_needed(device_list const& of, job_id job, std::int64_t count) const {
+    auto const is_for_others = [&](std::uint32_t device) {
+        return std::ranges::any_of(needs_, [&](auto const& need) { return need.second.count > need_of(job).count && need.second.count <= rows_[device].memory.count; });
+    };
+    device_list out = of;
+    std::erase_if(out, is_for_others);
+    return std::ssize(out) >= count ? out : of;
+}
+
+device_list device_table::take(job_id job, std::int64_t count) { return count > free(job) ? device_list{} : change(job, {}, count); }
+
+device_list device_table::change(job_id job, device_list const& held, std::int64_t count) {
+    auto const has = least_needed(held, job, count);
+    auto const nobodys = least_needed(free_for(job), job, count - static_cast<std::int64_t>(has.size()));
+    auto out = chooser_ != nullptr ? chooser_->choose(job, has, nobodys, count) : lowest_devices(has, nobodys, count);
+    for (auto const device : out) rows_[device].owner = job;
     return out;
 }
 
@@ -50,6 +85,7 @@ bool device_table::claim(job_id job, std::span<std::uint32_t const> devices) {
 void device_table::keep_only(job_id job, std::span<std::uint32_t const> devices) {
     for (auto const device : of(job))
         if (std::ranges::find(devices, device) == devices.end()) rows_[device].owner = {};
+    if (chooser_ != nullptr && devices.empty()) chooser_->forget(job);
 }
 
 }  // namespace ration::program

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ration/units.hpp>
@@ -15,17 +16,46 @@ namespace ration::program {
 /// Devices of a run, by their numbers in the table.
 using device_list = std::vector<std::uint32_t>;
 
+/// Says which devices a job shall have where several would do.
+class device_chooser {
+public:
+    /// `count` devices for a job that has `held`: some of these, or all of them and some of `free`, of which there are enough. Those that stay come
+    /// first, in their order.
+    [[nodiscard]] virtual device_list choose(job_id job, device_list const& held, device_list const& free, std::int64_t count) = 0;
+    /// The job has no devices any more.
+    virtual void forget(job_id job) = 0;
+
+protected:
+    ~device_chooser() = default;
+};
+
+/// The choice of those who know nothing of the devices: the first of `held`, then the lowest numbers.
+[[nodiscard]] device_list lowest_devices(device_list held, device_list const& free, std::int64_t count);
+
 class device_table {
     struct row {
         std::string name;
         job_id owner{};  // 0: nobody
+        bytes memory{};
     };
     std::vector<row> rows_;
+    std::vector<std::pair<job_id, bytes>> needs_;
+    device_chooser* chooser_ = nullptr;
 
 public:
     device_table() = default;
     explicit device_table(std::span<std::string const> names) {
-        for (auto const& name : names) rows_.push_back({name, {}});
+        for (auto const& name : names) rows_.push_back({name, {}, {}});
+    }
+
+    /// From now on `chooser`, which has to outlive the table, says which devices a job gets; before, the lowest numbers.
+    void choose_by(device_chooser& chooser) noexcept { chooser_ = &chooser; }
+
+    /// The memory of each device, in the order of the numbers. Those of which nothing is said have none.
+    void set_memory(std::span<bytes const> memory) noexcept;
+    /// The job takes only devices with so much memory. Others leave these to it as long as there are enough of others.
+    void needs(job_id job, bytes memory) {
+        if (memory.count > 0) needs_.emplace_back(job, memory);
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
@@ -36,16 +66,28 @@ public:
     [[nodiscard]] std::string names(std::span<std::uint32_t const> devices) const;
 
     [[nodiscard]] std::int64_t free() const noexcept;
+    /// Those that the job could take.
+    [[nodiscard]] std::int64_t free(job_id job) const { return static_cast<std::int64_t>(free_for(job).size()); }
+    /// Those that it could take if nobody had any.
+    [[nodiscard]] std::int64_t large_enough(job_id job) const noexcept;
+    [[nodiscard]] bool has_needs(job_id job) const noexcept { return need_of(job).count > 0; }
     /// In ascending order of their numbers.
     [[nodiscard]] device_list of(job_id job) const;
 
-    /// Takes `count` free devices for the job, those of the lowest numbers; none when there are not so many. O(devices).
+    /// Takes `count` free devices for a job that has none; none when there are not so many that it could take. O(devices), and what choosing costs.
     [[nodiscard]] device_list take(job_id job, std::int64_t count);
+    /// The `count` devices that a job with `held` shall have; those that are new to it are taken, and no other is free yet. There have to be so many.
+    [[nodiscard]] device_list change(job_id job, device_list const& held, std::int64_t count);
     /// Gives the job these devices, which have to be free or its own already. False, and nothing has changed, when one is another's.
     [[nodiscard]] bool claim(job_id job, std::span<std::uint32_t const> devices);
     /// What the job has besides these is free again.
     void keep_only(job_id job, std::span<std::uint32_t const> devices);
     void release(job_id job) { keep_only(job, {}); }
+
+private:
+    [[nodiscard]] bytes need_of(job_id job) const noexcept;
+    [[nodiscard]] device_list free_for(job_id job) const;
+    [[nodiscard]] device_list least_needed(device_list const& of, job_id job, std::int64_t count) const;
 };
 
 }  // namespace ration::program

@@ -15,6 +15,7 @@
 #include "doctor.hpp"
 #include "error_text.hpp"
 #include "machine.hpp"
+#include "machine_topology.hpp"
 #include "run.hpp"
 
 namespace ration::program {
@@ -47,6 +48,20 @@ void add_gpus(std::vector<finding>& rows) {
                         "devices = { count = 4, cpu = 0.25 } in the jobs file stands in for GPUs"});
 }
 
+/// How GPUs and CPUs are chosen for jobs with devices.
+[[nodiscard]] finding placement_here() {
+    auto const topology = find_topology();
+    finding row{"placement of GPUs and CPUs", topology.reader, "", topology.why_not, topology.remedy};
+    if (!topology.machine) {
+        row.remedy += "; until then jobs get the GPUs of the lowest numbers, and no CPUs of their own";
+        return row;
+    }
+    auto const& m = *topology.machine;
+    row.where = fmt::format("{} cores, {} NUMA node{}, {} GPU{}{}", m.cores.size(), m.nodes.size(), m.nodes.size() == 1 ? "" : "s", m.gpus.size(),
+                            m.gpus.size() == 1 ? "" : "s", topology.is_this_machine ? "" : ", of another machine (HWLOC_XMLFILE)");
+    return row;
+}
+
 [[nodiscard]] std::vector<finding> examine() {
     cgroup::kernel_io machine;
     std::vector<finding> rows;
@@ -56,6 +71,7 @@ void add_gpus(std::vector<finding>& rows) {
     if (!processes) fallback.why_not = to_text(processes.failure());
     rows.push_back(fallback);
     add_gpus(rows);
+    rows.push_back(placement_here());
     return rows;
 }
 

@@ -15,6 +15,7 @@
 #include <ration/policies/none.hpp>
 #include <ration/process/cpus.hpp>
 
+#include "device_placement.hpp"
 #include "error_text.hpp"
 #include "elastic_jobs.hpp"
 #include "job_board.hpp"
@@ -86,20 +87,65 @@ public:
 };
 static_assert(Backend<paper_backend>);
 
-void print(run_options const& options, job_board const& board, meta const& about, tick_report const& report) {
+/// The devices that the jobs would have, as a run hands them out.
+class paper_devices {
+    elastic_jobs machines_;
+    std::optional<device_placement> placement_;
+    std::string by_number_;  // why, where GPUs are chosen so
+
+public:
+    struct given {
+        std::string devices;
+        job_place place;
+    };
+
+    paper_devices(host_devices const& devices, machine_topology const& topology, std::uint32_t cpus)
+        : machines_(devices.names()), placement_(device_placement::of(topology, devices.pci(), process::cpu_set::of_thread(0).lowest(cpus))) {
+        if (!placement_ && !topology.why_not.empty()) by_number_ = fmt::format("By number: {}.", topology.why_not);
+        if (placement_) machines_.table().choose_by(*placement_);
+        machines_.table().set_memory(devices.memory());
+    }
+
+    void add(job_board const& board) {
+        for (auto const& job : board.jobs()) {
+            if (!job.config->elastic) continue;
+            machines_.add(job.id, {}, to_seconds(job.config->elastic->restart_cost));
+            machines_.table().needs(job.id, job.config->elastic->gpu_memory);
+            if (placement_) placement_->add(job.id, job.config->cpu.maximum);
+        }
+    }
+    [[nodiscard]] resize* find(job_id job) noexcept { return machines_.find(job); }
+
+    [[nodiscard]] given give(job_id job, std::int64_t count) {
+        auto const devices = machines_.table().take(job, count);
+        return {machines_.table().names(devices), placement_ ? placement_->settle(job, devices) : job_place{.why = by_number_}};
+    }
+};
+
+void print_json(std::string const& job, operation_text const& op, std::string_view reason, std::optional<paper_devices::given> const& given) {
+    nlohmann::ordered_json line{{"event", "planned"}, {"job", job}, {"resource", standard_resources[static_cast<std::size_t>(op.resource)].name},
+                                {"subject", op.subject.view()}, {"old", op.old_value.view()},
+                                {"new", op.new_value.view()}, {"when", name_of(op.when)}, {"reason", reason}};
+    if (given) line["devices"] = given->devices, line["cpus"] = given->place.cpu_list(), line["placement"] = given->place.why;
+    std::puts(line.dump().c_str());
+}
+
+void print_text(std::string const& job, operation_text const& op, bool explain, std::optional<paper_devices::given> const& given) {
+    fmt::print("  {:<12} {:<52} {:>12} -> {:<14} {}\n", job, op.subject.view(), op.old_value.view(), op.new_value.view(), name_of(op.when));
+    if (!given) return;
+    auto const cpus = given->place.cpu_list();
+    fmt::print("  {:<12} {}{}\n", "", given->devices, cpus.empty() ? "" : ", on CPUs " + cpus);
+    if (explain && !given->place.why.empty()) fmt::print("  {:<12} {}\n", "", given->place.why);
+}
+
+void print(run_options const& options, job_board const& board, meta const& about, tick_report const& report, paper_devices& devices) {
     for (auto const& change : report.changes) {
         auto const& job = *board.job(change.grant.what.job).config;
         auto const reason = about.reason(change.grant.reason());
         for (auto const& op : report.operations.subspan(change.first_operation, change.operations)) {
-            if (options.json) {
-                nlohmann::ordered_json const line{{"event", "planned"}, {"job", job.name}, {"resource", standard_resources[static_cast<std::size_t>(op.resource)].name},
-                                                  {"subject", op.subject.view()}, {"old", op.old_value.view()},
-                                                  {"new", op.new_value.view()}, {"when", name_of(op.when)}, {"reason", reason}};
-                std::puts(line.dump().c_str());
-            } else {
-                fmt::print("  {:<12} {:<52} {:>12} -> {:<14} {}\n", job.name, op.subject.view(), op.old_value.view(), op.new_value.view(),
-                           name_of(op.when));
-            }
+            bool const is_size = op.resource == resource_id::gpu;
+            auto const given = is_size ? std::optional(devices.give(op.job, change.grant.what.amount)) : std::nullopt;
+            options.json ? print_json(job.name, op, reason, given) : print_text(job.name, op, options.explain, given);
         }
         if (options.explain && !options.json) fmt::print("  {:<12} because {}\n", "", reason);
     }
@@ -114,7 +160,7 @@ void print_jobs(run_config const& config) {
 }
 
 [[nodiscard]] exit_code plan_policy(run_options const& options, run_config const& config, host_devices const& devices,
-                                    std::string const& policy_name) {
+                                    machine_topology const& topology, std::string const& policy_name) {
     std::vector<problem> problems;
     auto& log = policy_log::for_good();
     auto const policy = make_policy(config, policy_name, log, problems);
@@ -122,11 +168,10 @@ void print_jobs(run_config const& config) {
     job_board board(config.jobs, {.cpu = millicores{std::int64_t{1000} * cpus}, .memory = machine_here().memory,
                                   .devices = config.shares_devices() ? std::optional(static_cast<std::int64_t>(devices.names().size())) : std::nullopt});
     paper_backend backend(options.backend, board);
-    elastic_jobs machines(devices.names());
-    for (auto const& job : board.jobs())
-        if (job.config->elastic) machines.add(job.id, {}, to_seconds(job.config->elastic->restart_cost));
+    paper_devices paper(devices, topology, cpus);
+    paper.add(board);
     for (auto& job : board.jobs()) {
-        job.devices = machines.find(job.id);
+        job.devices = paper.find(job.id);
         job.now = job.devices == nullptr ? condition::running : condition::waiting;
         if (job.devices == nullptr) job.launched_at = nanoseconds{};
     }
@@ -144,16 +189,16 @@ void print_jobs(run_config const& config) {
         print_jobs(config);
         fmt::print("\nand, once all of them run, set\n");
     }
-    print(options, board, policy->about(), planner.tick({}, tick_mode::plan_only));
+    print(options, board, policy->about(), planner.tick({}, tick_mode::plan_only), paper);
     print_to_stderr(log, policy_name);
     return exit_code::ok;
 }
 
 }  // namespace
 
-exit_code dry_run(run_options const& options, run_config const& config, host_devices const& devices) {
+exit_code dry_run(run_options const& options, run_config const& config, host_devices const& devices, machine_topology const& topology) {
     for (auto const& policy : options.policies)
-        if (auto const code = plan_policy(options, config, devices, policy); code != exit_code::ok) return code;
+        if (auto const code = plan_policy(options, config, devices, topology, policy); code != exit_code::ok) return code;
     return exit_code::ok;
 }
 

@@ -76,7 +76,7 @@ void write(json_writer& json, run_started const& e) {
 void write(json_writer& json, job_started const& e) {
     json.member("job", e.job), json.member("id", e.id.value), json.member("epoch", e.epoch), json.member("pid", e.pid);
     texts(json, "command", e.command);
-    json.member("devices", e.devices);
+    json.member("devices", e.devices), json.member("cpus", e.cpus), json.member("placement", e.placement);
 }
 
 void write(json_writer& json, resize_told const& e) {

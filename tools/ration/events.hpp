@@ -71,6 +71,8 @@ struct job_started {
     int pid = 0;
     std::span<std::string const> command;
     std::string devices{};  ///< their names, with commas between; empty: none
+    std::string cpus{};       ///< as the kernel lists them; empty: it is not bound to any
+    std::string placement{};  ///< why these; empty: they were chosen by number, or there are none
 };
 
 /// A step of the way of a job to other devices.

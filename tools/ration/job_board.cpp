@@ -114,7 +114,8 @@ void job_board::describe(live_job const& job) noexcept {
 
 void job_board::describe_devices(live_job const& job, elastic_config const& wants) noexcept {
     std::size_t const row = job.row;
-    std::int64_t const most = std::min(wants.devices.maximum, store_[of(resource_id::gpu).capacity][0]);
+    std::int64_t const all = std::min(wants.devices.maximum, store_[of(resource_id::gpu).capacity][0]);
+    std::int64_t const most = job.devices != nullptr ? std::min(all, job.devices->large_enough()) : all;
     store_[devices_->request][row] = most;
     store_[of(resource_id::batch).minimum][row] = wants.batch.minimum;
     store_[of(resource_id::batch).maximum][row] = wants.batch.maximum;
@@ -144,10 +145,11 @@ void job_board::refresh(nanoseconds now) noexcept {
 /// A job whose size cannot change now accepts nothing else, so that a policy shares out the rest.
 void job_board::refresh_devices(live_job& job, nanoseconds now) noexcept {
     auto const& wants = *job.config->elastic;
-    bool const free = job.devices->can_change(now);
+    std::int64_t const most = std::min({wants.devices.maximum, static_cast<std::int64_t>(devices_->width) - 1, job.devices->most()});
+    bool const free = job.devices->can_change(now) && most >= wants.devices.minimum;
     std::int64_t const here = job.devices->wanted();
     store_[of(resource_id::gpu).minimum][job.row] = free ? wants.devices.minimum : here;
-    store_[of(resource_id::gpu).maximum][job.row] = free ? std::min(wants.devices.maximum, static_cast<std::int64_t>(devices_->width) - 1) : here;
+    store_[of(resource_id::gpu).maximum][job.row] = free ? most : here;
     store_[devices_->wish][job.row] = job.wish;
     store_[columns_.restart_cost][job.row] = job.devices->restart_cost();
     if (job.alive()) job.device_seconds += static_cast<double>(job.devices->size()) * to_seconds(now - shown_at_);

@@ -16,6 +16,7 @@
 
 #include "config.hpp"
 #include "events.hpp"
+#include "job_place.hpp"
 #include "output_tail.hpp"
 #include "resize.hpp"
 #include "view.hpp"
@@ -50,6 +51,7 @@ struct live_job {
     std::optional<deferral> waits;  ///< the last thing said about a grant of its that waits
 
     resize* devices = nullptr;       ///< null: it has no use for any
+    job_place place;                 ///< of its present launch
     std::string control;             ///< where it listens for commands; empty: nowhere
     std::uint64_t last_command = 0;  ///< its number
     std::int64_t wish = -1;          ///< devices that it would like to have; -1: it has not said

@@ -21,8 +21,21 @@ template <class Backend, class Variant, class Action>
     return action(**mine);
 }
 
+/// A process that has not begun to run its program.
+[[nodiscard]] result<void> bind(pid_t pid, process::cpu_set const& cpus) {
+    if (cpus.bind_thread(pid)) return {};
+    return error{.code = errc::empty_set, .operation = "bind a job to the CPUs", .subject = cpus.list().view(), .system = errno,
+                 .remedy = "name with 'cpus' no more CPUs than this program may use"};
+}
+
 [[nodiscard]] process::tree_root root_of(process::child const& child, std::string_view token) {
     return {.pid = child.pid(), .start_time = child.start_time(), .mark = process::mark_of(token)};
+}
+
+[[nodiscard]] cgroup::cpu_set as_group_set(process::cpu_set const& cpus) {
+    cgroup::cpu_set out;
+    cpus.for_each([&out](unsigned cpu) { out.insert(cpu); });
+    return out;
 }
 
 [[nodiscard]] process::cpu_set first_cpus(std::optional<std::uint32_t> count) {
@@ -166,7 +179,11 @@ result<void> node_backend::cap_cpu(job_id job, millicores cpu) {
 
 result<process::child> node_backend::launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec) {
     if (auto added = groups.add(what.job, what.name); !added) return added.failure();
-    auto const place = [&](pid_t pid) { return groups.place(what.job, pid); };
+    bool const by_cpuset = !what.cpus.empty() && groups.set(what.job, as_group_set(what.cpus));
+    auto const place = [&](pid_t pid) -> result<void> {
+        auto const placed = groups.place(what.job, pid);  // which may bind it anew, to all CPUs of its group
+        return !placed || by_cpuset || what.cpus.empty() ? placed : bind(pid, what.cpus);
+    };
     spec.clone_directory = groups.clone_directory(what.job).value_or(-1);
     spec.place = place;
     auto const limited = limit_memory(groups, what);
@@ -178,7 +195,8 @@ result<process::child> node_backend::launch_in_group(cgroup::backend& groups, st
 result<process::child> node_backend::launch_alone(process::backend& processes, start const& what, process::launch_spec& spec) {
     auto const place = [&](pid_t pid) {
         auto const row = process::read_process(pid);
-        return processes.add(what.job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(what.token)});
+        auto const added = processes.add(what.job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(what.token)});
+        return !added || what.cpus.empty() ? added : processes.confine(what.job, what.cpus);
     };
     spec.place = place;
     auto child = process::launch(spec);
@@ -195,6 +213,14 @@ result<void> node_backend::limit_memory(cgroup::backend& groups, start const& wh
         if (done) done = groups.verify(operation);
     }
     return done;
+}
+
+result<void> node_backend::confine(job_id job, process::cpu_set const& cpus) noexcept {
+    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
+        auto const set = (*groups)->set(job, as_group_set(cpus));
+        return !set && set.failure().code == errc::not_supported ? result<void>() : set;  // without a cpuset it was bound by affinity, which it keeps
+    }
+    return std::get<std::unique_ptr<process::backend>>(backend_)->confine(job, cpus);
 }
 
 bool node_backend::limits_memory() const noexcept {

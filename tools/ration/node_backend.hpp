@@ -74,12 +74,15 @@ public:
         std::string_view token;
         std::optional<bytes> memory;
         std::optional<millicores> cpu{};  ///< of its CPU devices: no grant lifts its limit above it in this launch
+        process::cpu_set cpus{};          ///< that it is bound to: a cpuset where there is one, else affinity; empty: all that the jobs share
     };
     [[nodiscard]] result<process::child> launch(start const& what, process::launch_spec spec);
     [[nodiscard]] bool limits_memory() const noexcept;
     /// Takes charge of a process that an earlier run started.
     [[nodiscard]] result<void> adopt(job_id job, std::string const& name, process::child const& running,
                                      std::string_view token) noexcept;
+    /// Binds a job that runs to some of the CPUs that the jobs share.
+    [[nodiscard]] result<void> confine(job_id job, process::cpu_set const& cpus) noexcept;
     /// From now on no grant lifts the job's limit above this, which is in force.
     [[nodiscard]] result<void> cap_cpu(job_id job, millicores cpu);
     /// Grants of devices go to these machines from now on.

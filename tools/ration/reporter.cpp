@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <fmt/core.h>
+
 namespace ration::program {
 namespace {
 
@@ -52,6 +54,8 @@ void reporter::tell(event const& e) {
     if (!plain_ && !live_) return;
     if (std::holds_alternative<change_applied>(e.body) && live_ && !explain_) return;  // the bars show it
     if (auto const line = plain_line(e); !line.empty()) say(line);
+    auto const* const started = std::get_if<job_started>(&e.body);
+    if (explain_ && started != nullptr && !started->placement.empty()) say(fmt::format("{:>10} {}: {}", "", started->job, started->placement));
 }
 
 void reporter::say(std::string_view line) {

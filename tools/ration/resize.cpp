@@ -96,7 +96,7 @@ void resize::start_queued(nanoseconds now) {
 void resize::advance_steady(nanoseconds now) {
     if (s_.wanted == size() || s_.finishing) return waits_.reset();
     if (!can_change(now)) return;
-    if (s_.wanted - size() <= table_->free()) return begin(now);
+    if (s_.wanted - size() <= table_->free(job_)) return begin(now);
     if (!waits_) {
         waits_ = now;
         note("waiting", "for devices that others give back");
@@ -107,10 +107,7 @@ void resize::advance_steady(nanoseconds now) {
 
 void resize::begin(nanoseconds now) {
     waits_.reset();
-    s_.next = s_.holds;
-    if (s_.wanted < size()) s_.next.resize(static_cast<std::size_t>(s_.wanted));
-    auto const more = table_->take(job_, std::max<std::int64_t>(0, s_.wanted - size()));
-    s_.next.insert(s_.next.end(), more.begin(), more.end());
+    s_.next = table_->change(job_, s_.holds, s_.wanted);
     cost_from_ = now;
     if (!s_.control) return terminate(now);  // it saves by itself now and then, and on SIGTERM if it likes
     enter(resize_phase::saving, now + rules_.deadlines.save);

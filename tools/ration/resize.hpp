@@ -133,6 +133,12 @@ public:
     [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(s_.holds.size()); }
     [[nodiscard]] std::int64_t wanted() const noexcept { return s_.wanted; }
     [[nodiscard]] std::int64_t batch() const noexcept { return s_.batch; }
+    /// Devices that are large enough for it.
+    [[nodiscard]] std::int64_t large_enough() const { return table_->large_enough(job_); }
+    /// The devices that it could have now: of a job that needs much memory those that it has and the free ones that have enough, else all.
+    [[nodiscard]] std::int64_t most() const {
+        return table_->has_needs(job_) ? static_cast<std::int64_t>(table_->of(job_).size()) + table_->free(job_) : static_cast<std::int64_t>(table_->size());
+    }
     /// Between being stopped and training again, at whichever size.
     [[nodiscard]] bool is_restarting() const noexcept;
     /// It has been given more than there is to take yet.

@@ -39,6 +39,7 @@ struct session {
     reporter& out;
     stop_signals& signals;
     host_devices const& devices;
+    machine_topology const& topology;
     run_record const* adopted = nullptr;
 };
 
@@ -55,7 +56,7 @@ struct session {
     if (!node) return node.failure();
     auto receiver = progress::receiver::open(directory->socket());
     if (!receiver) return receiver.failure();
-    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .devices = s.devices, .log = log, .out = s.out,
+    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .devices = s.devices, .topology = s.topology, .log = log, .out = s.out,
                     .directory = *directory, .run = run, .output_folder = output_folder(policy_name, *directory), .signals = s.signals,
                     .adopted = s.adopted},
                    std::move(receiver).value());
@@ -142,14 +143,15 @@ exit_code run(run_options const& options, run_config const& config) {
     if (report_problems(config, problems)) return exit_code::bad_input;
     auto const devices = host_devices::find(config);
     if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;
-    if (options.dry_run) return dry_run(options, config, devices);
+    auto const topology = devices.names().empty() || devices.of_cpu() ? machine_topology{} : find_topology();
+    if (options.dry_run) return dry_run(options, config, devices, topology);
     auto signals = stop_signals::open();
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
     auto left = settle_leftovers(options);
     if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
-    session s{options, config, *out, *signals, devices};
+    session s{options, config, *out, *signals, devices, topology};
     if (options.adopt && !left->empty()) s.adopted = &left->front().record;
     std::vector<run_summary> runs;
     for (auto const& policy : options.policies) {

@@ -14,9 +14,11 @@
 #include <ration/progress/control.hpp>
 #include <ration/progress/receiver.hpp>
 
+#include "device_placement.hpp"
 #include "elastic_jobs.hpp"
 #include "host_devices.hpp"
 #include "job_board.hpp"
+#include "machine_topology.hpp"
 #include "node_backend.hpp"
 #include "policy_log.hpp"
 #include "reporter.hpp"
@@ -33,6 +35,7 @@ struct run_parts {
     decider& policy;
     node_backend& node;
     host_devices const& devices;
+    machine_topology const& topology;
     policy_log& log;
     reporter& out;
     run_directory const& directory;
@@ -48,6 +51,7 @@ class supervisor {
     progress::receiver receiver_;
     std::optional<progress::control> control_;
     elastic_jobs elastic_;
+    std::optional<device_placement> placement_;  // none: devices are chosen by number
     job_board board_;
     bound_policy<policies::none> fallback_;
     engine<node_backend> engine_;
@@ -94,6 +98,9 @@ private:
 
     // --- devices (supervisor_resize.cpp)
     void share_devices();
+    void choose_by_place();
+    void warn_of_placement(nanoseconds now);
+    void take_place(live_job& job, process::cpu_set const& bound, nanoseconds now);
     void work_on_devices(nanoseconds now);
     void attend(live_job& job, nanoseconds now);
     void tell(live_job& job, resize_note const& note, nanoseconds now);

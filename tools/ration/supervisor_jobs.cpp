@@ -57,6 +57,7 @@ result<std::vector<std::string>> supervisor::environment_of(live_job const& job)
     auto masks = parts_.devices.masks(names);
     if (!masks) return masks.failure();
     wanted.cpu = std::min(wanted.cpu, cpu_of_devices(names.size()).value_or(wanted.cpu));
+    if (!job.place.cpus.empty()) wanted.cpu = std::min(wanted.cpu, millicores{std::int64_t{1000} * job.place.cpus.size()});
     wanted.ranks = names.size();
     wanted.devices = elastic_.table().names(job.devices->devices());
     wanted.batch = job.batch > 0 ? std::to_string(job.batch) : "";
@@ -96,6 +97,7 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return known.failure();
     if (job.devices != nullptr)
         if (auto ready = prepare_checkpoints(job); !ready) return ready;
+    if (placement_ && job.devices != nullptr) job.place = placement_->settle(job.id, job.devices->devices());
     auto environment = environment_of(job);
     if (!environment) return environment.failure();
     std::string const output = parts_.output_folder + '/' + job.config->name + ".log";
@@ -107,7 +109,7 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     if (job.devices != nullptr) record();  // the token, by which a later start finds a process that nobody has written down yet
     auto const command = command_of(job);
     auto const cpu = job.devices != nullptr ? cpu_of_devices(job.devices->devices().size()) : std::nullopt;
-    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu},
+    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu, job.place.cpus},
                                     {.command = command, .working_directory = job.config->directory,
                                      .environment = std::move(*environment), .output_file = output});
     if (!child) return child.failure();
@@ -122,7 +124,8 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     job.health = progress::health(now);
     set_condition(job, job.devices != nullptr && job.devices->is_restarting() ? condition::restarting : condition::running, "", now);
     tell(job_started{.job = job.config->name, .id = job.id, .epoch = job.run.value, .pid = job.process->pid(), .command = command,
-                     .devices = job.devices != nullptr ? elastic_.table().names(job.devices->devices()) : ""},
+                     .devices = job.devices != nullptr ? elastic_.table().names(job.devices->devices()) : "",
+                     .cpus = job.place.cpu_list(), .placement = job.place.why},
          now);
     record();
     return {};

@@ -29,13 +29,34 @@ void supervisor::share_devices() {
     for (auto& job : board_.jobs())
         if (job.config->elastic)
             elastic_.add(job.id, {.deadlines = job.config->elastic->deadlines}, to_seconds(job.config->elastic->restart_cost));
-    for (auto& job : board_.jobs()) job.devices = elastic_.find(job.id);
+    elastic_.table().set_memory(parts_.devices.memory());
+    for (auto& job : board_.jobs()) {
+        job.devices = elastic_.find(job.id);
+        if (job.config->elastic) elastic_.table().needs(job.id, job.config->elastic->gpu_memory);
+    }
     parts_.node.share_devices(elastic_);
+    choose_by_place();
     auto const path = receiver_.path();
     if (auto opened = progress::control::open(path.substr(0, path.rfind('/'))); opened)
         control_ = std::move(opened).value();
     else
         warn_once("commands", to_text(opened.failure()), clock());
+}
+
+void supervisor::choose_by_place() {
+    if (!placement_) return;
+    elastic_.table().choose_by(*placement_);
+    for (auto const& job : board_.jobs())
+        if (job.devices != nullptr) placement_->add(job.id, job.config->cpu.maximum);
+}
+
+/// Without hwloc there is nothing that this machine lacks: `ration doctor` tells those who ask.
+void supervisor::warn_of_placement(nanoseconds now) {
+    auto const& topology = parts_.topology;
+    if (!topology.reader.empty() && !topology.machine)
+        warn_once("placement", fmt::format("GPUs are chosen by number: {}; {}", topology.why_not, topology.remedy), now);
+    if (topology.machine && !topology.is_this_machine)
+        warn_once("placement", "GPUs are chosen by the machine that HWLOC_XMLFILE names, and no CPU is bound; unset it, or set HWLOC_THISSYSTEM=1 if it is this one", now);
 }
 
 void supervisor::work_on_devices(nanoseconds now) {
@@ -181,6 +202,13 @@ void supervisor::record_devices(live_job const& job, recorded_job& into) const {
     into.checkpoint = job.checkpoint;
 }
 
+/// In another group it could be on all CPUs.
+void supervisor::take_place(live_job& job, process::cpu_set const& bound, nanoseconds now) {
+    job.place = placement_->adopt(job.id, job.devices->devices(), bound);
+    auto const kept = job.place.cpus.empty() ? result<void>() : parts_.node.confine(job.id, job.place.cpus);
+    if (!kept) warn_once(job.config->name, to_text(kept.failure()), now);
+}
+
 void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now) {
     auto const numbers = [this](std::vector<std::string> const& names) {
         device_list out;
@@ -192,6 +220,7 @@ void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, nano
                              .returning = recorded.returning, .control = !recorded.control.empty(), .has_saved = recorded.has_saved,
                              .finishing = recorded.finishing, .cost = recorded.cost, .batch = recorded.batch};
     job.control = recorded.control, job.checkpoint = recorded.checkpoint, job.batch = recorded.launched_batch;
+    auto const bound = process::cpu_set::of_thread(recorded.pid > 0 ? recorded.pid : 0);  // another group may bind it to other CPUs
     bool const alive = recorded.pid > 0 && adopt_process(job, recorded);
     if (!alive)  // also a process that was started in the last moment and that nobody wrote down
         if (auto const gone = process::kill_marked(process::mark_of(recorded.token)); !gone) warn_once(job.config->name, to_text(gone.failure()), now);
@@ -199,6 +228,7 @@ void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, nano
         if (auto const capped = parts_.node.cap_cpu(job.id, *cpu_of_devices(state.holds.size())); !capped)
             warn_once(job.config->name, to_text(capped.failure()), now);
     bool const ours = job.devices->restore(state, alive, now);
+    if (ours && alive && placement_) take_place(job, bound, now);
     bool const was_ended = !alive && recorded.pid > 0 && !state.has_saved && (state.now == resize_phase::steady || state.now == resize_phase::starting);
     if (!ours || (was_ended && !state.falls_back && !state.returning))
         return over(job, condition::failed, ours ? "ended while no ration was there to see how" : "its devices are another job's", {}, now);

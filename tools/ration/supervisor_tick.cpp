@@ -24,6 +24,7 @@ void supervisor::announce(nanoseconds now) {
     if (board_.shares_devices()) begin.controls.push_back({"gpu", parts_.devices.description(), ""});
     tell(std::move(begin), now);
     for (auto const& sentence : parts_.node.approximations()) parts_.out.say("approximate: " + sentence);
+    warn_of_placement(now);
 }
 
 void supervisor::tick(nanoseconds now) {

@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
-#include <limits>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -114,13 +111,24 @@ public:
         }
         // An adopted job may be bound, or stopped, by the controller that it had before.
         cpu_set const has = cpu_set::of_thread(followed->root().pid), common = has & cpus_;
-        entry added(job, std::move(*followed), has, capacity().count);
+        entry added(job, std::move(*followed), has, cpus_, capacity().count);
         if (auto const bound = added.bind(has, common.empty() ? cpus_ : common); !bound) {
             return bound;
         }
         added.processes().signal(SIGCONT);
         jobs_.push_back(std::move(added));
         return {};
+    }
+
+    /// Binds a job to some of our CPUs: from now on every amount is chosen among these. Errors: not_found, empty_set (none of them is ours).
+    [[nodiscard]] result<void> confine(job_id job, cpu_set const& cpus) noexcept {
+        entry* const found = find(job);
+        cpu_set const home = cpus & cpus_;
+        if (found == nullptr || home.empty()) {
+            return found == nullptr ? unknown("bind a job", job) : error{.code = errc::empty_set, .operation = "bind a job", .subject = cpus.list().view()};
+        }
+        found->set_home(home);
+        return rebind(*found, home);
     }
 
     /// Lets go of a job: what is left of it runs on, unlimited.
@@ -229,7 +237,7 @@ public:
         out.cpu_time = found->processes().cpu_time();
         out.throttled = found->throttled(time);
         for (tree::member const& m : found->processes().members()) {
-            out.memory.count += m.info.zombie() ? 0 : resident_bytes(m.info.pid);
+            out.memory.count += m.info.zombie() ? 0 : detail::resident_bytes(m.info.pid);
             out.processes += m.info.zombie() ? 0 : 1;
         }
         return out;
@@ -296,8 +304,8 @@ private:
 
     /// The CPUs for an amount; a job that has its amount already stays where it is.
     [[nodiscard]] cpu_set choose(entry const& job, std::int64_t amount, std::span<operation const> planned) const noexcept {
-        if (amount <= 0 || amount >= capacity().count || amount % 1000 != 0) {
-            return cpus_;
+        if (amount <= 0 || amount >= std::int64_t{1000} * job.home().size() || amount % 1000 != 0) {
+            return job.home();
         }
         auto const count = static_cast<unsigned>(amount / 1000);
         if (job.amount() == amount && job.cpus().size() == count) {
@@ -313,7 +321,7 @@ private:
                 cpus->for_each([&claims](unsigned cpu) { ++claims[cpu]; });
             }
         }
-        return detail::least_claimed(cpus_, count, claims, job.cpus());
+        return detail::least_claimed(job.home(), count, claims, job.cpus());
     }
 
     [[nodiscard]] result<void> put(job_id job, attribute what, cpu_set const& cpus, std::int64_t amount) noexcept {
@@ -383,15 +391,6 @@ private:
                 return false;
             }
         }
-    }
-
-    [[nodiscard]] static std::int64_t resident_bytes(pid_t pid) noexcept {
-        std::array<char, 40> path{};
-        std::snprintf(path.data(), path.size(), "/proc/%d/statm", static_cast<int>(pid));
-        std::array<char, 128> buffer;
-        std::string_view line = detail::read_some(AT_FDCWD, path.data(), buffer);
-        std::int64_t pages = 0;
-        return detail::skip(line, 1) && detail::take(line, pages) ? pages * ::sysconf(_SC_PAGESIZE) : 0;
     }
 };
 

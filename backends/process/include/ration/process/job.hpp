@@ -34,6 +34,7 @@ class controlled_job {
     job_id id_;
     tree processes_;
     cpu_set cpus_;
+    cpu_set home_;                     ///< that its CPUs are chosen from
     std::int64_t capacity_;            ///< of the backend, millicores
     std::int64_t amount_ = unlimited;
     bool frozen_ = false;              ///< by the host
@@ -42,13 +43,15 @@ class controlled_job {
     nanoseconds due_ = never, stopped_since_{}, throttled_{};
 
 public:
-    controlled_job(job_id id, tree processes, cpu_set const& cpus, std::int64_t capacity) noexcept
-        : id_(id), processes_(std::move(processes)), cpus_(cpus), capacity_(capacity) {}
+    controlled_job(job_id id, tree processes, cpu_set const& cpus, cpu_set const& home, std::int64_t capacity) noexcept
+        : id_(id), processes_(std::move(processes)), cpus_(cpus), home_(home), capacity_(capacity) {}
 
     [[nodiscard]] job_id id() const noexcept { return id_; }
     [[nodiscard]] tree& processes() noexcept { return processes_; }
     [[nodiscard]] tree const& processes() const noexcept { return processes_; }
     [[nodiscard]] cpu_set const& cpus() const noexcept { return cpus_; }
+    [[nodiscard]] cpu_set const& home() const noexcept { return home_; }
+    void set_home(cpu_set const& home) noexcept { home_ = home; }
     [[nodiscard]] std::int64_t amount() const noexcept { return amount_; }
     [[nodiscard]] nanoseconds due() const noexcept { return due_; }
 

@@ -142,6 +142,16 @@ template <class Visit>
     }
 }
 
+/// Resident memory of a process, shared pages and all; 0 when it has gone.
+[[nodiscard]] inline std::int64_t resident_bytes(pid_t pid) noexcept {
+    std::array<char, 40> path{};
+    std::snprintf(path.data(), path.size(), "/proc/%d/statm", static_cast<int>(pid));
+    std::array<char, 128> buffer;
+    std::string_view line = read_some(AT_FDCWD, path.data(), buffer);
+    std::int64_t pages = 0;
+    return skip(line, 1) && take(line, pages) ? pages * ::sysconf(_SC_PAGESIZE) : 0;
+}
+
 }  // namespace detail
 
 /// Parses one line of `/proc/<pid>/stat`. The name in it is chosen by the process and may hold blanks and parentheses, so the
