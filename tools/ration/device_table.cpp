@@ -2,13 +2,14 @@
 #include "device_table.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ration::program {
 
 std::uint32_t device_table::number(std::string const& name) {
     auto const known = std::ranges::find(rows_, name, &row::name);
     auto const at = static_cast<std::uint32_t>(known - rows_.begin());
-    if (known == rows_.end()) rows_.push_back({name, {}});
+    if (known == rows_.end()) rows_.push_back({name, {}, false});
     return at;
 }
 
@@ -18,7 +19,21 @@ std::string device_table::names(std::span<std::uint32_t const> devices) const {
     return out;
 }
 
-std::int64_t device_table::free() const noexcept { return std::ranges::count(rows_, job_id{}, &row::owner); }
+std::int64_t device_table::free() const noexcept {
+    return std::ranges::count_if(rows_, [](row const& one) { return one.owner == job_id{} && !one.aside; });
+}
+
+std::int64_t device_table::held() const noexcept {
+    return std::ranges::count_if(rows_, [](row const& one) { return one.owner != job_id{}; });
+}
+
+std::int64_t device_table::aside() const noexcept { return std::ranges::count(rows_, true, &row::aside); }
+
+device_list device_table::sound(std::span<std::uint32_t const> devices) const {
+    device_list out;
+    std::ranges::copy_if(devices, std::back_inserter(out), [this](std::uint32_t device) { return !rows_[device].aside; });
+    return out;
+}
 
 device_list device_table::of(job_id job) const {
     device_list out;
@@ -31,7 +46,7 @@ device_list device_table::take(job_id job, std::int64_t count) {
     device_list out;
     if (count > free()) return out;
     for (std::uint32_t i = 0; static_cast<std::int64_t>(out.size()) < count; ++i) {
-        if (rows_[i].owner != job_id{}) continue;
+        if (rows_[i].owner != job_id{} || rows_[i].aside) continue;
         rows_[i].owner = job;
         out.push_back(i);
     }

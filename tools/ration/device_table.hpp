@@ -19,13 +19,14 @@ class device_table {
     struct row {
         std::string name;
         job_id owner{};  // 0: nobody
+        bool aside = false;
     };
     std::vector<row> rows_;
 
 public:
     device_table() = default;
     explicit device_table(std::span<std::string const> names) {
-        for (auto const& name : names) rows_.push_back({name, {}});
+        for (auto const& name : names) rows_.push_back({name, {}, false});
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
@@ -35,7 +36,10 @@ public:
     /// Their names, comma-separated.
     [[nodiscard]] std::string names(std::span<std::uint32_t const> devices) const;
 
+    /// Those that nobody has and that are not set aside.
     [[nodiscard]] std::int64_t free() const noexcept;
+    [[nodiscard]] std::int64_t held() const noexcept;
+    [[nodiscard]] std::int64_t aside() const noexcept;
     /// In ascending order of their numbers.
     [[nodiscard]] device_list of(job_id job) const;
 
@@ -46,6 +50,13 @@ public:
     /// What the job has besides these is free again.
     void keep_only(job_id job, std::span<std::uint32_t const> devices);
     void release(job_id job) { keep_only(job, {}); }
+
+    /// One that is set aside is given to nobody. Who has it keeps it until it gives it back.
+    void set_aside(std::uint32_t device, bool aside) noexcept { rows_[device].aside = aside; }
+    [[nodiscard]] bool is_aside(std::uint32_t device) const noexcept { return rows_[device].aside; }
+    [[nodiscard]] job_id owner(std::uint32_t device) const noexcept { return rows_[device].owner; }
+    /// Those of them that are not set aside, in their order.
+    [[nodiscard]] device_list sound(std::span<std::uint32_t const> devices) const;
 };
 
 }  // namespace ration::program

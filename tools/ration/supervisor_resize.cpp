@@ -31,6 +31,9 @@ void supervisor::share_devices() {
             elastic_.add(job.id, {.deadlines = job.config->elastic->deadlines}, to_seconds(job.config->elastic->restart_cost));
     for (auto& job : board_.jobs()) job.devices = elastic_.find(job.id);
     parts_.node.share_devices(elastic_);
+}
+
+void supervisor::open_control() {
     auto const path = receiver_.path();
     if (auto opened = progress::control::open(path.substr(0, path.rfind('/'))); opened)
         control_ = std::move(opened).value();
@@ -40,6 +43,7 @@ void supervisor::share_devices() {
 
 void supervisor::work_on_devices(nanoseconds now) {
     if (!board_.shares_devices()) return;
+    look_at_gpus(now);
     for (auto& job : board_.jobs())
         if (job.devices != nullptr) look_for_remains(job, now);
     elastic_.advance(now);
@@ -148,8 +152,10 @@ void supervisor::hear_of_devices(live_job& job, progress::update const& said, na
     auto const& what = said.said;
     switch (what.type) {
         case progress::message_type::hello:
-            if (said.rank != 0) return;
-            job.control = what.control;
+            if (said.rank != 0) {
+                job.devices->hello_of(said.rank, what.devices, now);
+                return attend(job, now);
+            }
             job.devices->hello(!job.control.empty(), what.world, what.devices, now);
             return attend(job, now);
         case progress::message_type::want:
