@@ -10,6 +10,7 @@
 #include <ration/cgroup/dmem.hpp>
 #include <ration/cgroup/filter.hpp>
 #include <ration/cgroup/model.hpp>
+#include <ration/cgroup/orphans.hpp>
 
 #include "support/catch.hpp"
 
@@ -75,6 +76,31 @@ TEST_CASE("devices are denied one by one, and the group goes away again") {
         machine.machine().die(pid);
     }
     CHECK(root.children.empty());
+}
+
+TEST_CASE("guards of dead runs are removed, those of living ones and those with processes stay") {
+    auto machine = machine_with_devices();
+    machine.mount_devices();
+    auto& root = *machine.machine().hierarchies.back()->root;
+    auto const self = self_as_owner(machine);
+    REQUIRE(self);
+    auto const of = [&](char const* job, std::uint64_t later) {
+        return group_name_of({job, {self->pid, self->started + later, self->pid_namespace}});
+    };
+    std::string const dead = of("dead", 1), busy = of("busy", 1), alive = of("alive", 0);
+    auto const found = detail::find_devices_group(machine);
+    REQUIRE(found);
+    for (auto const& name : {dead, busy, alive, std::string("others")}) REQUIRE(found->first.make(name));
+    int const pid = machine.spawn();
+    REQUIRE(found->first.child(busy)->write("cgroup.procs", std::to_string(pid)));
+    clean_device_guards(machine);
+    CHECK_FALSE(root.children.contains(dead));
+    for (auto const& name : {busy, alive, std::string("others")}) CHECK(root.children.contains(name));
+    machine.machine().die(pid);
+    clean_device_guards(machine);
+    CHECK_FALSE(root.children.contains(busy));
+    model without(flavour::v2);
+    clean_device_guards(without);  // there is nothing to clean
 }
 
 TEST_CASE("what the group above allows by a pattern cannot be denied by a number, and is not passed over") {

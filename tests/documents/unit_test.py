@@ -34,7 +34,7 @@ class Unit(Installed):
         service = self.unit["Service"]
         self.assertEqual(service["Delegate"], "yes")
         self.assertEqual(service["KillMode"], "mixed")
-        self.assertGreater(int(service["TimeoutStopSec"].removesuffix("s")), 10)  # the jobs have 10 s
+        self.assertGreater(int(service["TimeoutStopSec"].removesuffix("s")), 160)  # jobs have 150 s to save and stop, then 10 s
         self.assertEqual(service["SuccessExitStatus"], "4")  # interrupted, as by `systemctl stop`
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not installed")

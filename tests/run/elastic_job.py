@@ -9,11 +9,16 @@ never-saves    answers the command, and goes on training
 save-fails     says that its checkpoint failed
 dies-saving    is gone in the middle of its first checkpoint
 ignores-stop   neither stops nor hears SIGTERM
+never-stops    answers the command to stop, and goes on training
+knows-no-stop  says that it does not know the command to stop
 wrong-devices  with SIZE devices, says that it sees others
+rank-lies      with SIZE devices, says for its second rank that it sees another
 dies-at        with SIZE devices, ends before it says hello
 dies-early     with SIZE devices, ends between its hello and its first step
 mute-at        with SIZE devices, never says hello
 wants          says that it would like to have SIZE devices
+watches-files  looks at its device files all the time
+saves-and-dies saves every 10 steps, and fails once when there is a file `die.NAME`
 plain          reports, and neither hears commands nor saves
 """
 import fcntl
@@ -29,8 +34,8 @@ MODE, STEPS = sys.argv[1], int(sys.argv[2])
 SIZE = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 ENV = os.environ
 NAME, EPOCH, TOKEN = ENV["RATION_JOB"], ENV["RATION_EPOCH"], ENV["RATION_TOKEN"]
-DEVICES = ENV["RATION_DEVICES"].split(",")
-SAVED = pathlib.Path(ENV["RATION_CHECKPOINT"], "step")
+DEVICES = ENV.get("RATION_DEVICES", "cpu-0").split(",")
+SAVED = pathlib.Path(ENV.get("RATION_CHECKPOINT", "."), "step")
 RATION = ENV["RATION_PROGRESS"].removeprefix("unix:")
 
 
@@ -47,10 +52,10 @@ class Line:
             pathlib.Path(self.path).unlink(missing_ok=True)
             self.box.bind(self.path)
 
-    def say(self, words: str) -> None:
+    def say(self, words: str, rank: int = 0) -> None:
         self.sequence += 1
         text = words.split(" ", 1)
-        message = f"P1 {text[0]} e={EPOCH} k={TOKEN} j={NAME} r=0 q={self.sequence} {text[1]}"
+        message = f"P1 {text[0]} e={EPOCH} k={TOKEN} j={NAME} r={rank} q={self.sequence} {text[1]}"
         try:
             self.out.sendto(message.encode(), RATION)
         except OSError:
@@ -65,7 +70,8 @@ class Line:
                 break
             keys = dict(word.split("=", 1) for word in words[2:])
             if words[0] == "C1" and keys["e"] == EPOCH and keys["k"] == TOKEN:
-                self.say(f"ack c={keys['q']} ok=1")
+                known = MODE != "knows-no-stop" or words[1] != "stop"
+                self.say(f"ack c={keys['q']} ok={known:d}")
                 commands.append(dict(keys, type=words[1]))
         return commands
 
@@ -84,6 +90,20 @@ def lock_devices() -> list:
     return held
 
 
+def try_files() -> None:
+    """Which of the files that stand for GPUs it can open."""
+    opened = []
+    for node in sorted(pathlib.Path("nodes").glob("*")):
+        try:
+            node.open("rb").close()
+            opened.append(node.name)
+        except PermissionError:
+            pass
+    if pathlib.Path("nodes").exists():
+        with open(f"opened.{NAME}", "a") as out:
+            out.write(" ".join(opened) + "\n")
+
+
 def save(step: int) -> None:
     fresh = SAVED.with_suffix(".new")
     fresh.write_text(str(step))
@@ -98,7 +118,7 @@ def end(line: Line, why: str) -> None:
 
 
 def obey(line: Line, command: dict, step: int) -> None:
-    if command["type"] == "stop" and MODE != "ignores-stop":
+    if command["type"] == "stop" and MODE not in ("ignores-stop", "never-stops", "knows-no-stop"):
         save(step)
         end(line, "stop")
     if command["type"] != "save" or MODE == "never-saves":
@@ -119,9 +139,19 @@ def obey(line: Line, command: dict, step: int) -> None:
         time.sleep(0.01)
 
 
+def save_and_die(line: Line, step: int) -> None:
+    if step % 10 == 0:
+        save(step)
+        line.say(f"ckpt s={step} ok=1")
+    if pathlib.Path(f"die.{NAME}").exists():
+        pathlib.Path(f"die.{NAME}").unlink()
+        sys.exit(5)
+
+
 def main() -> None:
     bad = SIZE == len(DEVICES)
     locks = lock_devices()
+    try_files()
     step = int(SAVED.read_text()) if SAVED.exists() else 0
     with open("launches", "a") as out:
         out.write(f"{NAME} {EPOCH} {len(DEVICES)} {step} {os.getpid()}\n")
@@ -133,6 +163,8 @@ def main() -> None:
     seen = "cpu-77" if MODE == "wrong-devices" and bad else ",".join(DEVICES)
     if not (MODE == "mute-at" and bad):
         line.say(f"hello w={len(DEVICES)} t=1 g={seen}" + (f" rx={line.path}" if line.box else ""))
+    if MODE == "rank-lies" and bad:
+        line.say(f"hello w={len(DEVICES)} t=1 g={DEVICES[0]},cpu-77", rank=1)
     while MODE == "mute-at" and bad:
         time.sleep(1)
     if MODE == "dies-early" and bad:
@@ -147,6 +179,10 @@ def main() -> None:
         line.say(f"step s={step} c=1 l={10 / (1 + 0.1 * step):.6f} nf=0")
         for command in line.heard():
             obey(line, command, step)
+        if MODE == "watches-files" and step % 10 == 0:
+            try_files()
+        if MODE == "saves-and-dies":
+            save_and_die(line, step)
     pathlib.Path(f"done.{NAME}").touch()
     end(line, "done")
     del locks

@@ -220,6 +220,9 @@ class Failing(Together):
     def case_wrong_devices(self) -> None:
         self.check("wrong-devices", 2, "it sees the devices cpu-77", [4, 2, 4])
 
+    def case_another_rank_sees_what_it_was_not_given(self) -> None:
+        self.check("rank-lies", 2, "its rank 1 sees the device cpu-77 and was given cpu-0,cpu-1", [4, 2, 4])
+
     def case_no_hello(self) -> None:
         self.check("mute-at", 2, "not said hello", [4, 2, 4])
 

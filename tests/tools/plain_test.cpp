@@ -24,6 +24,7 @@ TEST_CASE("the events worth a line, each as one sentence") {
                        "[  0.0 s] mlp failed at step 41",
                        "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
                        "[  0.0 s] vae stays at 2 devices and does not get 4: its checkpoint failed",
+                       "[  0.0 s] warning: GPU-1 is given to nobody for a while: the driver reports Xid 79",
                    });
 }
 
@@ -73,4 +74,24 @@ TEST_CASE("of a change of size its end is told") {
     CHECK(plain_line({{}, resize_told{.job = "vae", .what = "saving", .devices = "", .why = ""}}).empty());
     told.from = 0;
     CHECK(line("settled") == "vae runs on 1 device");
+    told.why = "verified";
+    CHECK(line("settled") == "vae runs on 1 device (verified)");
+    told.from = 1;
+    CHECK(line("settled") == "vae runs on 1 device (verified)");
+    told.why = "it does not say which devices it sees";
+    CHECK(line("unverified") == "vae is not verified: it does not say which devices it sees");
+}
+
+TEST_CASE("a device that is set aside, and is back") {
+    device_told told{.device = "GPU-1", .what = "set_aside", .why = "the driver reports Xid 79"};
+    CHECK(plain_line({{}, told}).substr(10) == "warning: GPU-1 is given to nobody for a while: the driver reports Xid 79");
+    told.what = "back";
+    CHECK(plain_line({{}, told}).substr(10) == "GPU-1 is given to jobs again");
+    view_model model;
+    model.devices = 4, model.devices_held = 3;
+    CHECK(status_line(model).find("3 of 4 devices held") != std::string::npos);
+    CHECK(status_line(model).find("aside") == std::string::npos);
+    model.devices_aside = 1;
+    CHECK(status_line(model).find("3 of 4 devices held, 1 set aside") != std::string::npos);
+    CHECK(render(model, 100, 10, {.unicode = false, .colour = false}).find("3 of 4 devices, 1 set aside") != std::string::npos);
 }

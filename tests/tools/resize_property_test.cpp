@@ -37,6 +37,7 @@ public:
     void run(int events) {
         for (int i = 0; i < events; ++i) happen();
         good_ = true;
+        for (std::uint32_t device = 0; device < device_count; ++device) all_->table().set_aside(device, false);
         for (int i = 0; i < 4000; ++i) happen();
         for (std::uint32_t j = 0; j < job_count; ++j) check_rest(j);
     }
@@ -53,7 +54,7 @@ private:
 
     void happen() {
         std::uint32_t const j = below(job_count);
-        switch (below(good_ ? 6 : 9)) {
+        switch (below(good_ ? 6 : 10)) {
             case 0: now_ = now_ + milliseconds(below(3000)); break;
             case 1: speak(j); break;
             case 2: save(j); break;
@@ -62,6 +63,7 @@ private:
             case 5: now_ = now_ + seconds(static_cast<double>(below(40))); break;
             case 6: want(j); break;
             case 7: if (below(4) == 0) die(j, false); break;
+            case 8: all_->table().set_aside(below(device_count), below(3) == 0); break;
             default: if (below(8) == 0) restart();
         }
         all_->advance(now_);
@@ -136,6 +138,7 @@ private:
     void launch(std::uint32_t j) {
         if (!often()) return machine(j).launch_failed("no such program", now_);
         REQUIRE_FALSE(processes_[j].alive);
+        REQUIRE(all_->table().sound(machine(j).devices()) == machine(j).devices());
         processes_[j] = {.devices = machine(j).devices(), .alive = true};
         std::set<std::uint32_t> seen;
         for (std::uint32_t k = 0; k < job_count; ++k)

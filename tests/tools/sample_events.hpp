@@ -112,6 +112,7 @@ private:
                        .interrupted = true,
                        .lost_events = 2}});
         add(resize_told{.job = "vae", .epoch = 1, .what = "failed", .from = 2, .to = 4, .devices = "cpu-0,cpu-1", .why = "its checkpoint failed"});
+        add(device_told{.device = "GPU-1", .what = "set_aside", .why = "the driver reports Xid 79"});
     }
 
     /// Two jobs, one node; a column of every type, one of them two values wide.

@@ -2,6 +2,7 @@
 #include "device_table.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ration::program {
 
@@ -15,7 +16,7 @@ device_list lowest_devices(device_list held, device_list const& free, std::int64
 std::uint32_t device_table::number(std::string const& name) {
     auto const known = std::ranges::find(rows_, name, &row::name);
     auto const at = static_cast<std::uint32_t>(known - rows_.begin());
-    if (known == rows_.end()) rows_.push_back({name, {}, {}});
+    if (known == rows_.end()) rows_.push_back({name, {}, {}, false});
     return at;
 }
 
@@ -25,7 +26,21 @@ std::string device_table::names(std::span<std::uint32_t const> devices) const {
     return out;
 }
 
-std::int64_t device_table::free() const noexcept { return std::ranges::count(rows_, job_id{}, &row::owner); }
+std::int64_t device_table::free() const noexcept {
+    return std::ranges::count_if(rows_, [](row const& one) { return one.owner == job_id{} && !one.aside; });
+}
+
+std::int64_t device_table::held() const noexcept {
+    return std::ranges::count_if(rows_, [](row const& one) { return one.owner != job_id{}; });
+}
+
+std::int64_t device_table::aside() const noexcept { return std::ranges::count(rows_, true, &row::aside); }
+
+device_list device_table::sound(std::span<std::uint32_t const> devices) const {
+    device_list out;
+    std::ranges::copy_if(devices, std::back_inserter(out), [this](std::uint32_t device) { return !rows_[device].aside; });
+    return out;
+}
 
 device_list device_table::of(job_id job) const {
     device_list out;
@@ -44,12 +59,12 @@ bytes device_table::need_of(job_id job) const noexcept {
 }
 
 std::int64_t device_table::large_enough(job_id job) const noexcept {
-    return std::ranges::count_if(rows_, [least = need_of(job)](row const& one) { return one.memory.count >= least.count; });
+    return std::ranges::count_if(rows_, [least = need_of(job)](row const& one) { return !one.aside && one.memory.count >= least.count; });
 }
 
 device_list device_table::free_for(job_id job) const {
     auto out = of(job_id{});
-    std::erase_if(out, [&](std::uint32_t device) { return rows_[device].memory.count < need_of(job).count; });
+    std::erase_if(out, [&](std::uint32_t device) { return rows_[device].aside || rows_[device].memory.count < need_of(job).count; });
     return out;
 }
 

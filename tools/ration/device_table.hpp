@@ -37,6 +37,7 @@ class device_table {
         std::string name;
         job_id owner{};  // 0: nobody
         bytes memory{};
+        bool aside = false;
     };
     std::vector<row> rows_;
     std::vector<std::pair<job_id, bytes>> needs_;
@@ -45,7 +46,7 @@ class device_table {
 public:
     device_table() = default;
     explicit device_table(std::span<std::string const> names) {
-        for (auto const& name : names) rows_.push_back({name, {}, {}});
+        for (auto const& name : names) rows_.push_back({name, {}, {}, false});
     }
 
     /// From now on `chooser`, which has to outlive the table, says which devices a job gets; before, the lowest numbers.
@@ -65,12 +66,15 @@ public:
     /// Their names, comma-separated.
     [[nodiscard]] std::string names(std::span<std::uint32_t const> devices) const;
 
+    /// Those that nobody has and that are not set aside.
     [[nodiscard]] std::int64_t free() const noexcept;
     /// Those that the job could take.
     [[nodiscard]] std::int64_t free(job_id job) const { return static_cast<std::int64_t>(free_for(job).size()); }
     /// Those that it could take if nobody had any.
     [[nodiscard]] std::int64_t large_enough(job_id job) const noexcept;
     [[nodiscard]] bool has_needs(job_id job) const noexcept { return need_of(job).count > 0; }
+    [[nodiscard]] std::int64_t held() const noexcept;
+    [[nodiscard]] std::int64_t aside() const noexcept;
     /// In ascending order of their numbers.
     [[nodiscard]] device_list of(job_id job) const;
 
@@ -84,6 +88,12 @@ public:
     void keep_only(job_id job, std::span<std::uint32_t const> devices);
     void release(job_id job) { keep_only(job, {}); }
 
+    /// One that is set aside is given to nobody. Who has it keeps it until it gives it back.
+    void set_aside(std::uint32_t device, bool aside) noexcept { rows_[device].aside = aside; }
+    [[nodiscard]] bool is_aside(std::uint32_t device) const noexcept { return rows_[device].aside; }
+    [[nodiscard]] job_id owner(std::uint32_t device) const noexcept { return rows_[device].owner; }
+    /// Those of them that are not set aside, in their order.
+    [[nodiscard]] device_list sound(std::span<std::uint32_t const> devices) const;
 private:
     [[nodiscard]] bytes need_of(job_id job) const noexcept;
     [[nodiscard]] device_list free_for(job_id job) const;

@@ -102,7 +102,7 @@ void print_json(machine_facts const& machine, std::vector<finding> const& rows, 
 
 exit_code doctor(doctor_options const& options) {
     auto const rows = examine();
-    auto const gpus = examine_gpus();
+    auto const gpus = examine_gpus(cpu_by_cgroup(rows));
     options.json ? print_json(machine_here(), rows, gpus) : print_text(machine_here(), rows, gpus);
     return exit_code::ok;
 }

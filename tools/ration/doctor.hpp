@@ -34,7 +34,8 @@ struct gpu_findings {
     std::vector<finding> levels;  ///< empty where there is no GPU
 };
 
-[[nodiscard]] gpu_findings examine_gpus();
+/// `own_groups`: `ration run` gives jobs groups of their own here.
+[[nodiscard]] gpu_findings examine_gpus(bool own_groups);
 [[nodiscard]] std::string to_text(gpu_findings const& gpus);
 [[nodiscard]] nlohmann::ordered_json to_json(gpu_findings const& gpus);
 

@@ -6,15 +6,13 @@
 #include <fmt/core.h>
 #include <optional>
 #include <string_view>
-#include <unistd.h>
 #include <utility>
 
-#include <ration/cgroup/device_filter.hpp>
 #include <ration/cgroup/dmem.hpp>
 #include <ration/cgroup/kernel_io.hpp>
-#include <ration/cuda/device_files.hpp>
 #include <ration/cuda/device_mask.hpp>
 
+#include "device_fence.hpp"
 #include "doctor.hpp"
 #include "error_text.hpp"
 
@@ -40,13 +38,11 @@ using json = nlohmann::ordered_json;
     return mask ? *mask : cuda::device_mask();
 }
 
-[[nodiscard]] finding masks_enforced(cuda::inventory const& found) {
+/// `own_groups`: `ration run` gives jobs groups of their own here.
+[[nodiscard]] finding masks_enforced(cuda::inventory const& found, bool own_groups) {
     char const* const what = "which GPUs, enforced";
-    cgroup::kernel_io machine;
-    auto const control = cgroup::find_device_control(machine, fmt::format("ration-doctor-devices.{}", ::getpid()));
+    auto const control = find_device_fence(found.gpus, own_groups);
     if (!control) return refused(what, control.failure());
-    auto const files = cuda::files_to_deny(found.gpus, {}, cuda::find_device_files());
-    if (!files) return refused(what, files.failure());
     return {what,
             fmt::format("cgroup {}", cgroup::name_of(*control)),
             fmt::format("{}: a job cannot open the device files of other GPUs",
@@ -179,7 +175,7 @@ json to_json(finding const& row) {
     return one;
 }
 
-gpu_findings examine_gpus() {
+gpu_findings examine_gpus(bool own_groups) {
     auto found = cuda::find_gpus();
     auto const mask = widest_mask(usable(found));
     auto const environment = mask.devices().empty() ? std::vector<std::string>{}
@@ -190,7 +186,7 @@ gpu_findings examine_gpus() {
                      {}};
     if (out.found.gpus.empty()) return out;
     out.levels = {{"which GPUs, advisory", "mask", "CUDA_VISIBLE_DEVICES, read once by each process at its start", {}, {}},
-                  masks_enforced(out.found),
+                  masks_enforced(out.found, own_groups),
                   masks_verified(mask, out.driver),
                   mps_shares(out.found),
                   green_contexts(out.driver),

@@ -34,11 +34,11 @@ public:
     }
     [[nodiscard]] resize const* find(job_id job) const noexcept { return const_cast<elastic_jobs*>(this)->find(job); }
 
-    /// Devices that jobs can have together: not those that a job which is over still holds on to.
+    /// Devices that jobs can have together: not those that a job which is over still holds on to, nor those set aside, but for what a
+    /// job has that cannot leave it now.
     [[nodiscard]] std::int64_t usable() const noexcept {
-        auto out = static_cast<std::int64_t>(table_.size());
-        for (auto const& [id, machine] : jobs_)
-            if (machine.state().finishing && machine.phase() == resize_phase::clearing) out -= static_cast<std::int64_t>(table_.of(id).size());
+        std::int64_t out = 0;
+        for (std::uint32_t device = 0; device < table_.size(); ++device) out += counts(device) ? 1 : 0;
         return out;
     }
 
@@ -52,10 +52,16 @@ public:
     }
 
 private:
+    [[nodiscard]] bool counts(std::uint32_t device) const noexcept {
+        resize const* const has = find(table_.owner(device));
+        if (has != nullptr && has->state().finishing && has->phase() == resize_phase::clearing) return false;
+        return !table_.is_aside(device) || (has != nullptr && *has->why_not() != '\0');
+    }
+
     /// A shrink that failed keeps devices that were promised on: the youngest growths that wait for them are given up.
     void keep_promises() {
         std::int64_t over = -usable();
-        for (auto const& [id, machine] : jobs_) over += machine.wanted();
+        for (auto const& [id, machine] : jobs_) over += machine.state().finishing ? 0 : machine.wanted();  // who ends gives all of it back
         for (auto at = jobs_.rbegin(); over > 0 && at != jobs_.rend(); ++at) {
             resize& machine = at->second;
             if (!machine.waits_to_grow()) continue;

@@ -84,6 +84,10 @@ void write(json_writer& json, resize_told const& e) {
     json.member("devices", e.devices), json.member("why", e.why);
 }
 
+void write(json_writer& json, device_told const& e) {
+    json.member("device", e.device), json.member("what", e.what), json.member("why", e.why);
+}
+
 void write(json_writer& json, job_progress const& e) {
     json.member("job", e.job), json.member("epoch", e.epoch), json.member("step", e.step), json.member("metric", e.metric);
     json.member("value", e.value), json.member("count", e.count), json.member("smoothed", e.smoothed);
@@ -165,7 +169,7 @@ void write(json_writer& json, run_ended const& e) {
 }
 
 constexpr std::string_view names[] = {"run",      "job_started", "progress", "tier_reached", "condition", "decision", "change",
-                                      "deferred", "rejected",    "warning",  "policy_log",   "job_ended", "run_ended", "resize"};
+                                      "deferred", "rejected",    "warning",  "policy_log",   "job_ended", "run_ended", "resize",   "device"};
 static_assert(std::size(names) == std::variant_size_v<event_body>);
 
 }  // namespace

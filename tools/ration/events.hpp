@@ -85,6 +85,13 @@ struct resize_told {
     std::string why;
 };
 
+/// A device that is given to nobody for a while, or is given to jobs again.
+struct device_told {
+    std::string_view device;
+    std::string_view what;  ///< "set_aside", "back"
+    std::string why;
+};
+
 /// One report of a job. `value` may be NaN or infinite: that is what the job said.
 struct job_progress {
     std::string_view job;
@@ -184,7 +191,7 @@ struct run_ended {
 };
 
 using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision, change_applied,
-                                change_deferred, grant_rejected, warning, policy_logged, job_ended, run_ended, resize_told>;
+                                change_deferred, grant_rejected, warning, policy_logged, job_ended, run_ended, resize_told, device_told>;
 
 /// Views inside the body need to live only until the event is written.
 struct event {

@@ -86,6 +86,8 @@ void remove_empty_groups(std::string const* memberships) {
     for_each_orphan(memberships, [](auto const& where, auto const& orphan) {
         if (orphan.pids.empty()) static_cast<void>(cgroup::clean(where, orphan));
     });
+    cgroup::kernel_io machine;
+    cgroup::clean_device_guards(machine);
 }
 
 exit_code clean(clean_options const& options) {
@@ -93,6 +95,7 @@ exit_code clean(clean_options const& options) {
     for (auto const& left : find_leftovers())
         for (auto const& sentence : remove_leftover(left, options.dry_run)) std::puts(sentence.c_str()), clean = false;
     for (auto const& sentence : remove_orphaned_groups(options.dry_run)) std::puts(sentence.c_str()), clean = false;
+    if (!options.dry_run) remove_empty_groups();
     if (clean) std::puts("nothing was left behind");
     return exit_code::ok;
 }

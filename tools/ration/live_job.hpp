@@ -44,6 +44,7 @@ struct live_job {
     std::optional<double> first_value;
     std::optional<nanoseconds> started_at, acceptable_at, objective_at, ended_at, kill_at;
     std::optional<nanoseconds> launched_at;  ///< its present epoch
+    std::optional<nanoseconds> terminate_at; ///< it was told to stop, and hears SIGTERM if it has not by then
     bool asked_to_stop = false;
     nanoseconds cpu_time{};          ///< of its present epoch, kept after its end
     nanoseconds earlier_cpu_time{};  ///< of the epochs before

@@ -92,7 +92,7 @@ result<void> node_backend::plan(setting const& wanted, ration::plan<operation>& 
 }
 
 result<void> node_backend::apply(operation const& op) noexcept {
-    if (auto const* const stop = std::get_if<stop_operation>(&op)) return ask_to_end(stop->job);
+    if (std::holds_alternative<stop_operation>(op)) return {};
     if (auto const* const size = std::get_if<resize_operation>(&op)) return put(*size, size->new_amount);
     if (auto const* const own = std::get_if<cgroup::operation>(&op))
         return on<cgroup::backend>(backend_, [&](auto& b) { return b.apply(*own); });
@@ -108,8 +108,7 @@ result<void> node_backend::verify(operation const& op) noexcept {
 }
 
 result<void> node_backend::undo(operation const& op) noexcept {
-    if (std::holds_alternative<stop_operation>(op))
-        return error{.code = errc::not_supported, .operation = "take back the end of a job"};
+    if (std::holds_alternative<stop_operation>(op)) return {};
     if (auto const* const size = std::get_if<resize_operation>(&op)) return put(*size, size->old_amount);
     if (auto const* const own = std::get_if<cgroup::operation>(&op))
         return on<cgroup::backend>(backend_, [&](auto& b) { return b.undo(*own); });
@@ -119,7 +118,7 @@ result<void> node_backend::undo(operation const& op) noexcept {
 operation_text node_backend::describe(operation const& op) noexcept {
     if (auto const* const stop = std::get_if<stop_operation>(&op))
         return {.job = stop->job, .resource = resource_id::cpu, .when = timing::live, .subject = "processes", .old_value = "running",
-                .new_value = "SIGTERM"};
+                .new_value = "asked to stop"};
     if (auto const* const size = std::get_if<resize_operation>(&op))
         return {.job = size->job, .resource = size->resource, .when = timing::needs_restart,
                 .subject = std::string_view(size->resource == resource_id::gpu ? "devices" : "samples per step"),
@@ -170,8 +169,14 @@ result<process::child> node_backend::launch(start const& what, process::launch_s
 result<void> node_backend::cap_cpu(job_id job, millicores cpu) {
     std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; });
     caps_.emplace_back(job, cpu);
+    return set_cpu(job, cpu.count);
+}
+
+result<void> node_backend::let_run(job_id job) noexcept { return set_cpu(job, unlimited); }
+
+result<void> node_backend::set_cpu(job_id job, std::int64_t amount) noexcept {
     ration::plan<operation> operations;
-    auto done = plan({job, 0, resource_id::cpu, cpu.count}, operations);
+    auto done = plan({job, 0, resource_id::cpu, amount}, operations);
     for (auto const& operation : operations)
         if (done) done = apply(operation);
     return !done && done.failure().code == errc::gone ? result<void>() : done;  // it has ended already, which is told elsewhere
@@ -179,8 +184,10 @@ result<void> node_backend::cap_cpu(job_id job, millicores cpu) {
 
 result<process::child> node_backend::launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec) {
     if (auto added = groups.add(what.job, what.name); !added) return added.failure();
+    close_fence(what);
     bool const by_cpuset = !what.cpus.empty() && groups.set(what.job, as_group_set(what.cpus));
     auto const place = [&](pid_t pid) -> result<void> {
+        fence_.place(what.job, pid);
         auto const placed = groups.place(what.job, pid);  // which may bind it anew, to all CPUs of its group
         return !placed || by_cpuset || what.cpus.empty() ? placed : bind(pid, what.cpus);
     };
@@ -188,19 +195,21 @@ result<process::child> node_backend::launch_in_group(cgroup::backend& groups, st
     spec.place = place;
     auto const limited = limit_memory(groups, what);
     auto child = limited ? process::launch(spec) : result<process::child>(limited.failure());
-    if (!child) static_cast<void>(groups.remove(what.job));
+    if (!child) static_cast<void>(groups.remove(what.job)), fence_.open(what.job);
     return child;
 }
 
 result<process::child> node_backend::launch_alone(process::backend& processes, start const& what, process::launch_spec& spec) {
+    close_fence(what);
     auto const place = [&](pid_t pid) {
+        fence_.place(what.job, pid);
         auto const row = process::read_process(pid);
         auto const added = processes.add(what.job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(what.token)});
         return !added || what.cpus.empty() ? added : processes.confine(what.job, what.cpus);
     };
     spec.place = place;
     auto child = process::launch(spec);
-    if (!child) static_cast<void>(processes.remove(what.job));
+    if (!child) static_cast<void>(processes.remove(what.job)), fence_.open(what.job);
     return child;
 }
 
@@ -227,16 +236,32 @@ bool node_backend::limits_memory() const noexcept {
     return std::ranges::find(resources(), resource_id::memory) != resources().end();
 }
 
-result<void> node_backend::adopt(job_id job, std::string const& name, process::child const& running, std::string_view token) noexcept {
-    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
-        if (auto added = (*groups)->add(job, name); !added) return added;
-        auto const family = process::tree::of(root_of(running, token));
-        if (!family) return family.failure();
-        for (auto const& member : family->members())
-            if (auto placed = (*groups)->place(job, member.info.pid); !placed && placed.failure().code != errc::gone) return placed;
-        return {};
+void node_backend::close_fence(start const& what) {
+    if (!what.gpus) return;
+    auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    auto const group = groups != nullptr ? (*groups)->place_of(what.job, cgroup::controller::core) : result<cgroup::directory const*>(nullptr);
+    fence_.close(what.job, what.name, group ? *group : nullptr, *what.gpus);
+}
+
+result<cgroup::version> node_backend::find_fence(std::span<cuda::found_gpu const> gpus) const {
+    return find_device_fence(gpus, std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_));
+}
+
+result<void> node_backend::adopt(job_id job, std::string const& name, process::child const& running, std::string_view token,
+                                 std::optional<std::vector<std::string>> const& gpus) noexcept {
+    auto const root = root_of(running, token);
+    auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    auto const known = groups != nullptr ? (*groups)->add(job, name) : std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root);
+    if (!known) return known;
+    close_fence({.job = job, .name = name, .token = token, .memory = {}, .gpus = gpus});
+    auto const family = process::tree::of(root);
+    if (!family) return groups != nullptr ? result<void>(family.failure()) : result<void>();
+    for (auto const& member : family->members()) {
+        fence_.place(job, member.info.pid);
+        auto const placed = groups != nullptr ? (*groups)->place(job, member.info.pid) : result<void>();
+        if (!placed && placed.failure().code != errc::gone) return placed;
     }
-    return std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root_of(running, token));
+    return {};
 }
 
 bool node_backend::ends(job_id job) const noexcept { return std::ranges::find(finished_, job) != finished_.end(); }
@@ -253,7 +278,7 @@ result<void> node_backend::remove(job_id job) noexcept {
     if (auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_))
         if (auto const killed = (*processes)->kill(job); !killed && killed.failure().code == errc::timed_out) return killed;
     auto const removed = std::visit([&](auto& b) { return b->remove(job); }, backend_);
-    if (removed) std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; });
+    if (removed) std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; }), fence_.open(job);
     return removed;
 }
 

@@ -16,13 +16,15 @@
 #include <ration/process/backend.hpp>
 #include <ration/process/launch.hpp>
 
+#include "device_fence.hpp"
 #include "elastic_jobs.hpp"
 #include "events.hpp"
 #include "run.hpp"
 
 namespace ration::program {
 
-/// Ends a job that has reached all it was meant to: what a release (amount 0) means for such a job. Cannot be taken back.
+/// Says that a job has reached all it was meant to: what a release (amount 0) means for such a job. Nothing has happened to the job
+/// when this is done: it is asked to stop after the tick.
 struct stop_operation {
     job_id job;
 };
@@ -36,6 +38,7 @@ struct resize_operation {
 
 class node_backend {
     std::unique_ptr<cgroup::io> io_;  // the kernel; has to outlive the backend that uses it
+    device_fence fence_;              // goes when nothing of the jobs is left
     std::variant<std::unique_ptr<cgroup::backend>, std::unique_ptr<process::backend>> backend_;
     std::vector<job_id> finished_;
     std::optional<error> why_not_cgroup_;
@@ -75,14 +78,19 @@ public:
         std::optional<bytes> memory;
         std::optional<millicores> cpu{};  ///< of its CPU devices: no grant lifts its limit above it in this launch
         process::cpu_set cpus{};          ///< that it is bound to: a cpuset where there is one, else affinity; empty: all that the jobs share
+        std::optional<std::vector<std::string>> gpus{};  ///< whole names: it is to open the files of no other GPU
     };
     [[nodiscard]] result<process::child> launch(start const& what, process::launch_spec spec);
     [[nodiscard]] bool limits_memory() const noexcept;
     /// Takes charge of a process that an earlier run started.
     [[nodiscard]] result<void> adopt(job_id job, std::string const& name, process::child const& running,
-                                     std::string_view token) noexcept;
+                                     std::string_view token, std::optional<std::vector<std::string>> const& gpus = {}) noexcept;
     /// Binds a job that runs to some of the CPUs that the jobs share.
     [[nodiscard]] result<void> confine(job_id job, process::cpu_set const& cpus) noexcept;
+    /// Why the mask of a job that was launched, or adopted, with GPUs is advice; nothing where the kernel keeps it.
+    [[nodiscard]] std::optional<error> why_unfenced(job_id job) const { return fence_.why_not(job); }
+    /// By which version of cgroups jobs can be kept from these GPUs. Errors: why masks are advice.
+    [[nodiscard]] result<cgroup::version> find_fence(std::span<cuda::found_gpu const> gpus) const;
     /// From now on no grant lifts the job's limit above this, which is in force.
     [[nodiscard]] result<void> cap_cpu(job_id job, millicores cpu);
     /// Grants of devices go to these machines from now on.
@@ -90,6 +98,8 @@ public:
     /// From now on a release of this job ends it.
     void may_end(job_id job) { finished_.push_back(job); }
     [[nodiscard]] bool ends(job_id job) const noexcept;
+    /// Lifts the limit on its CPU, so that it can hear what it is told, and end.
+    [[nodiscard]] result<void> let_run(job_id job) noexcept;
     /// SIGTERM, in a state in which the job can hear it.
     [[nodiscard]] result<void> ask_to_end(job_id job) noexcept;
     [[nodiscard]] result<void> kill(job_id job) noexcept;
@@ -99,11 +109,13 @@ public:
 
 private:
     [[nodiscard]] result<process::child> launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec);
-    [[nodiscard]] static result<process::child> launch_alone(process::backend& processes, start const& what, process::launch_spec& spec);
+    [[nodiscard]] result<process::child> launch_alone(process::backend& processes, start const& what, process::launch_spec& spec);
     [[nodiscard]] static result<void> limit_memory(cgroup::backend& groups, start const& what);
     [[nodiscard]] result<void> plan_devices(setting const& wanted, ration::plan<operation>& out) noexcept;
     [[nodiscard]] result<void> put(resize_operation const& op, std::int64_t amount) noexcept;
+    void close_fence(start const& what);
     [[nodiscard]] setting capped(setting const& wanted) const noexcept;
+    [[nodiscard]] result<void> set_cpu(job_id job, std::int64_t amount) noexcept;
 
 public:
     // --- Time: for a backend that works by the clock

@@ -66,13 +66,18 @@ namespace {
 /// Of the steps on the way only the ends are told.
 [[nodiscard]] std::string sentence(resize_told const& e) {
     auto const devices = [](std::int64_t n) { return fmt::format("{} device{}", n, n == 1 ? "" : "s"); };
-    if (e.what == "settled" && e.from == 0) return fmt::format("{} runs on {}", e.job, devices(e.to));
-    if (e.what == "settled") return fmt::format("{} runs on {} instead of {}", e.job, devices(e.to), e.from);
-    if (e.what == "restored") return fmt::format("{} runs on {} again", e.job, devices(e.to));
+    if (e.what == "settled" && (e.from == 0 || e.from == e.to)) return fmt::format("{} runs on {}{}", e.job, devices(e.to), aside(e.why));
+    if (e.what == "settled") return fmt::format("{} runs on {} instead of {}{}", e.job, devices(e.to), e.from, aside(e.why));
+    if (e.what == "restored") return fmt::format("{} runs on {} again{}", e.job, devices(e.to), aside(e.why));
+    if (e.what == "unverified") return fmt::format("{} is not verified: {}", e.job, e.why);
     if (e.what == "queued") return fmt::format("{} is saved and waits for devices", e.job);
     if (e.what == "failed") return fmt::format("{} stays at {} and does not get {}: {}", e.job, devices(e.from), e.to, e.why);
     if (e.what == "stuck") return fmt::format("warning: {}: {}", e.job, e.why);
     return {};
+}
+
+[[nodiscard]] std::string sentence(device_told const& e) {
+    return e.what == "back" ? fmt::format("{} is given to jobs again", e.device) : fmt::format("warning: {} is given to nobody for a while: {}", e.device, e.why);
 }
 
 /// Too many of them to be told.
@@ -104,6 +109,10 @@ std::string state_text(job_view const& job) {
     return with_reason(name_of(job.now), job.detail);
 }
 
+std::string set_aside_text(view_model const& model) {
+    return model.devices_aside > 0 ? fmt::format(", {} set aside", model.devices_aside) : std::string();
+}
+
 std::string plain_line(event const& e) {
     std::string const said = std::visit([](auto const& body) { return sentence(body); }, e.body);
     return said.empty() ? said : fmt::format("[{:>7}] {}", duration_text(e.at), printable(said));
@@ -111,7 +120,7 @@ std::string plain_line(event const& e) {
 
 std::string status_line(view_model const& model) {
     std::string out = fmt::format("[{:>7}] {:.2f} of {} cores used", duration_text(model.elapsed), model.used, model.cpus);
-    if (model.devices > 0) out += fmt::format(", {} of {} devices held", model.devices_held, model.devices);
+    if (model.devices > 0) out += fmt::format(", {} of {} devices held{}", model.devices_held, model.devices, set_aside_text(model));
     for (auto const& job : model.jobs) {
         if (job.now == condition::waiting || is_over(job.now)) continue;
         out += fmt::format("; {} {}, holds {}, uses {:.2f}", job.name, value_text(job), held_text(job), job.used);

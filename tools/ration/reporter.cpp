@@ -13,7 +13,7 @@ namespace {
 /// What even those want to see who asked for quiet.
 [[nodiscard]] bool is_warning(event const& e) {
     auto const* const said = std::get_if<policy_logged>(&e.body);
-    return said != nullptr ? said->for_people : std::holds_alternative<warning>(e.body);
+    return said != nullptr ? said->for_people : std::holds_alternative<warning>(e.body) || std::holds_alternative<device_told>(e.body);
 }
 
 }  // namespace

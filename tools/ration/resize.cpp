@@ -67,7 +67,8 @@ void resize::advance(nanoseconds now) {
     seen_ = now;
     if (s_.now == resize_phase::queued) return start_queued(now);
     if (s_.now == resize_phase::steady) return advance_steady(now);
-    if (s_.now == resize_phase::over || now < deadline_ || (s_.finishing && s_.now == resize_phase::starting)) return;
+    bool const ends = s_.finishing && (s_.now == resize_phase::starting || s_.now == resize_phase::saving);  // whoever ends it has deadlines
+    if (s_.now == resize_phase::over || now < deadline_ || ends) return;
     switch (s_.now) {
         case resize_phase::saving:
             return abandon(fmt::format("it has reported no checkpoint within {}", duration_text(rules_.deadlines.save)), now);
@@ -94,9 +95,11 @@ void resize::start_queued(nanoseconds now) {
 }
 
 void resize::advance_steady(nanoseconds now) {
-    if (s_.wanted == size() || s_.finishing) return waits_.reset();
+    auto const keeps = static_cast<std::int64_t>(table_->sound(s_.holds).size());  // one that was set aside is left as soon as may be
+    if ((s_.wanted == size() && keeps == size()) || s_.finishing) return waits_.reset();
     if (!can_change(now)) return;
-    if (s_.wanted - size() <= table_->free(job_)) return begin(now);
+    if (s_.wanted - keeps <= table_->free(job_)) return begin(now);
+    if (s_.wanted <= size()) return waits_.reset();  // the policy hears of it by what there is to share
     if (!waits_) {
         waits_ = now;
         note("waiting", "for devices that others give back");
@@ -107,7 +110,7 @@ void resize::advance_steady(nanoseconds now) {
 
 void resize::begin(nanoseconds now) {
     waits_.reset();
-    s_.next = table_->change(job_, s_.holds, s_.wanted);
+    s_.next = table_->change(job_, table_->sound(s_.holds), s_.wanted);
     cost_from_ = now;
     if (!s_.control) return terminate(now);  // it saves by itself now and then, and on SIGTERM if it likes
     enter(resize_phase::saving, now + rules_.deadlines.save);
@@ -116,13 +119,14 @@ void resize::begin(nanoseconds now) {
 
 void resize::checkpoint(bool ok, nanoseconds now) {
     s_.has_saved = s_.has_saved || ok;
-    if (s_.now != resize_phase::saving) return;
+    if (s_.now != resize_phase::saving || s_.finishing) return;
     if (!ok) return abandon("its checkpoint failed", now);
     enter(resize_phase::stopping, now + rules_.deadlines.stop);
     order(resize_order::stop);
 }
 
 void resize::command_failed(std::string why, nanoseconds now) {
+    if (s_.finishing) return;
     if (s_.now == resize_phase::saving) abandon(std::move(why), now);
     if (s_.now == resize_phase::stopping) terminate(now);
 }
@@ -138,6 +142,12 @@ void resize::kill(nanoseconds now) {
 }
 
 exit_meaning resize::exited(bool clean, bool done, nanoseconds now) {
+    if (loses_a_device(clean)) {
+        s_.next = s_.holds;
+        s_.returning = true;
+        enter(resize_phase::clearing, now + rules_.clear, "it ended with a device that was set aside");
+        return exit_meaning::part_of_resize;
+    }
     if (s_.finishing || s_.now == resize_phase::steady || s_.now == resize_phase::queued || s_.now == resize_phase::over)
         return exit_meaning::job_is_over;
     bool const asked = s_.now != resize_phase::starting && s_.now != resize_phase::saving;
@@ -151,6 +161,18 @@ exit_meaning resize::exited(bool clean, bool done, nanoseconds now) {
     }
     enter(resize_phase::clearing, now + rules_.clear);
     return exit_meaning::part_of_resize;
+}
+
+/// Whether its end is that of one of its devices, and there is a checkpoint to go on from.
+bool resize::loses_a_device(bool clean) const noexcept {
+    return !clean && !s_.finishing && s_.has_saved && s_.now == resize_phase::steady && table_->sound(s_.holds).size() != s_.holds.size();
+}
+
+/// Others take the place of devices that were set aside meanwhile, as far as there are any.
+void resize::replace_lost() {
+    auto const kept = table_->sound(s_.next);
+    auto const most = static_cast<std::int64_t>(kept.size()) + table_->free(job_);
+    s_.next = table_->change(job_, kept, std::min(static_cast<std::int64_t>(s_.next.size()), most));
 }
 
 /// A process that ended before it had settled. Where it was to: what it falls back on; if there is nothing, it gets three tries more,
@@ -172,6 +194,7 @@ bool resize::survives_its_start(std::string why, nanoseconds now) {
 void resize::cleared(nanoseconds now) {
     if (s_.now != resize_phase::clearing) return;
     if (s_.finishing) return ended(true, now);
+    replace_lost();
     if (s_.next.empty()) {
         table_->release(job_);
         s_.holds.clear(), s_.next.clear(), s_.origin.clear();
@@ -186,7 +209,7 @@ void resize::cleared(nanoseconds now) {
 }
 
 void resize::launch(nanoseconds now) {
-    heard_ = false;
+    heard_ = verified_ = false;
     enter(resize_phase::starting, now + rules_.deadlines.start);
     order(resize_order::launch);
 }
@@ -207,26 +230,43 @@ std::string resize::wrong_devices(std::string_view devices) const {
     return {};
 }
 
+bool resize::is_at_work() const noexcept {
+    return !s_.finishing && (s_.now == resize_phase::starting || s_.now == resize_phase::steady || s_.now == resize_phase::saving);
+}
+
 void resize::hello(bool control, std::uint32_t world, std::string_view devices, nanoseconds now) {
     s_.control = control;
-    if (s_.now != resize_phase::starting || heard_ || s_.finishing) return;
-    auto fault = wrong_devices(devices);
-    auto world_fault = wrong_world(world);
-    if (fault.empty() && !world_fault.empty()) {
+    if (!is_at_work()) return;
+    if (auto fault = wrong_devices(devices); !fault.empty()) return object(std::move(fault), now);
+    if (s_.now != resize_phase::starting || heard_) return;
+    if (auto fault = wrong_world(world); !fault.empty()) {
         // A script that does not start a rank for each device is wrong about its speed, not about whose devices it uses.
-        s_.falls_back ? fault.swap(world_fault) : note("unverified", world_fault);
+        if (s_.falls_back) return object(std::move(fault), now);
+        note("unverified", std::move(fault));
     }
-    if (fault.empty()) {
-        if (devices.empty()) note("unverified", "it does not say which devices it sees");
-        heard_ = true;
-        deadline_ = now + rules_.deadlines.start;
-        if (!s_.falls_back && !s_.returning) settle();  // its end would be its own doing: there is nothing to wait for
-    } else if (s_.falls_back) {
-        turn_back(std::move(fault), now);
-    } else {
-        why_ = std::move(fault);
-        order(resize_order::refuse);
+    heard_ = true;
+    verified_ = !devices.empty();
+    if (!verified_) note("unverified", "it does not say which devices it sees");
+    deadline_ = now + rules_.deadlines.start;
+    if (!s_.falls_back && !s_.returning) settle();  // its end would be its own doing: there is nothing to wait for
+}
+
+void resize::hello_of(std::uint32_t rank, std::string_view devices, nanoseconds now) {
+    if (!is_at_work()) return;
+    auto const given = ',' + table_->names(s_.holds) + ',';
+    while (!devices.empty()) {
+        auto const name = devices.substr(0, devices.find(','));
+        if (given.find(fmt::format(",{},", name)) == std::string::npos)
+            return object(fmt::format("its rank {} sees the device {} and was given {}", rank, name, table_->names(s_.holds)), now);
+        devices.remove_prefix(std::min(devices.size(), name.size() + 1));
     }
+}
+
+/// It is not where it was meant to be: back to its old devices, or to its end where there are none to go back to.
+void resize::object(std::string why, nanoseconds now) {
+    if (s_.now == resize_phase::starting && s_.falls_back) return turn_back(std::move(why), now);
+    why_ = std::move(why);
+    order(resize_order::refuse);
 }
 
 void resize::stepped(nanoseconds now) {
@@ -243,7 +283,7 @@ void resize::settle() {
     deaths_ = 0;
     auto const from = coming_from();
     s_.now = resize_phase::steady;
-    notes_.push_back({came_back ? "restored" : "settled", came_back ? size() : from, size(), {}, s_.holds});
+    notes_.push_back({came_back ? "restored" : "settled", came_back ? size() : from, size(), verified_ ? "verified" : "", s_.holds});
     s_.origin.clear(), s_.next.clear();
     s_.falls_back = false;
 }

@@ -76,7 +76,7 @@ class resize {
     device_table* table_;
     resize_rules rules_;
     resize_state s_;
-    bool heard_ = false, stuck_told_ = false;
+    bool heard_ = false, verified_ = false, stuck_told_ = false;
     int failures_ = 0, deaths_ = 0;  // changes that failed on end; ends at a start that had nothing to fall back on
     nanoseconds deadline_{}, rest_until_{}, seen_{};
     std::optional<nanoseconds> waits_, cost_from_;
@@ -105,6 +105,8 @@ public:
     void advance(nanoseconds now);
     /// Rank 0 says hello. `devices`: what it says that it sees; empty: it does not say.
     void hello(bool control, std::uint32_t world, std::string_view devices, nanoseconds now);
+    /// Another rank does. It may see fewer devices than the job has, and no others.
+    void hello_of(std::uint32_t rank, std::string_view devices, nanoseconds now);
     void checkpoint(bool ok, nanoseconds now);
     void stepped(nanoseconds now);
     /// The first process has ended. `clean`: exit code 0; `done`: it said that it had nothing left to do.
@@ -166,6 +168,10 @@ private:
     void turn_back(std::string why, nanoseconds now);
     void fail(std::int64_t stays_at, std::string why, nanoseconds now);
     void settle();
+    void object(std::string why, nanoseconds now);
+    [[nodiscard]] bool is_at_work() const noexcept;
+    [[nodiscard]] bool loses_a_device(bool clean) const noexcept;
+    void replace_lost();
     [[nodiscard]] bool survives_its_start(std::string why, nanoseconds now);
     [[nodiscard]] std::int64_t coming_from() const noexcept;
     [[nodiscard]] std::int64_t going_to() const noexcept;

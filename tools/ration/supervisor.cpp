@@ -34,7 +34,8 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
       placement_(device_placement::of(parts.topology, parts.devices.pci(), parts.node.cpus())), board_(parts.config.jobs, supply_of(parts)),
       engine_(parts.node, parts.policy, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()), {}),
       spare_(parts.node.cpus()) {
-    if (board_.shares_devices()) share_devices();
+    open_control();
+    if (board_.shares_devices()) share_devices(), watch_over_gpus(clock());
 }
 
 nanoseconds supervisor::clock() const noexcept { return process::now() - began_; }
@@ -60,7 +61,7 @@ result<run_summary> supervisor::run() {
         if (news_ || now >= next_tick_) tick(now);
         parts_.out.show(view(now), now);
         parts_.out.flush(now);
-        if (auto* const metrics = parts_.out.metrics()) metrics->serve({board_, receiver_.counts(), parts_.out.lost()});
+        if (auto* const metrics = parts_.out.metrics()) metrics->serve({board_, receiver_.counts(), parts_.out.lost(), elastic_.table().aside()});
     }
     nanoseconds const now = clock();
     auto const total = summary(now);
@@ -117,6 +118,8 @@ void supervisor::hear(progress::update const& said, nanoseconds now) {
     if (job.over()) return;
     job.health.hear(now, said);
     job.said_done = job.said_done || (said.said.type == progress::message_type::bye && said.said.why == "done");
+    if (said.said.type == progress::message_type::hello && said.rank == 0) job.control = said.said.control;
+    hear_of_stop(job, said, now);
     if (job.devices != nullptr) hear_of_devices(job, said, now);
     bool const is_value = said.said.type == progress::message_type::step || said.said.type == progress::message_type::eval;
     bool const new_tier = job.take(said.said, now);
@@ -143,6 +146,7 @@ void supervisor::reap(nanoseconds now) {
             if (auto const how = job.process->try_wait()) {
                 read_progress(now);  // its last words, before its place is gone
                 read_outputs(now);
+                look_at_gpus(now, job.devices != nullptr && !how->success());  // its end may be that of a GPU
                 bool const over = job.devices == nullptr || job.devices->exited(how->success(), job.said_done, now) == exit_meaning::job_is_over;
                 job.cpu_time = std::max(job.cpu_time, how->cpu_time);
                 over ? end(job, *how, now) : end_epoch(job, now);
@@ -175,7 +179,7 @@ view_model supervisor::view(nanoseconds now) const {
     view_model model{.policy = parts_.policy_name, .backend = parts_.node.name(), .elapsed = now,
                      .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000), .used = cpu_of_all_.per_second() * 1e-9,
                      .devices = static_cast<std::int64_t>(elastic_.table().size()),
-                     .devices_held = static_cast<std::int64_t>(elastic_.table().size()) - elastic_.table().free(), .jobs = {}, .notice = notice_};
+                     .devices_held = elastic_.table().held(), .devices_aside = elastic_.table().aside(), .jobs = {}, .notice = notice_};
     for (auto const& job : board_.jobs()) {
         auto& shown = model.jobs.emplace_back(job.view(now));
         if (auto const held = board_.held_cpu(job); job.alive() && held != 0) shown.held = millicores{held};

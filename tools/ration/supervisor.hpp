@@ -16,6 +16,7 @@
 
 #include "device_placement.hpp"
 #include "elastic_jobs.hpp"
+#include "gpu_watch.hpp"
 #include "host_devices.hpp"
 #include "job_board.hpp"
 #include "machine_topology.hpp"
@@ -56,6 +57,8 @@ class supervisor {
     bound_policy<policies::none> fallback_;
     engine<node_backend> engine_;
     spare_cpu spare_;
+    std::optional<gpu_watch> gpus_;  // none: the run shares none
+    bool fenced_ = false;         // the kernel is to keep jobs to their GPUs
     rate_meter cpu_of_all_;       // the jobs' own rates lag behind an arrival, each for itself, and so does their sum
     nanoseconds next_tick_{0};
     bool news_ = true;            // something happened that the policy should know at once
@@ -89,18 +92,25 @@ private:
     void end(live_job& job, process::exit_report const& how, nanoseconds now);
     void over(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now);
     void leave_place(live_job& job, nanoseconds now);
-    void stop_without_process(live_job& job, nanoseconds now);
-    void ask_to_stop(live_job& job, std::string why, nanoseconds now);
-    void keep_deadlines(nanoseconds now);
     void judge_health(nanoseconds now);
     void set_condition(live_job& job, condition now, std::string why, nanoseconds at);
     void record();
+
+    // --- their end (supervisor_stop.cpp)
+    void stop_without_process(live_job& job, nanoseconds now);
+    bool begin_to_end(live_job& job, std::string why);
+    void ask_to_stop(live_job& job, std::string why, nanoseconds now);
+    [[nodiscard]] bool command_stop(live_job& job);
+    void terminate(live_job& job, nanoseconds now);
+    void hear_of_stop(live_job& job, progress::update const& said, nanoseconds now);
+    void keep_deadlines(nanoseconds now);
 
     // --- devices (supervisor_resize.cpp)
     void share_devices();
     void choose_by_place();
     void warn_of_placement(nanoseconds now);
     void take_place(live_job& job, process::cpu_set const& bound, nanoseconds now);
+    void open_control();
     void work_on_devices(nanoseconds now);
     void attend(live_job& job, nanoseconds now);
     void tell(live_job& job, resize_note const& note, nanoseconds now);
@@ -119,6 +129,13 @@ private:
     [[nodiscard]] std::int64_t batch_of(live_job const& job) const;
     /// Of CPU devices; none for GPUs.
     [[nodiscard]] std::optional<millicores> cpu_of_devices(std::size_t count) const;
+
+    // --- GPUs (supervisor_gpus.cpp)
+    void watch_over_gpus(nanoseconds now);
+    void look_at_gpus(nanoseconds now, bool at_once = false);
+    [[nodiscard]] control control_of_devices(std::string& advice);
+    [[nodiscard]] std::optional<std::vector<std::string>> fence_of(live_job const& job) const;
+    void tell_of_fence(live_job const& job, nanoseconds now);
 
     // --- what comes in
     void wait(nanoseconds now);

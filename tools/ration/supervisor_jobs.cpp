@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the supervisor starts, stops and ends jobs.
+// How the supervisor starts jobs, and what it does when they have ended. How it stops them: supervisor_stop.cpp.
 #include "supervisor.hpp"
 
 #include <algorithm>
@@ -15,9 +15,6 @@
 
 namespace ration::program {
 namespace {
-
-/// From being asked to stop to being killed.
-constexpr nanoseconds grace = seconds(10);
 
 [[nodiscard]] std::vector<std::string> declared_of(job_config const& job) {
     std::vector<std::string> entries;
@@ -109,12 +106,13 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     if (job.devices != nullptr) record();  // the token, by which a later start finds a process that nobody has written down yet
     auto const command = command_of(job);
     auto const cpu = job.devices != nullptr ? cpu_of_devices(job.devices->devices().size()) : std::nullopt;
-    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu, job.place.cpus},
+    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu, job.place.cpus, fence_of(job)},
                                     {.command = command, .working_directory = job.config->directory,
                                      .environment = std::move(*environment), .output_file = output});
     if (!child) return child.failure();
     job.process = std::move(child).value();
     job.placed = true;
+    tell_of_fence(job, now);
     if (job.run.value == 1)
         if (auto opened = job.output.open(output); !opened) warn_once(job.config->name, to_text(opened.failure()), now);
     if (!job.config->log.empty()) {
@@ -155,7 +153,9 @@ result<void> supervisor::adopt_process(live_job& job, recorded_job const& record
     auto attached = process::attach(recorded.pid, recorded.start_time);
     if (!attached) return attached.failure();
     if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return known;
-    if (auto placed = parts_.node.adopt(job.id, job.config->name, *attached, recorded.token); !placed) return placed;
+    auto const gpus = job.devices != nullptr && !parts_.devices.of_cpu() ? std::optional(recorded.holds) : std::nullopt;
+    if (auto placed = parts_.node.adopt(job.id, job.config->name, *attached, recorded.token, gpus); !placed) return placed;
+    tell_of_fence(job, clock());
     job.placed = true;
     job.process = std::move(attached).value();
     if (auto opened = job.output.open(parts_.output_folder + '/' + job.config->name + ".log"); !opened)
@@ -206,31 +206,6 @@ void supervisor::leave_place(live_job& job, nanoseconds now) {
     if (!removed) warn_once(job.config->name, to_text(removed.failure()), now);
 }
 
-/// It has not started yet, or is between two launches.
-void supervisor::stop_without_process(live_job& job, nanoseconds now) {
-    if (job.run.value == 0 && job.devices != nullptr) job.devices->ended(true, now);
-    if (job.run.value == 0) return set_condition(job, condition::stopped, "interrupted before its start", now);
-    over(job, condition::stopped, "interrupted", {}, now);
-}
-
-void supervisor::ask_to_stop(live_job& job, std::string why, nanoseconds now) {
-    if (job.asked_to_stop) return;
-    job.asked_to_stop = true;
-    job.why = std::move(why);
-    job.kill_at = now + grace;
-    if (job.devices != nullptr) job.devices->finish();
-    if (auto asked = parts_.node.ask_to_end(job.id); !asked && asked.failure().code != errc::gone)
-        warn_once(job.config->name, to_text(asked.failure()), now);
-}
-
-void supervisor::keep_deadlines(nanoseconds now) {
-    for (auto& job : board_.jobs()) {
-        if (!job.alive() || !job.kill_at || now < *job.kill_at) continue;
-        job.kill_at = now + grace;
-        if (auto killed = parts_.node.kill(job.id); !killed) warn_once(job.config->name, to_text(killed.failure()), now);
-    }
-}
-
 void supervisor::judge_health(nanoseconds now) {
     for (auto& job : board_.jobs()) {
         if (!job.alive() || job.asked_to_stop) continue;
@@ -239,7 +214,7 @@ void supervisor::judge_health(nanoseconds now) {
             case progress::condition::diverged:
                 set_condition(job, condition::diverged, fmt::format("its {} is no finite number any more", job.config->target.metric), now);
                 job.now = condition::running;  // until its process has ended
-                ask_to_stop(job, "diverged", now);
+                if (begin_to_end(job, "diverged")) terminate(job, now);  // what it would save is of no use
                 break;
             case progress::condition::stalled: set_condition(job, condition::stalled, "no step and no CPU use", now); break;
             case progress::condition::silent: set_condition(job, condition::silent, "it works and has stopped reporting", now); break;

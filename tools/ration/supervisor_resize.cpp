@@ -36,6 +36,9 @@ void supervisor::share_devices() {
     }
     parts_.node.share_devices(elastic_);
     choose_by_place();
+}
+
+void supervisor::open_control() {
     auto const path = receiver_.path();
     if (auto opened = progress::control::open(path.substr(0, path.rfind('/'))); opened)
         control_ = std::move(opened).value();
@@ -61,6 +64,7 @@ void supervisor::warn_of_placement(nanoseconds now) {
 
 void supervisor::work_on_devices(nanoseconds now) {
     if (!board_.shares_devices()) return;
+    look_at_gpus(now);
     for (auto& job : board_.jobs())
         if (job.devices != nullptr) look_for_remains(job, now);
     elastic_.advance(now);
@@ -169,8 +173,10 @@ void supervisor::hear_of_devices(live_job& job, progress::update const& said, na
     auto const& what = said.said;
     switch (what.type) {
         case progress::message_type::hello:
-            if (said.rank != 0) return;
-            job.control = what.control;
+            if (said.rank != 0) {
+                job.devices->hello_of(said.rank, what.devices, now);
+                return attend(job, now);
+            }
             job.devices->hello(!job.control.empty(), what.world, what.devices, now);
             return attend(job, now);
         case progress::message_type::want:

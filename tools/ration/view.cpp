@@ -119,7 +119,7 @@ public:
     line.add("ration").add(fmt::format("  {}  {}  cpu ", fitted(m.policy, 24, style.unicode), duration_text(m.elapsed)));
     line.add(bar(share, machine_bar, {}, style.unicode), colour::blue);
     line.add(fmt::format(" {:.2f} of {} core{}", m.used, m.cpus, m.cpus == 1 ? "" : "s"));
-    if (m.devices > 0) line.add(fmt::format("  {} of {} devices", m.devices_held, m.devices));
+    if (m.devices > 0) line.add(fmt::format("  {} of {} devices{}", m.devices_held, m.devices, set_aside_text(m)));
     line.add("  " + fitted(m.backend, 40, style.unicode), colour::dim);
     return line.take();
 }

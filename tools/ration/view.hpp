@@ -38,7 +38,7 @@ struct view_model {
     nanoseconds elapsed;
     std::uint32_t cpus = 0;  ///< that the jobs share
     double used = 0;         ///< cores, all jobs together
-    std::int64_t devices = 0, devices_held = 0;
+    std::int64_t devices = 0, devices_held = 0, devices_aside = 0;
     std::vector<job_view> jobs;
     std::string notice;  ///< the last line: "Ctrl-C again kills the jobs", or empty
 };

@@ -2,6 +2,7 @@
 // A libnvidia-ml.so.1 with scripted GPUs (script.hpp), for machines without any. Structures and codes: NVIDIA NVML API Reference Guide.
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "script.hpp"
 
@@ -10,7 +11,7 @@ using ration::stand_in::here;
 
 namespace {
 
-constexpr int success = 0, invalid_argument = 2, not_supported = 3, not_found = 6, too_small = 7;
+constexpr int success = 0, invalid_argument = 2, not_supported = 3, not_found = 6, too_small = 7, timed_out = 10;
 
 struct pci_info {
     char legacy_name[16];
@@ -127,6 +128,39 @@ int nvmlDeviceGetNvLinkState(device* one, unsigned link, unsigned* active) {
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(device* one, unsigned link, pci_info* out) {
     auto const links = one->list("links");
     return link < links.size() ? read_pci(links[link], out) : not_supported;
+}
+
+struct event_data {
+    device* from;
+    unsigned long long kind, number;
+    unsigned gpu_instance, compute_instance;
+};
+
+static device* registered[64];  // as they were when they were registered; null also for those whose Xid was heard
+
+int nvmlEventSetCreate(void** out) {
+    *out = registered;
+    return success;
+}
+int nvmlEventSetFree(void*) { return success; }
+
+int nvmlDeviceRegisterEvents(device* one, unsigned long long kinds, void*) {
+    auto const at = static_cast<std::size_t>(one - here().gpus.data());
+    if (kinds != 8 || at >= std::size(registered)) return not_supported;
+    registered[at] = one;
+    return success;
+}
+
+/// The script is read anew: what stands there at the time happens then, and once.
+int nvmlEventSetWait_v2(void*, event_data* out, unsigned) {
+    auto const now = ration::stand_in::read_script();
+    for (std::size_t i = 0; i < now.gpus.size() && i < std::size(registered); ++i) {
+        if (now.gpus[i].value("xid").empty() || registered[i] == nullptr) continue;
+        *out = {registered[i], 8, std::stoull(now.gpus[i].value("xid")), 0, 0};
+        registered[i] = nullptr;
+        return success;
+    }
+    return timed_out;
 }
 
 }  // extern "C"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The GPUs that the stand-in driver has: read from the file that RATION_STAND_IN_GPUS names, a line for each GPU or MIG instance, KEY=VALUE behind blanks.
 //   gpu uuid=GPU-... pci=0000:17:00.0 [memory=BYTES] [model=NAME] [mode=exclusive|prohibited|mig] [broken=CODE] [users=PID,PID] [links=PCI,PCI]
-//       [sms=COUNT] [cc=MAJOR.MINOR] [minor=N] [switch=N]
+//       [sms=COUNT] [cc=MAJOR.MINOR] [minor=N] [switch=N] [xid=N]
 //   mig uuid=MIG-... [sms=COUNT] [gi=N] [ci=N]      an instance of the GPU above it
 //   init CODE                         what nvmlInit_v2 answers
 //   cuinit CODE|hang|crash            what cuInit answers, or does instead

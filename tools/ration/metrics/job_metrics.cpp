@@ -105,4 +105,9 @@ void collect_messages(std::vector<MetricFamily>& into, progress::totals const& m
     into.push_back(counter("ration_events_lost_total", "Events that the event log could not take", lost_events));
 }
 
+void collect_devices(std::vector<MetricFamily>& into, std::int64_t aside) {
+    into.push_back({"ration_run_devices_set_aside", "Devices that nobody is given for a while, since they have shown a fault", MetricType::Gauge,
+                    {sample({}, MetricType::Gauge, static_cast<double>(aside))}});
+}
+
 }  // namespace ration::program

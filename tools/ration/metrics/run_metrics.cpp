@@ -110,6 +110,7 @@ std::string run_metrics::page(run_state const& now, bool open_metrics) const {
     std::vector<prometheus::MetricFamily> families;
     if (counted_) families = counted_->registry.Collect();
     collect_messages(families, now.messages, now.lost_events);
+    collect_devices(families, now.devices_aside);
     collect_jobs(families, now.board);
     return open_metrics ? open_metrics_serializer().Serialize(families) : prometheus::TextSerializer().Serialize(families);
 }

@@ -17,6 +17,7 @@ struct run_state {
     job_board const& board;
     progress::totals const& messages;
     std::uint64_t lost_events = 0;
+    std::int64_t devices_aside = 0;
 };
 
 class run_metrics {

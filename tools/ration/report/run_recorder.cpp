@@ -40,6 +40,7 @@ std::unordered_map<std::string_view, run_recorder::handler> const& run_recorder:
         {"run", &run_recorder::run},
         {"job_started", &run_recorder::job_started},
         {"resize", &run_recorder::resize},
+        {"device", &run_recorder::device},
         {"progress", &run_recorder::progress},
         {"tier_reached", &run_recorder::tier_reached},
         {"condition", &run_recorder::condition},
@@ -154,6 +155,11 @@ void run_recorder::resize(event_fields& f, std::int64_t t) {
     auto const from = f.whole("from"), to = f.whole("to");
     if (!f.wrong().empty()) return;
     add(t, what, name, "gpu", fmt::format("{}", from), fmt::format("{}", to), why.empty() ? devices : fmt::format("{}: {}", devices, why));
+}
+
+void run_recorder::device(event_fields& f, std::int64_t t) {
+    auto const name = f.text("device"), what = f.text("what"), why = f.text("why");
+    if (f.wrong().empty()) add(t, what, name, "gpu", "", "", why);
 }
 
 void run_recorder::progress(event_fields& f, std::int64_t t) {

@@ -35,6 +35,7 @@ private:
     void run(event_fields& f, std::int64_t t);
     void job_started(event_fields& f, std::int64_t t);
     void resize(event_fields& f, std::int64_t t);
+    void device(event_fields& f, std::int64_t t);
     void progress(event_fields& f, std::int64_t t);
     void tier_reached(event_fields& f, std::int64_t t);
     void condition(event_fields& f, std::int64_t t);

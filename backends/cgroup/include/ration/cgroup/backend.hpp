@@ -167,6 +167,12 @@ public:
         return open ? result<int>((*where)->clone_directory()) : result<int>(open.failure());
     }
 
+    /// The directory of the job's group that has the controller's files; null where nobody has the controller. Good until the job is removed.
+    [[nodiscard]] result<directory const*> place_of(job_id id, controller which) noexcept {
+        auto const where = find(id);
+        return where ? result<directory const*>((*where)->place_of(which)) : result<directory const*>(where.failure());
+    }
+
     [[nodiscard]] result<std::vector<int>> members(job_id id) noexcept {
         auto const where = find(id);
         return where ? (*where)->members() : result<std::vector<int>>(where.failure());

@@ -39,6 +39,34 @@ namespace detail {
     return matches(line.substr(blank + 1, colon - blank - 1), device.major) && matches(minor, device.minor);
 }
 
+/// Our own group in the v1 hierarchy that has `devices`, and its path as /proc/<pid>/cgroup names it.
+[[nodiscard]] inline result<std::pair<directory, std::string>> find_devices_group(io& machine) noexcept {
+    std::string mountinfo, memberships;
+    if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo)) {
+        return system_error("read", "/proc/self/mountinfo", failed);
+    }
+    if (int const failed = machine.read_system("/proc/self/cgroup", memberships)) {
+        return system_error("read", "/proc/self/cgroup", failed);
+    }
+    auto const lines = parse_memberships(memberships);
+    auto const line = std::ranges::find_if(
+        lines, [](membership const& m) { return m.hierarchy != 0 && has(m.controllers, "devices"); });
+    if (line == lines.end()) {
+        return make_error(
+            errc::not_supported, "guard", "device files", 0,
+            "no v1 hierarchy has `devices` here: on cgroup v2 an eBPF program keeps a group from devices (device_filter)");
+    }
+    auto const found = locate(version::v1, "devices", parse_mounts(mountinfo), *line);
+    if (!found) {
+        return found.failure();
+    }
+    auto own = directory::open(machine, found->first);
+    if (!own) {
+        return own.failure();
+    }
+    return std::pair<directory, std::string>(std::move(*own), found->second);
+}
+
 }  // namespace detail
 
 /// A job's group in the `devices` hierarchy, beside those of its other controllers. Move-only; the destructor removes the group
@@ -62,42 +90,24 @@ public:
     /// Makes the group below our own. Errors: `not_supported` (no v1 hierarchy has `devices`), `denied`, `already_exists`,
     /// `invalid_value` (the name), `namespace_mismatch`.
     [[nodiscard]] static result<device_guard> create(io& machine, std::string_view name) noexcept {
-        std::string mountinfo, memberships;
         if (auto const sound = check_name(name, 255); !sound) {
             return sound.failure();
         }
-        if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo)) {
-            return system_error("read", "/proc/self/mountinfo", failed);
-        }
-        if (int const failed = machine.read_system("/proc/self/cgroup", memberships)) {
-            return system_error("read", "/proc/self/cgroup", failed);
-        }
-        auto const lines = parse_memberships(memberships);
-        auto const line = std::ranges::find_if(
-            lines, [](membership const& m) { return m.hierarchy != 0 && detail::has(m.controllers, "devices"); });
-        if (line == lines.end()) {
-            return make_error(
-                errc::not_supported, "guard", "device files", 0,
-                "no v1 hierarchy has `devices` here: on cgroup v2 an eBPF program keeps a group from devices (device_filter)");
-        }
-        auto const found = locate(version::v1, "devices", parse_mounts(mountinfo), *line);
+        auto found = detail::find_devices_group(machine);
         if (!found) {
             return found.failure();
         }
-        auto own = directory::open(machine, found->first);
-        if (!own) {
-            return own.failure();
-        }
-        if (auto const made = own->make(std::string(name)); !made) {
+        auto& [own, own_path] = *found;
+        if (auto const made = own.make(std::string(name)); !made) {
             return made.failure();
         }
-        auto place = own->child(std::string(name));
+        auto place = own.child(std::string(name));
         if (!place) {
-            static_cast<void>(own->remove(std::string(name)));
+            static_cast<void>(own.remove(std::string(name)));
             return place.failure();
         }
-        std::string path = (found->second == "/" ? "" : found->second) + "/" + std::string(name);
-        return device_guard(std::move(*own), std::move(*place), name, std::move(path));
+        std::string path = (own_path == "/" ? "" : own_path) + "/" + std::string(name);
+        return device_guard(std::move(own), std::move(*place), name, std::move(path));
     }
 
     /// From now on nobody in the group opens, makes or maps these; what is open stays open, so deny first and `place` then. Each

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ration/cgroup/devices.hpp>
 #include <ration/cgroup/hierarchy.hpp>
 #include <ration/cgroup/teardown.hpp>
 
@@ -112,6 +113,24 @@ namespace detail {
         static_cast<void>(v2->own.remove(leaf_name));   // EBUSY while another run sits in it, ENOENT mostly
     }
     return {};
+}
+
+/// Removes the groups of dead runs in the v1 hierarchy of devices (device_guard) in which nothing lives any more. What cannot be
+/// removed stays.
+inline void clean_device_guards(io& machine) noexcept {
+    auto const self = self_as_owner(machine);
+    auto const found = self ? detail::find_devices_group(machine) : result<std::pair<directory, std::string>>(self.failure());
+    auto const names = found ? found->first.list() : result<std::vector<std::string>>(error{});
+    if (!names) {
+        return;
+    }
+    for (std::string const& name : *names) {
+        auto const run = parse_run_name(name);
+        auto const alive = run ? detail::lives(machine, run->who, self->pid_namespace) : result<bool>(true);
+        if (alive && !*alive) {
+            static_cast<void>(found->first.remove(name));   // EBUSY while something lives in it
+        }
+    }
 }
 
 }  // namespace ration::cgroup

@@ -66,6 +66,8 @@ public:
     static constexpr unsigned exclusive_process = 3;
 
 private:
+    friend class xid_watch;
+
     library library_;
     bool owns_ = true;
 

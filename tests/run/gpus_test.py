@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSL-1.0
+"""GPUs of a driver of our own (tests/cuda/stand_in) whose device files are real ones: those of /dev/zero and its like, which /proc/devices, in a
+mount namespace of the test, says are NVIDIA's. The kernel then keeps jobs from them, or not."""
+import glob
+import os
+import pathlib
+import signal
+import subprocess
+import unittest
+
+from elastic_test import HEAD, Together, elastic
+from support import RATION, alive, main
+
+FILES = {"zero": 5, "full": 7, "random": 8, "urandom": 9}  # of major 1
+STAND_IN = os.environ.get("RATION_STAND_IN", "")
+
+
+def in_namespace(devices: pathlib.Path, *command: str) -> list[str]:
+    """The command where /proc/devices is that file."""
+    return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /proc/devices && exec "$@"', str(devices), *command]
+
+
+class Gpus(Together):
+    IDS = [f"GPU-0000000{i}-0000-0000-0000-000000000000" for i in range(4)]
+    HEAD = HEAD.replace("devices = { count = 4, cpu = 0.25 }\n", "")
+
+    def script(self, **more: str) -> None:
+        """What the driver shows from now on; `gpu2="broken=15"` says more of one."""
+        lines = [f"gpu uuid={uuid} pci=0000:{16 + i}:00.0 minor={minor} {more.get(f'gpu{i}', '')}"
+                 for i, (uuid, minor) in enumerate(zip(self.IDS, FILES.values()))]
+        fresh = self.folder / "gpus.new"
+        fresh.write_text("\n".join(lines) + "\n")
+        fresh.rename(self.folder / "gpus")
+
+    def prepare(self, numbers: str = "  1 nvidia\n") -> None:
+        if not os.path.exists(os.path.join(STAND_IN, "libnvidia-ml.so.1")):
+            raise unittest.SkipTest("no stand-in for NVML: RATION_STAND_IN names its folder")
+        self.environment.update(LD_LIBRARY_PATH=STAND_IN, RATION_STAND_IN_GPUS=str(self.folder / "gpus"))
+        self.environment.pop("CUDA_VISIBLE_DEVICES", None)
+        self.numbers = self.folder / "devices"
+        self.numbers.write_text(f"Character devices:\n{numbers}\nBlock devices:\n")
+        tried = subprocess.run(in_namespace(self.numbers, "true"), capture_output=True, text=True)
+        if tried.returncode != 0:
+            raise unittest.SkipTest(f"no mount namespace of the test's own: {tried.stderr.strip()}")
+        (self.folder / "nodes").mkdir()
+        for i, minor in enumerate(FILES.values()):
+            os.mknod(self.folder / "nodes" / f"gpu{i}", 0o020600, os.makedev(1, minor))
+        self.script()
+
+    def start(self, *arguments: str, **options) -> subprocess.Popen:
+        process = subprocess.Popen(in_namespace(self.numbers, RATION, "run", "jobs.toml", *arguments), cwd=self.folder, env=self.environment,
+                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        for stream in (process.stdout, process.stderr):
+            self.addCleanup(stream.close)
+        self.addCleanup(self.end, process)
+        return process
+
+    def opened(self, name: str) -> list[str]:
+        """At each launch."""
+        return (self.folder / f"opened.{name}").read_text().splitlines()
+
+    @staticmethod
+    def device_groups(run: subprocess.Popen) -> list[str]:
+        return glob.glob(f"/sys/fs/cgroup/devices/**/ration-*.{run.pid}.*", recursive=True)
+
+    def level(self) -> str:
+        return next(c["backend"] for c in self.events()[0]["controls"] if c["resource"] == "gpu")
+
+
+class Fenced(Gpus):
+    def test_fenced(self) -> None:
+        self.all_cases()
+
+    def run_two(self, backend: str, level: str) -> str:
+        """One job shrinks for another."""
+        self.prepare()
+        self.write(elastic("a", "good", 110), elastic("b", "good", 20, at="2s", gpu="2"), head=self.HEAD)
+        run = self.start("--log", "log.jsonl", "--backend", backend)
+        out, err = run.communicate(timeout=60)
+        self.assert_finished(subprocess.CompletedProcess([], run.returncode, out, err), a=110, b=20)
+        if self.level() != f"CUDA mask ({level})":
+            self.assertIn("(advisory)", self.level())
+            raise unittest.SkipTest(f"masks are advice here:\n{out}")
+        self.assertIn(f"gpu by CUDA mask ({level})", out)
+        self.assertEqual(self.opened("a"), ["gpu0 gpu1 gpu2 gpu3", "gpu0 gpu1", "gpu0 gpu1 gpu2 gpu3"])
+        self.assertEqual(self.opened("b"), ["gpu2 gpu3"])
+        self.assertEqual(self.device_groups(run), [])
+        return out
+
+    def case_on_v2_by_a_filter_of_the_jobs_own_group(self) -> None:
+        out = self.run_two("cgroup", "enforced by cgroup v2")
+        self.assertIn("a runs on 2 devices instead of 4 (verified)", out)
+
+    def case_on_v1_by_the_hierarchy_of_devices(self) -> None:
+        self.run_two("process", "enforced by cgroup v1")
+
+    def case_where_it_cannot_be_done_the_run_goes_on_and_says_so(self) -> None:
+        self.prepare(numbers="")
+        self.write(elastic("a", "good", 20, gpu="2"), head=self.HEAD)
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assert_finished(done, a=20)
+        self.assertEqual(self.level(), "CUDA mask (advisory)")
+        self.assertIn("advisory: a job that changes its mask reaches the GPUs of others: find the device file of", done.stdout)
+        self.assertEqual(self.opened("a"), ["gpu0 gpu1 gpu2 gpu3"])
+
+    def case_whoever_adopts_a_job_keeps_it_to_its_gpus(self) -> None:
+        self.prepare()
+        self.write(elastic("a", "watches-files", 4000, gpu="2"), head=self.HEAD)
+        run = self.start("--log", "log.jsonl", "--backend", "process")
+        pid = self.pid_of("a")
+        self.wait_for(lambda: (self.folder / "opened.a").exists())
+        if "enforced" not in self.level():
+            raise unittest.SkipTest("masks are advice here")
+        run.kill()
+        run.communicate()
+        self.assertTrue(alive(pid))
+        left = self.device_groups(run)
+        self.assertEqual(len(left), 1)
+        run = self.start("--log", "log.2.jsonl", "--backend", "process", "--adopt")
+        self.wait_for(lambda: any(str(pid) in pathlib.Path(group, "cgroup.procs").read_text().split() for group in self.device_groups(run)))
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=40)
+        self.assertEqual(set(self.opened("a")), {"gpu0 gpu1"})
+        self.assertEqual([group for group in (*left, *self.device_groups(run)) if os.path.exists(group)], [])
+
+
+class Faulty(Gpus):
+    def test_faulty(self) -> None:
+        self.all_cases()
+
+    def begin(self, mode: str, steps: int) -> subprocess.Popen:
+        self.prepare()
+        self.write(elastic("a", mode, steps), head=self.HEAD)
+        run = self.start("--log", "log.jsonl")
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and '"step":25,' in (self.folder / "log.jsonl").read_text(), 40)
+        return run
+
+    def finish(self, run: subprocess.Popen, steps: int) -> str:
+        out, err = run.communicate(timeout=60)
+        self.assert_finished(subprocess.CompletedProcess([], run.returncode, out, err), a=steps)
+        return out
+
+    def set_aside(self) -> list[tuple[str, str]]:
+        return [(e["device"], e["why"]) for e in self.events() if e["event"] == "device" and e["what"] == "set_aside"]
+
+    def devices(self) -> list[str]:
+        """Of each launch, by their numbers."""
+        started = [e["devices"].split(",") for e in self.events() if e["event"] == "job_started"]
+        return ["".join(str(self.IDS.index(name)) for name in names) for names in started]
+
+    def case_a_job_is_moved_off_a_gpu_that_was_lost(self) -> None:
+        run = self.begin("good", 260)
+        self.script(gpu1="broken=15", gpu2="xid=31")  # Xid 31 is a program's own fault
+        out = self.finish(run, 260)
+        self.assertEqual([name for name, _ in self.set_aside()], [self.IDS[1]])
+        self.assertEqual(out.count(f"{self.IDS[1]} is given to nobody for a while"), 1)
+        self.assertIn("3 of 4 devices held, 1 set aside", out)
+        self.assertEqual(self.devices(), ["0123", "023"])
+        self.assertEqual(self.told("failed"), [])
+
+    def case_an_error_that_the_driver_reports_counts(self) -> None:
+        run = self.begin("good", 260)
+        self.script(gpu3="xid=79")
+        self.finish(run, 260)
+        self.assertEqual(self.set_aside(), [(self.IDS[3], "the driver reports Xid 79")])
+        self.assertEqual(self.devices(), ["0123", "012"])
+
+    def case_a_job_that_dies_with_its_gpu_goes_on_from_its_checkpoint(self) -> None:
+        run = self.begin("saves-and-dies", 120)
+        self.script(gpu0="broken=15")
+        (self.folder / "die.a").touch()
+        self.finish(run, 120)
+        self.assertEqual(self.devices(), ["0123", "123"])
+        self.assertGreater(self.launches("a")[1].step, 0, "it began anew")
+
+    def case_a_job_that_dies_of_itself_has_failed(self) -> None:
+        run = self.begin("saves-and-dies", 120)
+        (self.folder / "die.a").touch()
+        run.communicate(timeout=60)
+        self.assertEqual((run.returncode, len(self.launches("a"))), (1, 1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which GPUs of a run are set aside and come back, by made-up looks at a machine.
+#include <string>
+#include <vector>
+
+#include "gpu_watch.hpp"
+#include "support/catch.hpp"
+
+using namespace ration;
+using namespace ration::program;
+
+namespace {
+
+[[nodiscard]] cuda::device_id id(cuda::device_kind kind, unsigned char n) { return {kind, {n}}; }
+
+[[nodiscard]] std::string name(unsigned char n) { return std::string(id(cuda::device_kind::gpu, n).name().view()); }
+
+/// Two GPUs, and a third one that is cut into two.
+[[nodiscard]] cuda::inventory machine() {
+    cuda::inventory out;
+    for (unsigned char n = 1; n <= 3; ++n) out.gpus.push_back({.what = {.id = id(cuda::device_kind::gpu, n)}});
+    out.gpus[2].what.cut = true;
+    out.gpus[2].what.instances = {id(cuda::device_kind::mig, 4), id(cuda::device_kind::mig, 5)};
+    return out;
+}
+
+[[nodiscard]] std::vector<std::string> all_devices() {
+    auto const part = [](unsigned char n) { return std::string(id(cuda::device_kind::mig, n).name().view()); };
+    return {name(1), name(2), part(4), part(5)};
+}
+
+[[nodiscard]] cuda::inventory with_fault(std::size_t at) {
+    auto out = machine();
+    out.gpus[at].fault = error{.code = errc::gone, .operation = "ask NVML about", .subject = std::string_view("0000:17:00.0")};
+    return out;
+}
+
+struct watched {
+    std::vector<std::string> const devices = all_devices();
+    gpu_watch watch{devices, machine(), seconds(0)};
+
+    /// "-GPU 1" was set aside, "+GPU 1" came back.
+    [[nodiscard]] std::vector<std::string> see(cuda::inventory found, double at, std::vector<cuda::xid_report> const& heard = {},
+                                               std::vector<std::string> const& idle = {}) {
+        std::vector<std::string> out;
+        for (auto const& change : watch.judge(std::move(found), heard, idle, seconds(at))) {
+            out.push_back((change.aside ? "-" : "+") + change.device);
+            why = change.why;
+        }
+        return out;
+    }
+    std::string why;
+};
+
+using strings = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a GPU with a fault is set aside, told once, and comes back by being sound twice after its wait") {
+    watched t;
+    CHECK(t.see(machine(), 5).empty());
+    CHECK(t.see(with_fault(0), 10) == strings{"-" + name(1)});
+    CHECK(t.why == "ask NVML about 0000:17:00.0: gone");
+    CHECK(t.see(with_fault(0), 15).empty());
+    CHECK(t.see(machine(), 44).empty());  // 30 s after the fault was last seen
+    CHECK(t.see(machine(), 46).empty());
+    CHECK(t.see(machine(), 51) == strings{"+" + name(1)});
+    CHECK(t.see(machine(), 56).empty());
+}
+
+TEST_CASE("one that is not there any more takes its instances with it, and the others stay") {
+    watched t;
+    auto less = machine();
+    less.gpus.pop_back();
+    CHECK(t.see(less, 5) == strings{"-" + t.devices[2], "-" + t.devices[3]});
+    CHECK(t.why == "it is not there any more");
+}
+
+TEST_CASE("what the driver reports counts, unless it is a program's own fault") {
+    watched t;
+    CHECK(t.see(machine(), 5, {{id(cuda::device_kind::gpu, 2), 31}}).empty());
+    CHECK(t.see(machine(), 10, {{id(cuda::device_kind::gpu, 2), 31}, {id(cuda::device_kind::gpu, 2), 79}}) == strings{"-" + name(2)});
+    CHECK(t.why == "the driver reports Xid 79");
+}
+
+TEST_CASE("a GPU on which somebody else computes alone is set aside while nobody of the run has it") {
+    watched t;
+    auto taken = machine();
+    taken.gpus[1].users = {4711};
+    CHECK(t.see(taken, 5, {}, {name(2)}).empty());  // others may compute beside it
+    taken.gpus[1].exclusive = true;
+    CHECK(t.see(taken, 10, {}, {name(1)}).empty());  // it is a job's own process
+    CHECK(t.see(taken, 15, {}, {name(1), name(2)}) == strings{"-" + name(2)});
+    CHECK(t.why.find("one process") != std::string::npos);
+}
+
+TEST_CASE("a device that was not sound at the start of the run is none of it") {
+    std::vector<std::string> const devices{name(1), name(9)};
+    gpu_watch watch(devices, machine(), seconds(0));
+    auto nothing = machine();
+    nothing.gpus.clear();
+    CHECK(watch.judge(nothing, {}, {}, seconds(5)).size() == 1);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSL-1.0
+// Devices that are set aside while jobs have them, or nobody has; and jobs that say that they see what they were not given.
+#include "elastic_jobs.hpp"
+#include "resize_support.hpp"
+#include "support/catch.hpp"
+
+using namespace ration;
+using namespace ration::program;
+
+namespace {
+
+/// A job that works on two of four devices and takes commands.
+struct at_work {
+    std::vector<std::string> const devices = names(4);
+    elastic_jobs all{devices};
+    resize& machine;
+    nanoseconds now = seconds(100);
+
+    at_work() : machine((all.add(job_id{1}, short_rules(), 10), *all.find(job_id{1}))) {
+        want(2);
+        machine.hello(true, 2, "cpu-0,cpu-1", now);
+        REQUIRE(machine.phase() == resize_phase::steady);
+        static_cast<void>(machine.take_orders()), static_cast<void>(machine.take_notes());
+    }
+    void want(std::int64_t n) { machine.want(n), all.advance(now); }
+    void set_aside(std::uint32_t device) { all.table().set_aside(device, true), all.advance(now); }
+    [[nodiscard]] std::vector<resize_order> orders() { return machine.take_orders(); }
+    void saves_and_stops() {
+        machine.checkpoint(true, now);
+        REQUIRE(machine.exited(true, false, now) == exit_meaning::part_of_resize);
+        machine.cleared(now);
+        static_cast<void>(orders());
+    }
+};
+
+using orders = std::vector<resize_order>;
+
+}  // namespace
+
+TEST_CASE("a device that is set aside is given to nobody, and counts for nobody") {
+    device_table table(names(3));
+    table.set_aside(0, true);
+    CHECK((table.free() == 2 && table.aside() == 1 && table.held() == 0));
+    CHECK(table.take(job_id{1}, 3).empty());
+    CHECK(table.take(job_id{1}, 2) == device_list{1, 2});
+    CHECK(table.sound(device_list{2, 0, 1}) == device_list{2, 1});
+    table.set_aside(2, true);
+    CHECK((table.held() == 2 && table.of(job_id{1}) == device_list{1, 2}));
+    table.set_aside(0, false);
+    CHECK(table.free() == 1);
+}
+
+TEST_CASE("a job is moved off a device that was set aside to one that is free") {
+    at_work t;
+    t.set_aside(1);
+    CHECK(t.all.usable() == 3);
+    CHECK(t.orders() == orders{resize_order::save});
+    t.saves_and_stops();
+    CHECK(t.machine.devices() == device_list{0, 2});
+    t.machine.hello(true, 2, "cpu-0,cpu-2", t.now);
+    t.machine.stepped(t.now);
+    CHECK(t.all.table().of(job_id{1}) == device_list{0, 2});
+    CHECK(t.all.table().free() == 1);
+}
+
+TEST_CASE("where none is free the job stays until the policy gives it fewer, and loses that one then") {
+    at_work t;
+    REQUIRE(t.all.table().take(job_id{9}, 2).size() == 2);
+    t.set_aside(0);
+    CHECK(t.orders().empty());
+    CHECK(t.all.usable() == 3);
+    t.want(1);
+    CHECK(t.orders() == orders{resize_order::save});
+    t.saves_and_stops();
+    CHECK(t.machine.devices() == device_list{1});
+}
+
+TEST_CASE("what a job has that cannot be saved counts on") {
+    std::vector<std::string> const devices = names(2);
+    elastic_jobs all{devices};
+    all.add(job_id{1}, short_rules(), 10);
+    auto& machine = *all.find(job_id{1});
+    machine.want(1);
+    all.advance(seconds(1));
+    machine.hello(false, 1, "cpu-0", seconds(1));
+    all.table().set_aside(0, true);
+    all.advance(seconds(2));
+    CHECK(all.usable() == 2);
+    CHECK(machine.phase() == resize_phase::steady);
+    all.table().set_aside(1, true);
+    CHECK(all.usable() == 1);
+}
+
+TEST_CASE("a job that dies with a device goes on without it from its checkpoint; without a checkpoint it has failed") {
+    for (bool const saved : {true, false}) {
+        at_work t;
+        REQUIRE(t.all.table().take(job_id{9}, 2).size() == 2);
+        t.machine.want(2);
+        if (saved) t.machine.checkpoint(true, t.now);
+        t.all.table().set_aside(0, true);
+        auto const meaning = t.machine.exited(false, false, t.now);
+        CHECK(meaning == (saved ? exit_meaning::part_of_resize : exit_meaning::job_is_over));
+        if (!saved) continue;
+        t.machine.cleared(t.now);
+        CHECK(t.orders() == orders{resize_order::launch});
+        CHECK(t.machine.devices() == device_list{1});
+    }
+}
+
+TEST_CASE("its own failure is no device's, and a clean end is an end") {
+    at_work t;
+    t.machine.checkpoint(true, t.now);
+    CHECK(t.machine.exited(false, false, t.now) == exit_meaning::job_is_over);
+    t.all.table().set_aside(0, true);
+    CHECK(t.machine.exited(true, true, t.now) == exit_meaning::job_is_over);
+}
+
+TEST_CASE("without any sound device left it waits in the queue") {
+    at_work t;
+    t.machine.checkpoint(true, t.now);
+    for (std::uint32_t device = 0; device < 4; ++device) t.all.table().set_aside(device, true);
+    REQUIRE(t.machine.exited(false, false, t.now) == exit_meaning::part_of_resize);
+    t.machine.cleared(t.now);
+    CHECK(t.machine.phase() == resize_phase::queued);
+    t.all.advance(t.now);
+    CHECK(t.orders().empty());
+    CHECK(t.machine.wanted() == 0);  // there is nothing that it could be promised
+    t.all.table().set_aside(3, false), t.all.table().set_aside(2, false);
+    t.want(2);
+    CHECK(t.machine.devices() == device_list{2, 3});
+}
+
+TEST_CASE("a rank may see fewer devices than the job has, and no others") {
+    at_work t;
+    t.machine.hello_of(1, "cpu-1", t.now);
+    t.machine.hello_of(1, "", t.now);
+    t.machine.hello_of(1, "cpu-1,cpu-0", t.now);
+    CHECK(t.orders().empty());
+    t.machine.hello_of(1, "cpu-1,cpu-", t.now);
+    CHECK(t.orders() == orders{resize_order::refuse});
+    CHECK(t.machine.why() == "its rank 1 sees the device cpu- and was given cpu-0,cpu-1");
+}
+
+TEST_CASE("who says later that it sees others is not believed either; who is to end is not asked") {
+    at_work t;
+    t.machine.hello(true, 2, "cpu-0,cpu-3", t.now);
+    CHECK(t.orders() == orders{resize_order::refuse});
+    t.machine.finish();
+    t.machine.hello_of(1, "cpu-3", t.now);
+    CHECK(t.orders().empty());
+}
+
+TEST_CASE("a change in whose middle the job is to end is not gone on with") {
+    at_work t;
+    t.want(1);
+    REQUIRE(t.orders() == orders{resize_order::save});
+    t.machine.finish();
+    t.all.advance(t.now + seconds(1000));
+    t.machine.checkpoint(true, t.now);
+    t.machine.command_failed("it does not obey", t.now);
+    CHECK(t.orders().empty());
+    CHECK(t.machine.phase() == resize_phase::saving);
+    CHECK(t.machine.exited(true, false, t.now) == exit_meaning::job_is_over);
+}
+
+TEST_CASE("who is to get the devices of a job that is asked to stop waits for them") {
+    at_work t;
+    t.all.add(job_id{2}, short_rules(), 10);  // moves the machines
+    auto& first = *t.all.find(job_id{1});
+    auto& second = *t.all.find(job_id{2});
+    first.finish();
+    second.want(4);
+    t.all.advance(t.now);
+    CHECK(second.wanted() == 4);
+    CHECK(second.take_notes().empty());
+    first.ended(true, t.now);
+    t.all.advance(t.now);
+    CHECK(second.devices() == device_list{0, 1, 2, 3});
+}
+
+TEST_CASE("what its hello proves is said with its size") {
+    for (bool const says : {true, false}) {
+        std::vector<std::string> const devices = names(1);
+        elastic_jobs all{devices};
+        all.add(job_id{1}, short_rules(), 10);
+        auto& machine = *all.find(job_id{1});
+        machine.want(1);
+        all.advance(seconds(1));
+        machine.hello(true, 1, says ? "cpu-0" : "", seconds(1));
+        auto const notes = machine.take_notes();
+        REQUIRE(!notes.empty());
+        CHECK(notes.back().what == "settled");
+        CHECK(notes.back().why == (says ? "verified" : ""));
+    }
+}
