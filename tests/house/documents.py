@@ -20,7 +20,8 @@ _CODE_SPAN = re.compile(r"`[^`\n]*`")
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.I)
 _HAS_TO_BE_A_REGION = ("cpp", "c++")
-_RUN_BY = {"docs/tutorial.md": "tests/tutorial/tutorial_test.py"}
+_RUN_BY = {"docs/choosing.md": "tests/choosing/choosing_test.py",
+           "docs/tutorial.md": "tests/tutorial/tutorial_test.py"}
 
 
 def blocks(text):

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSL-1.0
+"""One mistake for each message of docs/failures.md. A scene is called by some words of its message, which no other has."""
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+from typing import Callable, NamedTuple
+
+RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
+EVIL, WRONG, PREFIX = (os.environ[name] for name in ("RATION_EVIL", "RATION_WRONG", "RATION_PREFIX"))
+CMAKE = os.environ["RATION_CMAKE"]
+FITS = str(pathlib.Path(__file__).resolve().parents[2] / "bench/data/loss/fits.csv")
+TARGET = "target = { loss = { acceptable = 0.5, objective = 0.1 } }"
+HEAD = 'policy = "none"\ncpus = 1\ntick = "100ms"\n'
+TRACE = "job_id,submit_time,num_gpus,duration\n" + "".join(f"{i},{7 * i},{1 + i % 3},50\n" for i in range(20))
+LIMIT = 60
+
+
+class Said(NamedTuple):
+    exit: int
+    output: str
+
+
+def job(command: str, more: str = TARGET, name: str = "a") -> str:
+    return f'[[job]]\nname = "{name}"\ncommand = {command}\n{more}\n'
+
+
+def shell(script: str, more: str = "") -> str:
+    """A job that prints lines with `loss=`."""
+    return HEAD + job(f"""["/bin/sh", "-c", '''{script}''']""", f"{TARGET}\nlog = 'loss=(?<loss>\\S+)'\n{more}")
+
+
+GOOD = HEAD + job('["true"]')
+
+
+class Place:
+    """A folder with the files that scenes name."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        (folder / "runtime").mkdir(mode=0o700)
+        # Not the suite's own devices, and no other run's records.
+        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(folder / "runtime"), CUDA_VISIBLE_DEVICES="")
+        (folder / "trace.csv").write_text(TRACE)
+
+    def ration(self, *words: str, jobs: str = GOOD, **files: str) -> Said:
+        (self.folder / "jobs.toml").write_text(jobs)
+        for name, text in files.items():
+            (self.folder / name.replace("_", ".")).write_text(text)
+        return self.call(RATION, *words)
+
+    def call(self, *words: str) -> Said:
+        done = subprocess.run(words, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=LIMIT, check=False)
+        return Said(done.returncode, done.stdout)
+
+
+Scene = Callable[[Place], Said]
+
+
+def ration(*words: str, jobs: str = GOOD, **files: str) -> Scene:
+    return lambda place: place.ration(*words, jobs=jobs, **files)
+
+
+def run(jobs: str, *words: str) -> Scene:
+    return ration("run", "jobs.toml", *words, jobs=jobs)
+
+
+def sim(*words: str) -> Scene:
+    return ration("sim", "--cluster", "2x4", "--quiet", *words)
+
+
+def a_killed_ration(place: Place) -> Said:
+    """Its jobs go on, and the next one finds them."""
+    (place.folder / "jobs.toml").write_text(HEAD + job('["sleep", "50"]'))
+    first = subprocess.Popen([RATION, "run", "jobs.toml", "--log", "log.jsonl"], cwd=place.folder, env=place.environment, stdout=subprocess.DEVNULL)
+    log, deadline = place.folder / "log.jsonl", time.monotonic() + 20
+    while not (log.exists() and "job_started" in log.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    try:
+        return place.call(RATION, "run", "jobs.toml")
+    finally:
+        place.call(RATION, "clean")
+
+
+def a_folder_for_all(place: Place) -> Said:
+    (place.folder / "runtime/ration").mkdir(mode=0o755)
+    return place.ration("run", "jobs.toml")
+
+
+def a_socket_in_use(place: Place) -> Said:
+    with socket.socket(socket.AF_UNIX) as taken:
+        taken.bind(str(place.folder / "taken"))
+        taken.listen()
+        return place.ration("run", "jobs.toml", "--metrics", f"unix:{place.folder}/taken")
+
+
+def a_folder_of_others(place: Place) -> Said:
+    (place.folder / "open").mkdir()
+    (place.folder / "open").chmod(0o777)
+    (place.folder / "open/mine.so").write_bytes(pathlib.Path(f"{EVIL}/evil_14.so").read_bytes())
+    return place.ration("policies", "open/mine.so")
+
+
+def a_library_that_is_none(place: Place) -> Said:
+    """Any shared object without a manifest: ration's own C library."""
+    mapped = pathlib.Path("/proc/self/maps").read_text().split()
+    library = next(os.path.realpath(word) for word in mapped if word.startswith("/") and "libc.so" in word)
+    (place.folder / "other.so").write_bytes(pathlib.Path(library).read_bytes())
+    return place.ration("policies", "other.so")
+
+
+def a_taken_name(place: Place) -> Said:
+    (place.folder / "mine").mkdir()
+    return place.ration("new", "mine")
+
+
+def cmake(lines: str, *settings: str) -> Scene:
+    def scene(place: Place) -> Said:
+        (place.folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(mine LANGUAGES NONE)\n{lines}\n")
+        return place.call(CMAKE, "-S", ".", "-B", "build", *settings)
+    return scene
+
+
+def found(lines: str) -> Scene:
+    return cmake(lines, f"-DCMAKE_PREFIX_PATH={PREFIX}")
+
+
+COMMAND_LINE = {
+    "there is no command": ration("rnu", "jobs.toml"),
+    "say what to do": ration(),
+    "there is no option": ration("run", "jobs.toml", "--polcy", "none"),
+    "one word too many": ration("run", "jobs.toml", "again.toml"),
+    "is required": ration("run"),
+    "<option>: there is no policy": sim("--policy", "fiffo"),
+    "is no parameter: write": sim("--trace", "trace.csv", "--policy", "las", "--set", "promote"),
+    "is no loopback address": ration("run", "jobs.toml", "--metrics", "0.0.0.0:9555"),
+}
+
+JOBS_FILE = {
+    "give the path of a jobs file": ration("run", "absent.toml"),
+    "this is not TOML": run('policy = "none\n'),
+    "unknown key": run(HEAD + job('["true"]', f'{TARGET}\ncomand = "x"')),
+    "must be <kind>": run(HEAD + job('["true"]', f"{TARGET}\nat = 20")),
+    "no policy is named": run(job('["true"]')),
+    "has no command": run(f'{HEAD}[[job]]\nname = "a"\n{TARGET}\n'),
+    "has no target": run(HEAD + job('["true"]', "")),
+    "nothing says which way": run(HEAD + job('["true"]', "target = { score = { objective = 3 } }")),
+    "is easier than the acceptable": run(HEAD + job('["true"]', "target = { loss = { acceptable = 0.1, objective = 0.5 } }")),
+    "'log' does not read": run(HEAD + job('["true"]', f"{TARGET}\nlog = '(?<error>\\S+)'")),
+    "no directory of PATH": run(HEAD + job('["no-such-program"]')),
+    "that can be run; build it": run(HEAD + job('["./no-such-program"]')),
+    "has no parameter": run('tradl = { alpa = 0.9 }\n' + GOOD, "--policy", "tradl"),
+    "give each a name of its own": run(GOOD + job('["true"]')),
+}
+
+BEFORE_JOBS_START = {
+    "there are none that it could have": run('policy = "fifo"\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 2 }}")),
+    "write fewer or smaller ones": run('policy = "fifo"\ncpus = 1\ndevices = { count = 4, cpu = 1 }\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
+    "and no job asks for any": run(GOOD, "--policy", "fifo"),
+    "gives none; choose one that does": run("devices = { count = 2, cpu = 0.1 }\n" + HEAD + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
+    "that are still going": a_killed_ration,
+    "use folder": a_folder_for_all,
+    "another program listens there": a_socket_in_use,
+}
+
+WHILE_JOBS_RUN = {
+    "its last line": run(shell("echo loss=1; echo no such layer; exit 3")),
+    "killed by signal 9": run(shell("kill -9 $$")),
+    "diverged": run(shell("for i in 1 2 3 4; do echo loss=nan; done; sleep 20")),
+    "its limit on memory": run(shell("echo loss=1", 'bounds = { memory = "1GiB" }'), "--backend", "process"),
+    "its worker was killed by signal": run(shell("sleep 0.5"), "--policy", f"{EVIL}/evil_14.so"),
+    "ration tries again every second": run(shell("echo loss=1"), "--log", "/dev/full"),
+}
+
+SIMULATING = {
+    "name the jobs: either": sim("--policy", "fifo"),
+    "<column> is <text>": ration("sim", "--cluster", "2x4", "--quiet", "--policy", "fifo", "--trace", "jobs.csv", jobs_csv=TRACE + "x,soon,1,5\n"),
+    "profiled jobs need": sim("--generate", "profiled", "--policy", "fifo"),
+    "choose one that shares devices": sim("--trace", "trace.csv", "--policy", "tradl"),
+    "choose one that shares cores": ration("sim", "--cluster", "1x2cores", "--quiet", "--generate", "cpu:jobs=2", "--models", FITS, "--policy", "fifo"),
+    "which a simulation does not offer": sim("--trace", "trace.csv", "--policy", f"{WRONG}/moody.so"),
+    "nothing runs, and it starts none": sim("--trace", "trace.csv", "--policy", "none", "--interval", "0"),
+    "it granted <amount>": sim("--trace", "trace.csv", "--policy", f"{WRONG}/greedy.so", "--until", "50"),
+    "more devices than the cluster has": ration("sim", "--cluster", "1x2", "--quiet", "--trace", "trace.csv", "--policy", "fifo"),
+    "--report:": sim("--trace", "trace.csv", "--policy", "fifo", "--report", "no/where.html"),
+    "is no number from 1": ration("bench", "--policies", "fifo", "--jobs", "many"),
+}
+
+LOGS = {
+    "<file> cannot be opened (": ration("report", "absent.jsonl"),
+    "is empty": ration("report", "empty.jsonl", empty_jsonl=""),
+    "this is no event": ration("report", "trace.csv"),
+    "its field": ration("report", "log.jsonl", log_jsonl='{"event":"run","schema":1,"t":"now"}\n'),
+    "does not begin with a run": ration("replay", "log.jsonl", "--policy", "none", log_jsonl='{"event":"progress","t":5}\n'),
+    "<file> cannot be opened; name": ration("replay", "absent.jsonl", "--policy", "none"),
+}
+
+PLUGINS = {
+    "file that is there and can be read": ration("policies", "./absent.so"),
+    "to this folder": a_folder_of_others,
+    "it is no ELF file": ration("policies", "./text.so", text_so="int main() {}" * 100),
+    "it has no manifest": a_library_that_is_none,
+    "another major version": ration("policies", f"{EVIL}/evil_36.so"),
+    "name the .so of a policy": ration("check", "absent.so"),
+    "CRASHED": ration("check", f"{EVIL}/evil_14.so"),
+}
+
+NEW = {
+    "is there already": a_taken_name,
+    "is no name for a policy": ration("new", "1st"),
+    "there are no templates": ration("new", "mine", "--lang", "cobol"),
+}
+
+CMAKE_SCENES = {
+    "Could not find a package configuration file": cmake("find_package(ration 0.1 REQUIRED NO_DEFAULT_PATH)"),
+    "requested version": found("find_package(ration 99 REQUIRED)"),
+    "This install of ration has no component": found("find_package(ration REQUIRED COMPONENTS core corn)"),
+    "ration's component": found("set(CMAKE_DISABLE_FIND_PACKAGE_Boost ON)\nfind_package(ration REQUIRED COMPONENTS adapt)"),
+}
+
+SCENES = COMMAND_LINE | JOBS_FILE | BEFORE_JOBS_START | WHILE_JOBS_RUN | SIMULATING | LOGS | PLUGINS | NEW | CMAKE_SCENES
+
+# What takes long, another machine or another build: (file, words of the message that stand in it).
+FROM_SOURCES = {
+    "is stalled": ("tools/ration/supervisor_jobs.cpp", "no step and no CPU use"),
+    "is silent": ("tools/ration/supervisor_jobs.cpp", "it works and has stopped reporting"),
+    "messages came": ("tools/ration/supervisor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
+    "it is not resized": ("tools/ration/supervisor_resize.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
+    "it has reported no checkpoint within": ("tools/ration/resize.cpp", "it has reported no checkpoint within "),
+    "a limit could not be changed": ("tools/ration/supervisor_tick.cpp", "a limit could not be changed: "),
+    "without Chart.js": ("tools/ration/report/page.hpp", "this ration was built without Chart.js, so the page has tables and no charts; install the package libjs-chart.js, or name the file by "
+                         "-D RATION_CHART_JS=chart.min.js, and build ration again"),
+    "it may only run in a worker process": ("tools/ration/plugin_policy.cpp", 'it may only run in a worker process; write "worker" here, or leave this out'),
+    "CUDA_VISIBLE_DEVICES does not": ("tools/ration/doctor.cpp", "CUDA_VISIBLE_DEVICES does not let this program use it"),
+    "the driver shows none": ("tools/ration/doctor.cpp", "the driver shows none"),
+    "process backend here": ("tools/ration/doctor.cpp", "ration run uses the process backend here. What is approximate about it:"),
+    "The tests need Catch2": ("cmake/testing.cmake", "The tests need Catch2. Run cmake/packages.sh build test, or configure with -DRATION_BUILD_TESTS=OFF."),
+}
