@@ -40,16 +40,15 @@ TEST_CASE("several rejected grants of one tick are one strike", "[plugin]") {
     CHECK_FALSE(counter.policy->quarantined());
 }
 
-TEST_CASE("a worker in quarantine ends with its policy", "[plugin]") {
-    auto counter = std::make_unique<loaded>("counter", options(isolation::worker));
+TEST_CASE("a worker ends when its policy comes into quarantine", "[plugin]") {
+    loaded counter("counter", options(isolation::worker));
+    auto const worker = static_cast<plugin::worker_policy&>(counter.policy->policy()).pid();
     auto const e = rejected();
     for (int i = 0; i < 3; ++i) {
-        REQUIRE(counter->tick() == status::ok);
-        counter->policy->on_events({&e, 1});
+        REQUIRE(::kill(worker, 0) == 0);
+        REQUIRE(counter.tick() == status::ok);
+        counter.policy->on_events({&e, 1});
     }
-    REQUIRE(counter->policy->quarantined());
-    auto const worker = static_cast<plugin::worker_policy&>(counter->policy->policy()).pid();
-    REQUIRE(::kill(worker, 0) == 0);
-    counter.reset();
+    REQUIRE(counter.policy->quarantined());
     CHECK(::kill(worker, 0) == -1);
 }

@@ -76,6 +76,16 @@ TEST_CASE("columns that lie elsewhere are copied to the worker", "[plugin]") {
     CHECK(host.seen() == std::vector<std::int64_t>{7, 17, 27});
 }
 
+TEST_CASE("every row that can be held has room among the copied columns", "[plugin]") {
+    echoing host(nullptr, nullptr, "holder");
+    host.jobs(1000);
+    std::size_t const rows = 1000 * std::size(standard_resources);  // each job holds each resource
+    must(host.store.resize(table_id::held, rows));
+    for (std::size_t i = 0; i < rows; ++i) host.store.at(host.columns.held_job, i) = 7 * i + 1, host.store.at(host.columns.held_amount, i) = static_cast<std::int64_t>(i + 5);
+    auto const whole = static_cast<std::int64_t>(rows);
+    CHECK(host.seen() == std::vector<std::int64_t>{whole, whole});
+}
+
 TEST_CASE("a worker that writes to shared columns dies, and they stay as they were", "[plugin]") {
     plugin::shared_columns columns(std::size_t{1} << 20);
     echoing host(&columns, &columns, "mischief", "scribble@2");

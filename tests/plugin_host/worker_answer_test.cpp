@@ -83,6 +83,14 @@ TEST_CASE("numbers that cannot be cost the answer, and the next one is whole", "
     CHECK(f.answer.rows()[2].amount == 55);
 }
 
+TEST_CASE("what an earlier worker had space for is not what this one has", "[plugin]") {
+    forged f;
+    f.answer_whole(forged::most);
+    f.answer.reserve(8);
+    CHECK_FALSE(f.take(1, 9, plugin::all_rows).empty());
+    CHECK(f.take(2, 8, plugin::all_rows).empty());
+}
+
 TEST_CASE("a worker that writes while its answer is read gains nothing by it", "[plugin]") {
     forged f;
     f.answer_whole(forged::most);

@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include <sys/resource.h>
+
 using namespace plugin_test;
 
 TEST_CASE("a worker that dies is told, started again, and goes on from its last accepted answer", "[plugin]") {
@@ -26,6 +28,16 @@ TEST_CASE("a worker that dies is told, started again, and goes on from its last 
     for (int i = 0; i < 2000 && !mischief.policy->quarantined(); ++i) static_cast<void>(mischief.tick()), ::usleep(10'000);
     CHECK(mischief.policy->quarantined());
     CHECK(mischief.tick() == status::internal);
+}
+
+TEST_CASE("a worker reads its host's limits and cannot change them", "[plugin]") {
+    rlimit before{}, after{};
+    REQUIRE(::getrlimit(RLIMIT_MSGQUEUE, &before) == 0);
+    loaded mischief("mischief", options(isolation::worker, "limit the host@1"));
+    CHECK(mischief.tick() == status::ok);
+    REQUIRE(::getrlimit(RLIMIT_MSGQUEUE, &after) == 0);
+    CHECK(after.rlim_cur == before.rlim_cur);
+    static_cast<void>(::setrlimit(RLIMIT_MSGQUEUE, &before));
 }
 
 TEST_CASE("a worker that hangs costs one deadline", "[plugin]") {

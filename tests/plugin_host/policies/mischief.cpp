@@ -9,7 +9,10 @@
 #include <string_view>
 
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -40,6 +43,20 @@ void lie(instance const& self) {
     if (self.is("list too far")) *changed->count = 1, changed->row[0] = 1;  // of one row
     if (self.is("list nothing")) *changed->count = 0;
     if (self.is("list too many")) *changed->count = changed->capacity + 1;
+}
+
+/// Limits may be read, with null for a new one: a sandbox that looks at half of the pointer takes these places for null.
+bool limit_the_host() {
+    void* place = MAP_FAILED;
+    for (std::uintptr_t const at : {std::uintptr_t{1} << 32, std::uintptr_t{0x2000} << 32, std::uintptr_t{0x7e90} << 32})
+        if (place == MAP_FAILED)
+            place = ::mmap(reinterpret_cast<void*>(at), 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (place == MAP_FAILED) return false;
+    auto* const limit = static_cast<rlimit*>(place);
+    if (::syscall(SYS_prlimit64, ::getppid(), RLIMIT_MSGQUEUE, nullptr, limit) != 0) return false;
+    limit->rlim_cur /= 2;
+    static_cast<void>(::syscall(SYS_prlimit64, ::getppid(), RLIMIT_MSGQUEUE, limit, nullptr));
+    return true;
 }
 
 void before_the_answer(instance& self, ration_tick const& t) {
@@ -84,6 +101,7 @@ int32_t decide(void* me, ration_tick const* t, ration_out* out) {
     before_the_answer(self, *t);
     if (self.is("refuse")) return RATION_E_UNSUPPORTED;
     if (self.deed == "refuse from" && self.count >= self.at) return RATION_E_UNSUPPORTED;
+    if (self.is("limit the host") && !limit_the_host()) return RATION_E_UNSUPPORTED;
     if (self.is("odd code")) return 1234;
     out->grant[0] = {0, 0, RATION_CPU, 0, 0, self.count};
     if (self.deed == "save slowly") out->grant[0].amount = self.saves;

@@ -20,13 +20,16 @@ namespace ration::plugin {
 
 /// What a host wants to know before it maps a plugin.
 struct elf_facts {
-    std::vector<std::string> exports;         ///< defined symbols that others can see
+    std::vector<std::string> exports;         ///< defined symbols that others can see; of very many, the first 4096
     std::vector<std::string> unique_symbols;  ///< those of them that keep the file mapped for ever (STB_GNU_UNIQUE)
     std::vector<std::string> needed;          ///< libraries it is linked with
     bool text_relocations = false, executable_stack = false;
 };
 
 namespace detail {
+
+/// A file of the largest size could else have millions of names, each of which is most of the file.
+inline constexpr std::size_t longest_name = 65536, most_names = 4096;
 
 /// The file as typed records at checked places.
 class elf_view {
@@ -45,12 +48,12 @@ public:
         if (offset > file_.size() || file_.size() - offset < size) return {};
         return file_.subspan(offset, size);
     }
-    /// A zero-terminated text inside one section; empty when it is none.
+    /// A zero-terminated text inside one section; empty when it is none, or longer than any name.
     [[nodiscard]] std::string_view text(Elf64_Shdr const& strings, std::uint64_t at) const noexcept {
         auto const all = bytes(strings.sh_offset, strings.sh_size);
         if (at >= all.size()) return {};
         auto const* const first = reinterpret_cast<char const*>(all.data()) + at;
-        auto const* const end = static_cast<char const*>(std::memchr(first, 0, all.size() - at));
+        auto const* const end = static_cast<char const*>(std::memchr(first, 0, std::min(all.size() - at, longest_name)));
         return end == nullptr ? std::string_view{} : std::string_view(first, static_cast<std::size_t>(end - first));
     }
 };
@@ -104,7 +107,7 @@ inline void add_symbols(elf_sections const& s, elf_facts& facts) {
     auto const* const symbols = s.find(SHT_DYNSYM);
     if (symbols == nullptr || symbols->sh_link >= s.all.size()) return;
     Elf64_Sym symbol;
-    for (std::uint64_t at = sizeof symbol; at + sizeof symbol <= symbols->sh_size; at += sizeof symbol) {
+    for (std::uint64_t at = sizeof symbol; at + sizeof symbol <= symbols->sh_size && facts.exports.size() < most_names; at += sizeof symbol) {
         if (!s.view.read(symbols->sh_offset + at, symbol)) return;
         auto const bind = ELF64_ST_BIND(symbol.st_info);
         bool const seen = ELF64_ST_VISIBILITY(symbol.st_other) == STV_DEFAULT || ELF64_ST_VISIBILITY(symbol.st_other) == STV_PROTECTED;
@@ -119,7 +122,7 @@ inline void add_dynamic_facts(elf_sections const& s, elf_facts& facts) {
     auto const* const dynamic = s.find(SHT_DYNAMIC);
     if (dynamic == nullptr || dynamic->sh_link >= s.all.size()) return;
     Elf64_Dyn entry;
-    for (std::uint64_t at = 0; at + sizeof entry <= dynamic->sh_size; at += sizeof entry) {
+    for (std::uint64_t at = 0; at + sizeof entry <= dynamic->sh_size && facts.needed.size() < most_names; at += sizeof entry) {
         if (!s.view.read(dynamic->sh_offset + at, entry) || entry.d_tag == DT_NULL) return;
         if (entry.d_tag == DT_NEEDED) facts.needed.emplace_back(s.view.text(s.all[dynamic->sh_link], entry.d_un.d_val));
         facts.text_relocations |= entry.d_tag == DT_TEXTREL || (entry.d_tag == DT_FLAGS && (entry.d_un.d_val & DF_TEXTREL) != 0);

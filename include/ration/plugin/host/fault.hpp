@@ -61,6 +61,8 @@ public:
     [[nodiscard]] fault const& last_fault() const noexcept { return fault_; }
     /// Whether destroying it runs code of the plugin in this process.
     [[nodiscard]] virtual bool ends_here() const noexcept { return true; }
+    /// It is not asked again. Ends what runs for it elsewhere; in this process, nothing of it can be ended.
+    virtual void end() noexcept {}
 };
 
 /// A code that came from outside, as one that exists.

@@ -98,6 +98,7 @@ private:
         history_ |= 1;
         last_ = why;
         quarantined_ = strikes() >= most_strikes_ || why.kind == fault_kind::meddled;
+        if (quarantined_) policy_->end();
     }
 };
 

@@ -72,12 +72,22 @@ public:
         add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
         add(BPF_RET | BPF_K, with);
     }
-    /// Allowed when `argument & mask == value`; otherwise refused.
+    /// Allowed when `argument & mask == value`, of an argument of 32 bits; otherwise refused.
     void allow_if(unsigned call, int which, std::uint32_t mask, std::uint32_t value) noexcept {
         add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 5);
         load(argument(which));
         add(BPF_ALU | BPF_AND | BPF_K, mask);
         add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+        add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+        add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    }
+    /// Allowed when this pointer is null, in both of its halves; otherwise refused.
+    void allow_if_null(unsigned call, int which) noexcept {
+        add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 6);
+        load(argument(which));
+        add(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
+        load(argument(which) + 4);
+        add(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
         add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
         add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     }
@@ -97,7 +107,7 @@ public:
     filter.allow_if(__NR_clone, 0, CLONE_THREAD, CLONE_THREAD);
     filter.allow_if(__NR_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
     filter.allow_if(__NR_tgkill, 0, ~0U, static_cast<std::uint32_t>(::getpid()));  // abort()
-    filter.allow_if(__NR_prlimit64, 2, ~0U, 0);                                    // reading limits
+    filter.allow_if_null(__NR_prlimit64, 2);                                       // reading limits
     filter.allow_if(__NR_fcntl, 1, ~0U, F_GETFD);  // reading a flag of its own file: CPython does so once before it trusts O_CLOEXEC
     filter.refuse_the_rest();
     return filter.install();

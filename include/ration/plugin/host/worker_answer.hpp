@@ -19,18 +19,14 @@ namespace ration::plugin {
 class worker_answer {
     std::vector<grant> rows_;
     std::size_t count_ = 0;
+    std::size_t most_ = 0;
     std::uint32_t of_ = 0;  // the request that it answers; 0: none
-
-    /// A word that the worker may change at any time, read once.
-    template <class T>
-    [[nodiscard]] static T once(T const& shared) noexcept {
-        return __atomic_load_n(&shared, __ATOMIC_RELAXED);
-    }
 
 public:
     /// No answer will have more rows. Takes address space only; it is filled as answers come.
     void reserve(std::size_t most) {
         rows_.clear(), rows_.reserve(most);
+        most_ = most;
         forget();
     }
     void forget() noexcept { count_ = 0, of_ = 0; }
@@ -46,7 +42,7 @@ public:
         std::uint64_t const count = once(reply.count), changed = once(reply.changed_rows);
         bool const listed = changed != all_rows && of_ != 0;
         forget();
-        if (count > space || count > rows_.capacity()) return "says that it wrote more grants than there is space for";
+        if (count > space || count > most_) return "says that it wrote more grants than there is space for";
         if (listed && (changed > places.most_changed || count > rows_.size())) return "lists more changes than there can be";
         std::byte const* const from = shared + places.grants;
         if (!listed) {

@@ -72,6 +72,12 @@ struct worker_reply {
     worker_log log;
 };
 
+/// A word that the worker may change at any time, read once: what has been checked is what is used.
+template <class T>
+[[nodiscard]] T once(T const& shared) noexcept {
+    return __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
+}
+
 inline constexpr std::size_t on_line(std::size_t size) noexcept { return (size + 63) / 64 * 64; }
 
 inline constexpr std::uint64_t all_rows = ~std::uint64_t{0};
@@ -95,8 +101,8 @@ inline constexpr std::uint64_t in_columns = 1;
 /// Where the columns' values are in `input`: one after the other, each with room for all rows there can be.
 struct worker_places {
     [[nodiscard]] static std::size_t bytes_of(column_info const& c, limits const& most) noexcept {
-        std::size_t const rows = c.table == table_id::jobs ? most.jobs : c.table == table_id::nodes ? most.nodes : most.jobs * most.nodes;
-        return on_line(rows * c.width * size_of(c.type)) + 64;
+        std::size_t const rows[table_count] = {most.jobs, most.nodes, most.resources, most.jobs * most.nodes * most.resources};
+        return on_line(rows[static_cast<std::size_t>(c.table)] * c.width * size_of(c.type)) + 64;
     }
 };
 

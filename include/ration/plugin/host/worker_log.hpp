@@ -64,6 +64,7 @@ public:
     std::uint32_t const size = std::min<std::uint32_t>(log.size.load(std::memory_order_acquire), sizeof log.lines);
     for (std::uint32_t head[2]; read < size && size - read >= sizeof head; read += static_cast<std::uint32_t>(sizeof head) + head[1]) {
         std::memcpy(head, log.lines + read, sizeof head);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // what is checked now is what is used: nobody reads them there again
         if (head[1] > size - read - sizeof head) break;
         to.write(head[0], std::string(log.lines + read + sizeof head, head[1]));
     }

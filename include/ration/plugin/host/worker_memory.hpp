@@ -25,10 +25,6 @@ class worker_memory {
     // Numbers of ticks: whose answer was the last one accepted, after which accepted one the worker is known to have saved, and that of `state_`.
     std::uint64_t accepted_ = never, saved_ = never, state_tick_ = never;
 
-    [[nodiscard]] static std::uint64_t size_of_state(worker_reply const& r, std::size_t place) noexcept {
-        return __atomic_load_n(&r.state_size[place], __ATOMIC_ACQUIRE);
-    }
-
 public:
     void reserve() { told_.reserve(2 * most_worker_events); }
 
@@ -47,7 +43,7 @@ public:
     void see_saved(worker_reply const& r) noexcept {
         if (accepted_ == saved_) return;
         for (std::size_t place = 0; place < 2; ++place)
-            if (size_of_state(r, place) != 0 && r.state_tick[place] == accepted_) saved_ = accepted_;
+            if (once(r.state_size[place]) != 0 && once(r.state_tick[place]) == accepted_) saved_ = accepted_;
         if (accepted_ == saved_) std::erase_if(told_, [&](told_event const& e) { return e.tick <= saved_; });
     }
 
@@ -57,8 +53,8 @@ public:
         auto const& r = *reinterpret_cast<worker_reply const*>(shared);
         for (std::uint64_t const wanted : {saved_, accepted_})
             for (std::size_t place = 0; place < 2; ++place) {
-                std::uint64_t const size = size_of_state(r, place);
-                if (wanted == never || size == 0 || size > places.state_capacity || r.state_tick[place] != wanted) continue;
+                std::uint64_t const size = once(r.state_size[place]);
+                if (wanted == never || size == 0 || size > places.state_capacity || once(r.state_tick[place]) != wanted) continue;
                 state_.assign(shared + places.state(place), shared + places.state(place) + size);
                 state_tick_ = wanted;
             }

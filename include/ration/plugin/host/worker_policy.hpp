@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <ration/assert.hpp>
 #include <ration/plugin/host/fault.hpp>
 #include <ration/plugin/host/library.hpp>
 #include <ration/plugin/host/shared_file.hpp>
@@ -44,7 +45,7 @@ class worker_policy final : public plugin_policy {
     struct shared_column {
         table_id table;
         std::uint32_t from_slot = 0;
-        std::size_t row_bytes = 0, place = 0;
+        std::size_t row_bytes = 0, place = 0, room = 0;
     };
 
     plugin_file file_;
@@ -80,6 +81,10 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
     [[nodiscard]] bool ends_here() const noexcept override { return false; }
+    void end() noexcept override {
+        rest();
+        phase_ = phase::off;
+    }
 
     /// Starts a worker for this schema. Errors: those of `offers`; invalid_value with the plugin's own sentence; timed_out; io.
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
@@ -157,7 +162,7 @@ private:
         place_columns();
         std::size_t const output_size = places().size();
         std::size_t const input_size = on_line(sizeof(worker_request)) +
-                                       (shared_.empty() ? 0 : shared_.back().place + worker_places::bytes_of(schema_.back(), most_));
+                                       (shared_.empty() ? 0 : shared_.back().place + shared_.back().room);
         input_ = shared_file::make("ration-input", input_size, PROT_READ | PROT_WRITE, F_SEAL_FUTURE_WRITE);
         output_ = shared_file::make("ration-output", output_size, PROT_READ, 0);
         auto const brief = write_brief(create_only, input_size, output_size);
@@ -191,8 +196,9 @@ private:
         shared_.clear();
         std::size_t at = on_line(sizeof(worker_request));
         for (auto const& c : schema_) {
-            shared_.push_back({c.table, c.slot, c.width * size_of(c.type), at});
-            at += worker_places::bytes_of(c, most_);
+            std::size_t const room = worker_places::bytes_of(c, most_);
+            shared_.push_back({c.table, c.slot, c.width * size_of(c.type), at, room});
+            at += room;
         }
     }
 
@@ -281,6 +287,7 @@ private:
         void const* const values = table.slot[c.from_slot];
         if (options_.columns != nullptr && options_.columns->holds(values)) return options_.columns->offset_of(values) | in_columns;
         std::size_t const used = table.rows * c.row_bytes;
+        RATION_ASSERT(on_line(used) <= c.room, "worker: more rows than bind() was told: call it again with higher limits");
         std::memcpy(input_.map.data() + c.place, values, used);
         std::memset(input_.map.data() + c.place + used, 0, on_line(used) - used);  // of rows that have gone, nothing stays
         return c.place;
@@ -290,14 +297,14 @@ private:
         std::uint32_t const before = sequence_ - 1;
         if (!woken_ && spin_while(reply().sequence, before)) return true;  // who has just been woken may need this very core
         nanoseconds const deadline = now() + at_most;
-        while (reply().sequence.load(std::memory_order_acquire) != sequence_) {
+        while (reply().sequence.load(std::memory_order_acquire) == before) {
             nanoseconds const left = deadline - now();
             if (left.count <= 0) {
                 std::atomic_ref(request().cancel).store(1, std::memory_order_relaxed);
                 return false;
             }
             wait_while(reply().sequence, before, std::min(left, milliseconds(2)));
-            if (!process_.alive()) return reply().sequence.load(std::memory_order_acquire) == sequence_;
+            if (!process_.alive()) return reply().sequence.load(std::memory_order_acquire) != before;
         }
         return true;
     }
@@ -310,6 +317,13 @@ private:
         return fail(fault_kind::died, tick, text<120>("its worker ").append(process_.end()));
     }
 
+    /// It may answer this tick while the next one is asked: only a new worker is in step again.
+    [[nodiscard, gnu::cold, gnu::noinline]] status out_of_step(std::uint64_t tick) noexcept {
+        keep_state();
+        rest();
+        return fail(fault_kind::malformed, tick, "answered a tick that was not asked");
+    }
+
     void read_log() noexcept {
         if (output_) log_read_ = read_worker_log(reply().log, log_read_, log_);
     }
@@ -317,11 +331,11 @@ private:
     [[nodiscard]] status take_answer(std::uint64_t tick, grants& out) noexcept {
         if (reply().log.size.load(std::memory_order_relaxed) != 0) read_log();
         auto const& r = reply();
-        std::int32_t const code = r.code;
-        if (r.sequence.load(std::memory_order_acquire) != sequence_) return fail(fault_kind::malformed, tick, "answered a tick that was not asked");
+        std::int32_t const code = once(r.code);
+        if (r.sequence.load(std::memory_order_acquire) != sequence_) return out_of_step(tick);
         memory_.see_saved(r);
-        if (r.changed != 0) return fail(fault_kind::malformed, tick, "changed a field of the answer that belongs to the host");
-        if (r.meddled != 0) return fail(fault_kind::malformed, tick, "changed the floating-point modes");
+        if (once(r.changed) != 0) return fail(fault_kind::malformed, tick, "changed a field of the answer that belongs to the host");
+        if (once(r.meddled) != 0) return fail(fault_kind::malformed, tick, "changed the floating-point modes");
         if (code != RATION_OK) return fail(fault_kind::refused, tick, text_of(code), known_status(code));
         if (auto const wrong = answer_.take(output_.map.data(), places(), sequence_, out.room()); !wrong.empty()) return fail(fault_kind::malformed, tick, wrong);
         show(out);
