@@ -21,6 +21,7 @@
 #include "policy_log.hpp"
 #include "reporter.hpp"
 #include "run_directory.hpp"
+#include "shown_tables.hpp"
 #include "spare_cpu.hpp"
 #include "stop_signals.hpp"
 
@@ -49,6 +50,7 @@ class supervisor {
     std::optional<progress::control> control_;
     elastic_jobs elastic_;
     job_board board_;
+    shown_tables shown_;
     bound_policy<policies::none> fallback_;
     engine<node_backend> engine_;
     spare_cpu spare_;
