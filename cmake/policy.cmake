@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
 # ration_add_policy(NAME SOURCES file...)
+# ration_add_python_policy(NAME SOURCE file [TEST file])
 #
 # A policy as a plugin: NAME.so with the one exported symbol `ration_policy_v1`, bound at load, that unloads when it is closed. In a
 # build with tests, `ration check` looks at it as the test plugin.NAME; where the program is neither built nor installed, no test is made.
 set(RATION_POLICY_EXPORTS ${CMAKE_CURRENT_LIST_DIR}/policy.map CACHE INTERNAL "the version script of policies")
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../include/ration)  # in a checkout; who has an install knows where
   set(RATION_ABI_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../include CACHE INTERNAL "where ration/plugin/abi.h is")
+  set(RATION_PYTHON_PACKAGE ${CMAKE_CURRENT_LIST_DIR}/../backends/progress/python CACHE INTERNAL "where the Python package is")
+else()
+  set(RATION_PYTHON_PACKAGE ${CMAKE_CURRENT_LIST_DIR}/python CACHE INTERNAL "where the Python package is")
 endif()
 
 function(ration_add_policy name)
@@ -18,6 +22,33 @@ function(ration_add_policy name)
   ration_harden_policy(${name})
   if(BUILD_TESTING OR RATION_BUILD_TESTS)
     ration_check_policy(${name})
+  endif()
+endfunction()
+
+# The same of a class in Python that derives from ration.policy.Policy. TEST is a file of unit tests, which become the test unit_test.
+function(ration_add_python_policy name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;TEST" "")
+  set(Python3_USE_STATIC_LIBS OFF)
+  find_package(Python3 3.9 QUIET COMPONENTS Interpreter Development.Embed)
+  if(NOT Python3_FOUND)
+    message(FATAL_ERROR "There is no CPython that can be embedded: its headers or its shared library are missing. Debian and Ubuntu have "
+      "them in the package `python3-dev`. Where several are installed, say which: -D Python3_EXECUTABLE=/usr/bin/python3")
+  endif()
+  set(python ${CMAKE_COMMAND} -E env PYTHONPATH=${RATION_PYTHON_PACKAGE} ${Python3_EXECUTABLE} -B)
+  get_filename_component(source ${arg_SOURCE} ABSOLUTE)
+  # What the file says of itself has to stand in the .so before any Python runs.
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.python)
+  file(GLOB package ${RATION_PYTHON_PACKAGE}/ration/policy/*)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(OUTPUT ${folder}/policy_manifest.h COMMAND ${python} -m ration.policy header ${source} ${folder}/policy_manifest.h
+    DEPENDS ${source} ${package} VERBATIM)
+  ration_add_policy(${name} SOURCES ${RATION_PYTHON_PACKAGE}/ration/policy/bridge.c ${folder}/policy_manifest.h)
+  target_include_directories(${name} PRIVATE ${folder})
+  target_compile_definitions(${name} PRIVATE PYTHON_EXECUTABLE="${Python3_EXECUTABLE}")
+  target_link_libraries(${name} PRIVATE Python3::Python)
+  if(arg_TEST)
+    get_filename_component(test ${arg_TEST} ABSOLUTE)
+    add_test(NAME unit_test COMMAND ${python} ${test})
   endif()
 endfunction()
 

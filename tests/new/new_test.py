@@ -159,16 +159,21 @@ class Projects(Installed):
         source = (project / "policy.py").read_text()
         quick = (project / "jobs.toml").read_text().replace('"4"', '"1"').replace('"2"', '"1"').replace('at = "2s"\n', "")
         (project / "quick.toml").write_text(quick)
-        keep = "self.kept = getattr(self, 'kept', tick['jobs/tier']); self.kept[0]"
-        for wrong, told in (("", ""), ("raise ValueError(7)", "ValueError(7)"), (keep, "operation forbidden on released memoryview object")):
+        keep, before = "self.kept = getattr(self, 'kept', tick['jobs/tier']); self.kept[0]", "        state, tier ="
+        at = source.count("\n", 0, source.index(before)) + 1 + 3  # three imports
+        for wrong, told in (("", ""), ("raise ValueError(7)", f"policy.py:{at}: ValueError: 7"), (keep, "operation forbidden on released memoryview object"),
+                            ("tick['jobs/loss']", "jobs/loss is not shown: name it in `inputs`"), ("grant(0, -1, 0, 5)", "ValueError: grant: node is -1, and not from 0 to 4294967295"),
+                            ("grant(0, 0, 70000, 5)", "ValueError: grant: resource is 70000, and not from 0 to 65535")):
             with self.subTest(wrong=wrong):
-                marked = source.replace("        state, tier =", f"        {wrong or 'pass'}\n        state, tier =")
-                (project / "policy.py").write_text(marked.replace("\nRUNNING", "\nimport array\nimport json\nimport math\n\nRUNNING"))
+                marked = source.replace(before, f"        {wrong or 'pass'}\n{before}")
+                (project / "policy.py").write_text(marked.replace("\nfrom ration", "\nimport array\nimport json\nimport math\nfrom ration"))
                 self.succeed(project, "cmake", "--build", "build")
+                self.assertIn(told, self.run_in(project, "ration", "check", f"build/{project.name}_policy.so").stdout)
+                if wrong.startswith(("tick", "grant")):
+                    continue
                 said = self.succeed(project, "ration", "run", "quick.toml")
                 self.assertIn("threw an exception; the last good limits stay" if wrong else "on its way to the first tier", said)
                 self.assertEqual("warning" in said, bool(wrong), said)
-                self.assertIn(told, self.run_in(project, "ration", "check", f"build/{project.name}_policy.so").stdout)
         (project / "policy.py").write_text(source)
 
     def test_cpp_in_a_checkout_of_ration(self) -> None:
@@ -180,6 +185,35 @@ class Projects(Installed):
         self.assertNotEqual(done.returncode, 0)
         said = re.sub(r"\s+", " ", done.stdout)
         self.assertIn("Say where: -D CMAKE_PREFIX_PATH=FOLDER, the prefix of its `cmake --install`, or -D RATION_SOURCE=FOLDER", said)
+
+
+def lacks(python: str | None, *modules: str) -> str:
+    """What keeps this Python from making a wheel and a plugin; empty when nothing does."""
+    if python is None:
+        return "no Python here has headers and a shared library"
+    missing = [one for one in modules if subprocess.run([python, "-c", f"import {one}"], capture_output=True).returncode != 0]
+    return f"{python} has no {' and no '.join(missing)}" if missing else ""
+
+
+class Wheel(Installed):
+    """The package as pip installs it, and nothing of the checkout."""
+
+    @unittest.skipIf(lacks(PYTHON, "pip", "setuptools", "wheel"), f"{lacks(PYTHON, 'pip', 'setuptools', 'wheel')}, so no wheel was made")
+    def test_a_class_and_the_wheel_are_a_plugin(self) -> None:
+        copy = self.folder / "copy"  # pip would leave its build beside the source
+        for part in ("backends/progress/python", "include/ration/plugin"):
+            shutil.copytree(CHECKOUT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+        package = self.folder / "package"
+        self.succeed(self.folder, PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", package, copy / "backends/progress/python")
+        shutil.rmtree(copy)
+        project = self.folder / "project"
+        shutil.copytree(CHECKOUT / "examples/python_policy", project)
+        self.succeed(project, PYTHON, "-B", "half_test.py", PYTHONPATH=str(package))
+        self.succeed(project, PYTHON, "-m", "ration.policy", "build", "half.py", PYTHONPATH=str(package), CMAKE_PREFIX_PATH="")
+        shutil.rmtree(package)  # the machine that runs it has no such package
+        self.assertIn("org.example.half keeps the rules of the plugin ABI 1.0", self.succeed(project, "ration", "check", "half.so"))
+        said = self.succeed(project, "ration", "sim", "--generate", "cpu:jobs=9", "--models", CHECKOUT / "bench/data/loss/fits.csv", "--cluster", "1x8cores", "--policy", "./half.so", "--quiet")
+        self.assertIn("half.so", said)
 
 
 class PlainC(Installed):

@@ -107,6 +107,9 @@ class Numbers(Report):
         by_name = {f["figure"]: f["values"] for f in figures}
         both = [i for i in range(2) if all(t["jobs"][i]["acceptable_at"] is not None for t in told)]
         self.assertEqual(len(both), 2)
+            # What a decision leaves a job holds until the next one.
+            held = [0 if row is None or end else {**d["columns"], **d["columns_after"]}["jobs/held.cpu"][row] for row, end, d in zip(rows, over, decisions)]
+            self.assertEqual([v if v != "unlimited" else 2**63 - 1 for v in shown["held"]["of"][str(place)]], [0, *held])
         self.assert_close(by_name["mean time to Acceptable"], [statistics.mean((t["jobs"][i]["acceptable_at"] - t["jobs"][i]["arrived"]) / 1e9 for i in both) for t in told])
         self.assertEqual(by_name["makespan"], [t["makespan"] / 1e9 for t in told])
         self.assertEqual(by_name["mean CPU use"], [t["mean_cpu"] for t in told])
@@ -211,7 +214,11 @@ class Hostile(Report):
                 (head + logs.decision(2, 0, {**ids, "nodes/capacity.cpu": 4}), "'decision': its column 'nodes/capacity.cpu' has not"),
                 (head + logs.run_ended(9, [{"job": "a"}]), "'run_ended': of a job, it has no field 'how'"),
                 (logs.started("a", 1), "bad.jsonl:1: the log does not begin with a run"),
-                (logs.run(schema=2), "bad.jsonl:1: the log has another schema than 1"),
+                (logs.run(schema=3), "bad.jsonl:1: the log has schema 3, and this ration reads 1 to 2; use the ration that wrote the log"),
+                (logs.run(schema="1"), "bad.jsonl:1: the log has no schema"),
+                (head + line("decision", 1, number=0, took=1, status=0, columns=ids, columns_after=[]), "'decision': its field 'columns_after' is not an object"),
+                (head + line("decision", 1, number=0, took=1, status=0, columns={**ids, "jobs/held.cpu": [1, 1]}, columns_after={"jobs/held.cpu": [1]}),
+                 "'decision': its column 'jobs/held.cpu' has not one value for each job"),
                 (line("measured", 1, runs=[]), "bad.jsonl:1: it belongs to a simulation, and there is none before it"),
                 (line("simulation", 1), "bad.jsonl:1: it has no field "),
                 (head * 65, "bad.jsonl:65: a page holds at most 64 runs")):

@@ -157,7 +157,8 @@ class Pages(MetricsTest):
         self.assertEqual(by(now["ration_job_target_value"], "job", metric="loss"), {"still": last["smoothed"]})
         tier = [e["tier"] for e in events if e["event"] == "tier_reached"][-1]
         self.assertEqual(by(now["ration_job_tier"], "job"), {"still": tier, "later": 0, "broken": 0})
-        held = [e for e in events if e["event"] == "decision"][-1]["columns"]["jobs/held.cpu"]
+        last_decision = [e for e in events if e["event"] == "decision"][-1]
+        held = {**last_decision["columns"], **last_decision["columns_after"]}["jobs/held.cpu"]
         limit = float("inf") if held[0] == "unlimited" or held[0] < 0 else held[0] / 1000
         self.assertEqual(by(now["ration_job_cpu_limit_cores"], "job"), {"still": limit, "later": 0, "broken": 0})
         self.assertEqual(by(now["ration_job_memory_limit_bytes"], "job"), {"still": 1 << 30, "later": float("inf"), "broken": float("inf")})

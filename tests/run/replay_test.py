@@ -3,8 +3,9 @@
 import json
 import subprocess
 
-from support import RATION, RunTest, main, trainer
+from support import HERE, PYTHON, RATION, RunTest, job, main, trainer
 
+DEADLINES = 'deadlines = { save = "2s", stop = "1s", start = "3s" }\n'
 HEAD = 'policy = "tradl"\ncpus = 1\ntick = "200ms"\n[tradl]\nalpha = 0.4\nscenario = "AO"\n'
 
 
@@ -43,6 +44,22 @@ class Replay(RunTest):
         self.assertGreater(again["decisions"], 10)
         self.assertIsNone(again["first"])
 
+    def test_a_log_of_the_schema_before_is_read_as_it_was_meant(self) -> None:
+        """Its columns were as the grants had left them, and it had nothing else; what reads none of those answers the same."""
+        events = [json.loads(line) for line in self.log.splitlines()]
+        for event in events:
+            if event["event"] == "run":
+                event["schema"] = 1
+                del event["widths"]
+            if event["event"] == "decision":
+                event["columns"].update(event.pop("columns_after"))
+                event["rows"][3] = len(event["columns"]["held/job"])
+        old = "".join(json.dumps(event) + "\n" for event in events)
+        self.assertEqual(self.result("--policy", "tradl", log=old), self.result("--policy", "tradl"))
+        said = self.replay("--policy", "tradl", log=old).stdout.splitlines()
+        self.assertIn("schema 1: its jobs/held.*, nodes/free.* and table held are as each tick's grants left them", said[1])
+        self.assertNotIn("schema", self.replay("--policy", "tradl").stdout)
+
     def test_other_parameters_and_other_policies_answer_otherwise(self) -> None:
         for arguments, answered in ((("--policy", "tradl", "--set", "tradl.scenario=NA"), "no limit"), (("--policy", "equal_share"), "500")):
             with self.subTest(arguments=arguments):
@@ -76,6 +93,9 @@ class Replay(RunTest):
                 (first + '{"event":"decision","t":1}\n', ("--policy", "tradl"), "run.jsonl:2: "),
                 (first + '{"event":"decision","t":1,"number":0,"seed":1,"budget":1,"rows":[1,1,0,0],"columns":{"jobs/id":[1,2]},"grants":[]}\n',
                  ("--policy", "tradl"), "run.jsonl:2: column jobs/id has not one value of its type for each of its 1 rows"),
+                (first.replace('"schema":2', '"schema":3'), ("--policy", "tradl"), "run.jsonl:1: the log has schema 3, and this ration reads 1 to 2"),
+                (first.replace('"widths":{}', '"widths":[]'), ("--policy", "tradl"), "run.jsonl:1: its widths are no object"),
+                (first.replace('"widths":{}', '"widths":{"jobs/speedup":-1}'), ("--policy", "tradl"), "run.jsonl:1: the width of column jobs/speedup is not a whole number"),
                 (first, ("--policy", "tradle"), "run.jsonl:1: there is no policy 'tradle'; did you mean 'tradl'?"),
                 (self.log, ("--policy", "las"), "las: bind column jobs/held.gpu: not found; this host does not offer the column")):
             with self.subTest(why=why):
@@ -85,6 +105,53 @@ class Replay(RunTest):
         gone = subprocess.run([RATION, "replay", "/nowhere/run.jsonl", "--policy", "tradl"], text=True, capture_output=True, check=False)
         self.assertEqual(gone.returncode, 2)
         self.assertIn("/nowhere/run.jsonl cannot be opened; name a log", gone.stderr)
+
+
+class EveryPolicy(RunTest):
+    """Policies that read what jobs hold, on jobs that change their number of devices."""
+
+    DEVICES = ("max_min", "las", "fifo", "elastic_batch_dp", "loss_delta_ratio")
+
+    def recorded(self, policy: str) -> RunTest:
+        """A run that goes on; its folder has a log when it is over."""
+        one = RunTest()
+        one.setUp()
+        self.addCleanup(one.doCleanups)
+        jobs = [job(name, [PYTHON, str(HERE / "elastic_job.py"), "good", steps],
+                    f'at = "{at}"\nbounds = {{ gpu = {{ min = 1, max = 4 }}, batch = {{ min = 32, max = 128 }} }}\n'
+                    'speedup = [0, 1, 1.8, 2.5, 3.1]\nbatch = [0, 32, 64, 96, 128]\n' + DEADLINES)
+                for name, steps, at in (("first", "50", "300ms"), ("second", "40", "1s"), ("third", "20", "2s"))]
+        one.write(*jobs, head=f'policy = "{policy}"\ndevices = {{ count = 4, cpu = 0.25 }}\ntick = "100ms"\n')
+        one.process = one.start("--log", "log.jsonl", "--quiet")
+        return one
+
+    def test_answers_all_its_decisions_the_same(self) -> None:
+        runs, otherwise = {policy: self.recorded(policy) for policy in self.DEVICES}, {}
+        for policy, one in runs.items():
+            with self.subTest(policy=policy):
+                out, err = one.process.communicate(timeout=60)
+                self.assertEqual(one.process.returncode, 0, out + err)
+                decisions = [e for e in one.events() if e["event"] == "decision"]
+                again = self.replayed(one, policy, "log.jsonl")
+                self.assertEqual((again["same"], again["decisions"]), (len(decisions), len(decisions)), again["first"])
+                self.write_as_left(one)
+                otherwise[policy] = len(decisions) - self.replayed(one, policy, "left.jsonl")["same"]
+        self.assertTrue(any(otherwise.values()), f"the runs show nothing: tables as the grants left them would do as well: {otherwise}")
+
+    def replayed(self, one: RunTest, policy: str, log: str) -> dict:
+        done = subprocess.run([RATION, "replay", log, "--policy", policy, "--json"], cwd=one.folder, text=True, capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)[0]["replayed"][0]
+
+    @staticmethod
+    def write_as_left(one: RunTest) -> None:
+        """The same log with each decision's tables as its grants left them."""
+        events = one.events()
+        for event in events:
+            if event["event"] == "decision":
+                event["columns"].update(event["columns_after"])
+                event["rows"][3] = len(event["columns"]["held/job"])
+        (one.folder / "left.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
 
 
 main()

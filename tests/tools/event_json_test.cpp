@@ -94,6 +94,8 @@ TEST_CASE("a decision holds every column, value by value") {
     CHECK(d["seed"] == 9);
     CHECK(d["budget"] == 100'000'000);
     CHECK(d["took"] == 1234);
+    CHECK(d["columns_after"] == json::object());
+    CHECK(first_of("run")["widths"] == json::parse(R"({"jobs/loss.window":2})"));
 }
 
 TEST_CASE("fields hold what the event holds") {
@@ -123,7 +125,7 @@ TEST_CASE("fields hold what the event holds") {
     CHECK(end["mean_cpu"] == 1.5);
     CHECK(end["lost_events"] == 2);
     json const run = first_of("run");
-    CHECK(run["schema"] == 1);
+    CHECK(run["schema"] == 2);
     CHECK(run["isolation"] == "none");
     CHECK(run["source"] == "policy = \"tradl\"\n");
     CHECK(run["seed"] == std::numeric_limits<std::uint64_t>::max());

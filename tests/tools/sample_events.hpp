@@ -45,7 +45,8 @@ private:
                         .source = "policy = \"tradl\"\n",
                         .machine = machine,
                         .controls = {{"cpu", "cgroup v1", ""}, {"memory", "process", "not limited"}},
-                        .devices = {"cpu-0", "cpu-1"}});
+                        .devices = {"cpu-0", "cpu-1"},
+                        .schema = store.schema()});
         add(job_started{.job = "vae", .id = {3}, .epoch = 1, .pid = 77, .command = command, .devices = "cpu-0,cpu-1", .cpus = "0-3", .placement = "GPU 0000:17:00.0 on NUMA node 0."});
         add(program::job_progress{.job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
         add(program::job_progress{.job = "vae",
@@ -66,7 +67,8 @@ private:
                      .budget = milliseconds(100),
                      .took = {1234},
                      .schema = store.schema(),
-                     .data = &data,
+                     .shown = &data,
+                     .left = &data,
                      .status = -3,
                      .grants = grants});
         add(change_applied{.job = "vae",

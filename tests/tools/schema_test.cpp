@@ -47,6 +47,7 @@ public:
         if (type.starts_with("array of ")) return misfit_of_elements(v, type.substr(9));
         if (type == "texts") return misfit_of_elements(v, "text");
         if (type == "columns") return misfit_of_columns(v);
+        if (type == "widths") return misfit_of_widths(v);
         if (tables_.contains(type)) return misfit_of_table(v, type, {});
         bool const fits = type == "text"      ? v.is_string()
                           : type == "integer" ? v.is_number_integer()
@@ -76,6 +77,12 @@ private:
         if (!v.is_array()) return "no array";
         for (auto const& element : v)
             if (auto const m = misfit(element, type); !m.empty()) return m;
+        return {};
+    }
+    [[nodiscard]] std::string misfit_of_widths(json const& v) const {
+        if (!v.is_object()) return "no object";
+        for (auto const& [name, width] : v.items())
+            if (auto const m = misfit(width, "integer"); !m.empty()) return name + ": " + m;
         return {};
     }
     [[nodiscard]] std::string misfit_of_columns(json const& v) const {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "events.hpp"
+
+#include <cstring>
+
 #include "json_writer.hpp"
 #include "version_text.hpp"
 
@@ -53,6 +56,13 @@ void column_values(json_writer& json, column_info const& info, table_view const&
     });
 }
 
+/// Whether a column has other rows, or other values, in the other tables.
+[[nodiscard]] bool differs(column_info const& info, snapshot const& one, snapshot const& other) {
+    table_view const &mine = one[info.table], &theirs = other[info.table];
+    void const *const here = mine.slot[info.slot], *const there = theirs.slot[info.slot];
+    return mine.rows != theirs.rows || (mine.rows > 0 && here != there && std::memcmp(here, there, mine.rows * info.width * size_of(info.type)) != 0);
+}
+
 void write(json_writer& json, run_started const& e) {
     json.member("schema", log_schema), json.member("ration", version_text());
     json.member("policy", e.policy), json.member("policy_version", e.policy_version);
@@ -70,6 +80,10 @@ void write(json_writer& json, run_started const& e) {
             });
     });
     texts(json, "devices", e.devices);
+    json.key("widths").object([&] {
+        for (auto const& info : e.schema)
+            if (info.width > 1) json.member(info.name.view(), info.width);
+    });
     json.member("file", e.file), json.member("source", e.source);
 }
 
@@ -106,10 +120,14 @@ void write(json_writer& json, decision const& e) {
     json.member("number", e.number), json.member("seed", e.seed), json.member("budget", e.budget), json.member("took", e.took);
     json.member("status", e.status);
     json.key("rows").array([&] {
-        for (std::size_t table = 0; table < table_count; ++table) json.value(e.data->tables[table]->rows);
+        for (std::size_t table = 0; table < table_count; ++table) json.value(e.shown->tables[table]->rows);
     });
     json.key("columns").object([&] {
-        for (auto const& info : e.schema) column_values(json, info, (*e.data)[info.table]);
+        for (auto const& info : e.schema) column_values(json, info, (*e.shown)[info.table]);
+    });
+    json.key("columns_after").object([&] {
+        for (auto const& info : e.schema)
+            if (differs(info, *e.shown, *e.left)) column_values(json, info, (*e.left)[info.table]);
     });
     json.key("grants").array([&] {
         for (auto const& g : e.grants) row(json, g);

@@ -18,8 +18,9 @@
 
 namespace ration::program {
 
-/// The version of the event log. Fields are only ever added within one version.
-inline constexpr int log_schema = 1;
+/// The version of the event log. Fields are only ever added within one version. In version 1 the columns of a decision that grants
+/// change were as its grants had left them.
+inline constexpr int log_schema = 2, oldest_log_schema = 1;
 
 /// How a job is doing, as people see it.
 enum class condition : std::uint8_t {
@@ -62,6 +63,7 @@ struct run_started {
     machine_facts machine;
     std::vector<control> controls;
     std::vector<std::string> devices{};  ///< their names; empty: none are shared
+    std::span<column_info const> schema{};  ///< of the tables that the policy is shown
 };
 
 struct job_started {
@@ -122,7 +124,8 @@ struct decision {
     std::uint64_t number = 0, seed = 0;
     nanoseconds budget, took;
     std::span<column_info const> schema;
-    snapshot const* data = nullptr;  ///< never null when written
+    snapshot const* shown = nullptr;  ///< to the policy; never null when written
+    snapshot const* left = nullptr;   ///< by its grants: the same tables at the end of the tick; never null when written
     int status = 0;
     std::span<grant const> grants;
     bool fell_back = false;  ///< the answer was refused as a whole; not written down, a warning says it

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "error_text.hpp"
+#include "log_version.hpp"
 #include "policy_registry.hpp"
 #include "problem.hpp"
 #include "replay/recorded_tick.hpp"
@@ -39,6 +40,7 @@ struct replayed {
 
 struct recorded_run {
     std::string policy;
+    std::int64_t schema = 0;
     std::map<std::uint64_t, std::string> jobs;  ///< names by id
     std::vector<replayed> under;
 };
@@ -57,7 +59,7 @@ using place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;
     return found->second.amount == unlimited ? "no limit" : fmt::format("{}", found->second.amount);
 }
 
-/// A policy, bound to what the log shows as soon as it shows jobs.
+/// A policy, bound as soon as the log has shown all columns.
 class replaying_policy {
     std::unique_ptr<decider> policy_;
     std::vector<grant> space_;
@@ -71,7 +73,7 @@ public:
     /// Why it cannot be asked, as a sentence; empty when it was.
     [[nodiscard]] std::string ask(recorded_tick const& tick, recorded_run const& run) {
         if (!bound_) {
-            if (tick.store().rows(table_id::jobs) == 0) return {};
+            if (!tick.has_all_columns()) return {};
             limits const most{.jobs = max_jobs, .nodes = tick.store().rows(table_id::nodes)};
             if (auto const bound = policy_->bind(tick.store().schema(), most); !bound) return to_text(bound.failure());
             space_.resize(most.grants());
@@ -152,8 +154,10 @@ private:
     /// Each run is replayed by fresh policies, with the parameters of its jobs file.
     [[nodiscard]] std::string begin(nlohmann::json const& line) {
         if (!runs.empty()) end();
-        tick_ = {};
-        runs.push_back({.policy = line.value("policy", std::string("?")), .jobs = {}, .under = {}});
+        auto const schema = schema_of(line);
+        if (auto why = trouble_with_schema(schema); !why.empty()) return why;
+        if (auto wrong = tick_.begin(line); !wrong.empty()) return wrong;
+        runs.push_back({.policy = line.value("policy", std::string("?")), .schema = schema, .jobs = {}, .under = {}});
         auto settings = parse_config(line.value("source", std::string()), line.value("file", std::string("jobs.toml")),
                                      {.policies = policy_names(), .policy_given = true, .named = options_.policies}).config;
         run_config own;
@@ -190,8 +194,10 @@ private:
 void print(std::vector<recorded_run> const& runs, bool json) {
     auto all = nlohmann::ordered_json::array();
     for (auto const& run : runs) {
-        nlohmann::ordered_json one{{"recorded", run.policy}, {"replayed", nlohmann::ordered_json::array()}};
+        nlohmann::ordered_json one{{"recorded", run.policy}, {"schema", run.schema}, {"replayed", nlohmann::ordered_json::array()}};
         if (!json) fmt::print("{}\n", printable(fmt::format("a run under {}:", run.policy)));
+        if (!json && run.schema == 1)
+            fmt::print("  (schema 1: its jobs/held.*, nodes/free.* and table held are as each tick's grants left them, so a policy that reads those may answer otherwise)\n");
         for (auto const& r : run.under) {
             one["replayed"].push_back(as_json(r));
             if (!json) fmt::print("{}\n", printable(as_text(r)));

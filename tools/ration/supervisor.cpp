@@ -31,8 +31,8 @@ constexpr nanoseconds longest_wait = milliseconds(250);
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
     : parts_(parts), began_(parts.adopted != nullptr ? nanoseconds{parts.adopted->began_ns} : process::now()),
       receiver_(std::move(receiver)), elastic_(parts.devices.names()),
-      placement_(device_placement::of(parts.topology, parts.devices.pci(), parts.node.cpus())), board_(parts.config.jobs, supply_of(parts)),
-      engine_(parts.node, parts.policy, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()), {}),
+      placement_(device_placement::of(parts.topology, parts.devices.pci(), parts.node.cpus())), board_(parts.config.jobs, supply_of(parts)), shown_(parts.policy),
+      engine_(parts.node, shown_, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()), {}),
       spare_(parts.node.cpus()) {
     open_control();
     if (board_.shares_devices()) share_devices(), watch_over_gpus(clock());

@@ -24,6 +24,7 @@
 #include "policy_log.hpp"
 #include "reporter.hpp"
 #include "run_directory.hpp"
+#include "shown_tables.hpp"
 #include "spare_cpu.hpp"
 #include "stop_signals.hpp"
 
@@ -54,6 +55,7 @@ class supervisor {
     elastic_jobs elastic_;
     std::optional<device_placement> placement_;  // none: devices are chosen by number
     job_board board_;
+    shown_tables shown_;
     bound_policy<policies::none> fallback_;
     engine<node_backend> engine_;
     spare_cpu spare_;

@@ -20,7 +20,7 @@ void supervisor::announce(nanoseconds now) {
                       .unix_time = std::time(nullptr), .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000),
                       .tick = parts_.config.tick, .file = parts_.config.file, .source = parts_.config.source,
                       .machine = machine_here(), .controls = parts_.node.controls(),
-                      .devices = {parts_.devices.names().begin(), parts_.devices.names().end()}};
+                      .devices = {parts_.devices.names().begin(), parts_.devices.names().end()}, .schema = board_.store().schema()};
     std::string advice;
     if (board_.shares_devices()) begin.controls.push_back(control_of_devices(advice));
     tell(std::move(begin), now);
@@ -79,9 +79,9 @@ void supervisor::tell_policy_log(nanoseconds now) {
 
 void supervisor::tell(tick_report const& report, nanoseconds took) {
     nanoseconds const now = report.now;
-    auto const data = board_.store().view();
+    auto const shown = shown_.last(), left = board_.store().view();
     tell(decision{.number = report.number, .seed = report.number, .budget = milliseconds(100), .took = took,
-                  .schema = board_.store().schema(), .data = &data, .status = static_cast<int>(report.policy_status),
+                  .schema = board_.store().schema(), .shown = &shown, .left = &left, .status = static_cast<int>(report.policy_status),
                   .grants = report.grants, .fell_back = report.fell_back},
          now);
     if (auto const trouble = trouble_of(parts_.policy); !trouble.empty())

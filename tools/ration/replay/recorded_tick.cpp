@@ -24,14 +24,28 @@ template <class T>
 
 template <ColumnValue T>
 [[nodiscard]] bool fill(snapshot_store& store, std::string const& name, std::size_t rows, column_shape shape, nlohmann::json const& values) {
-    bool const fits = shape == column_shape::scalar ? values.size() == rows : values.size() % rows == 0 && !values.empty();
-    if (!fits) return false;
-    auto const column = store.declare<T>(name, static_cast<std::uint32_t>(values.size() / rows));
+    if (rows == 0 && shape == column_shape::vector) return values.empty();  // how wide it is, only `begin` may know
+    std::size_t const width = shape == column_shape::scalar ? 1 : values.size() / rows;
+    if (values.size() != rows * width) return false;
+    auto const column = store.declare<T>(name, static_cast<std::uint32_t>(width));
     if (!column) return false;
     auto const cells = store[*column];
     for (std::size_t i = 0; i < values.size(); ++i)
         if (!take(values[i], cells[i])) return false;
     return true;
+}
+
+/// Calls `what` with the type of a column.
+template <class What>
+[[nodiscard]] bool with_type(column_type type, What what) {
+    switch (type) {
+        case column_type::u32: return what.template operator()<std::uint32_t>();
+        case column_type::i64: return what.template operator()<std::int64_t>();
+        case column_type::u64: return what.template operator()<std::uint64_t>();
+        case column_type::f32: return what.template operator()<float>();
+        case column_type::f64: return what.template operator()<double>();
+    }
+    return false;
 }
 
 [[nodiscard]] bool take_grant(nlohmann::json const& from, grant& into) {
@@ -44,6 +58,23 @@ template <ColumnValue T>
 }
 
 }  // namespace
+
+std::string recorded_tick::begin(nlohmann::json const& run) {
+    constexpr std::uint32_t widest = 1u << 16;
+    *this = recorded_tick();
+    auto const widths = run.find("widths");
+    if (widths == run.end()) return {};
+    if (!widths->is_object()) return "its widths are no object";
+    for (auto const& [name, width] : widths->items()) {
+        std::size_t const known = index_in_catalogue(name);
+        if (known == catalogue_size || catalogue[known].shape != column_shape::vector) continue;
+        if (!width.is_number_unsigned() || width > widest) return fmt::format("the width of column {} is not a whole number up to {}", name, widest);
+        bool const declared = with_type(catalogue[known].type, [&]<class T>() { return static_cast<bool>(store_.declare<T>(name, width.get<std::uint32_t>())); });
+        if (!declared) return fmt::format("a column {} of width {} cannot be had", name, width.dump());
+    }
+    widths_known_ = true;
+    return {};
+}
 
 std::string recorded_tick::load(nlohmann::json const& line) {
     try {
@@ -68,16 +99,7 @@ std::string recorded_tick::load_column(std::string const& name, nlohmann::json c
     std::size_t const known = index_in_catalogue(name), table = table_index_of(name);
     if (known == catalogue_size || table == table_count) return {};
     std::size_t const rows = store_.rows(static_cast<table_id>(table));
-    if (rows == 0) return {};
-    bool good = false;
-    auto const shape = catalogue[known].shape;
-    switch (catalogue[known].type) {
-        case column_type::u32: good = fill<std::uint32_t>(store_, name, rows, shape, values); break;
-        case column_type::i64: good = fill<std::int64_t>(store_, name, rows, shape, values); break;
-        case column_type::u64: good = fill<std::uint64_t>(store_, name, rows, shape, values); break;
-        case column_type::f32: good = fill<float>(store_, name, rows, shape, values); break;
-        case column_type::f64: good = fill<double>(store_, name, rows, shape, values); break;
-    }
+    bool const good = with_type(catalogue[known].type, [&]<class T>() { return fill<T>(store_, name, rows, catalogue[known].shape, values); });
     return good ? std::string() : fmt::format("column {} has not one value of its type for each of its {} rows", name, rows);
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "log_version.hpp"
 #include "report/run_json.hpp"
 #include "report/run_recorder.hpp"
 
@@ -88,8 +89,7 @@ private:
     [[nodiscard]] std::string begin(nlohmann::json const& line) {
         end();
         if (into_.runs.size() == most_runs) return fmt::format("a page holds at most {} runs, and this is one more; name fewer logs", most_runs);
-        auto const schema = line.find("schema");
-        if (schema == line.end() || *schema != 1) return "the log has another schema than 1; make the report with the ration that wrote the log";
+        if (auto why = trouble_with_schema(schema_of(line)); !why.empty()) return why;
         first_line_ = number_;
         run_.emplace();
         return run_->take(line);

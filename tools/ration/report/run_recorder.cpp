@@ -207,7 +207,10 @@ void run_recorder::decision(event_fields& f, std::int64_t t) {
     constexpr std::size_t most_codes = 100;
     if (run_.statuses.contains(code) || run_.statuses.size() < most_codes) ++run_.statuses[code];
     if (code != 0) add(t, "no answer", "", "", "", "", fmt::format("the policy gave the status {}", code));
-    columns_wrong_ = take_columns(columns, t);
+    // In a log of version 1 there is nothing of the kind, and its columns are as the grants left them.
+    static nlohmann::json const nothing = nlohmann::json::object();
+    auto const& after = f.has("columns_after") ? f.object("columns_after") : nothing;
+    if (f.wrong().empty()) columns_wrong_ = take_columns(columns, after, t);
 }
 
 void run_recorder::change(event_fields& f, std::int64_t t) {
@@ -309,12 +312,12 @@ namespace {
 
 }  // namespace
 
-std::string run_recorder::take_columns(nlohmann::json const& columns, std::int64_t t) {
+std::string run_recorder::take_columns(nlohmann::json const& columns, nlohmann::json const& after, std::int64_t t) {
     constexpr std::string_view used = "jobs/used.", held = "jobs/held.", room = "nodes/capacity.";
     constexpr std::size_t most_resources = 16;
     auto const ids = columns.find("jobs/id");
     if (ids == columns.end() || !ids->is_array()) return "it has no column 'jobs/id'";
-    for (auto const& [column, values] : columns.items()) {
+    for (auto const& [column, shown] : columns.items()) {
         std::string_view const name = column;
         bool const of_jobs = name.starts_with(used) || name.starts_with(held);
         if (!of_jobs && !name.starts_with(room)) continue;
@@ -325,6 +328,8 @@ std::string run_recorder::take_columns(nlohmann::json const& columns, std::int64
         auto& record = run_.resources[resource];
         if (name.starts_with(room)) record.room.add(t, {sum_of(values)});
         if (name.starts_with(used)) record.used.add(t, by_place(*ids, values, false, by_id_, run_.jobs));
+        auto const changed = after.find(column);
+        auto const& values = changed == after.end() ? shown : *changed;
         // Use was measured up to the decision; what is held after it holds until the next one.
         if (name.starts_with(held)) record.held.add(t, std::exchange(record.holds, by_place(*ids, values, true, by_id_, run_.jobs)));
     }

@@ -54,7 +54,7 @@ private:
     void set_phase(job_record& job, std::int64_t t);
     void add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from, std::string to, std::string why);
     /// The columns of one decision; what is wrong with them.
-    [[nodiscard]] std::string take_columns(nlohmann::json const& columns, std::int64_t t);
+    [[nodiscard]] std::string take_columns(nlohmann::json const& columns, nlohmann::json const& after, std::int64_t t);
     std::string columns_wrong_;
 };
 

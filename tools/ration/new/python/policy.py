@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The policy: what it reads stands in `inputs`, what it grants goes through `grant`; bridge.c makes a plugin of it."""
-
-RUNNING = 1  # of jobs/state
-CPU = 0
+"""The policy: what it reads stands in `inputs`, what it grants goes through `grant`."""
+from ration.policy import CPU, RUNNING, Policy
 
 
 def weight(tier: int) -> int:
@@ -10,18 +8,14 @@ def weight(tier: int) -> int:
     return 2 if tier == 0 else 1
 
 
-class Policy:
+class MyPolicy(Policy):
     id = "org.example.my-policy"
     version = "0.1.0"
     summary = "more CPU for jobs below their first tier"
     reasons = ["", "on its way to the first tier", "has reached its first tier"]
     inputs = {"jobs/state": "u32", "jobs/tier": "u32", "jobs/min.cpu": "i64", "jobs/max.cpu": "i64", "nodes/capacity.cpu": "i64"}
 
-    def decide(self, tick: dict, grant) -> None:
-        """`tick` has a read-only memoryview for each input, which ends with the call, and the numbers `number`, `seed` and `now_ns`.
-
-        `grant(job, node, resource, amount, reason)` takes rows of the tables.
-        """
+    def decide(self, tick, grant) -> None:
         state, tier = tick["jobs/state"], tick["jobs/tier"]
         least, most, capacity = tick["jobs/min.cpu"], tick["jobs/max.cpu"], tick["nodes/capacity.cpu"]
         every = sum(weight(tier[job]) for job in range(len(state)) if state[job] == RUNNING)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/* policy.py as a plugin. It brings CPython along, so it may only live in a worker process and stays loaded until that ends. The text of
- * policy.py is part of the .so: what was checked is what runs. Columns are memoryviews of the host's own memory, nothing is copied. */
+/* A policy's file as a plugin. It brings CPython along, so it may only live in a worker process and stays loaded until that ends. The text of
+ * the file, and of ration.policy, is part of the .so: what was checked is what runs. Columns are memoryviews of the host's own memory, nothing
+ * is copied. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -8,7 +9,7 @@
 
 #include <ration/plugin/abi.h>
 
-#include "manifest.h"
+#include <policy_manifest.h> /* python3 -m ration.policy header */
 
 enum { FLAGS = RATION_F_DETERMINISTIC | RATION_F_NO_UNLOAD | RATION_F_OUT_OF_PROCESS_ONLY };
 RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, FLAGS, POLICY_ID, POLICY_NAME, POLICY_VERSION, "",
@@ -22,14 +23,17 @@ typedef struct instance {
     uint64_t asked;  /* grants of this call, those without a place included */
 } instance;
 
-static PyObject *policy_class, *word_decide, *word_release, *word_cast, *word_number, *word_seed, *word_now;
+static PyObject *policy_class, *tick_class, *word_told, *word_file, *api, *word_decide, *word_release, *word_cast, *word_number, *word_seed, *word_now;
 
 /* The text of the Python exception, which is then over. */
 static int32_t tell(char *err, uint64_t err_size, int32_t code) {
     PyObject *type, *value, *trace, *text;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    text = value != NULL ? PyObject_Repr(value) : NULL;
+    if (value != NULL && trace != NULL) PyException_SetTraceback(value, trace);
+    text = value != NULL && api != NULL ? PyObject_CallMethodObjArgs(api, word_told, value, word_file, NULL) : NULL;
+    PyErr_Clear(); /* an exception that cannot even be told: its type then */
+    if (text == NULL && value != NULL) text = PyObject_Repr((PyObject *)Py_TYPE(value));
     if (err_size != 0) snprintf(err, (size_t)err_size, "%s", text != NULL ? PyUnicode_AsUTF8(text) : "CPython gives no reason");
     Py_XDECREF(text), Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
     PyErr_Clear();
@@ -55,33 +59,51 @@ static int start_python(char *err, uint64_t err_size) {
     return 1;
 }
 
-static int load_policy(void) {
-    PyObject *module = PyModule_New("policy"), *names, *done = NULL, *code;
-    if (module == NULL) return 0;
+/* A module of this name from its text, for whoever imports it; it stays as long as the process. Borrowed. */
+static PyObject *module_of(const char *name, const char *file, const char *source) {
+    PyObject *module = PyImport_AddModule(name), *names, *done = NULL, *code;
+    if (module == NULL) return NULL;
     names = PyModule_GetDict(module);
     PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
-    code = Py_CompileString(policy_source, "policy.py", Py_file_input);
+    code = Py_CompileString(source, file, Py_file_input);
     if (code != NULL) done = PyEval_EvalCode(code, names, names);
-    if (done != NULL) policy_class = PyObject_GetAttrString(module, "Policy");
+    Py_XDECREF(code), Py_XDECREF(done);
+    return done != NULL ? module : NULL;
+}
+
+static int load_policy(void) {
+    PyObject *module;
+    word_told = PyUnicode_InternFromString("told"), word_file = PyUnicode_InternFromString(POLICY_FILE);
+    if (PyImport_AddModule("ration") == NULL) return 0;
+    api = module_of("ration.policy", "ration/policy.py", api_source);
+    module = api != NULL ? module_of("policy", POLICY_FILE, policy_source) : NULL;
+    if (module == NULL) return 0;
+    tick_class = PyObject_GetAttrString(api, "Tick");
+    policy_class = PyObject_CallMethod(api, "policy_in", "O", PyModule_GetDict(module));
     word_decide = PyUnicode_InternFromString("decide"), word_release = PyUnicode_InternFromString("release");
     word_cast = PyUnicode_InternFromString("cast"), word_number = PyUnicode_InternFromString("number");
     word_seed = PyUnicode_InternFromString("seed"), word_now = PyUnicode_InternFromString("now_ns");
-    Py_XDECREF(code), Py_XDECREF(done); /* the module stays, as long as the process */
-    return policy_class != NULL;
+    return policy_class != NULL && tick_class != NULL;
 }
 
 static PyObject *grant_one(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
+    static const char *const names[] = {"job", "node", "resource", "amount", "reason", "group"};
+    static const long long most[] = {UINT32_MAX, UINT32_MAX, UINT16_MAX, INT64_MAX, UINT16_MAX, UINT32_MAX};
     instance *mine = PyCapsule_GetPointer(capsule, NULL);
-    long long given[5];
+    long long given[6] = {0};
     Py_ssize_t i;
-    if (count != 5) return PyErr_SetString(PyExc_TypeError, "grant takes job, node, resource, amount and reason"), NULL;
-    for (i = 0; i < 5; ++i) given[i] = PyLong_AsLongLong(args[i]);
-    if (PyErr_Occurred()) return NULL;
+    if (count < 4 || count > 6) return PyErr_SetString(PyExc_TypeError, "grant takes job, node, resource and amount, and may take reason and group"), NULL;
+    for (i = 0; i < count; ++i) {
+        given[i] = PyLong_AsLongLong(args[i]);
+        if (given[i] == -1 && PyErr_Occurred()) return NULL;
+        if (given[i] < 0 || given[i] > most[i]) /* cut to the width of its field it would be another one */
+            return PyErr_Format(PyExc_ValueError, "grant: %s is %lld, and not from 0 to %lld", names[i], given[i], most[i]);
+    }
     if (mine->out == NULL) return PyErr_SetString(PyExc_RuntimeError, "grant is for the time of decide"), NULL;
     if (mine->asked++ < mine->out->capacity) {
         ration_grant *to = &mine->out->grant[mine->asked - 1];
         to->job = (uint32_t)given[0], to->node = (uint32_t)given[1], to->resource = (uint16_t)given[2];
-        to->amount = given[3], to->reason = (uint16_t)given[4], to->group = 0;
+        to->amount = given[3], to->reason = (uint16_t)given[4], to->group = (uint32_t)given[5];
     }
     Py_RETURN_NONE;
 }
@@ -93,7 +115,7 @@ static int make(instance *mine) {
     if (capsule == NULL) return 0;
     mine->grant = PyCFunction_New(&grant_method, capsule);
     Py_DECREF(capsule);
-    mine->tick = PyDict_New();
+    mine->tick = PyObject_CallNoArgs(tick_class);
     for (i = 0; i < COLUMNS; ++i) mine->names[i] = PyUnicode_InternFromString(wanted[i].name);
     mine->policy = PyObject_CallNoArgs(policy_class);
     return mine->policy != NULL && mine->grant != NULL && mine->tick != NULL;
@@ -200,7 +222,7 @@ static int32_t decide(void *self, const ration_tick *tick, ration_out *out) {
     instance *mine = self;
     PyGILState_STATE held = PyGILState_Ensure();
     PyObject *done = NULL;
-    char text[300];
+    char text[400];
     mine->out = out, mine->asked = 0;
     if (show(mine, tick)) done = PyObject_CallMethodObjArgs(mine->policy, word_decide, mine->tick, mine->grant, NULL);
     mine->out = NULL;

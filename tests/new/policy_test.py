@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`ration.policy` by itself, in a Python without any other package: what it says of a wrong class, and how strict a trial is."""
+import contextlib
+import io
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(CHECKOUT / "backends/progress/python"), str(CHECKOUT / "examples/python_policy")]
+
+import half
+from ration import policy
+from ration.policy import Policy, Tick, __main__ as program
+from ration.policy.trial import Grant, ask
+
+BODY = {"id": "org.example.mine", "inputs": {"jobs/state": "u32", "nodes/free.cpu": "i64"}, "reasons": ["", "why not"], "decide": lambda self, tick, grant: None}
+
+
+def made(**other) -> type:
+    return type("Mine", (Policy,), {**BODY, **other})
+
+
+class Classes(unittest.TestCase):
+    def test_what_is_wrong_is_one_sentence(self) -> None:
+        for wrong, told in (({"id": "a b"}, "`id` is 'a b'; write letters, digits and '-' with dots between, like 'org.example.mine'"),
+                            ({"id": "a..b"}, "`id` is 'a..b'; write letters"), ({"id": "ä"}, "`id` is 'ä'; write letters"), ({"id": 7}, "`id` is 7; write one line of text"),
+                            ({"id": "x" * 64}, "`id` takes 64 bytes, and there is room for 63"), ({"version": None}, "`version` is None; write one line of text"),
+                            ({"summary": "two\nlines"}, "`summary` is 'two\\nlines'; write one line of text"), ({"summary": "ä" * 64}, "`summary` takes 128 bytes, and there is room for 127"),
+                            ({"inputs": {}}, "`inputs` names no column; write those that `decide` reads, as {'jobs/state': 'u32'}"),
+                            ({"inputs": ["jobs/state"]}, "`inputs` names no column"), ({"inputs": {"job/state": "u32"}}, "`inputs` has 'job/state'; a column is called 'table/column', and the tables are jobs, "),
+                            ({"inputs": {"jobs/": "u32"}}, "`inputs` has 'jobs/'"), ({"inputs": {"jobs/a b": "u32"}}, "`inputs` has 'jobs/a b'"), ({"inputs": {3: "u32"}}, "`inputs` has 3"),
+                            ({"inputs": {"jobs/state": "int"}}, "`inputs` says that jobs/state is 'int'; write one of u32, i64, u64, f32, f64"),
+                            ({"inputs": {f"jobs/{i:040}": "u32" for i in range(30)}}, "`inputs` takes 1500 bytes, and there is room for 1023"),
+                            ({"reasons": "why"}, "`reasons` is no list of lines"), ({"reasons": ["a\nb"]}, "`reasons` is no list of lines"), ({"reasons": [1]}, "`reasons` is no list of lines"),
+                            ({"decide": Policy.decide}, "it has no method `decide(self, tick, grant)`")):
+            with self.subTest(wrong=wrong):
+                with self.assertRaises(TypeError) as refused:
+                    made(**wrong)
+                self.assertIn(f"Mine: {told}", str(refused.exception))
+        self.assertEqual(made().id, "org.example.mine")
+
+    def test_a_class_without_an_id_is_a_base_for_others(self) -> None:
+        base = type("Base", (Policy,), {"decide": BODY["decide"]})
+        self.assertEqual(type("Mine", (base,), {"id": "a", "inputs": BODY["inputs"]}).id, "a")
+        names = {"Base": base, "Policy": Policy, "Mine": made(), "number": 3}
+        names["Alias"] = names["Mine"]
+        self.assertIs(policy.policy_in(names), names["Mine"])
+        for wrong, told in (({"Base": base}, "there is no policy in the file"), ({"A": made(), "B": made()}, "there are several policies in the file, and a plugin is one: Mine, Mine")):
+            with self.assertRaisesRegex(TypeError, told):
+                policy.policy_in(wrong)
+
+    def test_numbers_are_those_of_the_headers(self) -> None:
+        abi = (CHECKOUT / "include/ration/plugin/abi.h").read_text()
+        for name in ("CPU", "MEMORY", "GPU", "GPU_SM", "CACHE", "BATCH"):
+            self.assertEqual(re.search(rf"\bRATION_{name} = (\d+)", abi)[1], str(getattr(policy, name)), name)
+        self.assertIn("#define RATION_UNLIMITED INT64_MAX", abi)
+        self.assertEqual(policy.UNLIMITED, 2**63 - 1)
+        states = re.search(r"enum class job_state : std::uint32_t \{([^}]*)\}", (CHECKOUT / "include/ration/job.hpp").read_text())[1]
+        self.assertEqual([getattr(policy, word.split("=")[0].strip().upper()) for word in states.split(",")], list(range(5)))
+        for name, size in re.findall(r"^    char (id|version|summary|needs|reasons)\[(\d+)\]", abi, re.M):
+            self.assertEqual(policy._ROOM[name.replace("needs", "inputs")], int(size) - 1, name)
+
+    def test_nothing_but_the_standard_library_is_imported(self) -> None:
+        said = subprocess.run([sys.executable, "-S", "-B", "-c", f"import sys; sys.path.insert(0, {sys.path[0]!r}); import ration.policy, ration.policy.trial, ration.policy.__main__; print(*sys.modules)"],
+                              capture_output=True, text=True, check=True).stdout.split()
+        self.assertEqual({name.split(".")[0] for name in said if not name.startswith("_")} - {"ration"} - sys.stdlib_module_names, set())
+
+
+class Trials(unittest.TestCase):
+    def ask(self, decide, columns=None, **other) -> list:
+        return ask(made(decide=lambda self, tick, grant: decide(tick, grant), **other), columns or {"jobs/state": [1, 0], "nodes/free.cpu": [5]})
+
+    def test_an_answer_is_its_grants_in_order(self) -> None:
+        self.assertEqual(self.ask(lambda tick, grant: (grant(1, 0, 0, 7), grant(0, 0, 1, policy.UNLIMITED, 1, 2**32 - 1))),
+                         [Grant(1, 0, 0, 7, 0, 0), Grant(0, 0, 1, 2**63 - 1, 1, 2**32 - 1)])
+
+    def test_what_is_shown_is_what_a_plugin_sees(self) -> None:
+        seen = {}
+        self.ask(lambda tick, grant: seen.update(tick, format=tick["nodes/free.cpu"].format, state=list(tick["jobs/state"]), readonly=tick["jobs/state"].readonly))
+        self.assertEqual((seen["number"], seen["seed"], seen["now_ns"], seen["format"], seen["state"], seen["readonly"]), (0, 0, 0, "q", [1, 0], True))
+        with self.assertRaisesRegex(ValueError, "released memoryview"):
+            list(seen["jobs/state"])
+        with self.assertRaisesRegex(KeyError, "jobs/tier is not shown: name it in `inputs`, as {'jobs/tier': 'i64'}"):
+            self.ask(lambda tick, grant: tick["jobs/tier"])
+        with self.assertRaises(TypeError):
+            self.ask(lambda tick, grant: tick["jobs/state"].__setitem__(0, 1))
+
+    def test_what_a_host_would_refuse_is_an_error(self) -> None:
+        for given, told in (((2, 0, 0, 1), "job is not from 0 to 1"), ((-1, 0, 0, 1), "job is not from 0 to 1"), ((0, 1, 0, 1), "node is not from 0 to 0"), ((0, 0, 6, 1), "resource is not from 0 to 5"),
+                            ((0, 0, 0, -1), "amount is not from 0 to"), ((0, 0, 0, 2**63), "amount is not from 0 to"), ((0, 0, 0, 1, 2), "reason is not from 0 to 1"),
+                            ((0, 0, 0, 1, 0, -1), "group is not from 0 to"), ((0, 0, 0, 1.5), "amount is no whole number")):
+            with self.subTest(given=given), self.assertRaisesRegex(ValueError, told):
+                self.ask(lambda tick, grant: grant(*given))
+
+    def test_columns_that_do_not_fit_are_an_error(self) -> None:
+        good = {"jobs/state": [1], "nodes/free.cpu": [5]}
+        for columns, told in (({"jobs/state": [1]}, "nodes/free.cpu is an input, and the test gives no values of it"), ({**good, "jobs/tier": [1]}, "the test gives jobs/tier, which is not among the policy's inputs"),
+                              ({**good, "jobs/state": [-1]}, "jobs/state: not all of its values are u32"), ({**good, "jobs/state": [1.5]}, "jobs/state: not all of its values are u32")):
+            with self.subTest(told=told), self.assertRaisesRegex(ValueError, told):
+                self.ask(lambda tick, grant: None, columns)
+        with self.assertRaisesRegex(ValueError, "jobs/tier has 1 rows, and another column of jobs has 2"):
+            ask(made(inputs={"jobs/state": "u32", "jobs/tier": "u32"}), {"jobs/state": [1, 1], "jobs/tier": [0]})
+
+    def test_an_instance_goes_on_from_its_earlier_ticks(self) -> None:
+        def count(self, tick, grant) -> None:
+            self.ticks = getattr(self, "ticks", 0) + 1
+            grant(0, 0, 0, self.ticks)
+        counting, columns = made(decide=count)(), {"jobs/state": [1], "nodes/free.cpu": [5]}
+        self.assertEqual([ask(counting, columns)[0].amount for _ in range(3)], [1, 2, 3])
+
+    def test_the_example(self) -> None:
+        self.assertEqual([g.amount for g in ask(half.Half, {"jobs/state": [1, 1, 4], "nodes/capacity.cpu": [3000]})], [1500, 1500])
+        done = subprocess.run([sys.executable, "-S", "-B", str(CHECKOUT / "examples/python_policy/half_test.py")], env={"PYTHONPATH": sys.path[0]}, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Program(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def call(self, *words) -> tuple:
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            return program.main([str(word) for word in words]), said.getvalue()
+
+    def test_what_a_header_says(self) -> None:
+        file, header = self.folder / "mine.py", self.folder / "mine.h"
+        text = "from ration.policy import Policy\nclass Mine(Policy):\n    id, summary = 'a.b-c', 'says \"ü\\\\\"'\n    inputs = {'held/job': 'u64'}\n    reasons = ['', 'x']\n    def decide(self, tick, grant): ...\n"
+        file.write_text(text, encoding="utf-8")
+        self.assertEqual(self.call("header", file, header), (0, ""))
+        said = header.read_text(encoding="utf-8")
+        for line in ('#define POLICY_ID "a.b-c"', '#define POLICY_NAME "b_c"', '#define POLICY_SUMMARY "says \\"ü\\\\\\""', '#define POLICY_NEEDS "held/job u64\\n"', '#define POLICY_REASONS "\\nx\\n"',
+                     '#define POLICY_FILE "mine.py"', '    {"held/job", RATION_HELD, RATION_U64},'):
+            self.assertIn(line + "\n", said)
+        for name, wanted in (("policy_source", text), ("api_source", pathlib.Path(policy.__file__).read_text(encoding="utf-8"))):
+            (numbers,) = re.findall(rf"{name}\[\] = {{([\d,]*)}}", said)
+            self.assertEqual(bytes(map(int, numbers.split(","))), wanted.encode() + b"\0")
+
+    def test_what_goes_wrong_is_one_sentence(self) -> None:
+        for text, told in (("x = 1\n", "mine.py: TypeError: there is no policy in the file: define a class"), ("\nclass A:\n", "mine.py:2: IndentationError: expected an indented block"),
+                           ("import no_such\n", "mine.py:1: ModuleNotFoundError: No module named 'no_such'"),
+                           ("from ration.policy import Policy\nclass A(Policy):\n    id = 'a'\n", "mine.py:2: TypeError: A: it has no method `decide(self, tick, grant)`")):
+            with self.subTest(text=text):
+                (self.folder / "mine.py").write_text(text)
+                code, said = self.call("build", self.folder / "mine.py")
+                self.assertEqual((code, said.count("\n")), (2, 1), said)
+                self.assertIn(f"ration.policy: {told}", said)
+        self.assertRegex(self.call("build", self.folder / "gone.py")[1], r"^ration\.policy: .*gone\.py cannot be read \(.*\); name the file that has the policy's class\n$")
+
+    def test_an_exception_is_told_with_its_place(self) -> None:
+        names = {}
+        exec(compile("def deep():\n    raise ValueError(7)\n", "mine.py", "exec"), names)
+        try:
+            names["deep"]()
+        except ValueError as problem:
+            self.assertEqual(policy.told(problem, "mine.py"), "mine.py:2: ValueError: 7")
+            self.assertEqual(policy.told(problem, "other.py"), "other.py: ValueError: 7")
+        self.assertRaises(KeyError, Tick().__getitem__, "jobs/state")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The version of an event log, as its readers ask for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace ration::program {
+
+/// What the first line of a run names as its version; 0 when it names none.
+[[nodiscard]] std::int64_t schema_of(nlohmann::json const& run);
+
+/// Why this ration cannot read such a log, as a sentence; empty when it can.
+[[nodiscard]] std::string trouble_with_schema(std::int64_t schema);
+
+}  // namespace ration::program
