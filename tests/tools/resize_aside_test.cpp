@@ -68,6 +68,7 @@ TEST_CASE("where none is free the job stays until the policy gives it fewer, and
     REQUIRE(t.all.table().take(job_id{9}, 2).size() == 2);
     t.set_aside(0);
     CHECK(t.orders().empty());
+    CHECK(t.machine.take_notes().empty());  // it waits for nothing that it was promised
     CHECK(t.all.usable() == 3);
     t.want(1);
     CHECK(t.orders() == orders{resize_order::save});
