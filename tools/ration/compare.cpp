@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <range/v3/view/zip.hpp>
 
 #include "json_writer.hpp"
 #include "problem.hpp"
@@ -161,7 +162,7 @@ void write_run(json_writer& json, run_summary const& base, run_summary const& ru
         write_change(json, "mean_cpu", base.mean_cpu, run.mean_cpu);
         write_change(json, "mean_to_acceptable_after_the_first", mean_to_acceptable(base, late), mean_to_acceptable(run, late));
         json.key("jobs").array([&] {
-            for (std::size_t j = 0; j < run.jobs.size(); ++j) write_job(json, base.jobs[j], run.jobs[j]);
+            for (auto&& [before, job] : ranges::views::zip(base.jobs, run.jobs)) write_job(json, before, job);
         });
     });
 }

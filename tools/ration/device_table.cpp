@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <range/v3/view/zip.hpp>
+
 namespace ration::program {
 
 device_list lowest_devices(device_list held, device_list const& free, std::int64_t count) {
@@ -50,7 +52,7 @@ device_list device_table::of(job_id job) const {
 }
 
 void device_table::set_memory(std::span<bytes const> memory) noexcept {
-    for (std::size_t i = 0; i < std::min(memory.size(), rows_.size()); ++i) rows_[i].memory = memory[i];
+    for (auto&& [row, has] : ranges::views::zip(rows_, memory)) row.memory = has;
 }
 
 bytes device_table::need_of(job_id job) const noexcept {

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <range/v3/view/drop.hpp>
+#include <range/v3/view/zip.hpp>
+
 #include "screen_line.hpp"
 
 namespace ration::program {
@@ -11,11 +14,11 @@ std::string aligned(std::vector<std::vector<std::string>> const& lines) {
     if (lines.empty()) return {};
     std::vector<std::size_t> widths(lines.front().size());
     for (auto const& line : lines)
-        for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max<std::size_t>(widths[i], columns_of(line[i]));
+        for (auto&& [width, cell] : ranges::views::zip(widths, line)) width = std::max<std::size_t>(width, columns_of(cell));
     std::string out;
     for (auto const& line : lines) {
         std::string text = line.front() + std::string(widths.front() - columns_of(line.front()), ' ');
-        for (std::size_t i = 1; i < line.size(); ++i) text += "  " + std::string(widths[i] - columns_of(line[i]), ' ') + line[i];
+        for (auto&& [width, cell] : ranges::views::zip(widths, line) | ranges::views::drop(1)) text += "  " + std::string(width - columns_of(cell), ' ') + cell;
         out += text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
     }
     return out;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <range/v3/view/zip.hpp>
 
 #include <ration/sim/summary.hpp>
 
@@ -44,7 +45,7 @@ void write_mean(json_writer& json, runs_list const& runs, std::string_view figur
     if (jobs.empty()) return;
     std::vector<double> means(runs.size());
     for (auto const& times : jobs)
-        for (std::size_t i = 0; i < means.size(); ++i) means[i] += times[i] / static_cast<double>(jobs.size());
+        for (auto&& [mean, time] : ranges::views::zip(means, times)) mean += time / static_cast<double>(jobs.size());
     write_figure(json, figure, "s", fmt::format("{} {} {} in every run", jobs.size(), jobs.size() == 1 ? "job that" : "jobs that", what), means);
 }
 
