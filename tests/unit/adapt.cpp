@@ -10,6 +10,7 @@
 #include <ration/allocation_host.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/equal_share.hpp>
+#include <ration/policies/fifo.hpp>
 
 #include "support/catch.hpp"
 
@@ -40,6 +41,11 @@ struct bare {
     std::uint64_t id;
 };
 
+struct request {
+    std::uint64_t id;
+    std::int64_t request_gpu, min_gpu, max_gpu;
+};
+
 struct elastic {
     std::uint64_t id;
     std::vector<double> speedup;
@@ -63,6 +69,7 @@ BOOST_HANA_ADAPT_STRUCT(theirs::entry, id, loss, used_cpu, min_cpu, max_cpu, ten
 BOOST_HANA_ADAPT_ADT(theirs::task, (id, [](auto const& t) { return t.number(); }), (used_cpu, [](auto const& t) { return 1000 * t.cores(); }),
                      (restart_cost, [](auto const&) { return 2; }));
 BOOST_HANA_ADAPT_STRUCT(theirs::bare, id);
+BOOST_HANA_ADAPT_STRUCT(theirs::request, id, request_gpu, min_gpu, max_gpu);
 BOOST_HANA_ADAPT_STRUCT(theirs::elastic, id, speedup, batch, restart_cost, submitted);
 BOOST_HANA_ADAPT_STRUCT(theirs::table, id, used_cpu, loss, max_cpu);
 
@@ -191,6 +198,20 @@ TEST_CASE("a policy sees who holds what where, and of which kind the nodes are",
     REQUIRE(policy.held.size() == 1);
     CHECK(policy.held[0] == held[0]);
     CHECK(policy.types == std::vector<std::uint32_t>{0, 1});
+}
+
+TEST_CASE("what was carried out is told when the policy is asked again", "[adapt]") {
+    std::vector<theirs::request> const queue{{1, 4, 4, 4}, {2, 3, 3, 3}, {3, 2, 2, 2}};
+    capacities const nodes[] = {{.gpu = 4}, {.gpu = 4}};
+    policies::fifo policy;
+    // [held]
+    std::vector<setting> in_force;  // job, node, resource and amount of each
+    auto const answer = allocate(policy, adapted(queue), nodes, {.held = in_force});
+    for (auto const& g : answer->granted) in_force.push_back(g.what);
+    auto const next = allocate(policy, adapted(queue), nodes, {.held = in_force});
+    // [held]
+    CHECK(in_force == std::vector<setting>{{{1}, 0, resource_id::gpu, 4}, {{2}, 1, resource_id::gpu, 3}});
+    for (auto const& g : next->granted) CHECK(g.growth() == 0);  // nobody moves, and the third waits
 }
 
 TEST_CASE("two jobs of one id are refused, adapted or not", "[adapt]") {

@@ -21,10 +21,16 @@ int main() {
     }
 
     ration::bound_policy<my_policy> policy;
-    if (!policy.bind(store.schema(), {.jobs = 3, .nodes = 1})) return 1;
+    if (auto const bound = policy.bind(store.schema(), {.jobs = 3, .nodes = 1}); !bound) {
+        std::printf("%s %s: declare it above, and say what the jobs have\n", bound.failure().operation, bound.failure().subject.c_str());
+        return 1;
+    }
     ration::grant space[3];
     ration::grants answer(space);
-    if (policy.decide({.data = store.view()}, answer) != ration::status::ok || answer.rows().size() != 2) return 1;
+    if (policy.decide({.data = store.view()}, answer) != ration::status::ok || answer.rows().size() != 2) {
+        std::printf("decide gave no answer, or another one than a grant for each of the two jobs that run\n");
+        return 1;
+    }
 
     std::int64_t const expected[] = {1000, 2000};
     for (auto const& g : answer.rows())

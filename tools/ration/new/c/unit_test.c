@@ -29,9 +29,10 @@ int main(void) {
     schema.column = columns, jobs.slot = slots, nodes.slot = slots, out.grant = grants;
     tables[RATION_JOBS] = &jobs, tables[RATION_NODES] = &nodes, tick.table = tables;
 
-    if (create(NULL, "", 0, &self, err, sizeof err) != RATION_OK) return 1;
+    if (create(NULL, "", 0, &self, err, sizeof err) != RATION_OK) return puts(err), 1;
     if (bind_columns(self, &schema, &scratch, err, sizeof err) != RATION_OK) return puts(err), 1;
-    if (decide(self, &tick, &out) != RATION_OK || out.count != 2) return 1;
+    if (decide(self, &tick, &out) != RATION_OK || out.count != 2)
+        return puts("decide gave no answer, or another one than a grant for each of the two jobs that run"), 1;
     free(self);
     for (i = 0; i < out.count; ++i)
         if (grants[i].amount != expected[grants[i].job]) {
