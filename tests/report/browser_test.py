@@ -46,7 +46,8 @@ addEventListener("load", () => {
   dispatchEvent(new Event("afterprint"));
   found.colours = [screen, paper, colour()];
   const box = document.querySelector("input[aria-label^='Find a job']");
-  if (box) { box.value = "00042"; box.dispatchEvent(new Event("input")); found.hit = box.closest("section").querySelector("tbody tr").innerText; }
+  if (box) { box.value = "00042"; box.dispatchEvent(new Event("input")); const card = box.closest("section"); found.hit = card.querySelector("tbody tr").innerText;
+    found.looked = {text: card.innerText, sets: drawn.filter(one => card.contains(one.canvas)).flatMap(({chart}) => chart.data.datasets.map(set => ({label: set.label, points: set.data})))}; }
   const out = document.createElement("pre");
   out.id = "found";
   out.textContent = JSON.stringify(found);
@@ -112,7 +113,7 @@ class Browser(unittest.TestCase):
 
 class Runs(Browser):
     def three_jobs(self) -> str:
-        """Two runs in one log; in the second one job is stalled for a while, one never starts, and the devices of one move."""
+        """Two runs in one log; in the second one job is stalled for a while, one never starts, and one hands a device to another."""
         source = "".join(f'[[job]]\nname = "{name}"\ncommand = ["x"]\nat = "{at}s"\ntarget = {{ loss = {{ acceptable = 0.5, objective = 0.2 }} }}\n' for name, at in (("a", 0), ("b", 2), ("never", 90)))
         log = ""
         for policy, slow in (("none", 1), ("tradl", 2)):
@@ -125,6 +126,9 @@ class Runs(Browser):
                 ends.append(logs.summary(name, at * SECOND, start, reached, None, 40 * SECOND))
             body += [(i * SECOND, logs.decision(i * SECOND, i, {"jobs/id": [1, 2], "jobs/used.cpu": [1000 + i, 500], "jobs/held.cpu": [1500, 2**63 - 1], "nodes/capacity.cpu": [4000]})) for i in range(3, 40)]
             body += [(9 * SECOND, line("condition", 9 * SECOND, job="a", now="stalled", why="no steps")), (12 * SECOND, line("condition", 12 * SECOND, job="a", now="running", why=""))]
+            body += [(1 * SECOND, line("resize", 1 * SECOND, job="a", epoch=1, what="starting", **{"from": 0, "to": 2}, devices="cpu-0,cpu-1", why="")),
+                     (20 * SECOND, line("resize", 20 * SECOND, job="a", epoch=2, what="starting", **{"from": 2, "to": 1}, devices="cpu-1", why="")),
+                     (22 * SECOND, line("resize", 22 * SECOND, job="b", epoch=1, what="starting", **{"from": 0, "to": 1}, devices="cpu-0", why=""))]
             body += [(13 * SECOND, line("change", 13 * SECOND, job="a", resource="cpu", subject="cpu.max", when="live", old="max", new="25000", took=5, reason="above its fair share")),
                      (14 * SECOND, line("devices_moved", 14 * SECOND, job="b"))]
             ends.append(logs.summary("never", 90 * SECOND, None, None, None, None, "waiting"))
@@ -141,6 +145,8 @@ class Runs(Browser):
         self.assertEqual(charts["CPU by job"]["sets"][0]["values"][1:4], [1.003, 1.004, 1.005])
         states = {one["label"]: one["values"] for one in charts["Jobs over time"]["sets"]}
         self.assertEqual(states["stalled"], [[9, 12]])
+        devices = {one["label"]: one["values"] for one in charts["Devices over time"]["sets"]}
+        self.assertEqual(devices, {"a": [[1, 20], [1, 40]], "b": [[22, 40]]})
         self.assertEqual((len(states["running"]), len(states["Acceptable reached"])), (3, 2))  # a, before it stalled and after, and b
         self.assertEqual(charts["b"]["sets"][0]["values"], data_of(page)["runs"][1]["curves"][1]["value"])
         self.assertEqual([one["values"] for one in charts["b"]["sets"][1:]], [[0.5, 0.5], [0.2, 0.2]])
@@ -200,6 +206,20 @@ class Simulations(Browser):
             self.assertAlmostEqual(one / shown[0], other / means[0])
         self.assertEqual([sum(one["values"]) for one in charts["Job completion time: histogram"]["sets"]], [10_000] * 3)
         self.assertIn("no schedule is better", found["text"])
+        self.check_found_job(found["looked"], data_of(page, "simulations")[0], 41)
+
+    def check_found_job(self, looked: dict, data: dict, i: int) -> None:
+        """What the box shows of a job is what the page's data has of it."""
+        self.assertRegex(looked["text"], rf"Job {i + 1}\b")
+        self.assertNotRegex(looked["text"], r"undefined|NaN|Infinity|\[object")
+        self.assertEqual([one["label"] for one in looked["sets"]], [one["policy"] for one in data["policies"]])
+        for shown, one in zip(looked["sets"], data["policies"]):
+            jobs, points = one["jobs"], [p for p in shown["points"] if p["y"] > 0]
+            holds = jobs["holds"][i]
+            first = (jobs["started"][i], holds) if not isinstance(holds, list) else holds[:2]
+            self.assertEqual(points[0]["y"], first[1])
+            scale = jobs["finished"][i] / shown["points"][-1]["x"]
+            self.assertAlmostEqual(points[0]["x"] * scale, first[0], delta=1e-3 * jobs["finished"][i])
 
     def test_jobs_on_processors(self) -> None:
         page = self.simulated("--generate", "cpu:jobs=300", "--models", FITS, "--cluster", "1x1core", "--seeds", "3", "--interval", "1", "--policy", "none,equal_share,flowcon,tradl")

@@ -17,6 +17,11 @@ JOB = pathlib.Path(__file__).resolve().parents[1] / "run" / "job.py"
 JOBS = "".join(f'[[job]]\nname = "{name}"\ncommand = {json.dumps(["/usr/bin/python3", str(JOB), "1.5", *losses])}\nat = "{at}"\n'
                "target = { loss = { acceptable = 0.5, objective = 0.1 } }\n" for name, at, losses in (("early", "0s", ["1", "0.4", "0.05"]), ("late", "500ms", ["1", "0.9", "0.3"])))
 
+RESIZED = pathlib.Path(__file__).resolve().parents[1] / "run" / "elastic_job.py"
+RESIZING = ('policy = "loss_delta_ratio"\nloss_delta_ratio = { residence = 0, window = 20 }\ndevices = { count = 4, cpu = 0.25 }\ntick = "100ms"\n' + "".join(
+    f'[[job]]\nname = "{name}"\nat = "{at}"\nbounds = {{ gpu = {gpu} }}\ntarget = {{ loss = {{ acceptable = 0.5, objective = 0.1 }} }}\n'
+    f'command = {json.dumps(["/usr/bin/python3", str(RESIZED), "good", steps])}\n' for name, at, steps, gpu in (("first", "0s", "50", "{ min = 1, max = 4 }"), ("second", "1s", "15", "2"))))
+
 
 def quantile(values: list[float], part: float) -> float:
     values, place = sorted(values), part * (len(values) - 1)
@@ -102,18 +107,55 @@ class Numbers(Report):
             alive = [not end for end in over]
             self.assert_close([v for v, a in zip(shown["used"]["of"][str(place)], alive) if a], [v for v, a in zip(used, alive) if a])
             self.assertEqual(shown["used"]["of"][str(place)][-1], 0)
+            # What a decision leaves a job holds until the next one.
+            held = [0 if row is None or end else {**d["columns"], **d["columns_after"]}["jobs/held.cpu"][row] for row, end, d in zip(rows, over, decisions)]
+            self.assertEqual([v if v != "unlimited" else 2**63 - 1 for v in shown["held"]["of"][str(place)]], [0, *held])
 
     def check_comparison(self, figures: list[dict], told: list[dict]) -> None:
         by_name = {f["figure"]: f["values"] for f in figures}
         both = [i for i in range(2) if all(t["jobs"][i]["acceptable_at"] is not None for t in told)]
         self.assertEqual(len(both), 2)
-            # What a decision leaves a job holds until the next one.
-            held = [0 if row is None or end else {**d["columns"], **d["columns_after"]}["jobs/held.cpu"][row] for row, end, d in zip(rows, over, decisions)]
-            self.assertEqual([v if v != "unlimited" else 2**63 - 1 for v in shown["held"]["of"][str(place)]], [0, *held])
         self.assert_close(by_name["mean time to Acceptable"], [statistics.mean((t["jobs"][i]["acceptable_at"] - t["jobs"][i]["arrived"]) / 1e9 for i in both) for t in told])
         self.assertEqual(by_name["makespan"], [t["makespan"] / 1e9 for t in told])
         self.assertEqual(by_name["mean CPU use"], [t["mean_cpu"] for t in told])
         self.assertEqual(by_name["jobs at Objective"], [1, 1])
+
+    def test_devices_of_a_real_run_are_those_of_its_launches(self) -> None:
+        """A launch names its devices; the job has them until it has ended or is launched with others."""
+        (self.folder / "jobs.toml").write_text(RESIZING)
+        done = self.call("run", "jobs.toml", "--quiet", "--log", "run.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = [json.loads(text) for text in (self.folder / "run.jsonl").read_text().splitlines()]
+        run, = data_of(self.page((self.folder / "run.jsonl").read_text()))["runs"]
+        names, jobs = run["devices"]["names"], run["jobs"]["name"]
+        self.assertEqual(names, events[0]["devices"])
+        launched = [(e["t"], e["job"], device) for e in events if e["event"] == "job_started" for device in e["devices"].split(",")]
+        self.assertGreater(len({e["epoch"] for e in events if e["event"] == "job_started"}), 1, "nobody was resized")
+        shown = [(jobs[job], names[device], begin, end) for device, job, begin, end in run["devices"]["stretches"]]
+        for t, job, device in launched:
+            with self.subTest(job=job, device=device, t=t):
+                self.assertEqual(sum(j == job and d == device and begin <= t < end for j, d, begin, end in shown), 1)
+        over = {e["job"]: e["t"] for e in events if e["event"] == "job_ended"}
+        for device in names:
+            having = sorted((begin, end) for _, d, begin, end in shown if d == device)
+            self.assertTrue(all(a[1] <= b[0] for a, b in zip(having, having[1:])), f"{device} had two jobs at a time: {having}")
+        for job, _, begin, end in shown:
+            self.assertTrue(begin < end <= over[job], (job, begin, end))
+            self.assertTrue(any(j == job and begin <= t < end for t, j, _ in launched), "a job has a device that it was never launched with")
+        self.assertEqual(max(end for *_, end in shown), max(over.values()))
+
+    def test_devices_follow_what_is_said_of_them(self) -> None:
+        def resize(t: int, what: str, devices: str, job: str = "a") -> str:
+            return line("resize", t, job=job, epoch=1, what=what, **{"from": 1, "to": 2}, devices=devices, why="")
+        head = logs.run(devices=["x", "y", "never"]) + line("job_started", 1, job="a", id=1, epoch=1, pid=7, command=["x"], devices="x,y")
+        log = head + resize(3, "saving", "x,y") + resize(5, "starting", "y,new") + resize(6, "queued", "") + line("job_started", 7, job="b", id=2, epoch=1, pid=8, command=["x"], devices="y") + line("warning", 9, subject="", message="")
+        run, = data_of(self.page(log))["runs"]
+        self.assertEqual(run["devices"]["names"], ["x", "y", "never", "new"])
+        self.assertEqual(run["devices"]["stretches"], [[0, 0, 1, 5], [1, 0, 1, 6], [3, 0, 5, 6], [1, 1, 7, 9]])
+        self.assertNotIn("devices", data_of(self.page(logs.run() + logs.started("a", 1)))["runs"][0])
+        restless = head + "".join(resize(i + 2, "settled", "x" if i % 2 else "y") for i in range(4000)) + logs.ended("a", 9000)
+        run, = data_of(self.page(restless))["runs"]
+        self.assertEqual((len(run["devices"]["stretches"]), run["devices"]["left_out"]), (3000, 1001))
 
     def test_ten_thousand_jobs_are_quantiles_and_a_histogram_and_fit_into_a_page(self) -> None:
         log = logs.many_jobs(10_000, "las", 1)
@@ -169,6 +211,48 @@ class Numbers(Report):
         self.assertEqual(data_of(page)["runs"], [])
         self.assertEqual(self.call("sim", "--generate", "rigid:jobs=60,per_hour=60", "--seeds", "2", "--cluster", "2x4", "--policy", "fifo,las", "--quiet", "--report", "sim.html").returncode, 0)
         self.assertEqual(data_of((self.folder / "sim.html").read_text(), "simulations"), [shown])
+
+    def test_the_jobs_of_a_simulation_one_by_one(self) -> None:
+        """Their times are those of the figures, and what they held is what was in use."""
+        for words in (("rigid:jobs=400,per_hour=60", "fifo,las"), ("scaling:jobs=60,per_hour=30", "optimus,max_min"), ("cpu:jobs=40", "none,tradl")):
+            with self.subTest(words=words):
+                machines, loss = ("1x1core", ("--models", os.environ["RATION_BENCH_DATA"] + "/loss/fits.csv")) if words[0].startswith("cpu") else ("4x4", ())
+                said = json.loads(self.call("sim", "--generate", words[0], "--cluster", machines, "--policy", words[1], "--json", "--quiet", *loss).stdout.splitlines()[0])
+                shown, = data_of(self.page(json.dumps(said) + "\n"), "simulations")
+                self.assertEqual(shown["jobs"], said["jobs"])
+                self.assertEqual(said["jobs"]["submitted"], sorted(said["jobs"]["submitted"]))
+                for one, other in zip(shown["policies"], said["policies"]):
+                    self.assertEqual(one["jobs"], other["jobs"])
+                    self.check_jobs(other)
+
+    def check_jobs(self, policy: dict) -> None:
+        jobs = policy["jobs"]
+        for moment, distribution in (("started", "wait"), ("finished", "jct")):
+            self.assertEqual(len(jobs[moment]), policy["distributions"][distribution]["of"])
+            times = [t for t in jobs[moment] if t is not None]
+            self.assertEqual(len(times), policy["distributions"][distribution]["reached"])
+            self.assert_close([statistics.fmean(times)], [policy["distributions"][distribution]["mean"]])
+        held = 0.0
+        for start, end, way in zip(jobs["started"], jobs["finished"], jobs["holds"]):
+            if isinstance(way, dict):
+                return self.assertGreater(way["changes"], 0)  # too long to be told: then the sum cannot be held against anything
+            changes = [(start, way), (end, 0)] if not isinstance(way, list) else list(zip(way[::2], way[1::2]))
+            self.assertEqual(changes[-1], (end, 0))
+            held += sum(amount * (until - t) for (t, amount), (until, _) in zip(changes, changes[1:]))
+        used = max((policy["series"][kind] for kind in ("devices", "cores")), key=lambda series: sum(series["means"]))
+        self.assertAlmostEqual(held, sum(used["means"]) * used["width"], delta=0.005 * held)
+        return None
+
+    def test_the_jobs_of_ten_thousand_fit_into_a_page(self) -> None:
+        for jobs, cluster, policies in ((10_000, "24x4", ("srtf", "las")), (9_000, "64x4", ("fifo", "sjf", "srtf", "las", "gang", "pack", "spread"))):
+            done = self.call("sim", "--generate", f"rigid:jobs={jobs},per_hour=60", "--cluster", cluster, "--policy", ",".join(policies), "--report", "sim.html", "--quiet")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            page = (self.folder / "sim.html").read_text()
+            self.assertLess(len(page), 1_500_000)
+            shown, = data_of(page, "simulations")
+            self.assertEqual(len(shown["jobs"]["submitted"]), min(jobs, 60_000 // len(policies)))
+            told = [sum(len(way) // 2 for way in one["jobs"]["holds"] if isinstance(way, list)) for one in shown["policies"]]
+            self.assertLessEqual(max(told), 30_000 // len(policies))
 
 
 class Hostile(Report):
@@ -228,6 +312,9 @@ class Hostile(Report):
     def test_a_simulation_that_somebody_has_changed(self) -> None:
         done = self.call("sim", "--generate", "rigid:jobs=9,per_hour=60", "--cluster", "2x4", "--policy", "fifo", "--json", "--quiet").stdout.splitlines()[0]
         for key, value, wanted in (("samples", 3, "its field 'samples' is not an array"), ("policies", [3], "there is something else where an object should be"),
+                                   ("jobs", 3, "its field 'jobs' is not an object"), ("jobs", {"submitted": [1] * 60_001}, "it has 60001 jobs one by one"),
+                                   ("jobs", {"submitted": [1, "soon"]}, "its 'submitted' are not 2 values of their kind"), ("jobs", {"submitted": [1], "names": [1]}, "its 'names' are not 1 values of their kind"),
+                                   ("jobs", {"submitted": [1]}, "its 'started' are not 1 values of their kind"),
                                    ("policies", [{}] * 65, "it has 65 policies, and a page holds at most 64"), ("cluster", {"devices": -1}, "its field 'devices' is not a whole number"),
                                    ("policies", [{"policy": "x", "version": "1", "figures": {"mean_jct": {"mean": "fast", "half_of_95": None}}}], "its field 'mean' is not a number")):
             with self.subTest(key=key):

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "report/device_history.hpp"
+
 namespace ration::program {
 
 /// A quantity of every job over time: means over stretches that follow one another. Where there get to be too many, neighbours are made one.
@@ -114,6 +116,7 @@ struct run_history {
     std::map<std::int64_t, std::int64_t> statuses;  ///< how many decisions had which; 0 is all right
     std::map<std::string, resource_record> resources;
     entry_list entries;
+    device_history devices;
     std::map<std::string, std::int64_t> unknown;  ///< events that this ration does not know
 };
 

@@ -91,6 +91,26 @@ void write_phases(json_writer& json, run_history const& run) {
     });
 }
 
+/// Every stretch as device, job, from, to; nothing where no job had a device.
+void write_devices(json_writer& json, run_history const& run, page_room const& room) {
+    auto const& all = run.devices.stretches();
+    if (all.empty()) return;
+    std::size_t told = 0;
+    json.key("devices").object([&] {
+        json.key("names").array([&] {
+            for (auto const& name : run.devices.names()) json.value(name);
+        });
+        json.key("stretches").array([&] {
+            for (auto const& s : all) {
+                if (s.job >= room.jobs || told == most_gantt_stretches) continue;
+                ++told;
+                json.array([&] { json.value(s.device), json.value(s.job), json.value(s.from), json.value(s.to); });
+            }
+        });
+        json.member("left_out", run.devices.left_out() + static_cast<std::int64_t>(all.size() - told));
+    });
+}
+
 /// The places of those of the first `jobs` that have most of it over the run, in the order of the jobs.
 [[nodiscard]] std::vector<std::size_t> largest(job_series const& series, std::size_t jobs) {
     std::vector<double> total(jobs);
@@ -240,7 +260,7 @@ void write_runs(json_writer& json, std::vector<run_history>& runs) {
                 auto& run = runs[i];
                 write_facts(json, run, labels[i]), write_decisions(json, run);
                 write_jobs(json, run, std::min(run.jobs.size(), room.jobs));
-                write_curves(json, run, room), write_phases(json, run), write_resources(json, run, room);
+                write_curves(json, run, room), write_phases(json, run), write_devices(json, run, room), write_resources(json, run, room);
                 write_distributions(json, run), write_log(json, run, room);
             });
     });

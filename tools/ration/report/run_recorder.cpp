@@ -128,6 +128,9 @@ void run_recorder::run(event_fields& f, std::int64_t) {
     event_fields machine(f.object("machine"));
     run_.machine = shortened(machine.text_or("cpu_model", ""), longest_name);
     if (machine.has("memory")) run_.memory = machine.whole("memory");
+    if (f.has("devices"))
+        for (auto const& one : f.array("devices"))
+            if (one.is_string()) run_.devices.know(one.get_ref<std::string const&>());
     for (auto const& one : f.array("controls")) {
         if (!one.is_object()) continue;
         auto const rough = event_fields(one).text_or("approximate", "");
@@ -143,17 +146,20 @@ void run_recorder::job_started(event_fields& f, std::int64_t t) {
     if (!f.wrong().empty()) return;
     auto& job = job_called(name);
     by_id_[id] = places_[name];
+    run_.devices.has(places_[name], f.text_or("devices", ""), t);
     if (!job.started) job.started = t;
     ++job.starts;
     job.condition = "running", job.ended_at.reset();
     set_phase(job, t);
 }
 
-/// Each transition of a resize is a line of the decision log.
+/// Each transition of a resize is a line of the decision log, and says which devices the job has since.
 void run_recorder::resize(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), what = f.text("what"), devices = f.text("devices"), why = f.text("why");
     auto const from = f.whole("from"), to = f.whole("to");
     if (!f.wrong().empty()) return;
+    (void)job_called(name);
+    run_.devices.has(places_[name], devices, t);
     add(t, what, name, "gpu", fmt::format("{}", from), fmt::format("{}", to), why.empty() ? devices : fmt::format("{}: {}", devices, why));
 }
 
@@ -253,6 +259,7 @@ void run_recorder::job_ended(event_fields& f, std::int64_t t) {
     if (!f.wrong().empty()) return;
     auto& job = job_called(name);
     job.how = shortened(how, longest_name), job.why = shortened(why, longest_text), job.ended_at = t;
+    run_.devices.has(places_[name], "", t);
     if (!job.phases.empty() && job.phases.back().to < 0) job.phases.back().to = t;
     add(t, "ended", name, "", "", how, why);
 }
@@ -321,6 +328,8 @@ std::string run_recorder::take_columns(nlohmann::json const& columns, nlohmann::
         std::string_view const name = column;
         bool const of_jobs = name.starts_with(used) || name.starts_with(held);
         if (!of_jobs && !name.starts_with(room)) continue;
+        auto const changed = after.find(column);
+        auto const& values = changed == after.end() ? shown : *changed;
         if (!values.is_array() || (of_jobs && values.size() != ids->size()))
             return fmt::format("its column '{}' has not one value for each job", shortened(name, longest_name));
         std::string const resource(name.substr(name.find('.') + 1));
@@ -328,8 +337,6 @@ std::string run_recorder::take_columns(nlohmann::json const& columns, nlohmann::
         auto& record = run_.resources[resource];
         if (name.starts_with(room)) record.room.add(t, {sum_of(values)});
         if (name.starts_with(used)) record.used.add(t, by_place(*ids, values, false, by_id_, run_.jobs));
-        auto const changed = after.find(column);
-        auto const& values = changed == after.end() ? shown : *changed;
         // Use was measured up to the decision; what is held after it holds until the next one.
         if (name.starts_with(held)) record.held.add(t, std::exchange(record.holds, by_place(*ids, values, true, by_id_, run_.jobs)));
     }
@@ -338,6 +345,7 @@ std::string run_recorder::take_columns(nlohmann::json const& columns, nlohmann::
 
 run_history run_recorder::finish() && {
     for (auto& [name, record] : run_.resources) record.held.add(run_.end, std::move(record.holds));
+    run_.devices.finish(run_.end);
     for (auto& job : run_.jobs) {
         if (!job.arrived) job.arrived = job.started;
         auto const end = job.ended_at.value_or(run_.end);

@@ -39,6 +39,7 @@ function runSection(parent, run) {
     phaseCountFigure(cards, run);
   else if (run.phases.length)
     ganttFigure(cards, run);
+  if (run.devices && run.devices.stretches.length) deviceFigure(cards, run, few ? colourOf : place => place % 16);
   for (const name of Object.keys(run.resources)) {
     if (
       run.resources[name].used.to.length &&

@@ -233,6 +233,7 @@ function showSimulation(page, file, data, measured) {
     });
   inUseFigures(cards, all, "devices", data.cluster.devices);
   inUseFigures(cards, all, "cores", data.cluster.cores);
+  if (data.jobs && data.samples.length) cards.append(simulatedJobFinder(all));
   cards.append(
     ...
       [figuresCard(all), measuredCard(all, measured),

@@ -7,6 +7,7 @@
 
 #include "report/event_fields.hpp"
 #include "report/input.hpp"
+#include "report/simulation_jobs.hpp"
 #include "sim/table.hpp"
 
 namespace ration::program {
@@ -181,7 +182,7 @@ private:
 std::string read_simulation_line(json const& line, page_json& into) {
     simulation_reader reader;
     into = reader.read(line);
-    return reader.wrong;
+    return reader.wrong.empty() ? read_simulation_jobs(line, into) : reader.wrong;
 }
 
 std::string read_measured_line(json const& line, page_json& into) {

@@ -44,16 +44,18 @@ class run_watch final : public sim::run_observer {
     runs_progress& progress_;
     std::vector<double> has_;  // by id - 1: devices, or cores
     quantity devices_, cores_, there_, waiting_;
+    std::vector<job_way> ways_;  // empty: nobody reads them
 
     void change(quantity& of, nanoseconds now, std::uint64_t job, double amount) {
         double& before = has_[job - 1];
+        if (amount != before && !ways_.empty()) ways_[job - 1].add(now, amount);
         of.add(now, amount - before);
         waiting_.add(now, (amount == 0) - (before == 0));
         before = amount;
     }
 
 public:
-    run_watch(std::size_t jobs, runs_progress& progress) : progress_(progress), has_(jobs) {}
+    run_watch(std::size_t jobs, runs_progress& progress, bool each) : progress_(progress), has_(jobs), ways_(each ? jobs : 0) {}
 
     void submitted(nanoseconds now, std::uint64_t) noexcept override { there_.add(now, 1), waiting_.add(now, 1); }
     void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept override { change(devices_, now, job, static_cast<double>(devices)); }
@@ -64,6 +66,7 @@ public:
     }
 
     void draw(nanoseconds end, simulated_run& into) {
+        into.ways = std::move(ways_);
         into.devices = devices_.drawn(end), into.cores = cores_.drawn(end);
         into.there = there_.drawn(end), into.queue = waiting_.drawn(end);
     }
@@ -83,7 +86,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     }
     timed_decider timed(*policy);
     leave_alone fallback;
-    run_watch watch(from.jobs.jobs.size(), progress);
+    run_watch watch(from.jobs.jobs.size(), progress, into.sample == 0 && (options.json || !options.report.empty()));
     sim::sim_options how{.interval = options.interval, .seed = from.seed, 
                          .stop_at_bad_grant = options.stop_at_bad_grant, .faults = from.faults, .checkpoint = options.checkpoint, .observer = &watch,
                          .columns = columns ? &*columns : nullptr};

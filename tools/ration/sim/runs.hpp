@@ -12,6 +12,7 @@
 
 #include "sim/decisions.hpp"
 #include "sim/input.hpp"
+#include "sim/job_list.hpp"
 
 namespace ration::program {
 
@@ -27,6 +28,7 @@ struct simulated_run {
     sim::run_outcome outcome;
     sim::figures figures;
     drawn_series devices, cores;         ///< held, of devices; got, of cores
+    std::vector<job_way> ways;           ///< of each job, in the first sample and where somebody reads them
     drawn_series there, queue;           ///< jobs that are submitted and not done; those of them that wait
     std::optional<lost_tick> lost;
     std::string failure;                 ///< why there was no run; then the rest says nothing

@@ -116,6 +116,7 @@ void write_policy(json_writer& json, simulation_results const& all, std::size_t 
             }
         });
         write_charts(json, all, policy);
+        write_jobs_of(json, all, policy);
         json.key("runs").array([&] {
             for (auto const& run : all.runs_of(policy)) write_run(json, run, all.input.samples[run.sample]);
         });
@@ -138,6 +139,7 @@ std::string table_json(simulation_results const& all) {
         json.key("samples").array([&] {
             for (auto const& s : all.input.samples) write_sample(json, s);
         });
+        write_common_jobs(json, all);
         json.key("policies").array([&] {
             for (std::size_t p = 0; p < all.policies.size(); ++p) write_policy(json, all, p);
         });
