@@ -76,6 +76,7 @@ class Replay(RunTest):
                 (first + '{"event":"decision","t":1}\n', ("--policy", "tradl"), "run.jsonl:2: "),
                 (first + '{"event":"decision","t":1,"number":0,"seed":1,"budget":1,"rows":[1,1,0,0],"columns":{"jobs/id":[1,2]},"grants":[]}\n',
                  ("--policy", "tradl"), "run.jsonl:2: column jobs/id has not one value of its type for each of its 1 rows"),
+                (first + '{"event":"job_started","id":"x","job":"a"}\n', ("--policy", "tradl"), "run.jsonl:2: "),
                 (first, ("--policy", "tradle"), "run.jsonl:1: there is no policy 'tradle'; did you mean 'tradl'?"),
                 (self.log, ("--policy", "las"), "las: bind column jobs/held.gpu: not found; this host does not offer the column")):
             with self.subTest(why=why):
