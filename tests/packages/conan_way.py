@@ -27,7 +27,8 @@ def install_conan(setting):
 def profile(setting, platform):
     """The default profile, in C++20, with what is installed on this system given as platform requirements."""
     requirements = "".join(f"{name}\n" for name in platform)
-    text = f"include(default)\n[settings]\ncompiler.cppstd=20\n[platform_requires]\n{requirements}"
+    text = (f"include(default)\n[settings]\ncompiler.cppstd=20\n[conf]\ntools.cmake.cmaketoolchain:generator={setting.generator}\n"
+            f"[platform_requires]\n{requirements}")
     path = setting.folder / f"profile-{len(platform)}"
     path.write_text(text)
     return path

@@ -25,7 +25,11 @@ class Setting:
     def __init__(self, source, folder, compiler, generator):
         self.source, self.folder, self.compiler, self.generator = source, folder, compiler, generator
         self.make_program = self.program("ninja" if generator == "Ninja" else "make")
-        self.flags = []
+        self.flags, self.cmake_settings = [], []
+
+    def shut_in(self, flags, cmake_settings):
+        """With these, a compiler and CMake see less than there is."""
+        self.flags, self.cmake_settings = flags, cmake_settings
 
     @staticmethod
     def program(name):

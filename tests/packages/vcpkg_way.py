@@ -94,7 +94,7 @@ def use(setting, package):
     usage.write_text(commands_of((package / "share/ration/usage").read_text()))
     build = setting.folder / "vcpkg"
     setting.run(["cmake", "-S", HERE / "vcpkg", "-B", build, "-G", setting.generator, f"-DCMAKE_CXX_COMPILER={setting.compiler}",
-                 f"-DCMAKE_MAKE_PROGRAM={setting.make_program}", f"-DCMAKE_CXX_FLAGS={' '.join(setting.flags)}", *sandbox.CMAKE_SETTINGS,
+                 f"-DCMAKE_MAKE_PROGRAM={setting.make_program}", f"-DCMAKE_CXX_FLAGS={' '.join(setting.flags)}", *setting.cmake_settings,
                  f"-DCMAKE_PREFIX_PATH={package}", f"-DUSAGE={usage}"])
     setting.run(["cmake", "--build", build])
     setting.run([build / "consumer"])

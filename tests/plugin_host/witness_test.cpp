@@ -182,7 +182,8 @@ TEST_CASE("the witness has nothing to say of a worker that died and came back", 
     machine m(*policy, at_once, columns);
     for (int i = 0; i < 2000 && m.answered < 30; ++i) m.live(1), ::usleep(500);
     CHECK(m.answered == 30);
-    CHECK(policy->strikes() == 1);
+    CHECK(policy->last_fault().kind == plugin::fault_kind::died);
+    CHECK(policy->strikes() <= 1);  // 0 where more than 64 ticks went by until it was back
     CHECK(told_by(*policy) == "");
 }
 

@@ -96,6 +96,7 @@ class Replay(RunTest):
                 (first.replace('"schema":2', '"schema":3'), ("--policy", "tradl"), "run.jsonl:1: the log has schema 3, and this ration reads 1 to 2"),
                 (first.replace('"widths":{}', '"widths":[]'), ("--policy", "tradl"), "run.jsonl:1: its widths are no object"),
                 (first.replace('"widths":{}', '"widths":{"jobs/speedup":-1}'), ("--policy", "tradl"), "run.jsonl:1: the width of column jobs/speedup is not a whole number"),
+                (first + '{"event":"job_started","id":"x","job":"a"}\n', ("--policy", "tradl"), "run.jsonl:2: "),
                 (first, ("--policy", "tradle"), "run.jsonl:1: there is no policy 'tradle'; did you mean 'tradl'?"),
                 (self.log, ("--policy", "las"), "las: bind column jobs/held.gpu: not found; this host does not offer the column")):
             with self.subTest(why=why):

@@ -11,6 +11,7 @@
 #include "sample_events.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"
+#include "support/mutations.hpp"
 
 using namespace ration::program;
 
@@ -63,6 +64,22 @@ TEST_CASE("requests for metrics") {
     CHECK(read_request("GET /metrics HTTP/1.1\r\naccept: text/plain;q=0.5, Application/OpenMetrics-Text; version=1.0.0\r\n\r\n").open_metrics);
     CHECK_FALSE(read_request("GET /metrics HTTP/1.1\r\nX-Accept: application/openmetrics-text\r\n\r\n").open_metrics);
     CHECK_FALSE(read_request("GET /metrics HTTP/1.1\r\nAccept: */*\r\n\r\napplication/openmetrics-text").open_metrics);
+}
+
+TEST_CASE("damaged requests are answered with one of the pages there are") {
+    constexpr std::string_view pieces[] = {"\r\n", "\n", " ", "\t", ":", "/", "?", "%2e", "GET", "HTTP/1.1", "HTTP/9.9", "Accept:", ",", ";q=0", "\xff", std::string_view("\0", 1)};
+    support::mutations change(8, pieces);
+    int by_answer[7] = {};
+    for (int round = 0; round < 20'000; ++round) {
+        std::string head = "GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: application/openmetrics-text; version=1.0.0,text/plain;q=0.5\r\n\r\n";
+        change.damage(head);
+        auto const whole = read_request(head);
+        ++by_answer[static_cast<int>(whole.what)];
+        if (whole.what != asked::more) REQUIRE(answer_head(whole, 0).starts_with("HTTP/1.1 "));
+        auto const half = read_request(std::string_view(head).substr(0, change.below(head.size() + 1)));
+        if (half.what == asked::metrics) REQUIRE(whole.what == asked::metrics);  // bytes behind the end change nothing
+    }
+    for (auto const what : {asked::more, asked::metrics, asked::another_page, asked::another_method, asked::nonsense}) CHECK(by_answer[static_cast<int>(what)] > 50);
 }
 
 TEST_CASE("what comes from outside cannot break out of a label") {

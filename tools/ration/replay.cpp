@@ -63,6 +63,7 @@ using place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;
 class replaying_policy {
     std::unique_ptr<decider> policy_;
     std::vector<grant> space_;
+    std::size_t most_nodes_ = 0;
     bool bound_ = false;
 
 public:
@@ -77,8 +78,10 @@ public:
             limits const most{.jobs = max_jobs, .nodes = tick.store().rows(table_id::nodes)};
             if (auto const bound = policy_->bind(tick.store().schema(), most); !bound) return to_text(bound.failure());
             space_.resize(most.grants());
+            most_nodes_ = most.nodes;
             bound_ = true;
         }
+        if (tick.store().rows(table_id::nodes) > most_nodes_) return "there are more nodes than at its first decision; name a log of one run";
         grants out(space_);
         ++result.decisions;
         if (policy_->decide(tick.data(), out) != status::ok || out.overflowed())
@@ -133,6 +136,19 @@ public:
 
     /// What is wrong, as a sentence; empty when nothing is.
     [[nodiscard]] std::string take(std::string const& text) {
+        try {
+            return take_event(text);
+        } catch (nlohmann::json::exception const& e) {
+            return e.what();
+        }
+    }
+    void end() {
+        for (auto& policy : asked_) runs.back().under.push_back(std::move(policy.result));
+        asked_.clear();
+    }
+
+private:
+    [[nodiscard]] std::string take_event(std::string const& text) {
         auto const line = nlohmann::json::parse(text, nullptr, false);
         if (!line.is_object() || !line.contains("event")) return "this is no event; name a log that 'ration run --log' wrote";
         auto const& event = line["event"];
@@ -145,12 +161,6 @@ public:
             if (auto why = policy.ask(tick_, runs.back()); !why.empty()) return fmt::format("{}: {}", policy.result.policy, why);
         return {};
     }
-    void end() {
-        for (auto& policy : asked_) runs.back().under.push_back(std::move(policy.result));
-        asked_.clear();
-    }
-
-private:
     /// Each run is replayed by fresh policies, with the parameters of its jobs file.
     [[nodiscard]] std::string begin(nlohmann::json const& line) {
         if (!runs.empty()) end();

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "replay/recorded_tick.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+
+#include "config.hpp"
 
 namespace ration::program {
 namespace {
@@ -13,7 +18,7 @@ namespace {
 /// A number, or one of the words that stand for what JSON has no number for.
 template <class T>
 [[nodiscard]] bool take(nlohmann::json const& value, T& into) {
-    if (value.is_number()) return into = value.get<T>(), true;
+    if (std::is_floating_point_v<T> ? value.is_number() : value.is_number_integer()) return into = value.get<T>(), true;
     if constexpr (std::is_floating_point_v<T>) {
         if (value == "nan") return into = std::numeric_limits<T>::quiet_NaN(), true;
         if (value == "inf") return into = std::numeric_limits<T>::infinity(), true;
@@ -24,9 +29,10 @@ template <class T>
 
 template <ColumnValue T>
 [[nodiscard]] bool fill(snapshot_store& store, std::string const& name, std::size_t rows, column_shape shape, nlohmann::json const& values) {
+    if (!values.is_array()) return false;
     if (rows == 0 && shape == column_shape::vector) return values.empty();  // how wide it is, only `begin` may know
     std::size_t const width = shape == column_shape::scalar ? 1 : values.size() / rows;
-    if (values.size() != rows * width) return false;
+    if (width == 0 || values.size() != rows * width) return false;
     auto const column = store.declare<T>(name, static_cast<std::uint32_t>(width));
     if (!column) return false;
     auto const cells = store[*column];
@@ -46,6 +52,28 @@ template <class What>
         case column_type::f64: return what.template operator()<double>();
     }
     return false;
+}
+
+/// Rows of each table in one run: what a log says must not be what decides how much memory is taken.
+constexpr std::array<std::size_t, table_count> most_rows{max_jobs, 1024, 64, std::size_t{1} << 16};
+
+[[nodiscard]] std::string resize_tables(snapshot_store& store, nlohmann::json const& rows) {
+    if (rows.size() != table_count) return fmt::format("rows names {} tables instead of {}", rows.size(), table_count);
+    for (std::size_t t = 0; t < table_count; ++t) {
+        if (!rows[t].is_number_unsigned() || rows[t].get<std::size_t>() > most_rows[t])
+            return fmt::format("rows says {} for table {}; a run has at most {}", rows[t].dump(), t, most_rows[t]);
+        if (!store.resize(static_cast<table_id>(t), rows[t].get<std::size_t>())) return "there is no memory for its tables";
+    }
+    return {};
+}
+
+/// Policies look ids up by halves.
+template <class Before>
+[[nodiscard]] bool ascends(snapshot_store const& store, std::string_view name, Before before) {
+    auto const column = store.find<std::uint64_t>(name);
+    if (!column) return true;
+    auto const values = store[*column];
+    return std::ranges::adjacent_find(values, [&](std::uint64_t a, std::uint64_t b) { return !before(a, b); }) == values.end();
 }
 
 [[nodiscard]] bool take_grant(nlohmann::json const& from, grant& into) {
@@ -80,12 +108,11 @@ std::string recorded_tick::load(nlohmann::json const& line) {
     try {
         data_ = {.number = line.at("number").get<std::uint64_t>(), .seed = line.at("seed").get<std::uint64_t>(),
                  .now = {line.at("t").get<std::int64_t>()}, .budget = {line.at("budget").get<std::int64_t>()}, .data = store_.view()};
-        auto const& rows = line.at("rows");
-        if (rows.size() != table_count) return fmt::format("rows names {} tables instead of {}", rows.size(), table_count);
-        for (std::size_t t = 0; t < table_count; ++t)
-            if (!store_.resize(static_cast<table_id>(t), rows[t].get<std::size_t>())) return "there is no memory for its tables";
+        if (auto wrong = resize_tables(store_, line.at("rows")); !wrong.empty()) return wrong;
         for (auto const& [name, values] : line.at("columns").items())
             if (auto wrong = load_column(name, values); !wrong.empty()) return wrong;
+        if (!ascends(store_, "jobs/id", std::ranges::less{})) return "column jobs/id has to ascend";
+        if (!ascends(store_, "held/job", std::ranges::less_equal{})) return "column held/job has to ascend";
         grants_.clear();
         for (auto const& g : line.at("grants"))
             if (!take_grant(g, grants_.emplace_back())) return "a grant has no amount";

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Depends on ration in a Debian that has a compiler, CMake, Ninja, pkg-config, git and Python, and nothing else that a program could be built with.
+#
+#   clean_root.sh [WAY...]        the six ways of ways.py, or these of them; then what is said to somebody who asks for hwloc there
+#   clean_root.sh --quickstart    examples/quickstart.sh to its end, in a Debian that has not even a compiler: it has to install all of it
+#
+# Packages come from where this machine gets its own. Exit code: 0, 1 (something failed), 77 (cannot be tried here, with the reason).
+# RATION_ROOTS: a folder for the root, which takes 1 GB, and is removed (default: that of temporary files).
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source=$(cd "$here/../.." && pwd)
+
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+
+# The first word of what this system says of itself under this key.
+release() {
+  sed -n "s/^$1=\"\?\([^\" ]*\).*/\1/p" /etc/os-release
+}
+
+# The distribution's own sources on this machine, in one line each. Other vendors' packages are not what a clean root has.
+sources() {
+  # shellcheck disable=SC2016  # apt expands them
+  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' "Origin: $(release NAME)" | sort -u
+}
+
+# make_root PACKAGES: a root in $root, that can install more.
+make_root() {
+  local proxy
+  proxy=$(apt-config dump Acquire::http::Proxy)
+  sources >"$folder/sources"
+  [[ -s $folder/sources ]] || skip "apt has no package source of this distribution: is it Debian, and has apt-get update run?"
+  local arguments=(--mode=root --variant=apt --include="$1")
+  [[ -z $proxy ]] || arguments+=(--aptopt="$proxy")
+  if ! mmdebstrap "${arguments[@]}" "$(release VERSION_CODENAME)" "$root" "$folder/sources" >"$folder/log" 2>&1; then
+    skip "no root could be made, for want of the network or a privilege: $(grep -m 1 '^E: ' "$folder/log" || tail -n 1 "$folder/log")"
+  fi
+  cp --remove-destination -L /etc/resolv.conf /etc/hosts "$root/etc/"
+}
+
+# The checkout as it stands, without what was built in it.
+carry_source() {
+  mkdir "$root/ration"
+  if [[ -e $source/.git ]]; then
+    git -C "$source" ls-files -z -co --exclude-standard | tar -C "$source" --null --ignore-failed-read -T - -c | tar -C "$root/ration" -x
+  else
+    tar -C "$source" --exclude=./build -c . | tar -C "$root/ration" -x
+  fi
+}
+
+# inside COMMAND...: in a mount namespace of its own, so that nothing of it is left mounted.
+inside() {
+  # shellcheck disable=SC2016  # the inner shell expands them
+  unshare --mount --propagation private --pid --fork --kill-child bash -c '
+    set -e
+    mount -t proc proc "$0/proc"
+    for name in dev sys; do mount --rbind "/$name" "$0/$name"; done
+    exec chroot "$0" "$@"' "$root" "$@"
+}
+
+# How to reach PyPI, for Conan: as this machine does.
+allow_pip() {
+  local name certificates
+  [[ ! -e /etc/pip.conf ]] || cp /etc/pip.conf "$root/etc/"
+  certificates=$(python3 -m pip config get global.cert 2>/dev/null) || certificates=/etc/ssl/certs/ca-certificates.crt
+  [[ ! -e $certificates ]] || { mkdir -p "$root${certificates%/*}" && cp -L "$certificates" "$root$certificates"; }
+  for name in "${!PIP_@}"; do pip+=("$name=${!name}"); done
+}
+
+try_ways() {
+  local pip=()
+  make_root g++,cmake,ninja-build,pkg-config,git,python3,python3-venv,ca-certificates
+  carry_source
+  allow_pip
+  inside env -i PATH=/usr/bin:/bin LANG=C.UTF-8 "${pip[@]}" python3 -B /ration/tests/packages/ways.py --source /ration --clean-root --compiler g++ "$@"
+}
+
+try_quickstart() {
+  make_root apt
+  carry_source
+  inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 bash -c 'cd /ration && time examples/quickstart.sh'
+}
+
+[[ $(id -u) == 0 ]] || skip "only root can make a root of its own: start it as root"
+for program in mmdebstrap unshare chroot tar; do
+  command -v "$program" >/dev/null || skip "the program $program is not installed"
+done
+folder=$(mktemp -d "${RATION_ROOTS:-${TMPDIR:-/tmp}}/ration-root.XXXXXX")
+root=$folder/root
+trap 'rm -rf --one-file-system "$folder"' EXIT
+if [[ ${1-} == --quickstart ]]; then
+  try_quickstart
+else
+  try_ways "$@"
+fi
