@@ -227,17 +227,17 @@ SCENES = COMMAND_LINE | JOBS_FILE | BEFORE_JOBS_START | WHILE_JOBS_RUN | SIMULAT
 
 # What takes long, another machine or another build: (file, words of the message that stand in it).
 FROM_SOURCES = {
-    "is stalled": ("tools/ration/supervisor_jobs.cpp", "no step and no CPU use"),
-    "is silent": ("tools/ration/supervisor_jobs.cpp", "it works and has stopped reporting"),
-    "messages came": ("tools/ration/supervisor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
-    "it is not resized": ("tools/ration/supervisor_resize.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
-    "it has reported no checkpoint within": ("tools/ration/resize.cpp", "it has reported no checkpoint within "),
-    "a limit could not be changed": ("tools/ration/supervisor_tick.cpp", "a limit could not be changed: "),
+    "is stalled": ("tools/ration/run/supervisor_jobs.cpp", "no step and no CPU use"),
+    "is silent": ("tools/ration/run/supervisor_jobs.cpp", "it works and has stopped reporting"),
+    "messages came": ("tools/ration/run/supervisor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
+    "it is not resized": ("tools/ration/run/supervisor_resize.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
+    "it has reported no checkpoint within": ("tools/ration/run/resize.cpp", "it has reported no checkpoint within "),
+    "a limit could not be changed": ("tools/ration/run/supervisor_tick.cpp", "a limit could not be changed: "),
     "without Chart.js": ("tools/ration/report/page.hpp", "this ration was built without Chart.js, so the page has tables and no charts; install the package libjs-chart.js, or name the file by "
                          "-D RATION_CHART_JS=chart.min.js, and build ration again"),
-    "it may only run in a worker process": ("tools/ration/plugin_policy.cpp", 'it may only run in a worker process; write "worker" here, or leave this out'),
-    "CUDA_VISIBLE_DEVICES does not": ("tools/ration/doctor.cpp", "CUDA_VISIBLE_DEVICES does not let this program use it"),
-    "the driver shows none": ("tools/ration/doctor.cpp", "the driver shows none"),
-    "process backend here": ("tools/ration/doctor.cpp", "ration run uses the process backend here. What is approximate about it:"),
+    "it may only run in a worker process": ("tools/ration/policies/plugin_policy.cpp", 'it may only run in a worker process; write "worker" here, or leave this out'),
+    "CUDA_VISIBLE_DEVICES does not": ("tools/ration/doctor/doctor.cpp", "CUDA_VISIBLE_DEVICES does not let this program use it"),
+    "the driver shows none": ("tools/ration/doctor/doctor.cpp", "the driver shows none"),
+    "process backend here": ("tools/ration/doctor/doctor.cpp", "ration run uses the process backend here. What is approximate about it:"),
     "The tests need Catch2": ("cmake/testing.cmake", "The tests need Catch2. Run cmake/packages.sh build test, or configure with -DRATION_BUILD_TESTS=OFF."),
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "shown_tables.hpp"
+#include "run/shown_tables.hpp"
 
 #include <string>
 
@@ -8,7 +8,7 @@
 #include <ration/holdings.hpp>
 #include <ration/standard_columns.hpp>
 
-#include "events.hpp"
+#include "events/events.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"
 

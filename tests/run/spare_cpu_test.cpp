@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "spare_cpu.hpp"
+#include "run/spare_cpu.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;

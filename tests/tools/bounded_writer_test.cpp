@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "bounded_writer.hpp"
+#include "view/bounded_writer.hpp"
 
 #include <cerrno>
 #include <csignal>

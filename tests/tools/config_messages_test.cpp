@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every sentence that a bad jobs file can earn, as people read it.
-#include "config.hpp"
+#include "config/config.hpp"
 #include "support/catch.hpp"
 
 using namespace ration::program;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "config.hpp"
+#include "config/config.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "config.hpp"
+#include "config/config.hpp"
 #include "support/catch.hpp"
 #include "support/mutations.hpp"
 

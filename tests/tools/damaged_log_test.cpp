@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "events.hpp"
-#include "policy_registry.hpp"
+#include "events/events.hpp"
+#include "policies/policy_registry.hpp"
 #include "replay/recorded_tick.hpp"
 #include "support/catch.hpp"
 #include "support/mutations.hpp"
@@ -26,7 +26,7 @@ namespace {
     show_holdings(on.held, on.store, on.columns);
     auto const data = on.store.view();
     std::vector<grant> const grants{{.job = 0, .amount = 100}, {.job = 2, .amount = unlimited}};
-    return to_json({seconds(1), decision{.number = 1, .seed = 9, .budget = milliseconds(100), .took = {1234}, .schema = on.store.schema(), .data = &data, .status = 0, .grants = grants}});
+    return to_json({seconds(1), decision{.number = 1, .seed = 9, .budget = milliseconds(100), .took = {1234}, .schema = on.store.schema(), .shown = &data, .left = &data, .status = 0, .grants = grants}});
 }
 
 [[nodiscard]] std::string said_of(nlohmann::json const& line) {

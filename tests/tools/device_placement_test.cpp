@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which devices and CPUs jobs have, on a machine of two packages drawn here: no hwloc and no driver.
-#include "device_placement.hpp"
+#include "run/device_placement.hpp"
 
 #include <map>
 #include <random>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who has which device, and which one a job gets.
-#include "device_table.hpp"
+#include "run/device_table.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <nlohmann/json.hpp>
 
-#include "json_writer.hpp"
+#include "events/json_writer.hpp"
 #include "sample_events.hpp"
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "event_log.hpp"
+#include "events/event_log.hpp"
 
 #include <csignal>
 #include <fcntl.h>

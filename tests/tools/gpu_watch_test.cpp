@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu_watch.hpp"
+#include "run/gpu_watch.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The view on a real pseudo-terminal, watched by a small model of a terminal.
-#include "live_view.hpp"
+#include "view/live_view.hpp"
 
 #include <csignal>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "job_text.hpp"
+#include "view/job_text.hpp"
 #include "sample_events.hpp"
 #include "support/catch.hpp"
-#include "view.hpp"
+#include "view/view.hpp"
 
 using namespace ration;
 using namespace ration::program;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "policy_log.hpp"
+#include "policies/policy_log.hpp"
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Devices that are set aside while jobs have them, or nobody has; and jobs that say that they see what they were not given.
-#include "elastic_jobs.hpp"
+#include "run/elastic_jobs.hpp"
 #include "resize_support.hpp"
 #include "support/catch.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // All machines together under random events: whatever happens, no device is in two jobs.
-#include "elastic_jobs.hpp"
+#include "run/elastic_jobs.hpp"
 
 #include <array>
 #include <memory>

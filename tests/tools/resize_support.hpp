@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "resize.hpp"
+#include "run/resize.hpp"
 
 /// Names of CPU devices.
 [[nodiscard]] inline std::vector<std::string> names(std::uint32_t count) {

@@ -2,7 +2,7 @@
 // The machine of one change of size, with a made-up clock and no process.
 #include <memory>
 
-#include "elastic_jobs.hpp"
+#include "run/elastic_jobs.hpp"
 #include "resize_support.hpp"
 #include "support/catch.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "events.hpp"
+#include "events/events.hpp"
 
 struct sample_events {
     std::vector<std::string> command{"train", "--name", "a \"b\"\n\xff"};

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "event_log.hpp"
+#include "events/event_log.hpp"
 #include "sample_events.hpp"
 #include "support/catch.hpp"
 #include "temporary.hpp"

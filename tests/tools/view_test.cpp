@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "view.hpp"
+#include "view/view.hpp"
 
 #include <cstdlib>
 #include <limits>
 
-#include "screen_line.hpp"
+#include "view/screen_line.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;

@@ -10,11 +10,11 @@
 
 #include "bench/runs.hpp"
 #include "bench/table.hpp"
-#include "machine.hpp"
-#include "policy_log.hpp"
+#include "doctor/machine.hpp"
+#include "policies/policy_log.hpp"
 #include "problem.hpp"
 #include "run.hpp"
-#include "screen_line.hpp"
+#include "view/screen_line.hpp"
 
 namespace ration::program {
 namespace {

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "check/examine.hpp"
-#include "json_writer.hpp"
+#include "events/json_writer.hpp"
 #include "problem.hpp"
 #include "run.hpp"
 

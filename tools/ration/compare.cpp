@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <range/v3/view/zip.hpp>
 
-#include "json_writer.hpp"
+#include "events/json_writer.hpp"
 #include "problem.hpp"
-#include "text_table.hpp"
+#include "view/text_table.hpp"
 
 namespace ration::program {
 

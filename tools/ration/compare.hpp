@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "events.hpp"
+#include "events/events.hpp"
 
 namespace ration::program {
 

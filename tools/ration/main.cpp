@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "cli.hpp"
-#include "plugin_policy.hpp"
+#include "policies/plugin_policy.hpp"
 #include "run.hpp"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "error_text.hpp"
-#include "plugin_policy.hpp"
-#include "policy_registry.hpp"
+#include "policies/plugin_policy.hpp"
+#include "policies/policy_registry.hpp"
 #include "run.hpp"
 
 namespace ration::program {

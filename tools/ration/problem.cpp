@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "json_writer.hpp"
+#include "events/json_writer.hpp"
 
 namespace ration::program {
 

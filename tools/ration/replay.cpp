@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "error_text.hpp"
-#include "log_version.hpp"
-#include "policy_registry.hpp"
+#include "events/log_version.hpp"
+#include "policies/policy_registry.hpp"
 #include "problem.hpp"
 #include "replay/recorded_tick.hpp"
 #include "run.hpp"

@@ -11,11 +11,11 @@
 #include <ration/process/cpus.hpp>
 
 #include "compare.hpp"
-#include "dry_run.hpp"
+#include "run/dry_run.hpp"
 #include "error_text.hpp"
-#include "leftovers.hpp"
-#include "policy_registry.hpp"
-#include "supervisor.hpp"
+#include "run/leftovers.hpp"
+#include "policies/policy_registry.hpp"
+#include "run/supervisor.hpp"
 
 namespace ration::program {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "check/sandbox.hpp"
 #include "error_text.hpp"
-#include "plugin_policy.hpp"
-#include "policy_registry.hpp"
+#include "policies/plugin_policy.hpp"
+#include "policies/policy_registry.hpp"
 #include "problem.hpp"
 #include "sim/input.hpp"
 

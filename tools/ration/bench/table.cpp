@@ -9,9 +9,9 @@
 
 #include "check/heap.hpp"
 #include "problem.hpp"
-#include "screen_line.hpp"
+#include "view/screen_line.hpp"
 #include "sim/table.hpp"
-#include "text_table.hpp"
+#include "view/text_table.hpp"
 
 namespace ration::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "bench/runs.hpp"
-#include "events.hpp"
-#include "view.hpp"
+#include "events/events.hpp"
+#include "view/view.hpp"
 
 namespace ration::bench {
 

@@ -4,7 +4,7 @@
 
 #include "bench/table.hpp"
 #include "check/heap.hpp"
-#include "json_writer.hpp"
+#include "events/json_writer.hpp"
 #include "version_text.hpp"
 
 namespace ration::bench {

@@ -11,7 +11,7 @@
 #include "check/dice.hpp"
 #include "check/heap.hpp"
 #include "error_text.hpp"
-#include "plugin_policy.hpp"
+#include "policies/plugin_policy.hpp"
 
 namespace ration::bench {
 namespace {

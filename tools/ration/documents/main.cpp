@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "../run.hpp"
+#include "run.hpp"
 #include "completion.hpp"
 #include "man_page.hpp"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "../problem.hpp"
+#include "problem.hpp"
 
 namespace ration::program {
 namespace {

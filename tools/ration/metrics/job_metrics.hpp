@@ -9,7 +9,7 @@
 
 #include <ration/progress/receiver.hpp>
 
-#include "../job_board.hpp"
+#include "run/job_board.hpp"
 
 namespace ration::program {
 

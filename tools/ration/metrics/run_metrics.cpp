@@ -14,8 +14,8 @@
 #include <ration/check_rule.hpp>
 #include <ration/settle.hpp>
 
-#include "../problem.hpp"
-#include "../version_text.hpp"
+#include "problem.hpp"
+#include "version_text.hpp"
 #include "job_metrics.hpp"
 #include "open_metrics.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <ration/progress/receiver.hpp>
 
-#include "../events.hpp"
-#include "../job_board.hpp"
+#include "events/events.hpp"
+#include "run/job_board.hpp"
 
 namespace ration::program {
 

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "config.hpp"
+#include "config/config.hpp"
 
 namespace ration::program {
 namespace {

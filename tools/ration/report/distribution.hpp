@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "json_writer.hpp"
+#include "events/json_writer.hpp"
 
 namespace ration::program {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "log_version.hpp"
+#include "events/log_version.hpp"
 #include "report/run_json.hpp"
 #include "report/run_recorder.hpp"
 

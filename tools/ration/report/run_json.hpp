@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "json_writer.hpp"
+#include "events/json_writer.hpp"
 #include "report/run_history.hpp"
 
 namespace ration::program {

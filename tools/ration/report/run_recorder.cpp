@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "config_target.hpp"
+#include "config/target.hpp"
 #include "quantity.hpp"
 
 namespace ration::program {

@@ -11,7 +11,7 @@
 
 #include <ration/decider.hpp>
 
-#include "plugin_policy.hpp"
+#include "policies/plugin_policy.hpp"
 
 namespace ration::program {
 

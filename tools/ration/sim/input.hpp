@@ -13,7 +13,7 @@
 #include <ration/sim/generator.hpp>
 #include <ration/sim/simulation.hpp>
 
-#include "config.hpp"
+#include "config/config.hpp"
 #include "run.hpp"
 
 namespace ration::program {

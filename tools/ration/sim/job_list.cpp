@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "json_writer.hpp"
+#include "events/json_writer.hpp"
 #include "report/distribution.hpp"
 #include "report/event_fields.hpp"
 #include "sim/table.hpp"

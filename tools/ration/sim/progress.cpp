@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "quantity.hpp"
-#include "screen_line.hpp"
+#include "view/screen_line.hpp"
 
 namespace ration::program {
 namespace {

@@ -10,8 +10,8 @@
 #include <ration/sim/time_series.hpp>
 
 #include "error_text.hpp"
-#include "plugin_policy.hpp"
-#include "policy_registry.hpp"
+#include "policies/plugin_policy.hpp"
+#include "policies/policy_registry.hpp"
 #include "problem.hpp"
 #include "quantity.hpp"
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "problem.hpp"
-#include "text_table.hpp"
+#include "view/text_table.hpp"
 
 namespace ration::program {
 namespace {

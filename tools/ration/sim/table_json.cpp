@@ -2,7 +2,7 @@
 // The figures as JSON, in the order of the command line; docs/sim.md has the schema.
 #include <cmath>
 
-#include "json_writer.hpp"
+#include "events/json_writer.hpp"
 #include "report/distribution.hpp"
 #include "sim/table.hpp"
 #include "version_text.hpp"

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "config/config.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ration/process/descriptor.hpp>
+
+#include "config/devices.hpp"
+#include "config/job.hpp"
+#include "config/document.hpp"
+
+namespace ration::program {
+
+namespace {
+
+constexpr std::string_view job_example = "[[job]] with name, command and target";
+constexpr std::int64_t most_cpus = 4096;
+constexpr nanoseconds least_tick = milliseconds(10), longest_tick = seconds(60);
+
+[[nodiscard]] std::vector<std::string_view> views(std::vector<std::string> const& texts) { return {texts.begin(), texts.end()}; }
+
+class config_reader {
+    table_reader keys_;
+    config_rules const& rules_;
+    std::vector<problem>& problems_;
+    run_config config_;
+
+    void refuse(position at, std::string sentence) const { problems_.push_back({at, std::move(sentence)}); }
+
+public:
+    config_reader(table const& root, config_rules const& rules, std::vector<problem>& problems)
+        : keys_(root, "the file", problems), rules_(rules), problems_(problems) {}
+
+    [[nodiscard]] run_config read() {
+        read_policy();
+        read_cpus();
+        read_tick();
+        config_.devices = read_devices(keys_, problems_);
+        read_isolation();
+        read_jobs();
+        keys_.each_unknown([this](entry const& e) { read_parameters(e); });
+        return std::move(config_);
+    }
+
+private:
+    void read_policy() {
+        auto const* const name = keys_.take<std::string>("policy", "the name of a policy in quotes, such as \"tradl\"");
+        config_.policy_at = keys_.place_of("policy");
+        if (name == nullptr) {
+            if (config_.policy_at.line == 0 && !rules_.policy_given)
+                refuse({}, "no policy is named; add policy = \"tradl\" at the top, or say --policy");
+            return;
+        }
+        config_.policy = *name;
+        bool const known = rules_.policies.empty() || std::ranges::find(rules_.policies, *name) != rules_.policies.end();
+        if (name->empty() || name->find('\0') != std::string::npos || (!known && !is_plugin_path(*name)))
+            refuse(config_.policy_at, "there is no policy " + quoted(*name) + suggestion(*name, views(rules_.policies)));
+    }
+
+    void read_cpus() {
+        auto const* const count = keys_.take<std::int64_t>("cpus", "a whole number of cores");
+        if (count == nullptr) return;
+        if (*count < 1 || *count > most_cpus)
+            return refuse(keys_.place_of("cpus"),
+                          fmt::format("'cpus' is {}; write a number of cores from 1 to {}", *count, most_cpus));
+        config_.cpus = static_cast<std::uint32_t>(*count);
+    }
+
+    void read_tick() {
+        auto const* const text = keys_.take<std::string>("tick", "a duration in quotes, such as \"500ms\"");
+        if (text == nullptr) return;
+        auto const tick = read_duration("tick", *text, keys_.place_of("tick"), problems_);
+        if (!tick) return;
+        if (*tick < least_tick || *tick > longest_tick)
+            return refuse(keys_.place_of("tick"), "the tick is " + quoted(*text) + "; write a duration from \"10ms\" to \"60s\"");
+        config_.tick = *tick;
+    }
+
+    void read_jobs() {
+        value const* const v = keys_.take("job");
+        if (v == nullptr) return refuse({}, fmt::format("there is no job; add a {}", job_example));
+        auto const* const jobs = std::get_if<array>(&v->data);
+        if (jobs == nullptr)
+            return refuse(v->at, fmt::format("'job' must be a list; write a {}, in double brackets", job_example));
+        if (jobs->empty()) return refuse(v->at, fmt::format("the list of jobs is empty; add a {}", job_example));
+        if (jobs->size() > max_jobs)
+            refuse(v->at, fmt::format("there are {} jobs; one run takes at most {}", jobs->size(), max_jobs));
+        for (auto const& job : *jobs) {
+            auto const* const from = std::get_if<table>(&job.data);
+            if (from == nullptr)
+                refuse(job.at, fmt::format("a job must be a table, not {}; write a {}", kind_of(job), job_example));
+            else
+                config_.jobs.push_back(read_job(*from, job.at, problems_));
+        }
+        find_namesakes();
+    }
+
+    void find_namesakes() {
+        auto const& jobs = config_.jobs;
+        for (auto second = jobs.begin(); second != jobs.end(); ++second) {
+            auto const first = std::ranges::find(jobs.begin(), second, second->name, &job_config::name);
+            if (first != second && !second->name.empty())
+                refuse(second->name_at,
+                       fmt::format("this job and the one in line {} are both named {}; give each a name of its own",
+                                   first->name_at.line, quoted(second->name)));
+        }
+    }
+
+    /// Visits the file's policy and those of the command line.
+    template <class Visit>
+    void each_chosen(Visit visit) const {
+        visit(std::string_view(config_.policy));
+        for (auto const& policy : rules_.named) visit(std::string_view(policy));
+    }
+
+    /// Under which the file may say something of a policy.
+    [[nodiscard]] std::vector<std::string_view> names_of_policies() const {
+        auto names = views(rules_.policies);
+        each_chosen([&](std::string_view policy) {
+            auto const stem = policy_stem(policy);
+            if (!stem.empty() && std::ranges::find(names, stem) == names.end()) names.push_back(stem);
+        });
+        return names;
+    }
+
+    [[nodiscard]] bool is_compiled_in(std::string_view name) const {
+        bool from_a_file = false;
+        each_chosen([&](std::string_view policy) { from_a_file |= is_plugin_path(policy) && policy_stem(policy) == name; });
+        return !from_a_file && std::ranges::find(rules_.policies, name) != rules_.policies.end();
+    }
+
+    void read_isolation() {
+        auto const* const from = keys_.take<table>("isolation", "a table of policies, such as { mine = \"in-process\" }");
+        if (from == nullptr) return;
+        for (auto const& e : *from) read_isolation_of(e);
+    }
+
+    void read_isolation_of(entry const& e) {
+        constexpr std::string_view words[] = {"worker", "in-process"};
+        auto const names = names_of_policies();
+        if (!rules_.policies.empty() && std::ranges::find(names, e.key) == names.end())
+            return refuse(e.key_at, "there is no policy " + quoted(e.key) + suggestion(e.key, names));
+        auto const* const word = std::get_if<std::string>(&e.held.data);
+        if (word == nullptr)
+            return refuse(e.held.at, fmt::format("where {} runs must be \"worker\" or \"in-process\", not {}", quoted(e.key), kind_of(e.held)));
+        auto const found = std::ranges::find(words, *word);
+        if (found == std::end(words))
+            return refuse(e.held.at, "there is no isolation " + quoted(*word) + suggestion(*word, {words[0], words[1]}));
+        auto const where = static_cast<policy_place>(found - words);
+        if (where == policy_place::worker && is_compiled_in(e.key))
+            return refuse(e.held.at, fmt::format("{} is compiled in and has no worker; name the path of its .so as the policy, or leave this out",
+                                                 quoted(e.key)));
+        config_.isolations.push_back({e.key, where, e.held.at});
+    }
+
+    /// A table that no key of ours explains is the table of a policy, if there is such a policy.
+    void read_parameters(entry const& e) {
+        auto const* const from = std::get_if<table>(&e.held.data);
+        auto const names = names_of_policies();
+        bool const known = rules_.policies.empty() || std::ranges::find(names, e.key) != names.end();
+        if (known && from == nullptr && std::ranges::find(names, e.key) != names.end())
+            return keys_.wrong_kind(e.key, e.held, "the table of the policy's parameters");
+        if (!known || from == nullptr) return keys_.report_unknown(e, names);
+        policy_parameters out{e.key, e.key_at, {}};
+        for (auto const& [name, name_at, held] : *from) {
+            parameter p{name, {}, name_at, held.at};
+            if (read_parameter(held, p))
+                out.parameters.push_back(std::move(p));
+            else
+                refuse(held.at,
+                       fmt::format("parameter {} must be a number, text, true or false, not {}", quoted(name), kind_of(held)));
+        }
+        config_.parameters.push_back(std::move(out));
+    }
+
+    [[nodiscard]] static bool read_parameter(value const& from, parameter& into) {
+        if (auto const* b = std::get_if<bool>(&from.data))
+            into.value = *b;
+        else if (auto const* i = std::get_if<std::int64_t>(&from.data))
+            into.value = *i;
+        else if (auto const* d = std::get_if<double>(&from.data))
+            into.value = *d;
+        else if (auto const* s = std::get_if<std::string>(&from.data))
+            into.value = *s;
+        else
+            return false;
+        return true;
+    }
+};
+
+[[nodiscard]] bool is_blank(std::string_view text) noexcept {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+[[nodiscard]] parsed_config unreadable(std::string const& file, std::string sentence) {
+    parsed_config out;
+    out.config.file = file;
+    out.problems.push_back({{}, std::move(sentence)});
+    return out;
+}
+
+}  // namespace
+
+policy_parameters const* run_config::parameters_of(std::string_view name) const noexcept {
+    auto const found = std::ranges::find(parameters, policy_stem(name), &policy_parameters::policy);
+    return found == parameters.end() ? nullptr : &*found;
+}
+
+policy_isolation const* run_config::isolation_of(std::string_view name) const noexcept {
+    auto const found = std::ranges::find(isolations, policy_stem(name), &policy_isolation::policy);
+    return found == isolations.end() ? nullptr : &*found;
+}
+
+bool run_config::shares_devices() const noexcept {
+    return devices.of_cpu() || std::ranges::any_of(jobs, [](job_config const& job) { return job.elastic.has_value(); });
+}
+
+bool is_plugin_path(std::string_view policy) noexcept {
+    return policy.find('/') != std::string_view::npos || policy.ends_with(".so");
+}
+
+std::string_view policy_stem(std::string_view policy) noexcept {
+    if (std::size_t const slash = policy.rfind('/'); slash != std::string_view::npos) policy.remove_prefix(slash + 1);
+    if (!policy.ends_with(".so")) return policy;
+    policy.remove_suffix(3);
+    if (policy.starts_with("lib")) policy.remove_prefix(3);
+    return policy;
+}
+
+parsed_config parse_config(std::string text, std::string file, config_rules const& rules) {
+    parsed_config out;
+    if (is_blank(text)) {
+        out.problems.push_back({{}, fmt::format("the file is empty; write a policy and a {}", job_example)});
+    } else {
+        auto document = parse_document(text);
+        if (auto* const broken = std::get_if<problem>(&document))
+            out.problems.push_back(std::move(*broken));
+        else
+            out.config = config_reader(std::get<table>(document), rules, out.problems).read();
+    }
+    sort_by_place(out.problems);
+    out.config.source = std::move(text);
+    out.config.file = std::move(file);
+    return out;
+}
+
+parsed_config load_config(std::string const& file, config_rules const& rules) {
+    // Without O_NONBLOCK a named pipe that nobody writes to would hold us up for ever.
+    process::descriptor const opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat about{};
+    if (!opened || ::fstat(opened.get(), &about) != 0)
+        return unreadable(file, fmt::format("cannot be read: {}; give the path of a jobs file", std::strerror(errno)));
+    if (!S_ISREG(about.st_mode)) return unreadable(file, "is no regular file; give the path of a jobs file");
+    std::string text(max_config_bytes + 1, '\0');
+    std::size_t size = 0;
+    for (;;) {
+        auto const got = ::read(opened.get(), text.data() + size, text.size() - size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return unreadable(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+        if (got == 0) break;
+        size += static_cast<std::size_t>(got);
+        if (size > max_config_bytes)
+            return unreadable(
+                file, fmt::format("is larger than {} bytes, so it is no jobs file; give the path of one", max_config_bytes));
+    }
+    text.resize(size);
+    return parse_config(std::move(text), file, rules);
+}
+
+}  // namespace ration::program

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "config/devices.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "config/job.hpp"
+#include "quantity.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr std::int64_t most_devices = 1024, most_batch = std::int64_t{1} << 40;
+constexpr double least_cpu = 0.01, most_cpu = 4096, most_speedup = 1e9;
+constexpr nanoseconds least_deadline = milliseconds(100), longest_deadline = seconds(86400);
+constexpr std::string_view devices_wanted = "\"gpus\" or a table, such as { count = 4, cpu = 0.5 }";
+constexpr std::string_view gpu_wanted = "a number of devices or a table, such as { min = 1, max = 4 }";
+
+/// Reads the parts of one job that are about its devices.
+class elastic_reader {
+    table_reader& keys_;
+    std::vector<problem>& problems_;
+    elastic_config& into_;
+
+    void refuse(position at, std::string sentence) const { problems_.push_back({at, std::move(sentence)}); }
+
+public:
+    elastic_reader(table_reader& job, elastic_config& into, std::vector<problem>& problems) : keys_(job), problems_(problems), into_(into) {}
+
+    void read() {
+        read_list<double>("speedup", "a list of numbers by number of devices, such as [0, 1, 1.8]", into_.speedup, most_speedup);
+        read_list<std::int64_t>("batch", "a list of whole numbers by number of devices, such as [0, 128, 256]", into_.batches, most_batch);
+        read_checkpoint();
+        read_time("restart_cost", keys_, into_.restart_cost);
+        auto const* const deadlines = keys_.take<table>("deadlines", "a table, such as { save = \"2m\", stop = \"30s\", start = \"5m\" }");
+        if (deadlines == nullptr) return;
+        table_reader keys(*deadlines, "'deadlines'", problems_);
+        read_time("save", keys, into_.deadlines.save);
+        read_time("stop", keys, into_.deadlines.stop);
+        read_time("start", keys, into_.deadlines.start);
+        keys.report_all_unknown();
+    }
+
+private:
+    void read_time(std::string_view key, table_reader& keys, nanoseconds& into) {
+        auto const* const text = keys.take<std::string>(key, "a duration in quotes, such as \"20s\"");
+        auto const time = text != nullptr ? read_duration(key, *text, keys.place_of(key), problems_) : std::nullopt;
+        if (!time) return;
+        if (*time < least_deadline || *time > longest_deadline)
+            return refuse(keys.place_of(key), fmt::format("'{}' is {}; write a duration from \"100ms\" to \"24h\"", key, program::quoted(*text)));
+        into = *time;
+    }
+
+    void read_checkpoint() {
+        auto const* const folder = keys_.take<std::string>("checkpoint", "the path of a folder in quotes");
+        if (folder == nullptr) return;
+        into_.checkpoint_at = keys_.place_of("checkpoint");
+        if (folder->empty() || folder->find('\0') != std::string::npos)
+            return refuse(into_.checkpoint_at, "'checkpoint' is no path; leave the key out to keep checkpoints with the run's output");
+        into_.checkpoint = *folder;
+    }
+
+    template <class T>
+    void read_list(std::string_view key, std::string_view wanted, std::vector<T>& into, T most) {
+        auto const* const list = keys_.take<array>(key, wanted);
+        if (list == nullptr) return;
+        std::vector<T> out;
+        for (auto const& v : *list) {
+            auto const* const whole = std::get_if<std::int64_t>(&v.data);
+            auto const* const real = std::is_same_v<T, double> ? std::get_if<double>(&v.data) : nullptr;
+            if (whole == nullptr && real == nullptr)
+                return refuse(v.at, fmt::format("'{}' must be {}; this entry is {}", key, wanted, kind_of(v)));
+            T const n = whole != nullptr ? static_cast<T>(*whole) : static_cast<T>(*real);
+            if (!(n >= 0 && n <= most))
+                return refuse(v.at, fmt::format("'{}' has the entry {}; write numbers from 0 to {}", key, n, most));
+            out.push_back(n);
+        }
+        if (out.size() < 2 || out.front() != 0 || out.size() > most_devices + 1)
+            return refuse(keys_.place_of(key),
+                          fmt::format("'{}' begins with 0 for no device, then one device, and so on; write {}", key, wanted));
+        into = std::move(out);
+    }
+};
+
+/// One of `min` and `max`.
+void read_bound(table_reader& keys, std::string_view of, std::string_view key, std::int64_t least, std::int64_t most, std::int64_t& into,
+                std::vector<problem>& problems) {
+    auto const* const n = keys.take<std::int64_t>(key, "a whole number");
+    if (n == nullptr) return;
+    if (*n < least || *n > most)
+        problems.push_back({keys.place_of(key), fmt::format("{}.{} is {}; write a number from {} to {}", of, key, *n, least, most)});
+    else
+        into = *n;
+}
+
+[[nodiscard]] bounds read_range(table const& from, std::string_view of, std::int64_t most, std::vector<problem>& problems) {
+    bounds out{1, unlimited};
+    table_reader keys(from, fmt::format("'{}'", of), problems);
+    read_bound(keys, of, "min", 1, most, out.minimum, problems);
+    read_bound(keys, of, "max", 1, most, out.maximum, problems);
+    keys.report_all_unknown();
+    if (out.minimum > out.maximum)
+        problems.push_back({keys.place_of("min"), fmt::format("{}.min is more than {}.max; make it at most as much", of, of)});
+    return out;
+}
+
+}  // namespace
+
+device_config read_devices(table_reader& root, std::vector<problem>& problems) {
+    device_config out;
+    value const* const v = root.take("devices");
+    if (v == nullptr) return out;
+    out.at = v->at;
+    auto const* const word = std::get_if<std::string>(&v->data);
+    auto const* const from = std::get_if<table>(&v->data);
+    if (word == nullptr && from == nullptr) return root.wrong_kind("devices", *v, devices_wanted), out;
+    if (word != nullptr) {
+        if (*word != "gpus")
+            problems.push_back({v->at, fmt::format("there are no devices {}{}; write {}", quoted(*word), suggestion(*word, {"gpus"}), devices_wanted)});
+        return out;
+    }
+    table_reader keys(*from, "'devices'", problems);
+    auto const* const count = keys.take<std::int64_t>("count", "a whole number of devices");
+    auto const cpu = keys.take_number("cpu", "a number of cores");
+    keys.report_all_unknown();
+    if (keys.place_of("count").line == 0 || keys.place_of("cpu").line == 0)
+        problems.push_back({v->at, fmt::format("'devices' needs both count and cpu; write {}", devices_wanted)});
+    if (count != nullptr && (*count < 1 || *count > most_devices))
+        problems.push_back({keys.place_of("count"), fmt::format("devices.count is {}; write a number from 1 to {}", *count, most_devices)});
+    else if (cpu && !(*cpu >= least_cpu && *cpu <= most_cpu))
+        problems.push_back({keys.place_of("cpu"), fmt::format("devices.cpu is {}; write a number of cores from {} to {}", *cpu, least_cpu, most_cpu)});
+    else if (count != nullptr && cpu)
+        out.count = static_cast<std::uint32_t>(*count), out.each = {std::llround(*cpu * 1000)};
+    return out;
+}
+
+/// How much memory each GPU has to have.
+void read_gpu_memory(table_reader& bounds, elastic_config& into, std::vector<problem>& problems) {
+    auto const* const text = bounds.take<std::string>("gpu_memory", "a size in quotes, such as \"40GiB\"");
+    if (text == nullptr) return;
+    into.gpu_memory_at = bounds.place_of("gpu_memory");
+    auto const size = parse_size(*text);
+    if (!size || size->count == 0)
+        problems.push_back({into.gpu_memory_at, fmt::format("gpu_memory {} is no size; write a number and a unit, such as \"40GiB\"", quoted(*text))});
+    else
+        into.gpu_memory = *size;
+}
+
+std::optional<elastic_config> read_device_bounds(table_reader& bounds, std::vector<problem>& problems) {
+    value const* const gpu = bounds.take("gpu");
+    auto const* const batch = bounds.take<table>("batch", "a table in samples per step, such as { min = 32, max = 512 }");
+    if (gpu == nullptr) {
+        if (batch != nullptr)
+            problems.push_back({bounds.place_of("batch"), "bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out"});
+        if (bounds.take("gpu_memory") != nullptr)
+            problems.push_back({bounds.place_of("gpu_memory"), "gpu_memory is for a job with GPUs; add gpu = { min = 1, max = 4 }, or leave it out"});
+        return std::nullopt;
+    }
+    elastic_config out;
+    out.at = gpu->at;
+    read_gpu_memory(bounds, out, problems);
+    if (auto const* const exactly = std::get_if<std::int64_t>(&gpu->data)) {
+        if (*exactly < 1 || *exactly > most_devices)
+            problems.push_back({gpu->at, fmt::format("gpu is {}; write a number of devices from 1 to {}", *exactly, most_devices)});
+        else
+            out.devices = {*exactly, *exactly};
+    } else if (auto const* const from = std::get_if<table>(&gpu->data)) {
+        out.devices = read_range(*from, "gpu", most_devices, problems);
+    } else {
+        bounds.wrong_kind("gpu", *gpu, gpu_wanted);
+    }
+    if (batch != nullptr) out.batch = read_range(*batch, "batch", most_batch, problems);
+    return out;
+}
+
+void read_elastic(table_reader& job, std::string const& title, std::optional<elastic_config>& into, std::vector<problem>& problems) {
+    if (into) return elastic_reader(job, *into, problems).read();
+    for (std::string_view const key : {"speedup", "batch", "checkpoint", "restart_cost", "deadlines"})
+        if (job.take(key) != nullptr)
+            problems.push_back({job.place_of(key), fmt::format("'{}' is for a job with devices; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to {}, or leave it out",
+                                                               key, title)});
+}
+
+}  // namespace ration::program

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What jobs.toml says of devices: at its top, and in jobs that need some.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "config/document.hpp"
+
+namespace ration::program {
+
+/// `devices = "gpus"` or `devices = { count = 4, cpu = 0.5 }` at the top of the file.
+[[nodiscard]] device_config read_devices(table_reader& root, std::vector<problem>& problems);
+
+/// `gpu` and `batch` of a job's `bounds`; none without `gpu`.
+[[nodiscard]] std::optional<elastic_config> read_device_bounds(table_reader& bounds, std::vector<problem>& problems);
+
+/// The other keys of a job with devices. In a job without they are problems: they would say nothing. `title` names the job.
+void read_elastic(table_reader& job, std::string const& title, std::optional<elastic_config>& into, std::vector<problem>& problems);
+
+}  // namespace ration::program

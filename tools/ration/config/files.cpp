@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <cstdlib>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/config.hpp"
+
+namespace ration::program {
+
+namespace {
+
+[[nodiscard]] bool is_directory(std::string const& path) noexcept {
+    struct stat about{};
+    return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+[[nodiscard]] bool is_program(std::string const& path) noexcept {
+    struct stat about{};
+    return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
+/// A path as the job sees it, from where ration stands.
+[[nodiscard]] std::string from_here(job_config const& job, std::string const& path) {
+    return path.starts_with('/') || job.directory.empty() ? path : job.directory + '/' + path;
+}
+
+[[nodiscard]] std::string search_path(job_config const& job) {
+    auto const own = std::ranges::find(job.environment, std::string("PATH"), &std::pair<std::string, std::string>::first);
+    if (own != job.environment.end()) return own->second;
+    char const* const ours = std::getenv("PATH");
+    return ours == nullptr ? "/usr/local/bin:/usr/bin:/bin" : ours;
+}
+
+[[nodiscard]] bool is_on_path(job_config const& job, std::string const& program) {
+    std::string const path = search_path(job);
+    for (std::size_t begin = 0; begin <= path.size();) {
+        std::size_t const end = std::min(path.find(':', begin), path.size());
+        std::string const directory = end == begin ? "." : path.substr(begin, end - begin);
+        if (is_program(from_here(job, directory + '/' + program))) return true;
+        begin = end + 1;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::vector<problem> missing_files(run_config const& config) {
+    std::vector<problem> out;
+    for (auto const& job : config.jobs) {
+        if (!job.directory.empty() && !is_directory(job.directory)) {
+            out.push_back({job.directory_at, "there is no directory " + quoted(job.directory) +
+                                                 "; create it or correct the path, "
+                                                 "which is relative to where ration was started"});
+            continue;
+        }
+        auto const& program = job.command.front();
+        bool const has_path = program.find('/') != std::string::npos;
+        if (has_path && !is_program(from_here(job, program)))
+            out.push_back({job.command_at, "there is no program " + quoted(program) +
+                                               " that can be run; build it or correct the path, "
+                                               "which is relative to the job's directory"});
+        else if (!has_path && !is_on_path(job, program))
+            out.push_back(
+                {job.command_at, "no directory of PATH has a program " + quoted(program) + "; install it or write its path"});
+    }
+    return out;
+}
+
+}  // namespace ration::program

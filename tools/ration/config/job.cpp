@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "config/job.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include <ration/cgroup/names.hpp>
+
+#include "config/devices.hpp"
+#include "config/log.hpp"
+#include "config/target.hpp"
+#include "quantity.hpp"
+
+namespace ration::program {
+
+namespace {
+
+constexpr double most_cores = 4096;
+constexpr std::size_t longest_job_name = 48;  // it is part of a socket's path, which may have 107 bytes
+constexpr bytes least_memory{1 << 20};
+
+[[nodiscard]] bool has_zero_byte(std::string_view text) noexcept { return text.find('\0') != std::string_view::npos; }
+
+[[nodiscard]] bool is_plain_name(std::string_view name) noexcept {
+    auto const plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    };
+    return !name.empty() && name.size() <= longest_job_name && name.front() != '.' && name.front() != '-' &&
+           std::ranges::all_of(name, plain);
+}
+
+/// Reads the parts of one job; every part says for itself what is wrong with it.
+class job_part_reader {
+    table_reader keys_;
+    std::vector<problem>& problems_;
+    job_config job_;
+
+    void refuse(position at, std::string sentence) const { problems_.push_back({at, std::move(sentence)}); }
+
+public:
+    job_part_reader(table const& from, position at, std::vector<problem>& problems)
+        : keys_(from, "[[job]]", problems), problems_(problems) {
+        job_.where = at;
+    }
+
+    [[nodiscard]] job_config read() {
+        read_name();
+        read_command();
+        read_place();
+        read_environment();
+        read_start();
+        job_.target = read_target(keys_, title(), job_.where, problems_);
+        read_bounds();
+        read_elastic(keys_, title(), job_.elastic, problems_);
+        read_log();
+        read_tenant_and_weight();
+        keys_.report_all_unknown();
+        return std::move(job_);
+    }
+
+private:
+    [[nodiscard]] std::string title() const { return job_.name.empty() ? "this job" : "job " + quoted(job_.name); }
+
+    void read_plain_name(std::string_view key, std::string& into) {
+        auto const* const name = keys_.take<std::string>(key, "text");
+        if (name == nullptr) return;
+        position const at = keys_.place_of(key);
+        if (!is_plain_name(*name))
+            return refuse(
+                at, fmt::format("{} cannot be a {}; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most {} "
+                                "characters",
+                                quoted(*name), key, longest_job_name));
+        into = *name;
+    }
+
+    void read_name() {
+        if (keys_.take("name") == nullptr) return refuse(job_.where, "this job has no name; add name = \"...\"");
+        job_.name_at = keys_.place_of("name");
+        read_plain_name("name", job_.name);
+        if (!job_.name.empty() && !cgroup::check_name(job_.name))
+            refuse(job_.name_at, quoted(job_.name) + " is what the kernel calls one of its own files; choose another name");
+    }
+
+    void read_command() {
+        constexpr std::string_view wanted = "an array of texts, such as [\"python3\", \"train.py\"]";
+        if (keys_.take("command") == nullptr)
+            return refuse(job_.where, title() + " has no command; add command = [\"program\", \"argument\"]");
+        auto const* const words = keys_.take<array>("command", wanted);
+        if (words == nullptr) return;
+        job_.command_at = keys_.place_of("command");
+        for (auto const& word : *words) {
+            auto const* const text = std::get_if<std::string>(&word.data);
+            if (text == nullptr)
+                refuse(word.at, fmt::format("'command' must be {}; this word of it is {}", wanted, kind_of(word)));
+            else if (has_zero_byte(*text))
+                refuse(word.at, "a word of a command cannot hold a zero byte; remove \\u0000");
+            else
+                job_.command.push_back(*text);
+        }
+        if (words->empty() || (!job_.command.empty() && job_.command.front().empty()))
+            refuse(job_.command_at, "the command names no program; write the program first, such as [\"python3\", \"train.py\"]");
+    }
+
+    void read_place() {
+        auto const* const directory = keys_.take<std::string>("directory", "text");
+        if (directory == nullptr) return;
+        job_.directory_at = keys_.place_of("directory");
+        if (directory->empty() || has_zero_byte(*directory))
+            return refuse(job_.directory_at,
+                          "'directory' is no path; leave the key out to start the job where ration was started");
+        job_.directory = *directory;
+    }
+
+    void read_environment() {
+        auto const* const variables = keys_.take<table>("environment", "a table, such as { SEED = \"1\" }");
+        if (variables == nullptr) return;
+        for (auto const& [name, name_at, held] : *variables) {
+            auto const* const text = std::get_if<std::string>(&held.data);
+            auto const* const whole = std::get_if<std::int64_t>(&held.data);
+            if (name.empty() || name.find('=') != std::string::npos || has_zero_byte(name))
+                refuse(name_at, quoted(name) + " cannot be the name of a variable; use a name without '='");
+            else if (name.starts_with("RATION_"))
+                refuse(name_at, quoted(name) + " is for ration to set; use a name that does not begin with RATION_");
+            else if (text != nullptr && has_zero_byte(*text))
+                refuse(held.at, "the value of a variable cannot hold a zero byte; remove \\u0000");
+            else if (text != nullptr)
+                job_.environment.emplace_back(name, *text);
+            else if (whole != nullptr)
+                job_.environment.emplace_back(name, std::to_string(*whole));
+            else
+                refuse(held.at, fmt::format("variable {} must be text or a whole number, not {}; put it in quotes", quoted(name),
+                                            kind_of(held)));
+        }
+    }
+
+    void read_start() {
+        if (auto const* const text = keys_.take<std::string>("at", "a duration in quotes, such as \"20s\""))
+            if (auto const at = read_duration("at", *text, keys_.place_of("at"), problems_)) job_.at = *at;
+    }
+
+    void read_bounds() {
+        auto const* const from = keys_.take<table>("bounds", "a table, such as { cpu = { min = 0.1, max = 2 } }");
+        if (from == nullptr) return;
+        table_reader keys(*from, "'bounds'", problems_);
+        if (auto const* const cpu = keys.take<table>("cpu", "a table in cores, such as { min = 0.1, max = 2 }"))
+            read_cpu_bounds(*cpu);
+        if (auto const* const text = keys.take<std::string>("memory", "a size in quotes, such as \"2GiB\""))
+            read_memory_limit(*text, keys.place_of("memory"));
+        job_.elastic = read_device_bounds(keys, problems_);
+        keys.report_all_unknown();
+    }
+
+    void read_cpu_bounds(table const& from) {
+        table_reader keys(from, "'cpu'", problems_);
+        if (auto const least = read_cores(keys, "min", 0)) job_.cpu.minimum = *least;
+        if (auto const most = read_cores(keys, "max", 1)) job_.cpu.maximum = *most;
+        keys.report_all_unknown();
+        if (job_.cpu.minimum > job_.cpu.maximum)
+            refuse(keys.place_of("min"), "cpu.min is more than cpu.max; make it at most as much");
+    }
+
+    /// In millicores.
+    [[nodiscard]] std::optional<std::int64_t> read_cores(table_reader& keys, std::string_view key, std::int64_t least) {
+        auto const cores = keys.take_number(key, "a number of cores");
+        if (!cores) return std::nullopt;
+        if (*cores >= 0 && *cores <= most_cores)
+            if (auto const amount = std::llround(*cores * 1000); amount >= least) return amount;
+        refuse(keys.place_of(key), fmt::format("cpu.{} is {}; write a number of cores from {} to {}", key, *cores,
+                                               static_cast<double>(least) / 1000, most_cores));
+        return std::nullopt;
+    }
+
+    void read_memory_limit(std::string const& text, position at) {
+        auto const size = parse_size(text);
+        if (!size)
+            refuse(at, quoted(text) +
+                           " is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as \"2GiB\"");
+        else if (*size < least_memory)
+            refuse(at, "no job fits into less than \"1MiB\" of memory; write a larger limit, or leave it out");
+        else
+            job_.memory = size;
+    }
+
+    void read_log() {
+        auto const* const pattern = keys_.take<std::string>("log", "a regular expression in single quotes");
+        if (pattern == nullptr) return;
+        job_.log_at = keys_.place_of("log");
+        if (auto wrong = problem_with_log(*pattern, job_.target.metric); !wrong.empty())
+            return refuse(job_.log_at, std::move(wrong));
+        job_.log = *pattern;
+    }
+
+    void read_tenant_and_weight() {
+        constexpr double most = 1e6;
+        read_plain_name("tenant", job_.tenant);
+        auto const weight = keys_.take_number("weight", "a number above 0");
+        if (weight && !(*weight > 0 && *weight <= most))
+            refuse(keys_.place_of("weight"),
+                   fmt::format("the weight is {}; write a number above 0 and at most {}", *weight, most));
+        else if (weight)
+            job_.weight = *weight;
+    }
+};
+
+}  // namespace
+
+job_config read_job(table const& from, position at, std::vector<problem>& problems) {
+    return job_part_reader(from, at, problems).read();
+}
+
+std::optional<nanoseconds> read_duration(std::string_view key, std::string const& text, position at,
+                                         std::vector<problem>& problems) {
+    auto const t = parse_duration(text);
+    if (!t)
+        problems.push_back(
+            {at, fmt::format("'{}' is {}, which is no duration; write a number and one of ms, s, m, h, such as \"20s\", "
+                             "at most 365 days",
+                             key, quoted(text))});
+    return t;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One [[job]] of jobs.toml.
+#pragma once
+
+#include <vector>
+
+#include "config/config.hpp"
+#include "config/document.hpp"
+
+namespace ration::program {
+
+/// The job as far as it can be read; what is wrong is added to `problems`.
+[[nodiscard]] job_config read_job(table const& from, position at, std::vector<problem>& problems);
+
+/// `text` as a duration; otherwise a problem of `key` at `at`.
+[[nodiscard]] std::optional<nanoseconds> read_duration(std::string_view key, std::string const& text, position at,
+                                                       std::vector<problem>& problems);
+
+}  // namespace ration::program

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "config/target.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ration::program {
+
+namespace {
+
+constexpr std::string_view example = "target = { loss = { acceptable = 0.5, objective = 0.4 } }";
+constexpr std::string_view down_names[] = {"loss", "error", "perplexity", "nll", "mse", "mae", "rmse", "wer"};
+constexpr std::string_view up_names[] = {"accuracy", "acc", "f1", "auc", "bleu", "reward"};
+constexpr std::size_t longest_metric = 32;
+constexpr std::int64_t most_values = 100'000;
+
+[[nodiscard]] std::string_view word_of(direction way) noexcept { return way == direction::down ? "down" : "up"; }
+
+/// Metrics travel as words of the progress protocol and stand in tables.
+[[nodiscard]] bool is_metric_name(std::string_view name) noexcept {
+    return !name.empty() && name.size() <= longest_metric &&
+           std::ranges::all_of(name, [](char c) { return c > ' ' && c < '\x7f' && c != '='; });
+}
+
+class target_reader {
+    entry const& metric_;
+    table_reader keys_;
+    std::vector<problem>& problems_;
+    target_config target_;
+
+    void refuse(position at, std::string sentence) const { problems_.push_back({at, std::move(sentence)}); }
+
+public:
+    target_reader(entry const& metric, table const& from, std::vector<problem>& problems)
+        : metric_(metric), keys_(from, "the target", problems), problems_(problems) {
+        target_.metric = metric.key;
+    }
+
+    [[nodiscard]] target_config read() {
+        std::size_t const before = problems_.size();
+        read_tiers();
+        auto const stated = read_direction();
+        read_mean_of();
+        keys_.report_all_unknown();
+        if (problems_.size() == before) settle_direction(stated);
+        return std::move(target_);
+    }
+
+private:
+    void read_tiers() {
+        target_.acceptable = read_tier("acceptable");
+        target_.objective = read_tier("objective");
+        if (keys_.place_of("acceptable").line == 0 && keys_.place_of("objective").line == 0)
+            refuse(metric_.key_at, fmt::format("the target on {} has no tier; add acceptable, objective or both, such as {}",
+                                               quoted(metric_.key), example));
+    }
+
+    [[nodiscard]] std::optional<double> read_tier(std::string_view key) {
+        auto const tier = keys_.take_number(key, "a number");
+        if (!tier || is_finite(*tier)) return tier;
+        refuse(keys_.place_of(key), fmt::format("the tier '{}' is {}; write a finite number", key, *tier));
+        return std::nullopt;
+    }
+
+    [[nodiscard]] std::optional<direction> read_direction() {
+        auto const* const word = keys_.take<std::string>("direction", "\"down\" or \"up\"");
+        if (word == nullptr) return std::nullopt;
+        if (*word == "down") return direction::down;
+        if (*word == "up") return direction::up;
+        refuse(keys_.place_of("direction"), quoted(*word) + " is no direction; write \"down\" or \"up\"");
+        return std::nullopt;
+    }
+
+    void read_mean_of() {
+        auto const* const count = keys_.take<std::int64_t>("mean_of", "a whole number of values");
+        if (count == nullptr) return;
+        if (*count < 1 || *count > most_values)
+            return refuse(keys_.place_of("mean_of"),
+                          fmt::format("'mean_of' is {}; write a number from 1 to {}", *count, most_values));
+        target_.mean_of = static_cast<std::uint32_t>(*count);
+    }
+
+    /// What the user states counts; then what the name tells; then the order of two tiers that differ.
+    void settle_direction(std::optional<direction> stated) {
+        auto const &a = target_.acceptable, &o = target_.objective;
+        auto const usual = usual_direction(target_.metric);
+        if (stated || usual)
+            target_.way = stated ? *stated : *usual;
+        else if (a && o && *a != *o)
+            target_.way = *o < *a ? direction::down : direction::up;
+        else
+            return refuse(metric_.key_at,
+                          fmt::format("nothing says which way {} goes; add direction = \"down\" or direction = \"up\"",
+                                      quoted(metric_.key)));
+        if (a && o && !reaches(target_.way, *o, *a))
+            refuse(keys_.place_of("objective"),
+                   fmt::format("the objective {} is easier than the acceptable {}, since {} goes {}; swap them{}", *o, *a,
+                               quoted(metric_.key), word_of(target_.way),
+                               stated ? ", or turn the direction round"
+                                      : fmt::format(", or add direction = \"{}\"",
+                                                    word_of(target_.way == direction::down ? direction::up : direction::down))));
+    }
+};
+
+}  // namespace
+
+std::optional<direction> usual_direction(std::string_view metric) noexcept {
+    constexpr std::string_view separators = "._-/:";
+    while (!metric.empty()) {
+        std::size_t const end = std::min(metric.find_first_of(separators), metric.size());
+        auto const word = metric.substr(0, end);
+        if (std::ranges::find(down_names, word) != std::ranges::end(down_names)) return direction::down;
+        if (std::ranges::find(up_names, word) != std::ranges::end(up_names)) return direction::up;
+        metric.remove_prefix(std::min(end + 1, metric.size()));
+    }
+    return std::nullopt;
+}
+
+target_config read_target(table_reader& job, std::string const& title, position at, std::vector<problem>& problems) {
+    if (job.take("target") == nullptr) {
+        problems.push_back({at, fmt::format("{} has no target; say when it is good enough, such as {}", title, example)});
+        return {};
+    }
+    auto const* const metrics = job.take<table>("target", fmt::format("a table: {}", example));
+    if (metrics == nullptr) return {};
+    if (metrics->size() != 1) {
+        problems.push_back(
+            {job.place_of("target"), fmt::format("a target is on one metric, here are {}; write {}", metrics->size(), example)});
+        return {};
+    }
+    auto const& metric = metrics->front();
+    auto const* const tiers = std::get_if<table>(&metric.held.data);
+    if (tiers == nullptr) {
+        problems.push_back({metric.held.at, fmt::format("'{}' must be a table of tiers, not {}; write {}", printable(metric.key),
+                                                        kind_of(metric.held), example)});
+        return {};
+    }
+    if (!is_metric_name(metric.key))
+        problems.push_back({metric.key_at, fmt::format("{} cannot be a metric; use at most {} visible characters without '='",
+                                                       quoted(metric.key), longest_metric)});
+    return target_reader(metric, *tiers, problems).read();
+}
+
+}  // namespace ration::program

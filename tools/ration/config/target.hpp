@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The target of one job in jobs.toml.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "config/document.hpp"
+
+namespace ration::program {
+
+/// Takes the key `target` of a job; what is wrong is added to `problems`. `title` names the job in messages.
+[[nodiscard]] target_config read_target(table_reader& job, std::string const& title, position at, std::vector<problem>& problems);
+
+/// The direction that the name of a metric tells: "val_loss" goes down, "accuracy" goes up; none for other names.
+[[nodiscard]] std::optional<direction> usual_direction(std::string_view metric) noexcept;
+
+}  // namespace ration::program

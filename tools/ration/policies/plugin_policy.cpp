@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "policies/plugin_policy.hpp"
+
+#include <filesystem>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <ration/plugin/host.hpp>
+#include <ration/plugin/host/worker_main.hpp>
+
+#include "error_text.hpp"
+
+namespace ration::program {
+namespace {
+
+/// The host takes whole paths only, and no links: what a path means must not change between the check and the load.
+[[nodiscard]] std::string whole_path(std::string_view path) {
+    std::error_code failed;
+    auto const found = std::filesystem::canonical(path, failed);
+    return failed ? std::filesystem::absolute(path).lexically_normal().string() : found.string();
+}
+
+/// The parameters of the file as the plugin takes them: one flat object.
+[[nodiscard]] std::string as_json(policy_parameters const* given) {
+    if (given == nullptr) return {};
+    auto json = nlohmann::ordered_json::object();
+    for (auto const& p : given->parameters)
+        std::visit([&](auto const& value) { json[p.name] = value; }, p.value);
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+[[nodiscard]] bool is_for_here(plugin_use const& use) noexcept {
+    return use.isolation != nullptr && use.isolation->where == policy_place::in_process;
+}
+
+/// Why it was not opened, at the place in the jobs file that can change that.
+[[nodiscard]] problem problem_of(plugin_use const& use, std::string const& path, error const& why) {
+    if (std::string_view(why.operation) == plugin::start_operation)
+        return {use.parameters != nullptr ? use.parameters->at : use.at, why.subject.c_str()};
+    if (!is_for_here(use) || why.code != errc::denied) return {use.at, to_text(why)};
+    auto const file = plugin::plugin_file::open(path);
+    if (!file) return {use.at, to_text(why)};  // denied wherever it runs
+    if ((file->manifest.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0)
+        return {use.isolation->at, "it may only run in a worker process; write \"worker\" here, or leave this out"};
+    return {use.isolation->at, to_text(why)};
+}
+
+}  // namespace
+
+int plugin_worker() { return plugin::worker_main(); }
+
+result<plugin_description> describe_plugin(std::string const& path) {
+    auto const file = plugin::plugin_file::open(whole_path(path));
+    if (!file) return file.failure();
+    auto const text = [](auto const& field) { return std::string(plugin::detail::text_in(field)); };
+    auto const& m = file->manifest;
+    plugin_description about{.path = path, .name = text(m.name), .id = text(m.id), .version = text(m.version), .vendor = text(m.vendor),
+                             .license = text(m.license), .summary = text(m.summary), .parameters = text(m.parameters), .needs = {},
+                             .worker_only = (m.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0};
+    for (auto const line : plugin::detail::lines_of(plugin::detail::text_in(m.needs))) about.needs.emplace_back(line);
+    return about;
+}
+
+std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log, std::vector<problem>& problems) {
+    std::string const config = as_json(use.parameters), path = whole_path(use.path);
+    bool const here = is_for_here(use);
+    auto opened = plugin::open(path, {.where = here ? plugin::isolation::in_process : plugin::isolation::worker,
+                                      .config = config,
+                                      .worker = {.program = {"/proc/self/exe", {std::string(worker_word)}},
+                                                 .deadline = use.deadline,
+                                                 .columns = use.columns},
+                                      .strikes = {},
+                                      .log = log.as_sink()});
+    if (opened) return std::move(opened).value();
+    auto found = problem_of(use, path, opened.failure());
+    found.sentence = printable(fmt::format("{}: {}", use.path, found.sentence));
+    problems.push_back(std::move(found));
+    return nullptr;
+}
+
+std::string_view isolation_of(decider& policy) {
+    auto* const guarded = dynamic_cast<plugin::guarded_policy*>(&policy);
+    return guarded == nullptr ? "none" : guarded->policy().ends_here() ? "in-process" : "worker";
+}
+
+std::string trouble_of(decider const& policy) {
+    auto const* const guarded = dynamic_cast<plugin::guarded_policy const*>(&policy);
+    if (guarded == nullptr || guarded->last_fault().kind == plugin::fault_kind::none) return {};
+    if (!guarded->quarantined()) return guarded->last_fault().what.c_str();
+    return fmt::format("{}; it is not asked any more", std::string_view(guarded->last_fault().what));
+}
+
+}  // namespace ration::program

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Policies from files, as this program uses them: each in a worker process of its own, or in this process where the jobs file
+/// says so.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ration/decider.hpp>
+#include <ration/result.hpp>
+
+#include "config/config.hpp"
+#include "policies/policy_log.hpp"
+#include "problem.hpp"
+
+namespace ration::plugin {
+class shared_columns;
+}
+
+namespace ration::program {
+
+/// What is known of a plugin without running it.
+struct plugin_description {
+    std::string path, name, id, version, vendor, license, summary;
+    std::string parameters;  ///< JSON schema; empty when it takes none
+    std::vector<std::string> needs;
+    bool worker_only = false;  ///< it must not share a process
+};
+
+/// How a policy from a file is used; what the jobs file says of it. No parameters, no isolation: nothing.
+struct plugin_use {
+    std::string_view path;
+    position at;  ///< where the policy is named
+    policy_parameters const* parameters = nullptr;
+    policy_isolation const* isolation = nullptr;
+    plugin::shared_columns const* columns = nullptr;  ///< the host's, when they are in shared memory
+    nanoseconds deadline = milliseconds(100);         ///< for one answer of a worker
+};
+
+/// The word by which `ration` starts itself as a worker; no command of its own.
+inline constexpr std::string_view worker_word = "policy-worker";
+[[nodiscard]] int plugin_worker();
+
+/// Errors: those of plugin::plugin_file::open.
+[[nodiscard]] result<plugin_description> describe_plugin(std::string const& path);
+
+/// The policy, running and tried once. Null with at least one problem: the file, or its parameters, with the plugin's own sentence.
+[[nodiscard]] std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log, std::vector<problem>& problems);
+
+/// Where it runs: "worker", "in-process", or "none" for one that is compiled in.
+[[nodiscard]] std::string_view isolation_of(decider& policy);
+
+/// What was wrong with the last tick of a policy that came from a file, as a sentence; empty for all others.
+[[nodiscard]] std::string trouble_of(decider const& policy);
+
+}  // namespace ration::program

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "policies/policy_log.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "problem.hpp"
+
+namespace ration::program {
+
+std::string_view name_of_level(std::uint32_t level) noexcept {
+    constexpr std::string_view names[] = {"debug", "info", "warning", "error"};
+    return names[std::min<std::uint32_t>(level, RATION_LOG_ERROR)];
+}
+
+policy_log& policy_log::for_good() {
+    // Not destroyed at the end of the program, since threads of a policy may still run then; in reach of whoever looks for leaks.
+    static auto& all = *new std::vector<std::unique_ptr<policy_log>>;
+    return *all.emplace_back(std::make_unique<policy_log>());
+}
+
+void policy_log::write(std::uint32_t level, std::string_view text) noexcept {
+    std::lock_guard const lock(one_at_a_time_);
+    std::size_t const size = text.size() + sizeof(policy_line);
+    ++left_out_;
+    if (bytes_ + size > most_bytes) return;
+    try {
+        lines_.push_back({level, std::string(text)});
+    } catch (std::bad_alloc const&) {  // the plugin's call must come back
+        return;
+    }
+    bytes_ += size;
+    --left_out_;
+}
+
+std::vector<policy_line> policy_log::take() {
+    std::lock_guard const lock(one_at_a_time_);
+    bytes_ = 0;
+    auto taken = std::exchange(lines_, {});
+    if (std::uint64_t const missing = std::exchange(left_out_, 0); missing != 0)
+        taken.push_back({RATION_LOG_WARNING, fmt::format("{} more lines came faster than they could be told, and were left out", missing)});
+    return taken;
+}
+
+plugin::log_sink policy_log::as_sink() noexcept {
+    return {[](void* self, std::uint32_t level, std::string_view text) { static_cast<policy_log*>(self)->write(level, text); }, this};
+}
+
+policy_voice::showing policy_voice::judge(policy_line const& line) {
+    if (!is_for_people(line.level) || shown_.size() == most_shown) return showing::no;
+    if (std::ranges::find(shown_, line.text) != shown_.end()) return showing::no;
+    shown_.push_back(line.text);
+    return shown_.size() == most_shown ? showing::last : showing::yes;
+}
+
+void print_to_stderr(policy_log& log, std::string_view policy) {
+    policy_voice voice;
+    for (auto const& line : log.take())
+        if (voice.judge(line) != policy_voice::showing::no)
+            std::fprintf(stderr, "ration: %s of policy %s: %s\n", std::string(name_of_level(line.level)).c_str(), printable(policy).c_str(),
+                         printable(line.text).c_str());
+}
+
+}  // namespace ration::program

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "policies/policy_registry.hpp"
+
+#include <fmt/core.h>
+
+#include <type_traits>
+
+#include <ration/adapt_policies.hpp>
+#include <ration/policies/equal_share.hpp>
+#include <ration/policies/none.hpp>
+
+#include "policies/plugin_policy.hpp"
+#include "run.hpp"
+
+namespace ration::program {
+namespace {
+
+/// Lets a schema be written into a string.
+struct text_writer {
+    std::string& text;
+    text_writer& operator<<(std::string_view more) { return text += more, *this; }
+};
+
+template <class Parameters>
+[[nodiscard]] std::vector<parameter_help> help_of() {
+    std::vector<parameter_help> help;
+    Parameters const defaults{};
+    parameter_access<Parameters>::for_each(defaults, [&](parameter_note const& note, auto const& value) {
+        auto& one = help.emplace_back(parameter_help{std::string(note.name), {}, std::string(note.meaning)});
+        text_writer out{one.default_value};
+        ration::detail::write_value(out, value);
+    });
+    return help;
+}
+
+/// As the reader of plugins' parameters takes it, so that a policy means the same compiled in and loaded.
+[[nodiscard]] json_member as_member(parameter const& given, std::string& text) {
+    json_member member{.name = given.name, .value = {}};
+    std::visit(
+        [&]<class T>(T const& value) {
+            text = fmt::format("{}", value);
+            member.kind = std::is_same_v<T, bool> ? json_kind::truth : std::is_same_v<T, std::string> ? json_kind::word : json_kind::number;
+        },
+        given.value);
+    member.value = text;
+    return member;
+}
+
+template <class Parameters>
+[[nodiscard]] problem unknown_parameter(policy_parameters const& given, parameter const& p) {
+    std::vector<std::string> known;
+    for (auto& help : help_of<Parameters>()) known.push_back(std::move(help.name));
+    return {p.name_at,
+            fmt::format("{} has no parameter {}{}", given.policy, quoted(p.name), suggestion(p.name, {known.begin(), known.end()}))};
+}
+
+template <class Parameters>
+[[nodiscard]] Parameters read_parameters(policy_parameters const* given, std::vector<problem>& problems) {
+    Parameters parameters{};
+    if (given == nullptr) return parameters;
+    std::size_t const before = problems.size();
+    for (auto const& p : given->parameters) {
+        std::string text;
+        ration::text<255> wrong;
+        auto const member = as_member(p, text);
+        if (!parameter_access<Parameters>::knows(p.name))
+            problems.push_back(unknown_parameter<Parameters>(*given, p));
+        else if (!parameter_access<Parameters>::set(member, parameters, wrong))
+            problems.push_back({p.value_at, wrong.c_str()});
+    }
+    if (problems.size() == before && !parameters.problem().empty())
+        problems.push_back({given->at, std::string(parameters.problem())});
+    return parameters;
+}
+
+template <class P>
+[[nodiscard]] std::unique_ptr<decider> make(policy_parameters const* given, std::vector<problem>& problems) {
+    std::size_t const before = problems.size();
+    if constexpr (has_parameters<P>) {
+        auto const parameters = read_parameters<typename P::parameters>(given, problems);
+        return problems.size() == before ? std::make_unique<bound_policy<P>>(P(parameters)) : nullptr;
+    } else {
+        if (given != nullptr)
+            for (auto const& p : given->parameters)
+                problems.push_back({p.name_at, fmt::format("{} has no parameter {}", given->policy, quoted(p.name))});
+        return problems.size() == before ? std::make_unique<bound_policy<P>>() : nullptr;
+    }
+}
+
+template <class P>
+[[nodiscard]] known_policy entry(std::string_view name) {
+    known_policy known{name, P::about, {}, {}, &make<P>};
+    if constexpr (has_parameters<P>) {
+        known.parameters = help_of<typename P::parameters>();
+        parameter_access<typename P::parameters>::write_schema(text_writer{known.schema});
+    }
+    return known;
+}
+
+}  // namespace
+
+std::span<known_policy const> known_policies() {
+    static std::vector<known_policy> const all{
+        entry<policies::none>("none"),
+        entry<policies::equal_share>("equal_share"),
+        entry<policies::tradl>("tradl"),
+        entry<policies::loss_delta_ratio>("loss_delta_ratio"),
+        entry<policies::elastic_batch_dp>("elastic_batch_dp"),
+        entry<policies::fifo>("fifo"),
+        entry<policies::sjf>("sjf"),
+        entry<policies::srtf>("srtf"),
+        entry<policies::las>("las"),
+        entry<policies::gittins>("gittins"),
+        entry<policies::max_min>("max_min"),
+        entry<policies::drf>("drf"),
+        entry<policies::pack>("pack"),
+        entry<policies::spread>("spread"),
+        entry<policies::gang>("gang"),
+        entry<policies::flowcon>("flowcon"),
+        entry<policies::optimus>("optimus"),
+        entry<policies::afs>("afs"),
+        entry<policies::sia>("sia"),
+        entry<policies::pollux>("pollux"),
+        entry<policies::good_enough>("good_enough"),
+    };
+    return all;
+}
+
+std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, policy_log& log, std::vector<problem>& problems) {
+    position const at = config.policy == name ? config.policy_at : position{};
+    if (is_plugin_path(name))
+        return open_plugin({.path = name, .at = at, .parameters = config.parameters_of(name), .isolation = config.isolation_of(name)}, log,
+                           problems);
+    std::vector<std::string_view> names;
+    for (auto const& known : known_policies()) {
+        if (known.name == name) return known.make(config.parameters_of(name), problems);
+        names.push_back(known.name);
+    }
+    problems.push_back({at, fmt::format("there is no policy {}{}", quoted(name), suggestion(name, names))});
+    return nullptr;
+}
+
+std::vector<std::string> policy_names() {
+    std::vector<std::string> names;
+    for (auto const& known : known_policies()) names.emplace_back(known.name);
+    return names;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The policies that this program knows, and how their parameters are read.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ration/decider.hpp>
+
+#include "config/config.hpp"
+#include "policies/policy_log.hpp"
+#include "problem.hpp"
+
+namespace ration::program {
+
+/// One parameter of a policy, as people see it.
+struct parameter_help {
+    std::string name, default_value, meaning;
+};
+
+struct known_policy {
+    std::string_view name;  ///< as in `policy = "..."`
+    meta about;
+    std::vector<parameter_help> parameters;
+    std::string schema;  ///< JSON schema of the parameters; empty when there are none
+    /// A fresh instance. What is wrong with the parameters is added to `problems`, with its place in the file; then it is null.
+    std::unique_ptr<decider> (*make)(policy_parameters const* given, std::vector<problem>& problems);
+};
+
+[[nodiscard]] std::span<known_policy const> known_policies();
+
+/// The policy of this name, or of this file, with the parameters of the jobs file, or null with at least one problem. One from a
+/// file logs into `log`.
+[[nodiscard]] std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, policy_log& log,
+                                                   std::vector<problem>& problems);
+
+}  // namespace ration::program

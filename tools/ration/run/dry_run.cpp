@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/dry_run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <ration/cgroup/hierarchy.hpp>
+#include <ration/cgroup/kernel_io.hpp>
+#include <ration/cgroup/limits.hpp>
+#include <ration/engine.hpp>
+#include <ration/policies/none.hpp>
+#include <ration/process/cpus.hpp>
+
+#include "run/device_placement.hpp"
+#include "error_text.hpp"
+#include "run/elastic_jobs.hpp"
+#include "run/job_board.hpp"
+#include "doctor/machine.hpp"
+#include "policies/policy_registry.hpp"
+
+namespace ration::program {
+namespace {
+
+/// Plans as this machine's backend would, on groups that do not exist. Reads, never writes.
+class paper_backend {
+    cgroup::kernel_io machine_;
+    cgroup::version kind_ = cgroup::version::none;
+    std::string directory_;
+    job_board const& board_;
+
+    [[nodiscard]] job_config const& job_of(job_id id) const noexcept { return *board_.job(id).config; }
+
+public:
+    using backend_concept = backend_tag;
+    using operation = operation_text;
+
+    paper_backend(backend_choice choice, job_board const& board) : board_(board) {
+        auto const where = cgroup::tree::discover(machine_);
+        auto const* const branch = where ? where->branch_of(cgroup::controller::cpu) : nullptr;
+        if (choice == backend_choice::process || branch == nullptr) return;
+        kind_ = branch->kind;
+        directory_ = branch->own.path();
+    }
+
+    [[nodiscard]] std::string name() const {
+        return kind_ == cgroup::version::none ? "process" : fmt::format("cgroup {}", cgroup::name_of(kind_));
+    }
+
+    [[nodiscard]] std::span<resource_id const> resources() const noexcept {
+        static constexpr resource_id limited[] = {resource_id::cpu};
+        return limited;
+    }
+    [[nodiscard]] result<observation> observe(job_id) noexcept { return observation{}; }
+    [[nodiscard]] result<void> apply(operation const&) noexcept { return {}; }
+    [[nodiscard]] result<void> verify(operation const&) noexcept { return {}; }
+    [[nodiscard]] result<void> undo(operation const&) noexcept { return {}; }
+    [[nodiscard]] operation_text describe(operation const& op) noexcept { return op; }
+
+    [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
+        std::string const& job = job_of(wanted.job).name;
+        if (wanted.resource == resource_id::gpu || wanted.resource == resource_id::batch) {
+            out.push_back({.job = wanted.job, .resource = wanted.resource, .when = timing::needs_restart,
+                           .subject = std::string_view(wanted.resource == resource_id::gpu ? "devices" : "samples per step"), .old_value = "0",
+                           .new_value = std::string_view(std::to_string(wanted.amount))});
+            return {};
+        }
+        operation op{.job = wanted.job, .resource = wanted.resource, .when = timing::live, .subject = {}, .old_value = {}, .new_value = {}};
+        if (kind_ == cgroup::version::none) {
+            op.subject = std::string_view("CPU time of its processes");
+            op.old_value = "unlimited";
+            op.new_value = std::string_view(wanted.amount == unlimited ? "unlimited" : fmt::format("{} millicores", wanted.amount));
+        } else {
+            auto const limit = cgroup::cpu_quota::of(millicores{wanted.amount});
+            if (!limit) return limit.failure();
+            bool const v2 = kind_ == cgroup::version::v2;
+            op.subject = std::string_view(fmt::format("{}/ration-run/{}/{}", directory_, job, v2 ? "cpu.max" : "cpu.cfs_quota_us"));
+            op.old_value = v2 ? "max 100000" : "-1";
+            op.new_value = std::string_view(v2 ? limit->v2_text() : limit->v1_text());
+        }
+        out.push_back(op);
+        return {};
+    }
+};
+static_assert(Backend<paper_backend>);
+
+/// The devices that the jobs would have, as a run hands them out.
+class paper_devices {
+    elastic_jobs machines_;
+    std::optional<device_placement> placement_;
+    std::string by_number_;  // why, where GPUs are chosen so
+
+public:
+    struct given {
+        std::string devices;
+        job_place place;
+    };
+
+    paper_devices(host_devices const& devices, machine_topology const& topology, std::uint32_t cpus)
+        : machines_(devices.names()), placement_(device_placement::of(topology, devices.pci(), process::cpu_set::of_thread(0).lowest(cpus))) {
+        if (!placement_ && !topology.why_not.empty()) by_number_ = fmt::format("By number: {}.", topology.why_not);
+        if (placement_) machines_.table().choose_by(*placement_);
+        machines_.table().set_memory(devices.memory());
+    }
+
+    void add(job_board const& board) {
+        for (auto const& job : board.jobs()) {
+            if (!job.config->elastic) continue;
+            machines_.add(job.id, {}, to_seconds(job.config->elastic->restart_cost));
+            machines_.table().needs(job.id, job.config->elastic->gpu_memory);
+            if (placement_) placement_->add(job.id, job.config->cpu.maximum);
+        }
+    }
+    [[nodiscard]] resize* find(job_id job) noexcept { return machines_.find(job); }
+
+    [[nodiscard]] given give(job_id job, std::int64_t count) {
+        auto const devices = machines_.table().take(job, count);
+        return {machines_.table().names(devices), placement_ ? placement_->settle(job, devices) : job_place{.why = by_number_}};
+    }
+};
+
+void print_json(std::string const& job, operation_text const& op, std::string_view reason, std::optional<paper_devices::given> const& given) {
+    nlohmann::ordered_json line{{"event", "planned"}, {"job", job}, {"resource", standard_resources[static_cast<std::size_t>(op.resource)].name},
+                                {"subject", op.subject.view()}, {"old", op.old_value.view()},
+                                {"new", op.new_value.view()}, {"when", name_of(op.when)}, {"reason", reason}};
+    if (given) line["devices"] = given->devices, line["cpus"] = given->place.cpu_list(), line["placement"] = given->place.why;
+    std::puts(line.dump().c_str());
+}
+
+void print_text(std::string const& job, operation_text const& op, bool explain, std::optional<paper_devices::given> const& given) {
+    fmt::print("  {:<12} {:<52} {:>12} -> {:<14} {}\n", job, op.subject.view(), op.old_value.view(), op.new_value.view(), name_of(op.when));
+    if (!given) return;
+    auto const cpus = given->place.cpu_list();
+    fmt::print("  {:<12} {}{}\n", "", given->devices, cpus.empty() ? "" : ", on CPUs " + cpus);
+    if (explain && !given->place.why.empty()) fmt::print("  {:<12} {}\n", "", given->place.why);
+}
+
+void print(run_options const& options, job_board const& board, meta const& about, tick_report const& report, paper_devices& devices) {
+    for (auto const& change : report.changes) {
+        auto const& job = *board.job(change.grant.what.job).config;
+        auto const reason = about.reason(change.grant.reason());
+        for (auto const& op : report.operations.subspan(change.first_operation, change.operations)) {
+            bool const is_size = op.resource == resource_id::gpu;
+            auto const given = is_size ? std::optional(devices.give(op.job, change.grant.what.amount)) : std::nullopt;
+            options.json ? print_json(job.name, op, reason, given) : print_text(job.name, op, options.explain, given);
+        }
+        if (options.explain && !options.json) fmt::print("  {:<12} because {}\n", "", reason);
+    }
+}
+
+void print_jobs(run_config const& config) {
+    for (auto const& job : config.jobs) {
+        std::string command;
+        for (auto const& word : job.command) command += (command.empty() ? "" : " ") + word;
+        fmt::print("  at {:>6.1f} s  {:<12} {}\n", to_seconds(job.at), job.name, command);
+    }
+}
+
+[[nodiscard]] exit_code plan_policy(run_options const& options, run_config const& config, host_devices const& devices,
+                                    machine_topology const& topology, std::string const& policy_name) {
+    std::vector<problem> problems;
+    auto& log = policy_log::for_good();
+    auto const policy = make_policy(config, policy_name, log, problems);
+    std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);
+    job_board board(config.jobs, {.cpu = millicores{std::int64_t{1000} * cpus}, .memory = machine_here().memory,
+                                  .devices = config.shares_devices() ? std::optional(static_cast<std::int64_t>(devices.names().size())) : std::nullopt});
+    paper_backend backend(options.backend, board);
+    paper_devices paper(devices, topology, cpus);
+    paper.add(board);
+    for (auto& job : board.jobs()) {
+        job.devices = paper.find(job.id);
+        job.now = job.devices == nullptr ? condition::running : condition::waiting;
+        if (job.devices == nullptr) job.launched_at = nanoseconds{};
+    }
+    board.arrive(nanoseconds{std::numeric_limits<std::int64_t>::max()});
+    board.refresh({});
+    bound_policy<policies::none> fallback;
+    engine<paper_backend> planner(backend, *policy, fallback, board.store(), board.columns(), host_resources(board.shares_devices()), {});
+    if (auto bound = planner.bind({.jobs = config.jobs.size(), .nodes = 1}); !bound) {
+        std::fprintf(stderr, "ration: %s\n", to_text(bound.failure()).c_str());
+        return exit_code::no_backend;
+    }
+    if (!options.json) {
+        std::string const shared = devices.names().empty() ? "" : fmt::format(" and {} devices", devices.names().size());
+        fmt::print("{} with {} on {} of {} cpus{}; nothing is started or changed\n\nwould start\n", policy_name, backend.name(), cpus, here, shared);
+        print_jobs(config);
+        fmt::print("\nand, once all of them run, set\n");
+    }
+    print(options, board, policy->about(), planner.tick({}, tick_mode::plan_only), paper);
+    print_to_stderr(log, policy_name);
+    return exit_code::ok;
+}
+
+}  // namespace
+
+exit_code dry_run(run_options const& options, run_config const& config, host_devices const& devices, machine_topology const& topology) {
+    for (auto const& policy : options.policies)
+        if (auto const code = plan_policy(options, config, devices, topology, policy); code != exit_code::ok) return code;
+    return exit_code::ok;
+}
+
+}  // namespace ration::program

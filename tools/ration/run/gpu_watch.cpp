@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/gpu_watch.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "error_text.hpp"
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] bool is_part(cuda::found_gpu const& gpu, std::string const& device) {
+    auto const named = [&](cuda::device_id const& id) { return id.name().view() == device; };
+    return named(gpu.what.id) || std::ranges::any_of(gpu.what.instances, named);
+}
+
+/// In exclusive mode a job would not even start there.
+void mark_taken(cuda::found_gpu& gpu, std::span<std::string const> idle) {
+    auto const mine = [&](std::string const& device) { return is_part(gpu, device); };
+    if (!gpu.fault && gpu.exclusive && !gpu.users.empty() && std::ranges::any_of(idle, mine))
+        gpu.fault = error{.code = errc::busy, .operation = "use", .subject = gpu.what.pci.view(),
+                          .remedy = "it lets one process compute at a time, and one that is none of the run's jobs does: end that one"};
+}
+
+}  // namespace
+
+gpu_watch::gpu_watch(std::span<std::string const> devices, cuda::inventory const& found, nanoseconds now) : next_(now + interval) {
+    rule_.observe(found.gpus, now);
+    for (auto const& device : devices)
+        for (auto const& gpu : found.gpus)
+            if (is_part(gpu, device)) rows_.push_back({device, gpu.what.id});
+}
+
+void gpu_watch::listen() {
+    if (auto opened = cuda::xid_watch::open(); opened) xids_.emplace(std::move(opened).value());
+}
+
+std::vector<gpu_watch::change> gpu_watch::look(std::span<std::string const> idle, nanoseconds now) {
+    auto const heard = xids_ ? xids_->take() : std::vector<cuda::xid_report>{};
+    return judge(cuda::find_gpus(), heard, idle, now);
+}
+
+std::vector<gpu_watch::change> gpu_watch::judge(cuda::inventory found, std::span<cuda::xid_report const> heard, std::span<std::string const> idle,
+                                                nanoseconds now) {
+    next_ = now + interval;
+    for (auto& gpu : found.gpus) mark_taken(gpu, idle);
+    rule_.observe(found.gpus, now);
+    for (auto const& [gpu, xid] : heard) rule_.report(gpu, xid, now);
+    std::vector<change> out;
+    for (auto& one : rows_) {
+        bool const aside = !rule_.usable(one.gpu);
+        if (aside == one.aside) continue;
+        one.aside = aside;
+        out.push_back({one.device, aside, aside ? reason(one, found, heard) : std::string()});
+    }
+    return out;
+}
+
+std::string gpu_watch::reason(row const& one, cuda::inventory const& found, std::span<cuda::xid_report const> heard) const {
+    for (auto const& [gpu, xid] : heard)
+        if (gpu == one.gpu && !cuda::is_the_programs_fault(xid)) return fmt::format("the driver reports Xid {}", xid);
+    auto const seen = std::ranges::find(found.gpus, one.gpu, [](cuda::found_gpu const& gpu) { return gpu.what.id; });
+    if (seen != found.gpus.end() && seen->fault) return to_text(*seen->fault);
+    return "it is not there any more";
+}
+
+}  // namespace ration::program

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/leftovers.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/core.h>
+
+#include <ration/cgroup/kernel_io.hpp>
+#include <ration/cgroup/orphans.hpp>
+#include <ration/process/child.hpp>
+#include <ration/process/environment.hpp>
+#include <ration/process/tree.hpp>
+
+#include "error_text.hpp"
+#include "run.hpp"
+
+namespace ration::program {
+namespace {
+
+/// Groups of dead runs that started where this process is, or in the groups that a record names. None where cgroups cannot be used.
+template <class Action>
+void for_each_orphan(std::string const* memberships, Action action) {
+    cgroup::kernel_io machine;
+    auto const where = memberships != nullptr ? cgroup::tree::discover(machine, *memberships) : cgroup::tree::discover(machine);
+    if (!where) return;
+    auto const orphans = cgroup::find_orphans(machine, *where);
+    if (!orphans) return;
+    for (auto const& orphan : *orphans) action(*where, orphan);
+}
+
+[[nodiscard]] std::string clean_group(cgroup::tree const& where, cgroup::orphan const& orphan, bool only_say) {
+    std::string const what = fmt::format("group {} with {} live process{}", orphan.group, orphan.pids.size(),
+                                         orphan.pids.size() == 1 ? "" : "es");
+    if (only_say) return "would end and remove " + what;
+    auto const cleaned = cgroup::clean(where, orphan);
+    return cleaned ? "ended and removed " + what : fmt::format("could not remove {}: {}", what, to_text(cleaned.failure()));
+}
+
+[[nodiscard]] std::string end_job(recorded_job const& job, bool only_say) {
+    auto found = process::tree::of({.pid = job.pid, .start_time = job.start_time, .mark = process::mark_of(job.token)});
+    if (only_say) return fmt::format("would end {} (process {})", job.name, job.pid);
+    auto const ended = found ? process::terminate(*found, seconds(5)) : result<void>(found.failure());
+    return ended ? fmt::format("ended {} (process {})", job.name, job.pid)
+                 : fmt::format("could not end {} (process {}): {}", job.name, job.pid, to_text(ended.failure()));
+}
+
+[[nodiscard]] bool is_alive(recorded_job const& job) { return process::same_process(job.pid, job.start_time); }
+
+/// It has no process now, and whoever adopts the run launches it again.
+[[nodiscard]] bool goes_on(recorded_job const& job) { return !job.phase.empty() && job.phase != "over"; }
+
+}  // namespace
+
+std::vector<leftover> find_leftovers() {
+    std::vector<leftover> all;
+    for (auto& record : abandoned_runs()) {
+        auto& one = all.emplace_back(leftover{std::move(record), {}});
+        for (auto const& job : one.record.jobs)
+            if (is_alive(job))
+                one.alive.push_back(fmt::format("{} (process {})", job.name, job.pid));
+            else if (goes_on(job))
+                one.alive.push_back(fmt::format("{} (between two launches)", job.name));
+    }
+    return all;
+}
+
+std::vector<std::string> remove_leftover(leftover const& what, bool only_say) {
+    std::vector<std::string> done;
+    for (auto const& job : what.record.jobs)
+        if (is_alive(job)) done.push_back(end_job(job, only_say));
+    for_each_orphan(&what.record.memberships,
+                    [&](auto const& where, auto const& orphan) { done.push_back(clean_group(where, orphan, only_say)); });
+    if (!only_say) static_cast<void>(run_directory::take_over(what.record.run));  // removes the folder as it goes
+    return done;
+}
+
+std::vector<std::string> remove_orphaned_groups(bool only_say) {
+    std::vector<std::string> done;
+    for_each_orphan(nullptr, [&](auto const& where, auto const& orphan) { done.push_back(clean_group(where, orphan, only_say)); });
+    return done;
+}
+
+void remove_empty_groups(std::string const* memberships) {
+    for_each_orphan(memberships, [](auto const& where, auto const& orphan) {
+        if (orphan.pids.empty()) static_cast<void>(cgroup::clean(where, orphan));
+    });
+    cgroup::kernel_io machine;
+    cgroup::clean_device_guards(machine);
+}
+
+exit_code clean(clean_options const& options) {
+    bool clean = true;
+    for (auto const& left : find_leftovers())
+        for (auto const& sentence : remove_leftover(left, options.dry_run)) std::puts(sentence.c_str()), clean = false;
+    for (auto const& sentence : remove_orphaned_groups(options.dry_run)) std::puts(sentence.c_str()), clean = false;
+    if (!options.dry_run) remove_empty_groups();
+    if (clean) std::puts("nothing was left behind");
+    return exit_code::ok;
+}
+
+}  // namespace ration::program

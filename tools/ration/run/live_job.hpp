@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One job of a run, from its place in the file to its end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ration/process/child.hpp>
+#include <ration/progress/health.hpp>
+#include <ration/progress/log_adapter.hpp>
+#include <ration/progress/update.hpp>
+#include <ration/settle.hpp>
+#include <ration/target.hpp>
+
+#include "config/config.hpp"
+#include "events/events.hpp"
+#include "run/job_place.hpp"
+#include "run/output_tail.hpp"
+#include "run/resize.hpp"
+#include "view/view.hpp"
+
+namespace ration::program {
+
+/// What ration knows of one job. Times are on the clock of the run.
+struct live_job {
+    live_job(job_config const& from, std::size_t table_row);
+
+    job_config const* config;
+    job_id id;
+    std::size_t row;  ///< in the jobs table, once it has arrived
+    epoch run{};
+    text<16> token;
+    std::optional<process::child> process;
+    target_tracker tracker;
+    progress::health health{nanoseconds{}};
+    std::optional<progress::log_adapter> adapter;
+    output_tail output;
+
+    condition now = condition::waiting;
+    std::string why;
+    std::uint64_t step = 0;
+    std::optional<double> first_value;
+    std::optional<nanoseconds> started_at, acceptable_at, objective_at, ended_at, kill_at;
+    std::optional<nanoseconds> launched_at;  ///< its present epoch
+    std::optional<nanoseconds> terminate_at; ///< it was told to stop, and hears SIGTERM if it has not by then
+    bool asked_to_stop = false;
+    nanoseconds cpu_time{};          ///< of its present epoch, kept after its end
+    nanoseconds earlier_cpu_time{};  ///< of the epochs before
+    bytes memory{};                  ///< resident at the last tick
+    std::optional<deferral> waits;  ///< the last thing said about a grant of its that waits
+
+    resize* devices = nullptr;       ///< null: it has no use for any
+    job_place place;                 ///< of its present launch
+    std::string control;             ///< where it listens for commands; empty: nowhere
+    std::uint64_t last_command = 0;  ///< its number
+    std::int64_t wish = -1;          ///< devices that it would like to have; -1: it has not said
+    std::int64_t batch = 0;          ///< of its present launch; 0: its own choice
+    bool placed = false;             ///< the backend knows it: something of it may be alive
+    bool said_done = false;          ///< in this epoch
+    std::string refused;             ///< why it may not run with its devices; it is being killed
+    std::string checkpoint;          ///< its folder; empty before the first launch
+    nanoseconds clear_at{};          ///< when to look again whether something is left of it
+    double device_seconds = 0;       ///< used up to now
+
+    [[nodiscard]] bool waiting() const noexcept { return now == condition::waiting; }
+    [[nodiscard]] bool alive() const noexcept { return process.has_value() && !is_over(now); }
+    [[nodiscard]] bool over() const noexcept { return is_over(now); }
+
+    /// Takes in one report. Returns true when a tier was reached by it.
+    bool take(progress::report const& said, nanoseconds at);
+
+    [[nodiscard]] job_summary summary() const;
+    [[nodiscard]] job_view view(nanoseconds at) const;
+};
+
+}  // namespace ration::program

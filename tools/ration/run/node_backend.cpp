@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/node_backend.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <ration/cgroup/kernel_io.hpp>
+#include <ration/process/environment.hpp>
+
+namespace ration::program {
+namespace {
+
+/// Passes an operation to the backend that made it.
+template <class Backend, class Variant, class Action>
+[[nodiscard]] result<void> on(Variant& backend, Action action) noexcept {
+    auto* const mine = std::get_if<std::unique_ptr<Backend>>(&backend);
+    RATION_ASSERT(mine != nullptr, "an operation came to another backend than its own");
+    return action(**mine);
+}
+
+/// A process that has not begun to run its program.
+[[nodiscard]] result<void> bind(pid_t pid, process::cpu_set const& cpus) {
+    if (cpus.bind_thread(pid)) return {};
+    return error{.code = errc::empty_set, .operation = "bind a job to the CPUs", .subject = cpus.list().view(), .system = errno,
+                 .remedy = "name with 'cpus' no more CPUs than this program may use"};
+}
+
+[[nodiscard]] process::tree_root root_of(process::child const& child, std::string_view token) {
+    return {.pid = child.pid(), .start_time = child.start_time(), .mark = process::mark_of(token)};
+}
+
+[[nodiscard]] cgroup::cpu_set as_group_set(process::cpu_set const& cpus) {
+    cgroup::cpu_set out;
+    cpus.for_each([&out](unsigned cpu) { out.insert(cpu); });
+    return out;
+}
+
+[[nodiscard]] process::cpu_set first_cpus(std::optional<std::uint32_t> count) {
+    auto const all = process::cpu_set::of_thread(0);
+    return count ? all.lowest(*count) : all;
+}
+
+}  // namespace
+
+result<node_backend> node_backend::open(options const& wanted) {
+    node_backend node;
+    node.cpus_ = first_cpus(wanted.cpus);
+    if (wanted.choice != backend_choice::process) {
+        node.io_ = std::make_unique<cgroup::kernel_io>();
+        static_cast<void>(node.io_->read_system("/proc/self/cgroup", node.memberships_));  // none: the backend says why
+        cgroup::cpu_cap cap;
+        if (wanted.cpus) cap = millicores{std::int64_t{1000} * *wanted.cpus};
+        auto groups = cgroup::backend::open(*node.io_, {.name = "run", .cpus = cap});
+        if (groups) {
+            node.backend_ = std::make_unique<cgroup::backend>(std::move(groups).value());
+            return node;
+        }
+        if (wanted.choice == backend_choice::cgroup) return groups.failure();
+        node.why_not_cgroup_ = groups.failure();
+    }
+    auto processes = process::backend::open(node.cpus_);
+    if (!processes) return processes.failure();
+    node.backend_ = std::make_unique<process::backend>(std::move(processes).value());
+    return node;
+}
+
+std::span<resource_id const> node_backend::resources() const noexcept {
+    return std::visit([](auto const& b) { return b->resources(); }, backend_);
+}
+
+result<observation> node_backend::observe(job_id job) noexcept {
+    return std::visit([&](auto& b) { return b->observe(job); }, backend_);
+}
+
+result<void> node_backend::plan(setting const& wanted, ration::plan<operation>& out) noexcept {
+    if (wanted.amount == 0 && ends(wanted.job)) {
+        out.push_back(stop_operation{wanted.job});
+        return {};
+    }
+    if (wanted.resource == resource_id::gpu || wanted.resource == resource_id::batch) return plan_devices(wanted, out);
+    return std::visit(
+        [&]<class B>(std::unique_ptr<B>& b) -> result<void> {
+            ration::plan<typename B::operation> own;
+            auto const planned = b->plan(capped(wanted), own);
+            for (auto& op : own) out.emplace_back(std::move(op));
+            return planned;
+        },
+        backend_);
+}
+
+result<void> node_backend::apply(operation const& op) noexcept {
+    if (std::holds_alternative<stop_operation>(op)) return {};
+    if (auto const* const size = std::get_if<resize_operation>(&op)) return put(*size, size->new_amount);
+    if (auto const* const own = std::get_if<cgroup::operation>(&op))
+        return on<cgroup::backend>(backend_, [&](auto& b) { return b.apply(*own); });
+    return on<process::backend>(backend_, [&](auto& b) { return b.apply(std::get<process::operation>(op)); });
+}
+
+result<void> node_backend::verify(operation const& op) noexcept {
+    if (std::holds_alternative<stop_operation>(op)) return {};  // the end of the process shows it
+    if (std::holds_alternative<resize_operation>(op)) return {};  // the hello of its next launch does
+    if (auto const* const own = std::get_if<cgroup::operation>(&op))
+        return on<cgroup::backend>(backend_, [&](auto& b) { return b.verify(*own); });
+    return on<process::backend>(backend_, [&](auto& b) { return b.verify(std::get<process::operation>(op)); });
+}
+
+result<void> node_backend::undo(operation const& op) noexcept {
+    if (std::holds_alternative<stop_operation>(op)) return {};
+    if (auto const* const size = std::get_if<resize_operation>(&op)) return put(*size, size->old_amount);
+    if (auto const* const own = std::get_if<cgroup::operation>(&op))
+        return on<cgroup::backend>(backend_, [&](auto& b) { return b.undo(*own); });
+    return on<process::backend>(backend_, [&](auto& b) { return b.undo(std::get<process::operation>(op)); });
+}
+
+operation_text node_backend::describe(operation const& op) noexcept {
+    if (auto const* const stop = std::get_if<stop_operation>(&op))
+        return {.job = stop->job, .resource = resource_id::cpu, .when = timing::live, .subject = "processes", .old_value = "running",
+                .new_value = "asked to stop"};
+    if (auto const* const size = std::get_if<resize_operation>(&op))
+        return {.job = size->job, .resource = size->resource, .when = timing::needs_restart,
+                .subject = std::string_view(size->resource == resource_id::gpu ? "devices" : "samples per step"),
+                .old_value = std::string_view(std::to_string(size->old_amount)), .new_value = std::string_view(std::to_string(size->new_amount))};
+    if (auto const* const own = std::get_if<cgroup::operation>(&op))
+        return std::get<std::unique_ptr<cgroup::backend>>(backend_)->describe(*own);
+    return std::get<std::unique_ptr<process::backend>>(backend_)->describe(std::get<process::operation>(op));
+}
+
+result<void> node_backend::plan_devices(setting const& wanted, ration::plan<operation>& out) noexcept {
+    resize* const machine = elastic_ != nullptr ? elastic_->find(wanted.job) : nullptr;
+    if (machine == nullptr)
+        return error{.code = errc::not_found, .operation = "change the size of a job", .remedy = "the jobs file gives it no bounds.gpu"};
+    bool const size = wanted.resource == resource_id::gpu;
+    std::int64_t const now = size ? machine->wanted() : machine->batch();
+    if (now == wanted.amount) return {};
+    if (char const* const why = machine->why_not(); size && *why != '\0')
+        return error{.code = errc::busy, .operation = "change the size of a job", .remedy = why};
+    out.push_back(resize_operation{wanted.job, wanted.resource, now, wanted.amount});
+    return {};
+}
+
+result<void> node_backend::put(resize_operation const& op, std::int64_t amount) noexcept {
+    resize* const machine = elastic_->find(op.job);
+    op.resource == resource_id::gpu ? machine->want(amount) : machine->want_batch(amount);
+    return {};
+}
+
+setting node_backend::capped(setting const& wanted) const noexcept {
+    auto const cap = std::ranges::find(caps_, wanted.job, &std::pair<job_id, millicores>::first);
+    setting out = wanted;
+    if (wanted.resource == resource_id::cpu && cap != caps_.end()) out.amount = std::min(out.amount, cap->second.count);
+    return out;
+}
+
+result<process::child> node_backend::launch(start const& what, process::launch_spec spec) {
+    auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    auto child = groups != nullptr ? launch_in_group(**groups, what, spec)
+                                   : launch_alone(*std::get<std::unique_ptr<process::backend>>(backend_), what, spec);
+    if (!child || !what.cpu) return child;
+    if (auto const limited = cap_cpu(what.job, *what.cpu); !limited) {
+        static_cast<void>(remove(what.job));
+        return limited.failure();
+    }
+    return child;
+}
+
+result<void> node_backend::cap_cpu(job_id job, millicores cpu) {
+    std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; });
+    caps_.emplace_back(job, cpu);
+    return set_cpu(job, cpu.count);
+}
+
+result<void> node_backend::let_run(job_id job) noexcept { return set_cpu(job, unlimited); }
+
+result<void> node_backend::set_cpu(job_id job, std::int64_t amount) noexcept {
+    ration::plan<operation> operations;
+    auto done = plan({job, 0, resource_id::cpu, amount}, operations);
+    for (auto const& operation : operations)
+        if (done) done = apply(operation);
+    return !done && done.failure().code == errc::gone ? result<void>() : done;  // it has ended already, which is told elsewhere
+}
+
+result<process::child> node_backend::launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec) {
+    if (auto added = groups.add(what.job, what.name); !added) return added.failure();
+    close_fence(what);
+    bool const by_cpuset = !what.cpus.empty() && groups.set(what.job, as_group_set(what.cpus));
+    auto const place = [&](pid_t pid) -> result<void> {
+        fence_.place(what.job, pid);
+        auto const placed = groups.place(what.job, pid);  // which may bind it anew, to all CPUs of its group
+        return !placed || by_cpuset || what.cpus.empty() ? placed : bind(pid, what.cpus);
+    };
+    spec.clone_directory = groups.clone_directory(what.job).value_or(-1);
+    spec.place = place;
+    auto const limited = limit_memory(groups, what);
+    auto child = limited ? process::launch(spec) : result<process::child>(limited.failure());
+    if (!child) static_cast<void>(groups.remove(what.job)), fence_.open(what.job);
+    return child;
+}
+
+result<process::child> node_backend::launch_alone(process::backend& processes, start const& what, process::launch_spec& spec) {
+    close_fence(what);
+    auto const place = [&](pid_t pid) {
+        fence_.place(what.job, pid);
+        auto const row = process::read_process(pid);
+        auto const added = processes.add(what.job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(what.token)});
+        return !added || what.cpus.empty() ? added : processes.confine(what.job, what.cpus);
+    };
+    spec.place = place;
+    auto child = process::launch(spec);
+    if (!child) static_cast<void>(processes.remove(what.job)), fence_.open(what.job);
+    return child;
+}
+
+result<void> node_backend::limit_memory(cgroup::backend& groups, start const& what) {
+    if (!what.memory) return {};
+    ration::plan<cgroup::operation> operations;
+    auto done = groups.plan({what.job, 0, resource_id::memory, what.memory->count}, operations);
+    for (auto const& operation : operations) {
+        if (done) done = groups.apply(operation);
+        if (done) done = groups.verify(operation);
+    }
+    return done;
+}
+
+result<void> node_backend::confine(job_id job, process::cpu_set const& cpus) noexcept {
+    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
+        auto const set = (*groups)->set(job, as_group_set(cpus));
+        return !set && set.failure().code == errc::not_supported ? result<void>() : set;  // without a cpuset it was bound by affinity, which it keeps
+    }
+    return std::get<std::unique_ptr<process::backend>>(backend_)->confine(job, cpus);
+}
+
+bool node_backend::limits_memory() const noexcept {
+    return std::ranges::find(resources(), resource_id::memory) != resources().end();
+}
+
+void node_backend::close_fence(start const& what) {
+    if (!what.gpus) return;
+    auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    auto const group = groups != nullptr ? (*groups)->place_of(what.job, cgroup::controller::core) : result<cgroup::directory const*>(nullptr);
+    fence_.close(what.job, what.name, group ? *group : nullptr, *what.gpus);
+}
+
+result<cgroup::version> node_backend::find_fence(std::span<cuda::found_gpu const> gpus) const {
+    return find_device_fence(gpus, std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_));
+}
+
+result<void> node_backend::adopt(job_id job, std::string const& name, process::child const& running, std::string_view token,
+                                 std::optional<std::vector<std::string>> const& gpus) noexcept {
+    auto const root = root_of(running, token);
+    auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    auto const known = groups != nullptr ? (*groups)->add(job, name) : std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root);
+    if (!known) return known;
+    close_fence({.job = job, .name = name, .token = token, .memory = {}, .gpus = gpus});
+    auto const family = process::tree::of(root);
+    if (!family) return groups != nullptr ? result<void>(family.failure()) : result<void>();
+    for (auto const& member : family->members()) {
+        fence_.place(job, member.info.pid);
+        auto const placed = groups != nullptr ? (*groups)->place(job, member.info.pid) : result<void>();
+        if (!placed && placed.failure().code != errc::gone) return placed;
+    }
+    return {};
+}
+
+bool node_backend::ends(job_id job) const noexcept { return std::ranges::find(finished_, job) != finished_.end(); }
+
+result<void> node_backend::ask_to_end(job_id job) noexcept {
+    return std::visit([&](auto& b) { return b->ask_to_end(job); }, backend_);
+}
+
+result<void> node_backend::kill(job_id job) noexcept {
+    return std::visit([&](auto& b) { return b->kill(job); }, backend_);
+}
+
+result<void> node_backend::remove(job_id job) noexcept {
+    if (auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_))
+        if (auto const killed = (*processes)->kill(job); !killed && killed.failure().code == errc::timed_out) return killed;
+    auto const removed = std::visit([&](auto& b) { return b->remove(job); }, backend_);
+    if (removed) std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; }), fence_.open(job);
+    return removed;
+}
+
+bool node_backend::contains(job_id job, pid_t pid) noexcept {
+    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
+        auto const members = (*groups)->members(job);
+        return members && std::ranges::find(*members, pid) != members->end();
+    }
+    return std::get<std::unique_ptr<process::backend>>(backend_)->contains(job, pid);
+}
+
+nanoseconds node_backend::next_wakeup() const noexcept {
+    auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_);
+    return processes != nullptr ? (*processes)->next_wakeup() : nanoseconds{std::numeric_limits<std::int64_t>::max()};
+}
+
+void node_backend::run_due(nanoseconds now) noexcept {
+    if (auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_)) (*processes)->run_due(now);
+}
+
+millicores node_backend::capacity() const noexcept {
+    return std::visit([](auto const& b) { return b->capacity(); }, backend_);
+}
+
+std::string node_backend::name() const {
+    auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    if (groups == nullptr) return "process";
+    return fmt::format("cgroup {}", cgroup::name_of((*groups)->hierarchies().owner(cgroup::controller::cpu).kind));
+}
+
+std::vector<std::string> node_backend::approximations() const {
+    if (std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_)) return {};
+    auto const sentences = process::backend::approximations();
+    return {sentences.begin(), sentences.end()};
+}
+
+std::vector<control> node_backend::controls() const {
+    std::vector<control> all;
+    auto const sentences = approximations();
+    for (auto const r : resources())
+        all.push_back({std::string(standard_resources[static_cast<std::size_t>(r)].name), name(),
+                       sentences.empty() ? std::string() : sentences.front()});
+    return all;
+}
+
+}  // namespace ration::program

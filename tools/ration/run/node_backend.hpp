@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+/// This machine's backend: cgroups where they can be written, plain processes where not. One type, so that one engine serves both.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <ration/backend.hpp>
+#include <ration/cgroup/backend.hpp>
+#include <ration/process/backend.hpp>
+#include <ration/process/launch.hpp>
+
+#include "run/device_fence.hpp"
+#include "run/elastic_jobs.hpp"
+#include "events/events.hpp"
+#include "run.hpp"
+
+namespace ration::program {
+
+/// Says that a job has reached all it was meant to: what a release (amount 0) means for such a job. Nothing has happened to the job
+/// when this is done: it is asked to stop after the tick.
+struct stop_operation {
+    job_id job;
+};
+
+/// Hands a new size to the machine that brings a job to it: nothing has happened to the job when this is done.
+struct resize_operation {
+    job_id job;
+    resource_id resource = resource_id::gpu;
+    std::int64_t old_amount = 0, new_amount = 0;
+};
+
+class node_backend {
+    std::unique_ptr<cgroup::io> io_;  // the kernel; has to outlive the backend that uses it
+    device_fence fence_;              // goes when nothing of the jobs is left
+    std::variant<std::unique_ptr<cgroup::backend>, std::unique_ptr<process::backend>> backend_;
+    std::vector<job_id> finished_;
+    std::optional<error> why_not_cgroup_;
+    process::cpu_set cpus_;
+    std::string memberships_;
+    elastic_jobs* elastic_ = nullptr;
+    std::vector<std::pair<job_id, millicores>> caps_;  // of jobs on CPU devices
+
+public:
+    using backend_concept = backend_tag;
+    using operation = std::variant<cgroup::operation, process::operation, stop_operation, resize_operation>;
+
+    struct options {
+        backend_choice choice = backend_choice::automatic;
+        std::optional<std::uint32_t> cpus;  ///< cores that the jobs may use together
+    };
+
+    /// Errors: those of the backend asked for; `automatic` takes plain processes when no cgroup can limit the CPU.
+    [[nodiscard]] static result<node_backend> open(options const& wanted);
+
+    // --- Backend
+    [[nodiscard]] std::span<resource_id const> resources() const noexcept;
+    [[nodiscard]] result<observation> observe(job_id job) noexcept;
+    [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept;
+    [[nodiscard]] result<void> apply(operation const& op) noexcept;
+    [[nodiscard]] result<void> verify(operation const& op) noexcept;
+    [[nodiscard]] result<void> undo(operation const& op) noexcept;
+    [[nodiscard]] operation_text describe(operation const& op) noexcept;
+
+    // --- Jobs
+    /// Starts the job in its place: limited and counted from its first instruction on. Plain processes have no limit on memory:
+    /// see `limits_memory`.
+    struct start {
+        job_id job;
+        std::string const& name;
+        std::string_view token;
+        std::optional<bytes> memory;
+        std::optional<millicores> cpu{};  ///< of its CPU devices: no grant lifts its limit above it in this launch
+        process::cpu_set cpus{};          ///< that it is bound to: a cpuset where there is one, else affinity; empty: all that the jobs share
+        std::optional<std::vector<std::string>> gpus{};  ///< whole names: it is to open the files of no other GPU
+    };
+    [[nodiscard]] result<process::child> launch(start const& what, process::launch_spec spec);
+    [[nodiscard]] bool limits_memory() const noexcept;
+    /// Takes charge of a process that an earlier run started.
+    [[nodiscard]] result<void> adopt(job_id job, std::string const& name, process::child const& running,
+                                     std::string_view token, std::optional<std::vector<std::string>> const& gpus = {}) noexcept;
+    /// Binds a job that runs to some of the CPUs that the jobs share.
+    [[nodiscard]] result<void> confine(job_id job, process::cpu_set const& cpus) noexcept;
+    /// Why the mask of a job that was launched, or adopted, with GPUs is advice; nothing where the kernel keeps it.
+    [[nodiscard]] std::optional<error> why_unfenced(job_id job) const { return fence_.why_not(job); }
+    /// By which version of cgroups jobs can be kept from these GPUs. Errors: why masks are advice.
+    [[nodiscard]] result<cgroup::version> find_fence(std::span<cuda::found_gpu const> gpus) const;
+    /// From now on no grant lifts the job's limit above this, which is in force.
+    [[nodiscard]] result<void> cap_cpu(job_id job, millicores cpu);
+    /// Grants of devices go to these machines from now on.
+    void share_devices(elastic_jobs& jobs) noexcept { elastic_ = &jobs; }
+    /// From now on a release of this job ends it.
+    void may_end(job_id job) { finished_.push_back(job); }
+    [[nodiscard]] bool ends(job_id job) const noexcept;
+    /// Lifts the limit on its CPU, so that it can hear what it is told, and end.
+    [[nodiscard]] result<void> let_run(job_id job) noexcept;
+    /// SIGTERM, in a state in which the job can hear it.
+    [[nodiscard]] result<void> ask_to_end(job_id job) noexcept;
+    [[nodiscard]] result<void> kill(job_id job) noexcept;
+    /// The job's main process has ended: ends what is left of it and removes its place.
+    [[nodiscard]] result<void> remove(job_id job) noexcept;
+    [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept;
+
+private:
+    [[nodiscard]] result<process::child> launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec);
+    [[nodiscard]] result<process::child> launch_alone(process::backend& processes, start const& what, process::launch_spec& spec);
+    [[nodiscard]] static result<void> limit_memory(cgroup::backend& groups, start const& what);
+    [[nodiscard]] result<void> plan_devices(setting const& wanted, ration::plan<operation>& out) noexcept;
+    [[nodiscard]] result<void> put(resize_operation const& op, std::int64_t amount) noexcept;
+    void close_fence(start const& what);
+    [[nodiscard]] setting capped(setting const& wanted) const noexcept;
+    [[nodiscard]] result<void> set_cpu(job_id job, std::int64_t amount) noexcept;
+
+public:
+    // --- Time: for a backend that works by the clock
+    [[nodiscard]] nanoseconds next_wakeup() const noexcept;
+    void run_due(nanoseconds now) noexcept;
+
+    // --- What people want to know
+    /// Why `automatic` did not take cgroups; empty when it did.
+    [[nodiscard]] std::optional<error> const& why_not_cgroup() const noexcept { return why_not_cgroup_; }
+    /// What /proc/self/cgroup said before the first group was made; empty without cgroups.
+    [[nodiscard]] std::string const& memberships() const noexcept { return memberships_; }
+    [[nodiscard]] millicores capacity() const noexcept;
+    /// The CPUs that the jobs run on.
+    [[nodiscard]] process::cpu_set const& cpus() const noexcept { return cpus_; }
+    [[nodiscard]] std::string name() const;
+    [[nodiscard]] std::vector<std::string> approximations() const;
+    [[nodiscard]] std::vector<control> controls() const;
+};
+
+static_assert(Backend<node_backend>);
+
+}  // namespace ration::program

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/output_tail.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ration/process/proc.hpp>
+
+namespace ration::program {
+namespace {
+
+constexpr std::size_t chunk = std::size_t{64} << 10;
+constexpr std::size_t longest_line = 160;
+
+[[nodiscard]] std::string end_of_file(int file, std::size_t size) {
+    struct stat about {};
+    if (::fstat(file, &about) != 0) return {};
+    auto const begin = std::max<off_t>(0, about.st_size - static_cast<off_t>(size));
+    std::string text(size, '\0');
+    ssize_t const got = ::pread(file, text.data(), text.size(), begin);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return text;
+}
+
+}  // namespace
+
+result<void> output_tail::open(std::string path) {
+    path_ = std::move(path);
+    file_ = process::descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file_)
+        return error{.code = errc::io, .operation = "read the job's output", .subject = std::string_view(path_), .system = errno};
+    return {};
+}
+
+std::string_view output_tail::read() {
+    if (!file_) return {};
+    buffer_.resize(chunk);
+    ssize_t const got = ::read(file_.get(), buffer_.data(), buffer_.size());
+    return {buffer_.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+}
+
+std::string last_line(std::string const& path) {
+    process::descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return {};
+    std::string text = end_of_file(file.get(), 4096);
+    auto const visible = [](unsigned char c) { return c > ' ' && c != 127; };
+    auto const last = std::find_if(text.rbegin(), text.rend(), visible).base();
+    auto const first = std::find_if(std::make_reverse_iterator(last), text.rend(), [](char c) { return c == '\n' || c == '\r'; }).base();
+    std::string line(first, last);
+    std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
+    line.resize(std::min(line.size(), longest_line));
+    return line;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/spare_cpu.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace ration::program {
+namespace {
+
+/// The number at the front of `text`, which is taken away with the spaces before it; 0 when there is none.
+[[nodiscard]] std::int64_t take_number(std::string_view& text) noexcept {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    std::int64_t number = 0;
+    auto const end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return number;
+}
+
+}  // namespace
+
+std::int64_t idle_ticks(std::string_view proc_stat, process::cpu_set const& cpus) noexcept {
+    std::int64_t idle = 0;
+    while (!proc_stat.empty()) {
+        std::string_view line = proc_stat.substr(0, proc_stat.find('\n'));
+        proc_stat.remove_prefix(std::min(line.size() + 1, proc_stat.size()));
+        if (!line.starts_with("cpu") || line.starts_with("cpu ")) continue;
+        line.remove_prefix(3);
+        if (!cpus.contains(static_cast<unsigned>(take_number(line)))) continue;
+        for (int field = 0; field < 3; ++field) static_cast<void>(take_number(line));  // user, nice, system
+        idle += take_number(line);
+        idle += take_number(line);
+    }
+    return idle;
+}
+
+void spare_cpu::read(nanoseconds now) {
+    if (at_ && now - *at_ < least_interval) return;
+    std::ifstream file("/proc/stat");
+    std::ostringstream text;
+    text << file.rdbuf();
+    std::int64_t const ticks = idle_ticks(text.str(), cpus_);
+    if (at_) {
+        double const elapsed = to_seconds(now - *at_);
+        double const rate = 1000.0 * static_cast<double>(ticks - idle_ticks_) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / elapsed;
+        double const weight = known_ ? elapsed / (2 + elapsed) : 1;
+        idle_ += weight * (rate - idle_);
+        known_ = true;
+    }
+    at_ = now;
+    idle_ticks_ = ticks;
+}
+
+millicores spare_cpu::available(double used, millicores most) noexcept {
+    if (!known_) return most;
+    constexpr double parts = 20;
+    double const exact = std::clamp((used + idle_) / static_cast<double>(most.count) * parts, 1.0, parts);
+    if (!answer_ || std::abs(exact - *answer_) > 0.75) answer_ = std::round(exact);
+    return {static_cast<std::int64_t>(*answer_ / parts * static_cast<double>(most.count))};
+}
+
+}  // namespace ration::program

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSL-1.0
+// The loop, and what comes in. Jobs are started and ended in supervisor_jobs.cpp; ticks are in supervisor_tick.cpp.
+#include "run/supervisor.hpp"
+
+#include <algorithm>
+
+#include <poll.h>
+
+#include <fmt/core.h>
+
+namespace ration::program {
+namespace {
+
+/// The output of jobs without a protocol is read this often.
+constexpr nanoseconds output_interval = milliseconds(100);
+/// A live view should move.
+constexpr nanoseconds longest_wait = milliseconds(250);
+
+[[nodiscard]] bytes memory_of_machine() {
+    return {static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE)};
+}
+
+[[nodiscard]] host_supply supply_of(run_parts const& parts) {
+    host_supply out{.cpu = parts.node.capacity(), .memory = memory_of_machine()};
+    if (parts.config.shares_devices()) out.devices = static_cast<std::int64_t>(parts.devices.names().size());
+    return out;
+}
+
+}  // namespace
+
+supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
+    : parts_(parts), began_(parts.adopted != nullptr ? nanoseconds{parts.adopted->began_ns} : process::now()),
+      receiver_(std::move(receiver)), elastic_(parts.devices.names()),
+      placement_(device_placement::of(parts.topology, parts.devices.pci(), parts.node.cpus())), board_(parts.config.jobs, supply_of(parts)), shown_(parts.policy),
+      engine_(parts.node, shown_, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()), {}),
+      spare_(parts.node.cpus()) {
+    open_control();
+    if (board_.shares_devices()) share_devices(), watch_over_gpus(clock());
+}
+
+nanoseconds supervisor::clock() const noexcept { return process::now() - began_; }
+
+result<run_summary> supervisor::run() {
+    if (auto bound = engine_.bind({.jobs = parts_.config.jobs.size(), .nodes = 1}); !bound) return bound.failure();
+    announce(clock());
+    if (parts_.adopted != nullptr) board_.arrive(clock());
+    if (parts_.adopted != nullptr)
+        for (auto const& job : parts_.adopted->jobs) adopt(job, clock());
+    while (!all_over()) {
+        start_due_jobs(clock());
+        wait(clock());
+        nanoseconds const now = clock();
+        parts_.node.run_due(process::now());
+        read_progress(now);
+        read_outputs(now);
+        reap(now);
+        heed_signals(now);
+        keep_deadlines(now);
+        work_on_devices(now);
+        tell_policy_log(now);
+        if (news_ || now >= next_tick_) tick(now);
+        parts_.out.show(view(now), now);
+        parts_.out.flush(now);
+        if (auto* const metrics = parts_.out.metrics()) metrics->serve({board_, receiver_.counts(), parts_.out.lost(), elastic_.table().aside()});
+    }
+    nanoseconds const now = clock();
+    auto const total = summary(now);
+    tell(run_ended{total}, now);
+    parts_.out.end_of_run(view(now), now);
+    return total;
+}
+
+bool supervisor::all_over() const noexcept {
+    return std::ranges::all_of(board_.jobs(), [](live_job const& job) { return job.over(); });
+}
+
+void supervisor::wait(nanoseconds now) {
+    nanoseconds until = std::min(next_tick_, now + longest_wait);
+    std::vector<pollfd> fds{{receiver_.fd(), POLLIN, 0}, {parts_.signals.fd(), POLLIN, 0}};
+    for (auto const& job : board_.jobs()) {
+        if (job.alive()) fds.push_back({job.process->pidfd(), POLLIN, 0});
+        if (job.waiting() && !board_.arrived(job)) until = std::min(until, job.config->at);
+        if (job.devices != nullptr)
+            if (auto const deadline = job.devices->next_deadline()) until = std::min(until, std::max(*deadline, job.clear_at));
+        if (job.alive() && job.adapter) until = std::min(until, now + output_interval);
+    }
+    until = std::min(until, parts_.node.next_wakeup() - began_);
+    if (auto const* const metrics = parts_.out.metrics()) until = std::min(until, metrics->join(fds) - began_);
+    auto const left = std::max<std::int64_t>(0, (until - now).count);
+    timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+    ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
+}
+
+void supervisor::read_progress(nanoseconds now) {
+    auto const belongs = [this](job_id id, pid_t pid) {
+        // Its first process may have ended, and left its place, before anybody came to read what it said.
+        auto const& job = board_.job(id);
+        return (job.alive() && job.process->pid() == pid) || parts_.node.contains(id, pid);
+    };
+    auto const drained = receiver_.drain(now, belongs, [&](progress::update const& said) { hear(said, now); });
+    if (!drained) warn_once("progress", fmt::format("{}: {}", drained.failure().operation, name_of(drained.failure().code)), now);
+    auto const& counts = receiver_.counts();
+    if (counts.wrong_token + counts.wrong_uid + counts.wrong_process + counts.malformed > 0)
+        warn_once("progress",
+                  "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped", now);
+}
+
+void supervisor::read_outputs(nanoseconds now) {
+    for (auto& job : board_.jobs()) {
+        if (!job.adapter || job.waiting()) continue;
+        for (auto text = job.output.read(); !text.empty(); text = job.output.read())
+            job.adapter->feed(text, [&](progress::update const& said) { hear(said, now); });
+    }
+}
+
+void supervisor::hear(progress::update const& said, nanoseconds now) {
+    auto& job = board_.job(said.job);
+    if (job.over()) return;
+    job.health.hear(now, said);
+    job.said_done = job.said_done || (said.said.type == progress::message_type::bye && said.said.why == "done");
+    if (said.said.type == progress::message_type::hello && said.rank == 0) job.control = said.said.control;
+    hear_of_stop(job, said, now);
+    if (job.devices != nullptr) hear_of_devices(job, said, now);
+    bool const is_value = said.said.type == progress::message_type::step || said.said.type == progress::message_type::eval;
+    bool const new_tier = job.take(said.said, now);
+    if (is_value) {
+        bool const is_step = said.said.type == progress::message_type::step;
+        tell(job_progress{.job = job.config->name, .epoch = said.run.value, .step = job.step,
+                          .metric = is_step ? std::string_view("loss") : said.said.metric,
+                          .value = is_step ? said.said.loss_mean : said.said.value, .count = is_step ? said.said.loss_count : 1,
+                          .smoothed = job.tracker.smoothed()},
+             now);
+    }
+    if (said.said.non_finite > 0 || said.said.type == progress::message_type::bye) judge_health(now);
+    if (!new_tier) return;
+    news_ = true;
+    tell(tier_reached{.job = job.config->name, .tier = job.tracker.tier(), .step = job.step, .value = job.tracker.smoothed().value_or(0),
+                      .after = now - job.config->at},
+         now);
+    if (job.tracker.tier() >= two_tier_target::objective_tier) parts_.node.may_end(job.id);
+}
+
+void supervisor::reap(nanoseconds now) {
+    for (auto& job : board_.jobs())
+        if (job.alive())
+            if (auto const how = job.process->try_wait()) {
+                read_progress(now);  // its last words, before its place is gone
+                read_outputs(now);
+                look_at_gpus(now, job.devices != nullptr && !how->success());  // its end may be that of a GPU
+                bool const over = job.devices == nullptr || job.devices->exited(how->success(), job.said_done, now) == exit_meaning::job_is_over;
+                job.cpu_time = std::max(job.cpu_time, how->cpu_time);
+                over ? end(job, *how, now) : end_epoch(job, now);
+            }
+}
+
+void supervisor::heed_signals(nanoseconds now) {
+    int const received = parts_.signals.read();
+    if (received == 0) return;
+    bool const first = !interrupted_;
+    interrupted_ = true;
+    for (auto& job : board_.jobs()) {
+        if (!job.alive() && !job.over()) stop_without_process(job, now);
+        if (job.alive() && first) ask_to_stop(job, "interrupted", now);
+        if (job.alive() && received > 1) job.kill_at = now;
+    }
+    if (first) work_on_devices(now);
+    notice_ = "stopping the jobs; Ctrl-C again kills them";
+    if (first) parts_.out.say(notice_);
+}
+
+void supervisor::warn_once(std::string_view subject, std::string sentence, nanoseconds now) {
+    std::string key = fmt::format("{}: {}", subject, sentence);
+    if (std::ranges::find(said_, key) != said_.end()) return;
+    said_.push_back(std::move(key));
+    tell(warning{subject, sentence}, now);
+}
+
+view_model supervisor::view(nanoseconds now) const {
+    view_model model{.policy = parts_.policy_name, .backend = parts_.node.name(), .elapsed = now,
+                     .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000), .used = cpu_of_all_.per_second() * 1e-9,
+                     .devices = static_cast<std::int64_t>(elastic_.table().size()),
+                     .devices_held = elastic_.table().held(), .devices_aside = elastic_.table().aside(), .jobs = {}, .notice = notice_};
+    for (auto const& job : board_.jobs()) {
+        auto& shown = model.jobs.emplace_back(job.view(now));
+        if (auto const held = board_.held_cpu(job); job.alive() && held != 0) shown.held = millicores{held};
+        if (job.alive()) shown.used = board_.used_cores(job);
+    }
+    return model;
+}
+
+run_summary supervisor::summary(nanoseconds now) const {
+    run_summary total{.policy = parts_.policy_name, .jobs = {}, .makespan = {}, .approximate = parts_.node.approximations(),
+                      .interrupted = interrupted_, .lost_events = parts_.out.lost()};
+    nanoseconds used{};
+    for (auto const& job : board_.jobs()) {
+        total.jobs.push_back(job.summary());
+        total.makespan = std::max(total.makespan, job.ended_at.value_or(now));
+        used = used + job.earlier_cpu_time + job.cpu_time;
+    }
+    total.mean_cpu = total.makespan.count > 0 ? to_seconds(used) / to_seconds(total.makespan) : 0;
+    return total;
+}
+
+}  // namespace ration::program

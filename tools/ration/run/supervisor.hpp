@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One run of one policy: starts the jobs, listens to them, turns the engine's crank, and leaves nothing behind.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ration/engine.hpp>
+#include <ration/meter.hpp>
+#include <ration/policies/none.hpp>
+#include <ration/progress/control.hpp>
+#include <ration/progress/receiver.hpp>
+
+#include "run/device_placement.hpp"
+#include "run/elastic_jobs.hpp"
+#include "run/gpu_watch.hpp"
+#include "run/host_devices.hpp"
+#include "run/job_board.hpp"
+#include "run/machine_topology.hpp"
+#include "run/node_backend.hpp"
+#include "policies/policy_log.hpp"
+#include "view/reporter.hpp"
+#include "run/run_directory.hpp"
+#include "run/shown_tables.hpp"
+#include "run/spare_cpu.hpp"
+#include "run/stop_signals.hpp"
+
+namespace ration::program {
+
+/// What a run needs and does not own.
+struct run_parts {
+    run_config const& config;
+    std::string policy_name;
+    decider& policy;
+    node_backend& node;
+    host_devices const& devices;
+    machine_topology const& topology;
+    policy_log& log;
+    reporter& out;
+    run_directory const& directory;
+    std::string run;              ///< its name
+    std::string output_folder;    ///< where the jobs' output goes
+    stop_signals& signals;
+    run_record const* adopted = nullptr;  ///< jobs of an earlier run to go on with
+};
+
+class supervisor {
+    run_parts parts_;
+    nanoseconds began_;           // CLOCK_MONOTONIC
+    progress::receiver receiver_;
+    std::optional<progress::control> control_;
+    elastic_jobs elastic_;
+    std::optional<device_placement> placement_;  // none: devices are chosen by number
+    job_board board_;
+    shown_tables shown_;
+    bound_policy<policies::none> fallback_;
+    engine<node_backend> engine_;
+    spare_cpu spare_;
+    std::optional<gpu_watch> gpus_;  // none: the run shares none
+    bool fenced_ = false;         // the kernel is to keep jobs to their GPUs
+    rate_meter cpu_of_all_;       // the jobs' own rates lag behind an arrival, each for itself, and so does their sum
+    nanoseconds next_tick_{0};
+    bool news_ = true;            // something happened that the policy should know at once
+    bool interrupted_ = false;
+    std::string notice_;
+    std::vector<std::string> said_;  // warnings given once
+    policy_voice voice_;
+
+public:
+    supervisor(run_parts const& parts, progress::receiver receiver);
+    supervisor(supervisor const&) = delete;
+    supervisor& operator=(supervisor const&) = delete;
+
+    /// Until the last job has ended. Errors: the policy needs what this host does not offer.
+    [[nodiscard]] result<run_summary> run();
+    /// What the policy said at its end. It may be gone already.
+    void tell_last_words() { tell_policy_log(clock()); }
+
+private:
+    [[nodiscard]] nanoseconds clock() const noexcept;
+    void announce(nanoseconds now);
+
+    // --- jobs
+    void start_due_jobs(nanoseconds now);
+    [[nodiscard]] result<std::vector<std::string>> environment_of(live_job const& job) const;
+    void start(live_job& job, nanoseconds now);
+    [[nodiscard]] result<void> launch(live_job& job, nanoseconds now);
+    void cannot_start(live_job& job, std::string why, nanoseconds now);
+    void adopt(recorded_job const& recorded, nanoseconds now);
+    [[nodiscard]] result<void> adopt_process(live_job& job, recorded_job const& recorded);
+    void end(live_job& job, process::exit_report const& how, nanoseconds now);
+    void over(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now);
+    void leave_place(live_job& job, nanoseconds now);
+    void judge_health(nanoseconds now);
+    void set_condition(live_job& job, condition now, std::string why, nanoseconds at);
+    void record();
+
+    // --- their end (supervisor_stop.cpp)
+    void stop_without_process(live_job& job, nanoseconds now);
+    bool begin_to_end(live_job& job, std::string why);
+    void ask_to_stop(live_job& job, std::string why, nanoseconds now);
+    [[nodiscard]] bool command_stop(live_job& job);
+    void terminate(live_job& job, nanoseconds now);
+    void hear_of_stop(live_job& job, progress::update const& said, nanoseconds now);
+    void keep_deadlines(nanoseconds now);
+
+    // --- devices (supervisor_resize.cpp)
+    void share_devices();
+    void choose_by_place();
+    void warn_of_placement(nanoseconds now);
+    void take_place(live_job& job, process::cpu_set const& bound, nanoseconds now);
+    void open_control();
+    void work_on_devices(nanoseconds now);
+    void attend(live_job& job, nanoseconds now);
+    void tell(live_job& job, resize_note const& note, nanoseconds now);
+    void take_back(live_job& job, resize_note const& note, nanoseconds now);
+    void carry_out(live_job& job, resize_order order, nanoseconds now);
+    void send(live_job& job, progress::command const& what, nanoseconds now);
+    void relaunch(live_job& job, nanoseconds now);
+    void refuse(live_job& job, nanoseconds now);
+    void look_for_remains(live_job& job, nanoseconds now);
+    void end_epoch(live_job& job, nanoseconds now);
+    void hear_of_devices(live_job& job, progress::update const& said, nanoseconds now);
+    void adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now);
+    void record_devices(live_job const& job, recorded_job& into) const;
+    [[nodiscard]] std::vector<std::string> names_of(device_list const& devices) const;
+    [[nodiscard]] result<void> prepare_checkpoints(live_job& job) const;
+    [[nodiscard]] std::int64_t batch_of(live_job const& job) const;
+    /// Of CPU devices; none for GPUs.
+    [[nodiscard]] std::optional<millicores> cpu_of_devices(std::size_t count) const;
+
+    // --- GPUs (supervisor_gpus.cpp)
+    void watch_over_gpus(nanoseconds now);
+    void look_at_gpus(nanoseconds now, bool at_once = false);
+    [[nodiscard]] control control_of_devices(std::string& advice);
+    [[nodiscard]] std::optional<std::vector<std::string>> fence_of(live_job const& job) const;
+    void tell_of_fence(live_job const& job, nanoseconds now);
+
+    // --- what comes in
+    void wait(nanoseconds now);
+    void read_progress(nanoseconds now);
+    void read_outputs(nanoseconds now);
+    void hear(progress::update const& said, nanoseconds now);
+    void reap(nanoseconds now);
+    void heed_signals(nanoseconds now);
+
+    // --- what goes out
+    void tick(nanoseconds now);
+    void tell(tick_report const& report, nanoseconds took);
+    void tell_policy_log(nanoseconds now);
+    void tell(event_body body, nanoseconds at) { parts_.out.tell({at, std::move(body)}); }
+    void warn_once(std::string_view subject, std::string sentence, nanoseconds now);
+    [[nodiscard]] view_model view(nanoseconds now) const;
+    [[nodiscard]] run_summary summary(nanoseconds now) const;
+    [[nodiscard]] bool all_over() const noexcept;
+};
+
+}  // namespace ration::program

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSL-1.0
+// How the supervisor starts jobs, and what it does when they have ended. How it stops them: supervisor_stop.cpp.
+#include "run/supervisor.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/core.h>
+
+#include <ration/process/environment.hpp>
+#include <ration/progress/token.hpp>
+
+#include "error_text.hpp"
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] std::vector<std::string> declared_of(job_config const& job) {
+    std::vector<std::string> entries;
+    for (auto const& [name, value] : job.environment) entries.push_back(name + '=' + value);
+    return entries;
+}
+
+[[nodiscard]] std::string sentence_of(process::exit_report const& how) {
+    using kind = process::exit_report::kind;
+    if (how.how == kind::unknown) return "ended; how is not known, since an earlier ration started it";
+    if (how.how == kind::killed) return fmt::format("killed by signal {} ({})", how.number, ::strsignal(how.number));
+    return how.number == 0 ? "" : fmt::format("exit code {}", how.number);
+}
+
+[[nodiscard]] condition condition_of(std::string_view word) noexcept {
+    for (auto const c : {condition::finished, condition::diverged, condition::stopped})
+        if (name_of(c) == word) return c;
+    return condition::failed;
+}
+
+}  // namespace
+
+void supervisor::start_due_jobs(nanoseconds now) {
+    if (interrupted_) return;
+    if (board_.arrive(now)) news_ = true;
+    for (auto& job : board_.jobs())
+        if (job.waiting() && board_.arrived(job) && job.devices == nullptr) start(job, now);  // the others when they get devices
+}
+
+result<std::vector<std::string>> supervisor::environment_of(live_job const& job) const {
+    process::environment_request wanted{.inherited = process::current_environment(), .declared = declared_of(*job.config),
+                                        .cpu = std::min(millicores{job.config->cpu.maximum}, parts_.node.capacity()),
+                                        .job = job.config->name, .incarnation = job.run, .token = std::string(job.token.view()),
+                                        .progress = "unix:" + std::string(receiver_.path())};
+    if (job.devices == nullptr) return process::make_environment(wanted);
+    auto const names = names_of(job.devices->devices());
+    auto masks = parts_.devices.masks(names);
+    if (!masks) return masks.failure();
+    wanted.cpu = std::min(wanted.cpu, cpu_of_devices(names.size()).value_or(wanted.cpu));
+    if (!job.place.cpus.empty()) wanted.cpu = std::min(wanted.cpu, millicores{std::int64_t{1000} * job.place.cpus.size()});
+    wanted.ranks = names.size();
+    wanted.devices = elastic_.table().names(job.devices->devices());
+    wanted.batch = job.batch > 0 ? std::to_string(job.batch) : "";
+    wanted.checkpoint = job.checkpoint;
+    wanted.masks = std::move(masks).value();
+    return process::make_environment(wanted);
+}
+
+void supervisor::start(live_job& job, nanoseconds now) {
+    if (auto const launched = launch(job, now); !launched) cannot_start(job, to_text(launched.failure()), now);
+}
+
+void supervisor::cannot_start(live_job& job, std::string why, nanoseconds now) {
+    job.ended_at = now;
+    set_condition(job, condition::failed, std::move(why), now);
+    tell(job_ended{.job = job.config->name, .epoch = job.run.value, .how = job.now, .exit_code = {}, .signal = {}, .why = job.why}, now);
+}
+
+/// `{devices}` in a word of the command is their number.
+[[nodiscard]] static std::vector<std::string> command_of(live_job const& job) {
+    auto words = job.config->command;
+    if (job.devices == nullptr) return words;
+    constexpr std::string_view mark = "{devices}";
+    for (auto& word : words)
+        for (auto at = word.find(mark); at != std::string::npos; at = word.find(mark, at))
+            word.replace(at, mark.size(), std::to_string(job.devices->size()));
+    return words;
+}
+
+result<void> supervisor::launch(live_job& job, nanoseconds now) {
+    job.run.value += 1;
+    job.launched_at = now;
+    news_ = true;
+    auto const token = progress::random_token();
+    if (!token) return token.failure();
+    job.token = *token;
+    if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return known.failure();
+    if (job.devices != nullptr)
+        if (auto ready = prepare_checkpoints(job); !ready) return ready;
+    if (placement_ && job.devices != nullptr) job.place = placement_->settle(job.id, job.devices->devices());
+    auto environment = environment_of(job);
+    if (!environment) return environment.failure();
+    std::string const output = parts_.output_folder + '/' + job.config->name + ".log";
+    std::error_code ignored;
+    if (!job.started_at) std::filesystem::remove(output, ignored);  // a later launch goes on where the earlier one stopped
+    if (!job.started_at) job.started_at = now;
+    if (job.config->memory && !parts_.node.limits_memory())
+        warn_once(job.config->name, "its limit on memory is not kept: this machine's backend cannot; ration doctor says why", now);
+    if (job.devices != nullptr) record();  // the token, by which a later start finds a process that nobody has written down yet
+    auto const command = command_of(job);
+    auto const cpu = job.devices != nullptr ? cpu_of_devices(job.devices->devices().size()) : std::nullopt;
+    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu, job.place.cpus, fence_of(job)},
+                                    {.command = command, .working_directory = job.config->directory,
+                                     .environment = std::move(*environment), .output_file = output});
+    if (!child) return child.failure();
+    job.process = std::move(child).value();
+    job.placed = true;
+    tell_of_fence(job, now);
+    if (job.run.value == 1)
+        if (auto opened = job.output.open(output); !opened) warn_once(job.config->name, to_text(opened.failure()), now);
+    if (!job.config->log.empty()) {
+        auto adapter = progress::log_adapter::make(job.config->log, job.id, job.run);
+        if (adapter) job.adapter = std::move(adapter).value();
+    }
+    job.health = progress::health(now);
+    set_condition(job, job.devices != nullptr && job.devices->is_restarting() ? condition::restarting : condition::running, "", now);
+    tell(job_started{.job = job.config->name, .id = job.id, .epoch = job.run.value, .pid = job.process->pid(), .command = command,
+                     .devices = job.devices != nullptr ? elastic_.table().names(job.devices->devices()) : "",
+                     .cpus = job.place.cpu_list(), .placement = job.place.why},
+         now);
+    record();
+    return {};
+}
+
+void supervisor::adopt(recorded_job const& recorded, nanoseconds now) {
+    auto const at = std::ranges::find(board_.jobs(), recorded.name, [](live_job const& job) { return job.config->name; });
+    if (at == board_.jobs().end()) return;
+    auto& job = *at;
+    job.run.value = recorded.epoch;
+    job.started_at = job.launched_at = nanoseconds{recorded.started_ns};
+    job.token = std::string_view(recorded.token);
+    if (job.devices != nullptr && recorded.phase != "over") return adopt_devices(job, recorded, now);
+    if (recorded.phase == "over") {
+        job.ended_at = now;
+        return set_condition(job, condition_of(recorded.how), recorded.why, now);
+    }
+    if (auto const adopted = adopt_process(job, recorded); !adopted) {
+        job.ended_at = now;
+        return set_condition(job, condition::failed, "ended while no ration was there to see how", now);
+    }
+    set_condition(job, condition::running, "", now);
+    parts_.out.say(fmt::format("{}: taken over from an earlier run (process {})", job.config->name, job.process->pid()));
+}
+
+result<void> supervisor::adopt_process(live_job& job, recorded_job const& recorded) {
+    auto attached = process::attach(recorded.pid, recorded.start_time);
+    if (!attached) return attached.failure();
+    if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return known;
+    auto const gpus = job.devices != nullptr && !parts_.devices.of_cpu() ? std::optional(recorded.holds) : std::nullopt;
+    if (auto placed = parts_.node.adopt(job.id, job.config->name, *attached, recorded.token, gpus); !placed) return placed;
+    tell_of_fence(job, clock());
+    job.placed = true;
+    job.process = std::move(attached).value();
+    if (auto opened = job.output.open(parts_.output_folder + '/' + job.config->name + ".log"); !opened)
+        warn_once(job.config->name, to_text(opened.failure()), clock());
+    return {};
+}
+
+void supervisor::end(live_job& job, process::exit_report const& how, nanoseconds now) {
+    if (auto const seen = parts_.node.observe(job.id)) job.cpu_time = std::max(job.cpu_time, seen->cpu_time);
+    condition state = condition::failed;
+    std::string why = sentence_of(how);
+    if (job.now == condition::diverged || job.health.at(now) == progress::condition::diverged) {
+        state = condition::diverged, why = fmt::format("its {} is no finite number any more", job.config->target.metric);
+    } else if (!job.refused.empty()) {
+        why = job.refused;
+    } else if (job.asked_to_stop) {
+        state = interrupted_ && job.why == "interrupted" ? condition::stopped : condition::finished, why = job.why;
+    } else if (how.success() || how.how == process::exit_report::kind::unknown) {
+        state = condition::finished;
+    } else if (auto const line = last_line(job.output.path()); !line.empty()) {
+        why += fmt::format("; its last line: {}", line);
+    }
+    over(job, state, std::move(why), how, now);
+}
+
+void supervisor::over(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now) {
+    leave_place(job, now);
+    if (job.devices != nullptr) job.devices->ended(!job.placed && !parts_.devices.in_use(names_of(job.devices->devices())), now);
+    engine_.release(job.id);
+    receiver_.forget(job.id);
+    news_ = true;
+    job.ended_at = now;
+    job.now = how;
+    job.why = std::move(why);
+    using kind = process::exit_report::kind;
+    tell(job_ended{.job = job.config->name, .epoch = job.run.value, .how = how,
+                   .exit_code = report.how == kind::exited ? std::optional(report.number) : std::nullopt,
+                   .signal = report.how == kind::killed ? std::optional(report.number) : std::nullopt, .step = job.step, .why = job.why},
+         now);
+    record();
+}
+
+/// What is left of its processes is ended, and its place with the backend removed: until that succeeds it has one.
+void supervisor::leave_place(live_job& job, nanoseconds now) {
+    if (!job.placed) return;
+    auto const removed = parts_.node.remove(job.id);
+    job.placed = !removed && removed.failure().code != errc::not_found;
+    if (!removed) warn_once(job.config->name, to_text(removed.failure()), now);
+}
+
+void supervisor::judge_health(nanoseconds now) {
+    for (auto& job : board_.jobs()) {
+        if (!job.alive() || job.asked_to_stop) continue;
+        if (job.devices != nullptr && job.devices->is_restarting()) continue;  // it has deadlines of its own
+        switch (job.health.at(now)) {
+            case progress::condition::diverged:
+                set_condition(job, condition::diverged, fmt::format("its {} is no finite number any more", job.config->target.metric), now);
+                job.now = condition::running;  // until its process has ended
+                if (begin_to_end(job, "diverged")) terminate(job, now);  // what it would save is of no use
+                break;
+            case progress::condition::stalled: set_condition(job, condition::stalled, "no step and no CPU use", now); break;
+            case progress::condition::silent: set_condition(job, condition::silent, "it works and has stopped reporting", now); break;
+            default: set_condition(job, condition::running, "", now);
+        }
+    }
+}
+
+void supervisor::set_condition(live_job& job, condition state, std::string why, nanoseconds at) {
+    if (job.now == state) return;
+    bool const worth_telling = job.now != condition::waiting || is_over(state);
+    job.now = state;
+    job.why = std::move(why);
+    if (worth_telling) tell(condition_changed{.job = job.config->name, .now = state, .why = job.why}, at);
+}
+
+void supervisor::record() {
+    auto const self = process::read_process(::getpid());
+    run_record now{.run = parts_.run, .owner = ::getpid(), .owner_start_time = self ? self->start_time : 0, .file = parts_.config.file,
+                   .policy = parts_.policy_name, .memberships = parts_.node.memberships(), .began_ns = began_.count, .jobs = {}};
+    for (auto const& job : board_.jobs()) {
+        if (!job.alive() && !job.over() && (job.devices == nullptr || job.run.value == 0)) continue;
+        auto& row = now.jobs.emplace_back(recorded_job{.name = job.config->name, .id = job.id.value, .epoch = job.run.value,
+                                                       .token = std::string(job.token.view()),
+                                                       .started_ns = job.started_at ? job.started_at->count : 0, .tier = job.tracker.tier()});
+        if (job.alive()) row.pid = job.process->pid(), row.start_time = job.process->start_time();
+        if (job.over()) row.phase = "over", row.how = name_of(job.now), row.why = job.why;
+        else if (job.devices != nullptr) record_devices(job, row);
+    }
+    if (auto saved = parts_.directory.save(now); !saved) warn_once("record", to_text(saved.failure()), clock());
+}
+
+}  // namespace ration::program

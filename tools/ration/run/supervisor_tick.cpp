@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+// One turn of the engine, told to everybody.
+#include "run/supervisor.hpp"
+
+#include <fstream>
+
+#include <sys/utsname.h>
+
+#include <fmt/core.h>
+
+#include "error_text.hpp"
+#include "doctor/machine.hpp"
+#include "policies/plugin_policy.hpp"
+
+namespace ration::program {
+
+void supervisor::announce(nanoseconds now) {
+    run_started begin{.policy = parts_.policy_name, .policy_version = std::string(parts_.policy.about().version),
+                      .isolation = isolation_of(parts_.policy),
+                      .unix_time = std::time(nullptr), .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000),
+                      .tick = parts_.config.tick, .file = parts_.config.file, .source = parts_.config.source,
+                      .machine = machine_here(), .controls = parts_.node.controls(),
+                      .devices = {parts_.devices.names().begin(), parts_.devices.names().end()}, .schema = board_.store().schema()};
+    std::string advice;
+    if (board_.shares_devices()) begin.controls.push_back(control_of_devices(advice));
+    tell(std::move(begin), now);
+    if (!advice.empty()) parts_.out.say("advisory: " + advice);
+    for (auto const& sentence : parts_.node.approximations()) parts_.out.say("approximate: " + sentence);
+    warn_of_placement(now);
+}
+
+void supervisor::tick(nanoseconds now) {
+    news_ = false;
+    next_tick_ = now + parts_.config.tick;
+    for (auto& job : board_.jobs()) {
+        if (!job.alive()) continue;
+        auto const seen = parts_.node.observe(job.id);
+        if (!seen) continue;
+        job.cpu_time = std::max(job.cpu_time, seen->cpu_time);
+        job.memory = seen->memory;
+        job.health.observe(now, *seen);
+    }
+    nanoseconds used{};
+    for (auto const& job : board_.jobs()) used = used + job.earlier_cpu_time + job.cpu_time;
+    cpu_of_all_.read(now, used.count);
+    judge_health(now);
+    spare_.read(now);
+    board_.set_capacity(spare_.available(board_.used_cores() * 1000, parts_.node.capacity()));
+    board_.set_devices(elastic_.usable());
+    board_.refresh(now);
+    auto const report = engine_.tick(now);
+    nanoseconds const took = clock() - now;
+    tell_policy_log(now);  // what it said before its answer
+    tell(report, took);
+    for (auto const& change : report.changes) {
+        auto& job = board_.job(change.grant.what.job);
+        bool const sizes_it = change.grant.what.resource == resource_id::gpu || change.grant.what.resource == resource_id::batch;
+        if (sizes_it && !parts_.node.ends(job.id)) continue;  // its machine sees to it
+        if (change.grant.what.amount != 0)
+            job.health.resume(now);
+        else if (parts_.node.ends(job.id))
+            ask_to_stop(job, "objective reached", now);
+        else
+            job.health.suspend(now);
+    }
+    work_on_devices(now);
+}
+
+void supervisor::tell_policy_log(nanoseconds now) {
+    for (auto const& line : parts_.log.take()) {
+        auto const showing = voice_.judge(line);
+        tell(policy_logged{.policy = parts_.policy_name, .level = name_of_level(line.level), .text = line.text,
+                           .for_people = showing != policy_voice::showing::no},
+             now);
+        if (showing == policy_voice::showing::last)
+            parts_.out.say(fmt::format("more warnings of policy {} are in the event log only", parts_.policy_name));
+    }
+}
+
+void supervisor::tell(tick_report const& report, nanoseconds took) {
+    nanoseconds const now = report.now;
+    auto const shown = shown_.last(), left = board_.store().view();
+    tell(decision{.number = report.number, .seed = report.number, .budget = milliseconds(100), .took = took,
+                  .schema = board_.store().schema(), .shown = &shown, .left = &left, .status = static_cast<int>(report.policy_status),
+                  .grants = report.grants, .fell_back = report.fell_back},
+         now);
+    if (auto const trouble = trouble_of(parts_.policy); !trouble.empty())
+        warn_once("policy " + parts_.policy_name, trouble + "; the last good limits stay", now);
+    else if (report.fell_back)
+        warn_once("policy " + parts_.policy_name, fmt::format("its answer was refused (status {}); the last good limits stay",
+                                                              static_cast<int>(report.policy_status)), now);
+    for (auto const& change : report.changes) {
+        auto& job = board_.job(change.grant.what.job);
+        job.waits.reset();
+        for (auto const& operation : report.operations.subspan(change.first_operation, change.operations))
+            tell(change_applied{.job = job.config->name, .operation = operation, .took = took,
+                                .reason = parts_.policy.about().reason(change.grant.reason())},
+                 now);
+    }
+    for (auto const& [grant, why] : report.deferred) {
+        auto& job = board_.job(grant.what.job);
+        if (job.waits == why) continue;
+        job.waits = why;
+        tell(change_deferred{.job = job.config->name, .resource = standard_resources[static_cast<std::size_t>(grant.what.resource)].name,
+                             .amount = grant.what.amount, .why = name_of(why)},
+             now);
+    }
+    for (auto const& rejected : report.rejected)
+        tell(grant_rejected{.row = report.grants[rejected.row], .rule = name_of(rejected.rule), .detail = parts_.policy_name}, now);
+    for (auto const& failed : report.failed)
+        warn_once(board_.job(failed.grant.what.job).config->name,
+                  fmt::format("a limit could not be changed: {}{}", to_text(failed.failure.cause),
+                              failed.failure.rolled_back ? "; the old one stays" : "; the old one could not be restored"),
+                  now);
+}
+
+}  // namespace ration::program

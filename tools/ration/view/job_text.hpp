@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What is said of a job, in the same words in the view and in plain lines.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "view/view.hpp"
+
+namespace ration::program {
+
+/// "Acceptable", "Objective"; empty for none.
+[[nodiscard]] std::string_view tier_name(std::uint32_t tier) noexcept;
+
+/// "loss 121.3"; the metric alone, followed by "-", before the first value.
+[[nodiscard]] std::string value_text(job_view const& job);
+
+/// "0.50" cores, "no limit", or "-" for a job that holds nothing; "2 dev", "2>4 dev" for a job with devices.
+[[nodiscard]] std::string held_text(job_view const& job);
+
+/// "running", "starts in 12.0 s", "failed: exit code 1", "stalled: for 65 s".
+[[nodiscard]] std::string state_text(job_view const& job);
+
+/// ", 1 set aside" of the devices; empty where none is.
+[[nodiscard]] std::string set_aside_text(view_model const& model);
+
+}  // namespace ration::program

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "view/reporter.hpp"
+
+#include <cstdio>
+
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+namespace ration::program {
+namespace {
+
+/// What even those want to see who asked for quiet.
+[[nodiscard]] bool is_warning(event const& e) {
+    auto const* const said = std::get_if<policy_logged>(&e.body);
+    return said != nullptr ? said->for_people : std::holds_alternative<warning>(e.body) || std::holds_alternative<device_told>(e.body);
+}
+
+}  // namespace
+
+result<reporter> reporter::open(run_options const& options) {
+    reporter r;
+    if (!options.log.empty()) {
+        auto opened = event_log::open(options.log);
+        if (!opened) return opened.failure();
+        r.log_ = std::move(opened).value();
+    }
+    if (!options.metrics.empty()) {
+        auto opened = exporter::open(options.metrics);
+        if (!opened) return opened.failure();
+        r.metrics_ = std::move(opened).value();
+    }
+    r.explain_ = options.explain;
+    r.quiet_ = options.quiet && !options.json;
+    if (options.json) {
+        r.json_ = event_log::standard_output();
+    } else if (!options.quiet) {
+        if (::isatty(STDOUT_FILENO) == 1)
+            r.live_ = std::make_unique<live_view>(STDOUT_FILENO);
+        else
+            r.plain_ = true;
+    }
+    return r;
+}
+
+void reporter::tell(event const& e) {
+    if (metrics_) metrics_->tell(e);
+    if (log_ || json_) {
+        auto const line = to_json(e);
+        if (log_) log_.write_line(line, e.at);
+        if (json_) json_.write_line(line, e.at);
+    }
+    if (quiet_ && is_warning(e)) std::fprintf(stderr, "ration: %s\n", plain_line(e).c_str());
+    if (!plain_ && !live_) return;
+    if (std::holds_alternative<change_applied>(e.body) && live_ && !explain_) return;  // the bars show it
+    if (auto const line = plain_line(e); !line.empty()) say(line);
+    auto const* const started = std::get_if<job_started>(&e.body);
+    if (explain_ && started != nullptr && !started->placement.empty()) say(fmt::format("{:>10} {}: {}", "", started->job, started->placement));
+}
+
+void reporter::say(std::string_view line) {
+    if (live_) {
+        live_->print_above(line);
+    } else if (plain_) {
+        std::fwrite(line.data(), 1, line.size(), stdout);
+        std::fputc('\n', stdout);
+        std::fflush(stdout);
+    }
+}
+
+void reporter::show(view_model const& model, nanoseconds now) {
+    if (live_) live_->draw(model, now);
+    if (!plain_ || (status_at_ && now - *status_at_ < status_interval)) return;
+    if (status_at_) say(status_line(model));
+    status_at_ = now;
+}
+
+void reporter::flush(nanoseconds now) {
+    for (auto* const log : {&log_, &json_}) {
+        if (!*log) continue;
+        if (auto const warning = log->flush(now); !warning.empty()) std::fprintf(stderr, "ration: %s\n", warning.c_str());
+    }
+}
+
+void reporter::end_of_run(view_model const& model, nanoseconds now) {
+    flush(now);
+    if (live_) {
+        live_->draw_now(model, now);
+        live_ = std::make_unique<live_view>(STDOUT_FILENO);
+    }
+    status_at_.reset();
+}
+
+void reporter::close() {
+    live_.reset();
+    for (auto* const log : {&log_, &json_}) {
+        if (!*log) continue;
+        if (auto const missing = log->close(); !missing.empty()) std::fprintf(stderr, "ration: %s\n", missing.c_str());
+    }
+}
+
+}  // namespace ration::program

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Everybody who is told what happens: the event log, `--json`, the terminal or the pipe, and who counts it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "events/event_log.hpp"
+#include "view/live_view.hpp"
+#include "metrics/exporter.hpp"
+#include "run.hpp"
+
+namespace ration::program {
+
+class reporter {
+    event_log log_, json_;
+    std::unique_ptr<live_view> live_;
+    std::unique_ptr<exporter> metrics_;
+    bool plain_ = false, explain_ = false, quiet_ = false;
+    std::optional<nanoseconds> status_at_;
+
+public:
+    static constexpr nanoseconds status_interval = seconds(5);  // of the status line where there is no terminal
+
+    /// Errors: the log or the place for metrics cannot be opened.
+    [[nodiscard]] static result<reporter> open(run_options const& options);
+
+    void tell(event const& e);
+    /// A line for people, where people read.
+    void say(std::string_view line);
+    /// The state of the run: drawn on a terminal, a line now and then in a pipe.
+    void show(view_model const& model, nanoseconds now);
+    /// Writes out what is buffered.
+    void flush(nanoseconds now);
+    /// The last frame stays on the screen; the log goes on to the next run.
+    void end_of_run(view_model const& model, nanoseconds now);
+    /// Closes the log; says what is missing from it.
+    void close();
+
+    /// Of `--metrics`; null when nobody wants any.
+    [[nodiscard]] exporter* metrics() const noexcept { return metrics_.get(); }
+    [[nodiscard]] bool explains() const noexcept { return explain_; }
+    [[nodiscard]] std::uint64_t lost() const noexcept { return log_.lost(); }
+};
+
+}  // namespace ration::program
