@@ -292,3 +292,37 @@ function histogramRows(some, edge) {
     rows: bins.map(k => [time(edge(k)), ...some.map(one => short(one.times.bins.counts[k - one.times.bins.first] || 0))])
   };
 }
+
+/** Rows with bars over time: `stretches` are [row, kind, from, to] in nanoseconds; `kinds` has the number, label and looks of each kind that is shown. */
+function barsOverTime(t, {end, names, kinds, stretches, legend}) {
+  const times = timeUnit(end / 1e9), at = time => time / 1e9 / times.seconds;
+  return {
+    type: "bar",
+    data: {
+      datasets: kinds.map(
+        ({number, ...looks}) => ({
+          ...looks,
+          grouped: false,
+          borderRadius: 2,
+          borderSkipped: false,
+          barThickness: 16,
+          data: stretches.filter(s => s[1] === number).map(([row, , from, to]) => ({x: [at(from), at(to)], y: names[row]}))
+        }))
+    },
+    options: options(t, {
+      indexAxis: "y",
+      mode: "nearest",
+      legend,
+      x: {min: 0, max: at(end), title: `time, ${times.name}`},
+      y: {
+        type: "category",
+        labels: names,
+        grid: false,
+        all: true,
+        tick(v) { return cut(this.getLabelForValue(v), innerWidth < 560 ? 12 : 28); }
+      },
+      title: items => (items.length ? items[0].raw.y : ""),
+      label: item => ` ${item.dataset.label}: ${short(item.raw.x[0])} to ${short(item.raw.x[1])} ${times.name}`
+    })
+  };
+}

@@ -6,7 +6,7 @@ const mostDeviceRows = 64, mostDeviceLegend = 12;
 
 /** A row for each device, a bar for each job that had it. */
 function deviceFigure(parent, run, colourOf) {
-  const times = timeUnit(run.end / 1e9), at = t => t / 1e9 / times.seconds, {stretches, left_out: leftOut} = run.devices,
+  const {stretches, left_out: leftOut} = run.devices,
         names = run.devices.names.slice(0, mostDeviceRows), jobs = run.jobs.name;
   const shown = stretches.filter(s => s[0] < names.length), places = [...new Set(shown.map(s => s[1]))].sort((a, b) => a - b);
   const colour = (t, place) =>
@@ -28,37 +28,12 @@ function deviceFigure(parent, run, colourOf) {
       head: ["device", "job", "from", "to"],
       rows: stretches.map(([device, place, from, to]) => [run.devices.names[device], jobs[place], nanoseconds(from), nanoseconds(to)])
     }),
-    make: t => ({
-      type: "bar",
-      data: {
-        datasets: places.map(
-          place => ({
-            label: jobs[place],
-            backgroundColor: colour(t, place),
-            borderColor: t.card,
-            borderWidth: {right: 1},
-            grouped: false,
-            borderRadius: 2,
-            borderSkipped: false,
-            barThickness: 16,
-            data: shown.filter(s => s[1] === place).map(([device, , from, to]) => ({x: [at(from), at(to)], y: names[device]}))
-          }))
-      },
-      options: options(t, {
-        indexAxis: "y",
-        mode: "nearest",
-        legend: places.length <= mostDeviceLegend,
-        x: {min: 0, max: at(run.end), title: `time, ${times.name}`},
-        y: {
-          type: "category",
-          labels: names,
-          grid: false,
-          all: true,
-          tick(v) { return cut(this.getLabelForValue(v), innerWidth < 560 ? 12 : 28); }
-        },
-        title: items => (items.length ? items[0].raw.y : ""),
-        label: item => ` ${item.dataset.label}: ${short(item.raw.x[0])} to ${short(item.raw.x[1])} ${times.name}`
-      }),
+    make: t => barsOverTime(t, {
+      end: run.end,
+      names,
+      kinds: places.map(place => ({number: place, label: jobs[place], backgroundColor: colour(t, place), borderColor: t.card, borderWidth: {right: 1}})),
+      stretches: shown,
+      legend: places.length <= mostDeviceLegend
     })
   });
 }

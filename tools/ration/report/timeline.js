@@ -7,7 +7,7 @@ const phaseNames = ["waiting", "running", "Acceptable reached", "Objective reach
 
 /** A row for each job, a bar for each state. */
 function ganttFigure(parent, run) {
-  const times = timeUnit(run.end / 1e9), at = t => t / 1e9 / times.seconds, names = run.jobs.name;
+  const names = run.jobs.name;
   const used = phases.map((_, phase) => phase).filter(phase => run.phases.some(p => p[1] === phase));
   figure(parent, {
     title: "Jobs over time",
@@ -25,34 +25,11 @@ function ganttFigure(parent, run) {
       head: ["job", "state", "from", "to"],
       rows: run.phases.map(([place, phase, from, to]) => [names[place], phaseNames[phase], nanoseconds(from), nanoseconds(to)])
     }),
-    make: t => ({
-      type: "bar",
-      data: {
-        datasets: used.map(
-          phase => ({
-            label: phaseNames[phase],
-            backgroundColor: t.of(phases[phase]),
-            grouped: false,
-            borderRadius: 2,
-            borderSkipped: false,
-            barThickness: 16,
-            data: run.phases.filter(p => p[1] === phase).map(([place, , from, to]) => ({x: [at(from), at(to)], y: names[place]}))
-          }))
-      },
-      options: options(t, {
-        indexAxis: "y",
-        mode: "nearest",
-        x: {min: 0, max: at(run.end), title: `time, ${times.name}`},
-        y: {
-          type: "category",
-          labels: names,
-          grid: false,
-          all: true,
-          tick(v) { return cut(this.getLabelForValue(v), innerWidth < 560 ? 12 : 28); }
-        },
-        title: items => (items.length ? items[0].raw.y : ""),
-        label: item => ` ${item.dataset.label}: ${short(item.raw.x[0])} to ${short(item.raw.x[1])} ${times.name}`
-      }),
+    make: t => barsOverTime(t, {
+      end: run.end,
+      names,
+      kinds: used.map(phase => ({number: phase, label: phaseNames[phase], backgroundColor: t.of(phases[phase])})),
+      stretches: run.phases
     })
   });
 }
