@@ -8,15 +8,16 @@
 #include <cstdio>
 #include <span>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <sched.h>
 
 #include <ration/plugin/host.hpp>
-#include <ration/policies/equal_share.hpp>
 #include <ration/policies/loss_delta_ratio.hpp>
 #include <ration/policies/tradl.hpp>
 
+#include "every_row.hpp"
 #include "scene.hpp"
 
 namespace plugin_bench {
@@ -78,7 +79,7 @@ class on_second_core {
         stay_on(1);
         for (std::uint32_t done = 0;; ++done) {
             while (asked_.load(std::memory_order_acquire) == done)
-                if (!plugin::spin_while(asked_, done)) {
+                if (!plugin::spin_while(asked_, done, plugin::short_wait)) {
                     if (end.stop_requested()) return;
                     plugin::wait_while(asked_, done, milliseconds(1));
                 }
@@ -144,6 +145,7 @@ template <class P>
 void print_turns_of(char const* name, char const* path, std::size_t jobs, change what) {
     plugin::shared_columns columns;
     scene on(jobs, &columns), apart(jobs);
+    on.in_force = apart.in_force = !std::is_same_v<P, every_row>;
     bound_policy<P> here, there;
     plugin::worker_options worker{.program = {"/proc/self/exe", {"worker"}}, .columns = &columns};
     auto const shared = need(plugin::open(path, {.config = {}, .worker = worker, .strikes = {}}));
@@ -176,7 +178,7 @@ void print_all(char const* name, char const* path) {
 void print_turns() {
     std::printf("\nnanoseconds a tick: in the class here, and how much more on a second core of this process, in a worker, and in one with copied columns; each first in\n"
                 "the lower quartile of the turns, then in the median. near: a line goes to the other core and back in less than 200 ns\n");
-    print_all<policies::equal_share>("equal_share", RATION_BENCH_EQUAL_SHARE);
+    print_all<every_row>("every_row", RATION_BENCH_EVERY_ROW);
     print_all<policies::tradl>("tradl", RATION_BENCH_TRADL);
     print_all<policies::loss_delta_ratio>("loss_delta_ratio", RATION_BENCH_LOSS_DELTA_RATIO);
 }

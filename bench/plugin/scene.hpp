@@ -32,6 +32,7 @@ struct scene {
     standard_columns columns;
     std::vector<grant> space;
     std::uint64_t ticks = 0;
+    bool in_force = true;  ///< what was granted is held at the next tick; for a policy that does not look at that it would only take time
 
     explicit scene(std::size_t jobs, column_memory* memory = nullptr) : store(memory), columns(need(standard_columns::declare(store, standard_resources))), space(jobs) {
         need(store.resize(table_id::nodes, 1));
@@ -52,7 +53,7 @@ struct scene {
 
     [[nodiscard]] limits most() const { return {.jobs = store.rows(table_id::jobs), .nodes = 1}; }
 
-    /// One tick; the answer is `space`, so many rows.
+    /// One tick; so many rows are the answer. It is in `space`, but for that of a worker.
     template <class Policy>
     std::size_t ask(Policy& policy) {
         grants out(space);
@@ -63,6 +64,8 @@ struct scene {
             if constexpr (requires { policy.last_fault(); }) std::fprintf(stderr, "%s ", policy.last_fault().what.c_str());
             std::fprintf(stderr, "status %d the policy refused a tick\n", static_cast<int>(said)), std::exit(1);
         }
+        if (in_force)
+            for (auto const& g : out.rows()) store.at(columns.resources[g.resource].held, g.job) = g.amount;
         return out.rows().size();
     }
 };

@@ -17,10 +17,10 @@
 #include <ration/plugin/host.hpp>
 #include <ration/plugin/host/swappable.hpp>
 #include <ration/plugin/host/worker_main.hpp>
-#include <ration/policies/equal_share.hpp>
 #include <ration/policies/loss_delta_ratio.hpp>
 #include <ration/policies/tradl.hpp>
 
+#include "every_row.hpp"
 #include "in_turns.hpp"
 #include "scene.hpp"
 #include "support/allocations.hpp"
@@ -55,6 +55,7 @@ void time_ticks(benchmark::State& state, scene& on, Policy& policy, proof with_p
     checked answers(on);
     std::size_t rows = on.ask(policy);
     if (rows != on.space.size()) state.SkipWithError("a job got no grant");
+    on.in_force = false;  // they hold what they were granted from here on
     std::size_t const before = allocations();
     for (auto _ : state) {
         benchmark::DoNotOptimize(rows = on.ask(policy));
@@ -91,7 +92,7 @@ void in_worker(benchmark::State& state, char const* path, bool copied) {
     time_ticks(state, on, *policy, proof::no);
 }
 
-/// equal_share by hand, with nothing of ration in it.
+/// every_row by hand, with nothing of ration in it.
 void bare_loop(benchmark::State& state) {
     scene on(static_cast<std::size_t>(state.range(0)));
     auto const data = on.store.view();
@@ -119,7 +120,7 @@ enum class order : bool { by_job, shuffled };
 /// The check of one answer again and again, as where nothing else has used the caches in between. All jobs hold what they are granted.
 void check_alone(benchmark::State& state, std::size_t nodes, order rows_are) {
     scene on(static_cast<std::size_t>(state.range(0)));
-    bound_policy<policies::equal_share> policy;
+    bound_policy<every_row> policy;
     need(policy.bind(on.store.schema(), on.most()));
     std::size_t const rows = on.ask(policy);
     need(on.store.resize(table_id::nodes, nodes));
@@ -163,7 +164,7 @@ void add(std::string const& policy, char const* path) {
 
 void print_ticks(medians const& all, std::string const& policy) {
     std::printf("\n%-16s %11s %11s %11s %11s %11s %14s %10s %12s\n", policy.c_str(), "bare loop", "class", "in process", "worker", "w. copied",
-                "in process +", "worker +", "check/grant");
+                "in process +", "worker +", "check/job");
     for (int const jobs : {1, 100, 10000, 100000}) {
         auto const of = [&](std::string const& mode) { return all.of(policy + ' ' + mode + '/' + std::to_string(jobs)); };
         double const compiled = of("class"), here = of("in process"), worker = of("worker");
@@ -207,7 +208,7 @@ template <class Call>
 void print_wakes() {
     plugin::shared_columns columns;
     scene on(1, &columns);
-    auto const policy = open(RATION_BENCH_EQUAL_SHARE, plugin::isolation::worker, &columns);
+    auto const policy = open(RATION_BENCH_EVERY_ROW, plugin::isolation::worker, &columns);
     need(policy->bind(on.store.schema(), on.most()));
     double const worker = after_a_pause([&] { on.ask(*policy); });
     std::printf("\nafter a pause of 2 ms, when the worker sleeps: %.1f us; two threads on a core each that wake each other: %.1f us\n", worker, bare_wake());
@@ -264,13 +265,13 @@ int main(int argc, char** argv) {
     for (auto const& c : checks)
         benchmark::RegisterBenchmark(c.name, [=](benchmark::State& state) { check_alone(state, c.nodes, c.rows_are); })
             ->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
-    add<policies::equal_share>("equal_share", RATION_BENCH_EQUAL_SHARE);
+    add<every_row>("every_row", RATION_BENCH_EVERY_ROW);
     add<policies::tradl>("tradl", RATION_BENCH_TRADL);
     add<policies::loss_delta_ratio>("loss_delta_ratio", RATION_BENCH_LOSS_DELTA_RATIO);
     medians all;
     benchmark::RunSpecifiedBenchmarks(&all);
-    std::printf("nanoseconds a tick, medians; the bare loop is equal_share by hand");
-    for (auto const* policy : {"equal_share", "tradl", "loss_delta_ratio"}) print_ticks(all, policy);
+    std::printf("nanoseconds a tick, medians; the bare loop is every_row by hand");
+    for (auto const* policy : {"every_row", "tradl", "loss_delta_ratio"}) print_ticks(all, policy);
     print_checks(all);
     print_wakes();
     print_swaps();

@@ -45,6 +45,16 @@ TEST_CASE("equal_share gives each running job one n-th", "[equal_share]") {
     CHECK(rows[1].job == 1);
 }
 
+TEST_CASE("equal_share says only what differs from what is held", "[equal_share]") {
+    asked<equal_share> a(3);
+    auto const held = a.on.store[a.on.of(resource_id::cpu).held];
+    held[0] = 333, held[1] = 332, held[2] = unlimited;
+    auto const rows = a.decide();
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].job == 1);
+    CHECK(rows[1].job == 2);
+}
+
 TEST_CASE("equal_share stays within what a job accepts", "[equal_share]") {
     asked<equal_share> a(2);
     a.on.set_bounds(0, resource_id::cpu, 0, 200);

@@ -100,8 +100,24 @@ TEST_CASE("elastic batch DP: a node without capacity of batch leaves the batch t
     a.on.set_capacity(resource_id::batch, 0);
     a.batches(0, {});
     CHECK(a.decide() == counts{3, 1});
-    CHECK(a.granted(resource_id::batch).empty());
+    CHECK(a.rows.size() == 2);  // nothing is said of batches
+    CHECK(a.granted(resource_id::batch) == counts{0, 0});
     CHECK(a.rejected.empty());
+}
+
+TEST_CASE("elastic batch DP: only what differs from what is held is said, and why a job waits", "[elastic]") {
+    elastic_asked a(2, 4);
+    a.on.set_bounds(1, resource_id::gpu, 4, 4);
+    CHECK(a.decide() == counts{4, 0});
+    CHECK(a.decide(1) == counts{4, 0});
+    REQUIRE(a.rows.size() == 1);
+    CHECK(a.rows[0].job == 1);
+    CHECK(a.rows[0].reason == elastic_batch_dp::waiting);
+    a.on.held.set({a.on.id(0), 0, resource_id::batch, 64}, {});
+    ration::show_holdings(a.on.held, a.on.store, a.on.columns);
+    static_cast<void>(a.decide(2));
+    CHECK(a.rows.size() == 2);  // its batch was another one
+    CHECK(a.granted(resource_id::batch) == counts{128, 0});
 }
 
 TEST_CASE("elastic batch DP: the node's capacity of batch bounds the sum", "[elastic]") {
@@ -312,10 +328,11 @@ TEST_CASE("elastic batch DP: no nodes, no jobs, no space, inactive jobs", "[elas
     a.on.set_state(1, job_state::restarting);
     CHECK(a.decide() == counts{3, 1});
     CHECK(a.rows[0].job == 1);
-    CHECK(a.decide(1, 3).size() == 2);
-    CHECK(a.said == ration::status::capacity);
-    static_cast<void>(a.decide(2, 2));
-    CHECK(a.said == ration::status::capacity);
+    for (std::size_t const space : {3, 2, 0}) {
+        elastic_asked narrow(2, 4);  // a device and a batch for each
+        static_cast<void>(narrow.decide(0, space));
+        CHECK(narrow.said == ration::status::capacity);
+    }
     elastic_asked nobody(0, 4);
     CHECK(nobody.decide().empty());
     elastic_asked nothing(2, 0);

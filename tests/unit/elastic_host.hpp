@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <vector>
 
 #include <ration/check.hpp>
@@ -28,6 +29,7 @@ struct elastic_asked {
     ration::buffer<ration::rejection> rejected;
     std::vector<ration::grant> rows;
     ration::status said = ration::status::ok;
+    std::map<std::uint64_t, std::uint16_t> why;  ///< the last reason that was given, by id
 
     elastic_asked(std::size_t jobs, std::int64_t devices, ration::policies::elastic_batch_dp_parameters const& p = {.interval = 0},
                   std::uint32_t width = 9)
@@ -69,19 +71,20 @@ struct elastic_asked {
         proof.prepare(on.store, on.columns, ration::standard_resources, 1, space);
         proof.check(on.held, rows, accepted, rejected);
         for (auto const& g : accepted) on.held.set(g.what, {});
+        for (auto const& g : rows) why[on.id(g.job).value] = g.reason;
         ration::show_holdings(on.held, on.store, on.columns);
         return granted(resource_id::gpu);
     }
+    /// What they hold now.
     [[nodiscard]] counts granted(resource_id r) const {
         counts amounts;
-        for (auto const& g : rows)
-            if (g.resource == static_cast<std::uint16_t>(r)) amounts.push_back(g.amount);
+        for (std::size_t row = 0; row < on.store.rows(table_id::jobs); ++row)
+            if (ration::is_active(static_cast<job_state>(on.store.at(on.columns.state, row)))) amounts.push_back(on.store.at(on.of(r).held, row));
         return amounts;
     }
     [[nodiscard]] std::uint16_t reason(std::size_t job) const {
-        for (auto const& g : rows)
-            if (g.job == job) return g.reason;
-        return 0xFFFF;
+        auto const known = why.find(on.id(job).value);
+        return known == why.end() ? std::uint16_t{0xFFFF} : known->second;
     }
 
 private:

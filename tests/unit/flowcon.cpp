@@ -57,6 +57,19 @@ TEST_CASE("flowcon limits by growth efficiency and watches before it completes",
     CHECK(f.interval({0, 96}) == amounts{unlimited, unlimited});
 }
 
+TEST_CASE("flowcon says only what differs from what is held", "[flowcon]") {
+    flows f(2);
+    f.use({500, 250});
+    f.interval({100, 100}), f.interval({50, 97});
+    auto const held = f.a.on.store[f.a.on.of(resource_id::cpu).held];
+    held[0] = 892, held[1] = unlimited;
+    f.ask();
+    CHECK(f.last.empty());
+    held[0] = 891;
+    f.ask();
+    CHECK(f.last == amounts{892});
+}
+
 TEST_CASE("a job that grows again is new again", "[flowcon]") {
     flows f(2);
     f.use({500, 500});

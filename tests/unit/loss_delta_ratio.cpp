@@ -128,6 +128,17 @@ TEST_CASE("loss-delta ratio: a job that the node cannot serve is told so", "[los
     CHECK(a.decide() == counts{5, 0, 0, 1});
 }
 
+TEST_CASE("loss-delta ratio: only what differs from what is held is said, and why a job holds nothing", "[loss_delta]") {
+    shared a(3, 4);
+    a.on.set_bounds(2, resource_id::gpu, 5, 8);
+    CHECK(a.decide() == counts{2, 2, 0});
+    auto const held = a.on.store[a.on.of(resource_id::gpu).held];
+    held[0] = 2, held[1] = 1;
+    CHECK(a.decide() == counts{2, 0});
+    CHECK(a.rows[0].job == 1);
+    CHECK(a.rows[1].reason == loss_delta_ratio::cannot_run);
+}
+
 TEST_CASE("loss-delta ratio: no nodes, no jobs, no space", "[loss_delta]") {
     asked<loss_delta_ratio> no_nodes(2, loss_delta_ratio{}, 0);
     CHECK(no_nodes.decide().empty());

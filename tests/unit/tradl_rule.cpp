@@ -18,9 +18,16 @@ namespace {
 
 constexpr std::int64_t capacity = 1000;
 
-/// n running jobs that fill the machine; job 0 uses `first` of it and the others share the rest.
-[[nodiscard]] asked<tradl> full_machine(std::size_t n, double first, tradl_parameters const& p = {}) {
+/// n running jobs; each holds something that TRADL never gives, so that all are in the answer.
+[[nodiscard]] asked<tradl> machine(std::size_t n, tradl_parameters const& p = {}) {
     asked<tradl> a(n, tradl(p));
+    for (std::size_t row = 0; row < n; ++row) a.on.store[a.on.of(resource_id::cpu).held][row] = 1;
+    return a;
+}
+
+/// They fill the machine; job 0 uses `first` of it and the others share the rest.
+[[nodiscard]] asked<tradl> full_machine(std::size_t n, double first, tradl_parameters const& p = {}) {
+    auto a = machine(n, p);
     a.use(0, first * capacity);
     for (std::size_t row = 1; row < n; ++row) a.use(row, (1 - first) * capacity / static_cast<double>(n - 1));
     return a;
@@ -162,6 +169,20 @@ TEST_CASE("TRADL: the memory of a job moves with its row and dies with it", "[tr
     CHECK(a.decide(2)[1].reason == tradl::at_fair_share);     // job 4 is another one
 }
 
+TEST_CASE("TRADL: only what differs from what is held is said", "[tradl]") {
+    auto a = full_machine(3, 1.0 / 3);
+    a.tier(0, 1);
+    auto const held = a.on.store[a.on.of(resource_id::cpu).held];
+    held[0] = 250, held[1] = unlimited;
+    auto const rows = a.decide();
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].job == 2);
+    held[2] = unlimited;
+    CHECK(a.decide(1).empty());
+    held[0] = 251;
+    CHECK(a.decide(2)[0].amount == 250);
+}
+
 TEST_CASE("TRADL scenario FT: at Objective a job is released and counts no more", "[tradl]") {
     auto a = full_machine(3, 1.0 / 3, {.scenario = tradl_scenario::FT});
     a.tier(0, 2);
@@ -174,7 +195,7 @@ TEST_CASE("TRADL scenario FT: at Objective a job is released and counts no more"
 }
 
 TEST_CASE("TRADL scenario FT: a job is released though the machine is not full", "[tradl]") {
-    asked<tradl> a(2);
+    auto a = machine(2);
     a.tier(0, 2);
     auto const rows = a.decide();
     CHECK(rows[0].amount == 0);

@@ -27,7 +27,7 @@ struct difference {
     std::uint64_t number = 0;
     nanoseconds at;
     std::string job, resource;
-    std::string recorded, answered;  ///< amounts; "nothing" where there is no grant
+    std::string recorded, answered;  ///< what the job holds after either answer
     std::string reason;
 };
 
@@ -47,15 +47,17 @@ struct recorded_run {
 
 using place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;
 
-[[nodiscard]] std::map<place, grant> by_place(std::span<grant const> rows) {
+/// What jobs hold when an answer is in force: those that it does not mention keep what they have.
+[[nodiscard]] std::map<place, grant> in_force(recorded_tick const& tick, std::span<grant const> answer) {
     std::map<place, grant> all;
-    for (auto const& g : rows) all[{g.job, g.node, g.resource}] = g;
+    for (auto const& g : tick.held()) all[{g.job, g.node, g.resource}] = g;
+    for (auto const& g : answer) all[{g.job, g.node, g.resource}] = g;
     return all;
 }
 
 [[nodiscard]] std::string amount_text(std::map<place, grant> const& all, place const& at) {
     auto const found = all.find(at);
-    if (found == all.end()) return "nothing";
+    if (found == all.end() || found->second.amount == 0) return "nothing";
     return found->second.amount == unlimited ? "no limit" : fmt::format("{}", found->second.amount);
 }
 
@@ -87,7 +89,7 @@ public:
         if (policy_->decide(tick.data(), out) != status::ok || out.overflowed())
             ++result.unanswered;
         else
-            compare(tick, run, by_place(tick.grants()), by_place(out.rows()));
+            compare(tick, run, in_force(tick, tick.grants()), in_force(tick, out.rows()));
         return {};
     }
 

@@ -71,7 +71,7 @@ public:
     using parameters = elastic_batch_dp_parameters;
     using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
                            in_rows<double, "jobs/speedup">, in_rows<std::int64_t, "jobs/batch">, in<double, "jobs/restart_cost">,
-                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">,
+                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">,
                            in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">,
                            in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/capacity.batch">>;
 
@@ -105,13 +105,7 @@ public:
         memory_.follow(t.get<"jobs/id">());
         bool const in_force = still_holds(t);
         if (!in_force || !decided_ || t.now() - decided_at_ >= seconds(parameters_.interval)) decide_anew(t);
-        for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!active(t, row)) continue;
-            standing const& s = memory_[row];
-            if (!out.set(row, 0, resource_id::gpu, s.devices, s.why)) return status::capacity;
-            if (batch_ > 0 && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
-        }
-        return status::ok;
+        return say(t, out);
     }
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
@@ -161,6 +155,18 @@ private:
 
     [[nodiscard]] static bool active(tick<inputs> const& t, std::size_t row) noexcept {
         return is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
+    }
+
+    /// What differs from what is held, and why a job holds nothing.
+    [[nodiscard]] status say(tick<inputs> const& t, grants& out) const noexcept {
+        auto const devices = t.get<"jobs/held.gpu">(), batch = t.get<"jobs/held.batch">();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            standing const& s = memory_[row];
+            if (!active(t, row)) continue;
+            if ((s.devices != devices[row] || s.devices == 0) && !out.set(row, 0, resource_id::gpu, s.devices, s.why)) return status::capacity;
+            if (batch_ > 0 && s.batch != batch[row] && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
+        }
+        return status::ok;
     }
 
     /// False when a job no longer accepts what it was given, or the node no longer has it, or a job has come that holds devices

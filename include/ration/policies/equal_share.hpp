@@ -10,11 +10,11 @@
 namespace ration::policies {
 
 /// Every running job holds capacity/n of the CPU of node 0, within what it accepts. What a job cannot use is lost to the others:
-/// the limit is hard, on purpose, since this is a baseline. O(jobs); no state.
+/// the limit is hard, on purpose, since this is a baseline. Says what differs from what is held. O(jobs); no state.
 struct equal_share {
     using policy_concept = policy_tag;
     using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
-                           in<std::int64_t, "nodes/capacity.cpu">>;
+                           in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
     static constexpr std::string_view reasons[] = {"", "one n-th of the machine for each of n jobs"};
     static constexpr meta about{
         .id = "ration.equal-share", .version = "1.0.0", .summary = "1/n of the CPU for each job", .reasons = reasons};
@@ -25,10 +25,11 @@ struct equal_share {
         for (auto const s : state) n += static_cast<job_state>(s) == job_state::running;
         if (n == 0 || t.nodes() == 0) return status::ok;
         std::int64_t const share = t.get<"nodes/capacity.cpu">()[0] / n;
-        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">();
+        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (static_cast<job_state>(state[row]) != job_state::running) continue;
-            if (!out.set(row, 0, resource_id::cpu, within(share, {least[row], most[row]}), 1)) return status::capacity;
+            std::int64_t const amount = within(share, {least[row], most[row]});
+            if (static_cast<job_state>(state[row]) != job_state::running || amount == held[row]) continue;
+            if (!out.set(row, 0, resource_id::cpu, amount, 1)) return status::capacity;
         }
         return status::ok;
     }

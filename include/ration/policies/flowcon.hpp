@@ -50,7 +50,8 @@ public:
     using policy_concept = policy_tag;
     using parameters = flowcon_parameters;
     using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<double, "jobs/loss">, in<double, "jobs/used.cpu">,
-                           in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+                           in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "jobs/held.cpu">,
+                           in<std::int64_t, "nodes/capacity.cpu">>;
 
     enum reason : std::uint16_t { unexplained, not_yet_measured, growing, watched, completing, all_completing };
     static constexpr std::string_view reasons[] = {"",
@@ -130,7 +131,7 @@ private:
 
     /// Limits that add up to more than the node are cut in proportion, and raised to what each accepts at least as far as there is room.
     [[nodiscard]] status answer(tick<inputs> const& t, grants& out) const noexcept {
-        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">();
+        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         double sum = 0;
         std::int64_t left = capacity_;
         for (std::size_t row = 0; row < t.jobs(); ++row)
@@ -145,7 +146,7 @@ private:
                 if (amount - least[row] > left) amount = least[row] + (left > 0 ? left : 0);
                 left -= amount - least[row];
             }
-            if (!out.set(row, 0, resource_id::cpu, amount, g.why)) return status::capacity;
+            if (amount != held[row] && !out.set(row, 0, resource_id::cpu, amount, g.why)) return status::capacity;
         }
         return status::ok;
     }

@@ -72,7 +72,8 @@ public:
     using parameters = loss_delta_ratio_parameters;
     using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
                            in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">, in<double, "jobs/restart_cost">,
-                           in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
+                           in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/held.gpu">,
+                           in<std::int64_t, "nodes/capacity.gpu">>;
 
     enum reason : std::uint16_t { unexplained, by_ratio, no_window_yet, waiting, cannot_run };
     static constexpr std::string_view reasons[] = {"", "in the ratio of the loss deltas",
@@ -98,13 +99,16 @@ public:
         bool changed = memory_.follow(t.get<"jobs/id">());
         auto const devices = t.get<"nodes/capacity.gpu">()[0];
         changed |= std::exchange(devices_, devices) != devices;
+        auto const least = t.get<"jobs/min.gpu">(), most = t.get<"jobs/max.gpu">();
+        auto const state = t.get<"jobs/state">();
+        auto const step = t.get<"jobs/step">();
+        auto const loss = t.get<"jobs/loss">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
-            changed |= look_at(t, row);
-            memory_[row].losses.see(t.get<"jobs/step">()[row], t.get<"jobs/loss">()[row], parameters_.window);
+            changed |= begin_or_end(memory_[row], is_active(static_cast<job_state>(state[row])), {least[row], most[row]}, t.now());
+            memory_[row].losses.see(step[row], loss[row], parameters_.window);
         }
         if (changed || t.now() >= rests_until_) share_out(t);
-        for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (memory_[row].active) static_cast<void>(out.set(row, 0, resource_id::gpu, memory_[row].given, memory_[row].why));
+        say(t.get<"jobs/held.gpu">(), out);
         return status::ok;
     }
 
@@ -160,13 +164,18 @@ private:
         return count;
     }
 
+    /// What differs from what is held, and why a job holds nothing.
+    void say(std::span<std::int64_t const> held, grants& out) const noexcept {
+        for (std::size_t row = 0; row < held.size(); ++row) {
+            entry const& e = memory_[row];
+            if (e.active && (e.given != held[row] || e.given == 0)) static_cast<void>(out.set(row, 0, resource_id::gpu, e.given, e.why));
+        }
+    }
+
     /// True when the job begins or ends to take part, or accepts something else than before.
-    [[nodiscard]] bool look_at(tick<inputs> const& t, std::size_t row) noexcept {
-        entry& e = memory_[row];
-        bounds const accepted{t.get<"jobs/min.gpu">()[row], t.get<"jobs/max.gpu">()[row]};
-        bool const active = is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
+    [[nodiscard]] static bool begin_or_end(entry& e, bool active, bounds accepted, nanoseconds now) noexcept {
         if (active == e.active && accepted == e.accepted) return false;
-        if (active != e.active) e = entry{}, e.since = t.now();
+        if (active != e.active) e = entry{}, e.since = now;
         e.active = active;
         e.accepted = accepted;
         return true;

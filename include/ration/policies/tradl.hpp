@@ -48,13 +48,13 @@ struct tradl_parameters {
 /// Acceptable, since the limit itself pushes the use below 1/n (n may change, and then the branch is chosen again from that same
 /// use); 1/n carries a dead band; and a limit that leaves the machine idle, because the others cannot use what was given up, is
 /// lifted and tried again only when a job comes, goes or reaches a tier, or after a wait that doubles.
-/// O(jobs); state: one entry per job.
+/// Says what differs from what is held. O(jobs); state: one entry per job.
 class tradl {
 public:
     using policy_concept = policy_tag;
     using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
                            in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
-                           in<std::int64_t, "nodes/capacity.cpu">>;
+                           in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
 
     enum reason : std::uint16_t { unexplained, machine_not_full, below_acceptable, above_fair_share, at_fair_share, objective };
     static constexpr std::string_view reasons[] = {"",
@@ -81,14 +81,15 @@ public:
         if (t.nodes() == 0) return status::ok;
         capacity_ = t.get<"nodes/capacity.cpu">()[0];
         latched_use_.follow(t.get<"jobs/id">());
-        count_jobs(t);
-        shares const now = shares_of(free_competition(t));
-        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">();
+        jobs const all{t.get<"jobs/state">(), t.get<"jobs/tier">(), t.get<"jobs/used.cpu">()};
+        double const used = look_at(all, t.now());
+        shares const now = shares_of(free_competition(used, t.now()));
+        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!is_running(t, row)) continue;
-            decision d = decide_one(t, row, now);
+            if (!all.is_running(row)) continue;
+            decision d = decide_one(all, row, now);
             if (d.amount != unlimited && d.amount != 0) d.amount = within(d.amount, {least[row], most[row]});
-            if (!out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
+            if (d.amount != held[row] && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
         }
         return status::ok;
     }
@@ -110,6 +111,12 @@ public:
     }
 
 private:
+    struct jobs {
+        std::span<std::uint32_t const> state, tier;
+        std::span<double const> used;  ///< millicores
+
+        [[nodiscard]] bool is_running(std::size_t row) const noexcept { return static_cast<job_state>(state[row]) == job_state::running; }
+    };
     struct decision {
         std::int64_t amount;
         reason why;
@@ -131,48 +138,44 @@ private:
     static constexpr nanoseconds first_wait = seconds(5), longest_wait = seconds(160);
     static constexpr double slack = 0.05;  // below alpha by this much before limits are lifted again
 
-    [[nodiscard]] bool is_running(tick<inputs> const& t, std::size_t row) const noexcept {
-        return static_cast<job_state>(t.get<"jobs/state">()[row]) == job_state::running;
+    [[nodiscard]] bool is_finished(jobs const& all, std::size_t row) const noexcept {
+        return parameters_.scenario == tradl_scenario::FT && all.tier[row] >= two_tier_target::objective_tier;
     }
-    [[nodiscard]] bool is_finished(tick<inputs> const& t, std::size_t row) const noexcept {
-        return parameters_.scenario == tradl_scenario::FT && t.get<"jobs/tier">()[row] >= two_tier_target::objective_tier;
-    }
-    [[nodiscard]] bool is_accepted(tick<inputs> const& t, std::size_t row) const noexcept {
-        return parameters_.scenario != tradl_scenario::NA && t.get<"jobs/tier">()[row] >= two_tier_target::acceptable_tier;
-    }
-    [[nodiscard]] double use_of(tick<inputs> const& t, std::size_t row) const noexcept {
-        return t.get<"jobs/used.cpu">()[row] / static_cast<double>(capacity_);
+    [[nodiscard]] bool is_accepted(jobs const& all, std::size_t row) const noexcept {
+        return parameters_.scenario != tradl_scenario::NA && all.tier[row] >= two_tier_target::acceptable_tier;
     }
 
-    /// n counts the jobs that go on. Any change of n or of the number of accepted jobs is a new situation.
-    void count_jobs(tick<inputs> const& t) noexcept {
+    /// Counts n, the jobs that go on, and those of them that are accepted; any change of either is a new situation. Returns what all use
+    /// of the machine, as a fraction.
+    [[nodiscard]] double look_at(jobs const& all, nanoseconds now) noexcept {
         std::int64_t running = 0, accepted = 0;
-        for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!is_running(t, row) || is_finished(t, row)) continue;
+        double used = 0;
+        for (std::size_t row = 0; row < all.state.size(); ++row) {
+            if (!all.is_running(row)) continue;
+            used += all.used[row];
+            if (is_finished(all, row)) continue;
             ++running;
-            if (!is_accepted(t, row)) continue;
+            if (!is_accepted(all, row)) continue;
             ++accepted;
-            if (latched_use_[row] == 0) latched_use_[row] = use_of(t, row);
+            if (latched_use_[row] == 0) latched_use_[row] = all.used[row] / static_cast<double>(capacity_);
         }
-        if (running != running_ || accepted != accepted_) try_again_ = t.now(), wait_ = first_wait;
+        if (running != running_ || accepted != accepted_) try_again_ = now, wait_ = first_wait;
         running_ = running;
         accepted_ = accepted;
+        return used / static_cast<double>(capacity_);
     }
 
     /// The alpha test, before everything else.
-    [[nodiscard]] bool free_competition(tick<inputs> const& t) noexcept {
-        double used = 0;
-        for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (is_running(t, row)) used += use_of(t, row);
+    [[nodiscard]] bool free_competition(double used, nanoseconds now) noexcept {
         if (accepted_ == 0 || accepted_ == running_) {
             limiting_ = false;  // nobody to take from, or nobody to give to
-        } else if (limiting_ && used < parameters_.alpha - slack && t.now() >= try_again_ + settling) {
+        } else if (limiting_ && used < parameters_.alpha - slack && now >= try_again_ + settling) {
             limiting_ = false;  // the others do not use what was given up
-            try_again_ = t.now() + wait_;
+            try_again_ = now + wait_;
             wait_ = wait_ < longest_wait ? nanoseconds{wait_.count * 2} : longest_wait;
-        } else if (!limiting_ && used >= parameters_.alpha && t.now() >= try_again_) {
+        } else if (!limiting_ && used >= parameters_.alpha && now >= try_again_) {
             limiting_ = true;
-            try_again_ = t.now();
+            try_again_ = now;
         }
         return !limiting_;
     }
@@ -183,10 +186,10 @@ private:
         return {.free = false, .fair = 1.0 / static_cast<double>(running_) + parameters_.dead_band,  // somebody runs: not free
                 .above_fair = capacity_ / (2 * running_), .at_fair = capacity_ / (running_ + 1)};
     }
-    [[nodiscard]] decision decide_one(tick<inputs> const& t, std::size_t row, shares const& now) const noexcept {
-        if (is_finished(t, row)) return {0, objective};
+    [[nodiscard]] decision decide_one(jobs const& all, std::size_t row, shares const& now) const noexcept {
+        if (is_finished(all, row)) return {0, objective};
         if (now.free) return {unlimited, machine_not_full};
-        if (!is_accepted(t, row)) return {unlimited, below_acceptable};
+        if (!is_accepted(all, row)) return {unlimited, below_acceptable};
         if (latched_use_[row] > now.fair) return {now.above_fair, above_fair_share};
         return {now.at_fair, at_fair_share};
     }

@@ -130,6 +130,22 @@ std::string recorded_tick::load_column(std::string const& name, nlohmann::json c
     return good ? std::string() : fmt::format("column {} has not one value of its type for each of its {} rows", name, rows);
 }
 
+std::vector<grant> recorded_tick::held() const {
+    auto const id = store_.find<std::uint64_t>("jobs/id"), job = store_.find<std::uint64_t>("held/job");
+    auto const node = store_.find<std::uint32_t>("held/node"), resource = store_.find<std::uint32_t>("held/resource");
+    auto const amount = store_.find<std::int64_t>("held/amount");
+    std::vector<grant> all;
+    if (!id || !job || !node || !resource || !amount) return all;
+    auto const ids = store_[*id];
+    for (std::size_t i = 0; i < store_.rows(table_id::held); ++i) {
+        auto const row = std::ranges::lower_bound(ids, store_.at(*job, i));
+        if (row == ids.end() || *row != store_.at(*job, i)) continue;  // of a job that is not in the log
+        all.push_back({.job = static_cast<std::uint32_t>(row - ids.begin()), .node = store_.at(*node, i),
+                       .resource = static_cast<std::uint16_t>(store_.at(*resource, i)), .amount = store_.at(*amount, i)});
+    }
+    return all;
+}
+
 std::uint64_t recorded_tick::job_id(std::size_t row) const noexcept {
     auto const ids = store_.find<std::uint64_t>("jobs/id");
     return ids && row < store_.rows(table_id::jobs) ? store_.at(*ids, row) : 0;

@@ -115,15 +115,28 @@ inline void wake(std::atomic<std::uint32_t>& word) noexcept {
     static_cast<void>(::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0));
 }
 
-/// Spins for some microseconds, because an answer mostly comes in that time, and says whether the word has changed.
-[[nodiscard]] inline bool spin_while(std::atomic<std::uint32_t> const& word, std::uint32_t seen) noexcept {
-    for (int turn = 0; turn < 2000; ++turn) {
-        if (word.load(std::memory_order_acquire) != seen) return true;
+[[nodiscard]] inline nanoseconds monotonic_now() noexcept {
+    timespec t{};
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return {std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec};
+}
+
+/// A thread that sleeps takes some 30 us to be woken; for shorter waits it is better to stay awake.
+inline constexpr nanoseconds short_wait{50'000};
+
+/// Waits for so long without sleeping, and says whether the word has changed. The clock is looked at every microsecond or two.
+[[nodiscard]] inline bool spin_while(std::atomic<std::uint32_t> const& word, std::uint32_t seen, nanoseconds at_most) noexcept {
+    for (nanoseconds end{};;) {
+        for (int turn = 0; turn < 64; ++turn) {
+            if (word.load(std::memory_order_acquire) != seen) return true;
 #if defined(__x86_64__)
-        __builtin_ia32_pause();
+            __builtin_ia32_pause();
 #endif
+        }
+        nanoseconds const now = monotonic_now();
+        if (end.count == 0) end = now + at_most;
+        if (now >= end) return word.load(std::memory_order_acquire) != seen;
     }
-    return word.load(std::memory_order_acquire) != seen;
 }
 
 }  // namespace ration::plugin

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,18 +39,12 @@ class save_pace {
     static constexpr nanoseconds always{2000}, longest = milliseconds(50);
     nanoseconds begun_{}, ended_{}, takes_{};
 
-    [[nodiscard]] static nanoseconds now() noexcept {
-        timespec t{};
-        ::clock_gettime(CLOCK_MONOTONIC, &t);
-        return {std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec};
-    }
-
 public:
-    [[nodiscard]] bool due() const noexcept { return takes_ <= always || now() - ended_ >= std::min(nanoseconds{takes_.count * 64}, longest); }
-    void begin() noexcept { begun_ = now(); }
+    [[nodiscard]] bool due() const noexcept { return takes_ <= always || monotonic_now() - ended_ >= std::min(nanoseconds{takes_.count * 64}, longest); }
+    void begin() noexcept { begun_ = monotonic_now(); }
     /// What was interrupted by other processes takes long once, and counts for twice the last time at most.
     void end() noexcept {
-        ended_ = now();
+        ended_ = monotonic_now();
         takes_ = std::min(ended_ - begun_, std::max(nanoseconds{takes_.count * 2}, always));
     }
 };
@@ -169,7 +162,7 @@ private:
 
     /// For the next request. Where none comes for a while, there is time to save.
     void await(live_instance& live, std::uint32_t done) noexcept {
-        while (!spin_while(request().sequence, done)) {
+        while (!spin_while(request().sequence, done, short_wait)) {
             if (!saved_) {
                 save_state(live, done);
                 continue;

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <span>
 #include <string>
@@ -65,6 +64,7 @@ class worker_policy final : public plugin_policy {
     std::uint64_t answered_ = 0;  // the number of the tick
     bool last_taken_ = false;
     bool woken_ = false;  // for this tick
+    bool patient_ = true;  // the last answer came while this thread was awake
     nanoseconds pause_{}, started_{}, again_{};
 
 public:
@@ -104,7 +104,7 @@ public:
 
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         fault_.kind = fault_kind::none;
-        if (phase_ == phase::down && now() >= again_) static_cast<void>(start(false));
+        if (phase_ == phase::down && monotonic_now() >= again_) static_cast<void>(start(false));
         if (phase_ == phase::starting) look_whether_ready();
         if (phase_ != phase::ready) return fail(fault_kind::absent, t.number, "is not there: it is started again after a pause");
         ask(t, out.room());
@@ -137,11 +137,6 @@ public:
     }
 
 private:
-    [[nodiscard]] static nanoseconds now() noexcept {
-        timespec t{};
-        ::clock_gettime(CLOCK_MONOTONIC, &t);
-        return {std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec};
-    }
     [[nodiscard]] worker_request& request() noexcept { return *reinterpret_cast<worker_request*>(input_.map.data()); }
     [[nodiscard]] worker_reply const& reply() const noexcept { return *reinterpret_cast<worker_reply const*>(output_.map.data()); }
     [[nodiscard]] output_places places() const noexcept { return {most_grants_, state_capacity_}; }
@@ -158,7 +153,7 @@ private:
     [[nodiscard]] result<void> start(bool create_only) noexcept {
         process_.kill();
         phase_ = phase::down;
-        again_ = now() + pause_;
+        again_ = monotonic_now() + pause_;
         place_columns();
         std::size_t const output_size = places().size();
         std::size_t const input_size = on_line(sizeof(worker_request)) +
@@ -176,7 +171,7 @@ private:
         if (!process) return process.failure();
         process_ = std::move(process).value();
         phase_ = phase::starting;
-        started_ = now();
+        started_ = monotonic_now();
         tell_again();
         answer_.forget();
         last_taken_ = false;
@@ -246,7 +241,7 @@ private:
             static_cast<void>(fail(fault_kind::refused, 0, length == 0 ? text_of(reply().code) : std::string_view(said, length)));
         } else if (!process_.alive()) {
             static_cast<void>(fail(fault_kind::died, 0, text<120>("its worker ").append(process_.end())));
-        } else if (now() - started_ > options_.to_start) {
+        } else if (monotonic_now() - started_ > options_.to_start) {
             static_cast<void>(fail(fault_kind::late, 0, "did not finish load, create and bind in time"));
         } else {
             return;
@@ -259,7 +254,7 @@ private:
         process_.kill();
         read_log();  // its last words
         phase_ = pause_ > options_.longest_pause ? phase::off : phase::down;
-        again_ = now() + pause_;
+        again_ = monotonic_now() + pause_;
         pause_ = {pause_.count * 2};
     }
 
@@ -293,12 +288,20 @@ private:
         return c.place;
     }
 
+    /// Stays awake for as long as most answers take, which in process would take this core as well. Where that was not enough, as when
+    /// the worker needs this very core, not for long, until every 64th tick tries again.
+    [[nodiscard]] bool answers_at_once(std::uint32_t before, nanoseconds at_most) noexcept {
+        constexpr nanoseconds long_wait = milliseconds(1);
+        nanoseconds const patience = patient_ || sequence_ % 64 == 0 ? long_wait : short_wait;
+        return patient_ = spin_while(reply().sequence, before, std::min(patience, at_most));
+    }
+
     [[nodiscard]] bool wait_for_answer(nanoseconds at_most) noexcept {
         std::uint32_t const before = sequence_ - 1;
-        if (!woken_ && spin_while(reply().sequence, before)) return true;  // who has just been woken may need this very core
-        nanoseconds const deadline = now() + at_most;
+        if (!woken_ && answers_at_once(before, at_most)) return true;  // who has just been woken may need this very core
+        nanoseconds const deadline = monotonic_now() + at_most;
         while (reply().sequence.load(std::memory_order_acquire) == before) {
-            nanoseconds const left = deadline - now();
+            nanoseconds const left = deadline - monotonic_now();
             if (left.count <= 0) {
                 std::atomic_ref(request().cancel).store(1, std::memory_order_relaxed);
                 return false;
@@ -356,8 +359,8 @@ private:
     void wait_for_state() noexcept {
         if (phase_ != phase::ready || !last_taken_) return;
         memory_.accept(answered_);
-        nanoseconds const deadline = now() + options_.deadline;
-        for (std::uint32_t kept = 0; (kept = reply().kept.load(std::memory_order_acquire)) != sequence_ && now() < deadline && process_.alive();)
+        nanoseconds const deadline = monotonic_now() + options_.deadline;
+        for (std::uint32_t kept = 0; (kept = reply().kept.load(std::memory_order_acquire)) != sequence_ && monotonic_now() < deadline && process_.alive();)
             wait_while(reply().kept, kept, milliseconds(1));
     }
 
