@@ -238,6 +238,7 @@ FROM_SOURCES = {
     "it may only run in a worker process": ("tools/ration/policies/plugin_policy.cpp", 'it may only run in a worker process; write "worker" here, or leave this out'),
     "CUDA_VISIBLE_DEVICES does not": ("tools/ration/doctor/doctor.cpp", "CUDA_VISIBLE_DEVICES does not let this program use it"),
     "the driver shows none": ("tools/ration/doctor/doctor.cpp", "the driver shows none"),
+    "this kernel has no Landlock": ("tools/ration/policies/plugin_policy.cpp", "this kernel has no Landlock, so a policy from a file can read every file that you can read"),
     "process backend here": ("tools/ration/doctor/doctor.cpp", "ration run uses the process backend here. What is approximate about it:"),
     "The tests need Catch2": ("cmake/testing.cmake", "The tests need Catch2. Run cmake/packages.sh build test, or configure with -DRATION_BUILD_TESTS=OFF."),
 }
