@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """`ration run` from the outside: real processes, real limits, and everything that can go wrong in the middle of a run."""
+import json
 import os
 import pathlib
 import socket
@@ -55,6 +56,18 @@ class Memory(RunTest):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("killed by signal 9", of(self.events(), "job_ended", "greedy")[0]["why"])
         self.assertEqual(of(self.events(), "job_ended", "good")[0]["how"], "finished")
+
+
+class Hints(RunTest):
+    def test_who_needs_devices_is_told_exactly_the_policies_that_give_some(self) -> None:
+        self.write(job("a", ["true"], "bounds = { gpu = 1 }"), head="devices = { count = 2, cpu = 0.1 }\npolicy = 'none'\n")
+        hint = self.run_jobs().stderr
+        named = hint.strip().partition("; choose one that does: ")[2].split(", ")
+        self.assertIn("fifo", named)
+        listed = json.loads(subprocess.run([RATION, "policies", "--json"], capture_output=True, text=True, check=True).stdout)
+        for policy in (p["name"] for p in listed):
+            with self.subTest(policy=policy):
+                self.assertEqual(self.run_jobs("--policy", policy).returncode == 0, policy in named)
 
 
 class Endings(RunTest):

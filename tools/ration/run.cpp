@@ -6,12 +6,13 @@
 #include <cstdio>
 #include <filesystem>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <ration/process/cpus.hpp>
 
 #include "compare.hpp"
 #include "run/dry_run.hpp"
+#include "run/job_board.hpp"
 #include "error_text.hpp"
 #include "run/leftovers.hpp"
 #include "policies/policy_registry.hpp"
@@ -87,6 +88,12 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     if (make_policy(config, policy, log, problems) == nullptr) print_to_stderr(log, policy);
 }
 
+/// "fifo, las": those that the jobs of this file can have.
+[[nodiscard]] std::string policies_for(run_config const& config, host_devices const& devices) {
+    job_board const board(config.jobs, {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    return fmt::format("{}", fmt::join(policies_for_devices(board.store().schema()), ", "));
+}
+
 /// Whether the jobs can have the devices that they need, and the policies share them out.
 [[nodiscard]] exit_code check_devices(run_options const& options, run_config const& config, host_devices const& devices) {
     std::int64_t const here = process::cpu_set::of_thread(0).size();
@@ -95,14 +102,14 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     std::vector<problem> problems;
     for (auto const& policy : options.policies) {
         auto const decider = make_policy(config, policy, policy_log::for_good(), problems);
-        bool const shares = decider != nullptr && decider->reads("nodes/capacity.gpu");
+        bool const shares = decider != nullptr && decider->reads(devices_to_share);
         auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
         if (shares && !config.shares_devices())
             problems.push_back({config.policy_at, fmt::format("policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
                                                               program::quoted(policy))});
         if (!shares && decider != nullptr && needy != config.jobs.end())
-            problems.push_back({needy->elastic->at, fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: loss_delta_ratio, elastic_batch_dp, fifo, las",
-                                                                program::quoted(needy->name), program::quoted(policy))});
+            problems.push_back({needy->elastic->at, fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
+                                                                program::quoted(needy->name), program::quoted(policy), policies_for(config, devices))});
         if (options.compare && needy != config.jobs.end() && !needy->elastic->checkpoint.empty())
             problems.push_back({needy->elastic->checkpoint_at, "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out"});
     }
