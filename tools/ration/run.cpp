@@ -116,21 +116,39 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     return report_problems(config, problems) ? exit_code::no_backend : exit_code::ok;
 }
 
+/// Jobs that go on and are not among those of the file: taken over, they would be nobody's.
+[[nodiscard]] std::string strangers(leftover const& left, run_config const& config) {
+    std::string names;
+    for (auto const& one : left.alive)
+        if (std::ranges::find(config.jobs, one.job, &job_config::name) == config.jobs.end()) names += (names.empty() ? "" : ", ") + one.said;
+    return names;
+}
+
+[[nodiscard]] error still_going(std::vector<leftover> const& left, char const* remedy) {
+    std::string names;
+    for (auto const& l : left)
+        for (auto const& one : l.alive) names += (names.empty() ? "" : ", ") + one.said;
+    return {.code = errc::busy, .operation = "find jobs of an earlier run that are still going", .subject = std::string_view(names), .remedy = remedy};
+}
+
 /// Runs that were killed come first: their jobs still hold what this run would share out.
-[[nodiscard]] result<std::vector<leftover>> settle_leftovers(run_options const& options) {
+[[nodiscard]] result<std::vector<leftover>> settle_leftovers(run_options const& options, run_config const& config) {
     auto left = find_leftovers();
+    for (auto const& l : left)
+        if (!l.damage.empty()) std::fprintf(stderr, "ration: %s\n", sentence_of_damage(l).c_str());
     std::erase_if(left, [](leftover const& l) {
         if (!l.alive.empty()) return false;
         static_cast<void>(remove_leftover(l, false));
         return true;
     });
     remove_empty_groups();
-    if (left.empty() || options.adopt) return left;
-    std::string names;
-    for (auto const& l : left)
-        for (auto const& job : l.alive) names += (names.empty() ? "" : ", ") + job;
-    return error{.code = errc::busy, .operation = "find jobs of an earlier run that are still going", .subject = std::string_view(names),
-                 .remedy = "ration run --adopt takes them over, ration clean ends them"};
+    if (left.empty()) return left;
+    if (std::ranges::any_of(left, [](leftover const& l) { return !l.damage.empty(); })) return still_going(left, "ration clean ends them: without their record nobody can take them over");
+    if (!options.adopt) return still_going(left, "ration run --adopt takes them over, ration clean ends them");
+    if (auto const names = strangers(left.front(), config); !names.empty())
+        return error{.code = errc::not_found, .operation = "find in this file the jobs of the earlier run", .subject = std::string_view(names),
+                     .remedy = "adopt them with the file that they were started from, or end them with ration clean"};
+    return left;
 }
 
 void print_result(reporter& out, run_options const& options, std::vector<run_summary> const& runs) {
@@ -154,7 +172,7 @@ exit_code run(run_options const& options, run_config const& config) {
     if (options.dry_run) return dry_run(options, config, devices, topology);
     auto signals = stop_signals::open();
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
-    auto left = settle_leftovers(options);
+    auto left = settle_leftovers(options, config);
     if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
