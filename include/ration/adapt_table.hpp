@@ -6,8 +6,8 @@
 ///     BOOST_HANA_ADAPT_STRUCT(queue::jobs, id, loss, used_cpu);
 ///     auto const answer = ration::allocate(policy, ration::adapted_table(all), machine);
 ///
-/// The layout allows it where the rows are in ascending order of `id`, for members whose elements are of the column's own type and one
-/// after another. Copied always are `id`, `min_*` and `max_*`, which the check of the answer reads after the policy has, and losses, which
+/// A vector column, such as `speedup`, is a range of `std::array<T, N>`: a row has N values. The layout allows it where the rows are in ascending
+/// order of `id`, for members whose elements are of the column's own type and one after another. Copied always are `id`, `min_*` and `max_*`, which the check of the answer reads after the policy has, and losses, which
 /// have to be finite.
 #pragma once
 
@@ -25,15 +25,30 @@ namespace ration {
 
 namespace detail {
 
+/// What one element of a table's column is: a value, or the values of a row.
+template <class T>
+struct row_values {
+    using type = T;
+    static constexpr std::uint32_t width = 1;
+    [[nodiscard]] static constexpr T const& at(T const& row, std::size_t) noexcept { return row; }
+};
+template <class T, std::size_t N>
+struct row_values<std::array<T, N>> {
+    using type = T;
+    static constexpr std::uint32_t width = N;
+    [[nodiscard]] static constexpr T const& at(std::array<T, N> const& row, std::size_t k) noexcept { return row[k]; }
+};
+
 /// The errors of one member of a table.
 template <class S, fixed_string Member, class T>
 struct adapted_column {
+    using row = typename element_of<T>::type;
     static_assert(column_range<T>, "ration: a member of an adapted table is a whole column: std::vector, std::span or an array; for a struct "
                                    "that is one job use ration::adapted");
-    static_assert(column_of(Member.view()).shape == column_shape::scalar,
-                  "ration: a vector column is supplied by ration::adapted, job by job");
+    static_assert(column_of(Member.view()).shape == column_shape::scalar || !std::is_same_v<row, typename row_values<row>::type>,
+                  "ration: a vector column of a table has as many values in each row: make its elements std::array<T, N>");
     static_assert(Member.view() != "target", "ration: a table has no targets: name its columns `tier` and `tiers`");
-    static_assert(!column_range<T> || sizeof(adapted_member<S, Member, typename element_of<T>::type>) > 0);
+    static_assert(!column_range<T> || sizeof(adapted_member<S, Member, row>) > 0);
 };
 
 template <class S, class Sequence = std::make_index_sequence<member_count<S>>>
@@ -161,14 +176,17 @@ private:
         if (own.size() != order.size())
             return error{.code = errc::invalid_value, .operation = "fill jobs table", .subject = supplied::description.name,
                          .remedy = "give every column of the table as many rows as `id` has"};
-        auto const target = store.declare<value>(supplied::description.name);
+        using row = detail::row_values<typename decltype(own)::value_type>;
+        auto const target = store.declare<value>(supplied::description.name, row::width);
         if (!target) return target.failure();
-        constexpr bool same = std::is_same_v<typename decltype(own)::value_type, value>;
+        constexpr bool same = std::is_same_v<typename row::type, value>;
         constexpr bool kept = supplied::finite || detail::told_by_function(detail::member_name<S, I>().view());
         // Members behind accessors may be made at each call: only what lies in the struct itself stays.
         if constexpr (same && !kept && std::is_lvalue_reference_v<decltype(detail::member_of<I>(*own_))>)
             if (sorted) return in_place_.push_back({target->slot, own.data()}), result<void>{};
-        for (std::size_t i = 0; i < order.size(); ++i) store.at(*target, i) = supplied::value(own[order[i]]);
+        auto* into = store.data(*target);
+        for (auto const from : order)
+            for (std::size_t k = 0; k < row::width; ++k) *into++ = supplied::value(row::at(own[from], k));
         return {};
     }
 };

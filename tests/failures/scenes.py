@@ -230,6 +230,8 @@ FROM_SOURCES = {
     "is stalled": ("tools/ration/run/supervisor_jobs.cpp", "no step and no CPU use"),
     "is silent": ("tools/ration/run/supervisor_jobs.cpp", "it works and has stopped reporting"),
     "messages came": ("tools/ration/run/supervisor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
+    "the record of the run": ("tools/ration/run/leftovers.cpp", "the record of the run "),
+    "the jobs of the earlier run": ("tools/ration/run.cpp", "find in this file the jobs of the earlier run"),
     "it is not resized": ("tools/ration/run/supervisor_resize.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
     "it has reported no checkpoint within": ("tools/ration/run/resize.cpp", "it has reported no checkpoint within "),
     "a limit could not be changed": ("tools/ration/run/supervisor_tick.cpp", "a limit could not be changed: "),
@@ -238,6 +240,7 @@ FROM_SOURCES = {
     "it may only run in a worker process": ("tools/ration/policies/plugin_policy.cpp", 'it may only run in a worker process; write "worker" here, or leave this out'),
     "CUDA_VISIBLE_DEVICES does not": ("tools/ration/doctor/doctor.cpp", "CUDA_VISIBLE_DEVICES does not let this program use it"),
     "the driver shows none": ("tools/ration/doctor/doctor.cpp", "the driver shows none"),
+    "this kernel has no Landlock": ("tools/ration/policies/plugin_policy.cpp", "this kernel has no Landlock, so a policy from a file can read every file that you can read"),
     "process backend here": ("tools/ration/doctor/doctor.cpp", "ration run uses the process backend here. What is approximate about it:"),
     "The tests need Catch2": ("cmake/testing.cmake", "The tests need Catch2. Run cmake/packages.sh build test, or configure with -DRATION_BUILD_TESTS=OFF."),
 }

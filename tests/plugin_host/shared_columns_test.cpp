@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include <ration/standard_columns.hpp>
 
 #include "loaded.hpp"
@@ -109,6 +111,61 @@ TEST_CASE("a table that outgrows the shared columns says so and stays as it was"
     CHECK(grown.failure().code == errc::no_capacity);
     CHECK(store.rows(table_id::jobs) == 1000);
     CHECK(store.at(step, 999) == 42);
+}
+
+TEST_CASE("what columns release is there for later ones, and no two columns overlap", "[plugin]") {
+    plugin::shared_columns columns(std::size_t{1} << 20);
+    struct block {
+        unsigned char* place;
+        std::size_t size;
+        unsigned char filled;
+    };
+    std::vector<block> held;
+    std::minstd_rand dice(11);
+    auto const let_go = [&](std::size_t which) {
+        auto const one = held[which];
+        REQUIRE(std::all_of(one.place, one.place + one.size, [&](unsigned char c) { return c == one.filled; }));
+        columns.release(one.place, one.size);
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(which));
+    };
+    std::size_t refused = 0;
+    for (int round = 0; round < 20'000; ++round) {
+        if (dice() % 2 == 0 && !held.empty()) let_go(dice() % held.size());
+        std::size_t const size = 64 * (1 + dice() % 256);
+        auto* const place = static_cast<unsigned char*>(columns.allocate(size));
+        if (place == nullptr) {
+            ++refused;
+            continue;
+        }
+        held.push_back({place, size, static_cast<unsigned char>(dice())});
+        std::fill_n(place, size, held.back().filled);
+    }
+    CHECK(refused > 1000);  // it was full, time and again
+    while (!held.empty()) let_go(dice() % held.size());
+    void* const all = columns.allocate(columns.size());
+    CHECK(all != nullptr);
+    CHECK(columns.offset_of(all) == 0);
+    CHECK(columns.allocate(64) == nullptr);
+}
+
+TEST_CASE("tables that come, grow and go take no more pages than the largest of them", "[plugin]") {
+    plugin::shared_columns columns(std::size_t{64} << 20);
+    auto const pages = [&] {
+        struct stat about{};
+        REQUIRE(::fstat(columns.fd(), &about) == 0);
+        return about.st_blocks / 8;
+    };
+    auto const grow = [&] {
+        snapshot_store store(&columns);
+        auto const step = must(store.declare<std::uint64_t>("jobs/step"));
+        for (std::size_t rows = 1000; rows <= 200'000; rows += 1000) must(store.resize(table_id::jobs, rows));
+        store.at(step, 199'999) = 42;
+    };
+    grow();
+    auto const once = pages();
+    for (int i = 0; i < 50; ++i) grow();
+    CHECK(pages() == once);
+    CHECK(once < 3 * 200'000 * 8 / 4096 * 2);  // the column and the ids that a table has by itself
 }
 
 TEST_CASE("answers that list their changes are whole whatever came before them", "[plugin]") {

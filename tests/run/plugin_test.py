@@ -10,6 +10,7 @@ from support import PYTHON, HERE, RATION, RunTest, job, main, trainer
 
 EVIL = os.environ["RATION_EVIL"]
 PLUGINS = os.environ["RATION_PLUGINS"]
+WITHOUT_LANDLOCK = os.environ["RATION_WITHOUT_LANDLOCK"]
 
 REFUSED = {  # before a job starts
     1: "its worker was killed by signal SIG", 4: "threw an exception", 36: "the plugin was built for another major version",
@@ -88,6 +89,23 @@ class Plugins(RunTest):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("evil_36.so: read manifest: ABI", refused.stderr)
         self.assertIn("did you mean 'tradl'?", ration("--show", "tradel").stderr)
+
+    def test_what_a_policy_from_a_file_may_read_is_told(self) -> None:
+        sentence = "this kernel has no Landlock, so a policy from a file can read every file that you can read"
+
+        def said(*words: str) -> str:
+            return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+        def row(*words: str) -> dict:
+            return next(one for one in json.loads(said(*words, "doctor", "--json"))["resources"] if one["what"] == "policies from files")
+        self.assertEqual(row(WITHOUT_LANDLOCK, RATION)["why_not"], sentence)
+        self.assertIn("Linux 5.13", row(WITHOUT_LANDLOCK, RATION)["remedy"])
+        self.assertTrue(said(WITHOUT_LANDLOCK, RATION, "policies", f"{PLUGINS}/tradl.so").endswith(f"\n{sentence}\n"))
+        self.assertNotIn(sentence, said(WITHOUT_LANDLOCK, RATION, "policies"))
+        if not row(RATION)["available"]:
+            self.skipTest("this kernel has no Landlock")
+        self.assertEqual(row(RATION)["by"], "seccomp, Landlock")
+        self.assertNotIn(sentence, said(RATION, "policies", f"{PLUGINS}/tradl.so"))
 
 
 main()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """`ration run` from the outside: real processes, real limits, and everything that can go wrong in the middle of a run."""
+import json
 import os
 import pathlib
 import socket
@@ -55,6 +56,18 @@ class Memory(RunTest):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("killed by signal 9", of(self.events(), "job_ended", "greedy")[0]["why"])
         self.assertEqual(of(self.events(), "job_ended", "good")[0]["how"], "finished")
+
+
+class Hints(RunTest):
+    def test_who_needs_devices_is_told_exactly_the_policies_that_give_some(self) -> None:
+        self.write(job("a", ["true"], "bounds = { gpu = 1 }"), head="devices = { count = 2, cpu = 0.1 }\npolicy = 'none'\n")
+        hint = self.run_jobs().stderr
+        named = hint.strip().partition("; choose one that does: ")[2].split(", ")
+        self.assertIn("fifo", named)
+        listed = json.loads(subprocess.run([RATION, "policies", "--json"], capture_output=True, text=True, check=True).stdout)
+        for policy in (p["name"] for p in listed):
+            with self.subTest(policy=policy):
+                self.assertEqual(self.run_jobs("--policy", policy).returncode == 0, policy in named)
 
 
 class Endings(RunTest):
@@ -162,7 +175,75 @@ class AfterSigkill(RunTest):
         self.assertEqual(groups(killed) + groups(run), [])
 
 
+    def record(self) -> pathlib.Path:
+        return next((self.folder / "ration").glob("*/run.json"))
+
+    def change(self, change) -> None:
+        """The record says something else, with a right sum."""
+        run = json.loads(self.record().read_text())["run"]
+        change(run)
+        text, total = json.dumps(run, sort_keys=True, separators=(",", ":"), ensure_ascii=False), 0xcbf29ce484222325
+        for byte in text.encode():
+            total = (total ^ byte) * 0x100000001b3 % 2**64
+        self.record().write_text(f'{{"run":{text},"sum":"{total:016x}"}}')
+
+    def test_a_record_with_damage_costs_no_job(self) -> None:
+        _, pid = self.start_and_kill()
+        bystander = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(self.end, bystander)
+        text = self.record().read_bytes()
+        for damaged in (b"", text[:-40], text.replace(b'"pid":', b'"pid":1', 1), b"\xff" * 100):
+            self.record().write_bytes(damaged)
+            for arguments in ((), ("--adopt",)):
+                with self.subTest(damaged=damaged[:60], arguments=arguments):
+                    done = self.run_jobs(*arguments)
+                    self.assertEqual(done.returncode, 3, done.stderr)
+                    self.assertRegex(done.stderr, r"ration: the record of the run \d+-\d+ cannot be read: it is (no record, or part of one|not as it was written)\n")
+                    self.assertIn(f"process {pid}", done.stderr)
+                    self.assertIn("ration clean ends them: without their record nobody can take them over", done.stderr)
+                    self.assertTrue(alive(pid))
+        said = self.said_by_clean()
+        self.assertRegex(said, r"ended 1 process of the run \d+-\d+\n")
+        self.assertFalse(alive(pid))
+        self.assertTrue(alive(bystander.pid))
+        self.assertFalse(list((self.folder / "ration").glob("*")))
+
+    def test_a_record_of_nothing_that_lives_is_told_and_removed(self) -> None:
+        _, pid = self.start_and_kill()
+        os.kill(pid, signal.SIGKILL)
+        self.wait_for(lambda: not alive(pid))
+        self.record().write_text("{")
+        self.write(job("short", ["true"]))
+        done = self.run_jobs()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cannot be read: it is no record, or part of one", done.stderr)
+
+    def test_processes_of_another_boot_are_not_these(self) -> None:
+        _, pid = self.start_and_kill()
+        self.change(lambda run: run.update(boot="00000000-0000-0000-0000-000000000000"))
+        self.assertNotIn(f"process {pid}", self.said_by_clean("--dry-run"))
+        self.assertTrue(alive(pid))
+
+    def test_jobs_that_the_file_does_not_have_are_not_adopted(self) -> None:
+        _, pid = self.start_and_kill()
+        self.write(trainer("another", 1))
+        done = self.run_jobs("--adopt")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(f"find in this file the jobs of the earlier run orphan (process {pid})", done.stderr)
+        self.assertIn("adopt them with the file that they were started from, or end them with ration clean", done.stderr)
+        self.assertTrue(alive(pid))
+
+    def said_by_clean(self, *arguments: str) -> str:
+        return subprocess.run([RATION, "clean", *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=True).stdout
+
+
 class Hostility(RunTest):
+    def test_a_last_line_that_is_no_text_costs_the_others_nothing(self) -> None:
+        self.write(job("odd", ["/bin/sh", "-c", "printf 'caf\\351\\n'; exit 3"]), trainer("good", 2, 0.4))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual({e["job"]: e["how"] for e in of(self.events(), "job_ended")}, {"odd": "failed", "good": "finished"})
+
     def test_a_full_disk_costs_events_and_not_the_run(self) -> None:
         self.write(trainer("a", 2, 0.4))
         done = self.run_jobs("--log", "/dev/full")

@@ -8,37 +8,12 @@
 #include <unistd.h>
 
 #include "support/catch.hpp"
+#include "whole_jobs_file.hpp"
 
 using namespace ration;
 using namespace ration::program;
 
 namespace {
-
-constexpr auto full = R"(policy = "tradl"
-tradl = { alpha = 0.9, scenario = "FT", rounds = 3, strict = true }
-cpus = 2
-tick = "250ms"
-
-[equal_share]
-slack = 0.5
-
-[[job]]
-name = "vae"
-command = ["build/train", "vae", "--seed", "1"]
-directory = "work"
-environment = { DATA = "/data", OMP_NUM_THREADS = 1 }
-at = "1.5m"
-target = { loss = { acceptable = 120, objective = 110.5, mean_of = 10 } }
-bounds = { cpu = { min = 0.1, max = 2 }, memory = "2GiB" }
-log = 'step=(?<step>\d+) loss=(?<loss>\S+)'
-tenant = "alice"
-weight = 2
-
-[[job]]
-name = "cnn.2"
-command = ["python3", "cnn.py"]
-target.accuracy.objective = 0.9
-)";
 
 [[nodiscard]] run_config read(std::string text) {
     auto parsed = parse_config(std::move(text), "jobs.toml", {.policies = {"none", "equal_share", "tradl"}});
@@ -75,9 +50,9 @@ struct folder {
 }  // namespace
 
 TEST_CASE("a full file is read to the letter") {
-    auto const config = read(full);
+    auto const config = read(std::string(whole_jobs_file));
     CHECK(config.file == "jobs.toml");
-    CHECK(config.source == full);
+    CHECK(config.source == whole_jobs_file);
     CHECK(config.policy == "tradl");
     CHECK(config.policy_at == position{1, 10});
     CHECK(config.cpus == 2u);
@@ -98,14 +73,14 @@ TEST_CASE("a full file is read to the letter") {
     CHECK(vae.cpu == bounds{100, 2000});
     CHECK(vae.memory == bytes{2ll << 30});
     CHECK(vae.log == "step=(?<step>\\d+) loss=(?<loss>\\S+)");
-    CHECK(vae.log_at == position{17, 7});
+    CHECK(vae.log_at == position{18, 7});
     CHECK(vae.tenant == "alice");
     CHECK(vae.weight == 2);
-    CHECK(vae.where == position{9, 1});
+    CHECK(vae.where == position{10, 1});
 }
 
 TEST_CASE("what a job leaves out has a default") {
-    auto const job = read(full).jobs[1];
+    auto const job = read(std::string(whole_jobs_file)).jobs[1];
     CHECK(job.name == "cnn.2");
     CHECK(job.directory.empty());
     CHECK(job.environment.empty());
@@ -126,7 +101,7 @@ TEST_CASE("what a job leaves out has a default") {
 }
 
 TEST_CASE("the parameters of every policy in the file are kept, with their places") {
-    auto const config = read(full);
+    auto const config = read(std::string(whole_jobs_file));
     auto const* const tradl = config.parameters_of("tradl");
     REQUIRE(tradl != nullptr);
     REQUIRE(tradl->parameters.size() == 4);
@@ -202,10 +177,10 @@ TEST_CASE("load_config reads regular files only, and no endless ones") {
     CHECK(said(here.path / "large") == "is larger than 1048576 bytes, so it is no jobs file; give the path of one");
     std::ofstream(here.path / "fits") << std::string(max_config_bytes - 1, '#') << '\n';
     CHECK(said(here.path / "fits") == "");  // two problems: no policy, no job
-    std::ofstream(here.path / "good") << full;
+    std::ofstream(here.path / "good") << whole_jobs_file;
     auto const parsed = load_config((here.path / "good").string());
     CHECK(parsed.problems.empty());
-    CHECK(parsed.config.source == full);
+    CHECK(parsed.config.source == whole_jobs_file);
 }
 
 TEST_CASE("directories and programs that are not there are found before the run, with their places") {

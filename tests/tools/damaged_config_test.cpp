@@ -8,37 +8,12 @@
 #include "config/config.hpp"
 #include "support/catch.hpp"
 #include "support/mutations.hpp"
+#include "whole_jobs_file.hpp"
 
 using namespace ration;
 using namespace ration::program;
 
 namespace {
-
-constexpr std::string_view whole = R"(policy = "tradl"
-tradl = { alpha = 0.9, scenario = "FT" }
-cpus = 2
-tick = "250ms"
-devices = { count = 4, cpu = 0.25 }
-
-[[job]]
-name = "vae"
-command = ["build/train", "vae", "--seed", "1"]
-environment = { DATA = "/data", OMP_NUM_THREADS = 1 }
-at = "1.5m"
-target = { loss = { acceptable = 120, objective = 110.5, mean_of = 10 } }
-bounds = { cpu = { min = 0.1, max = 2 }, memory = "2GiB" }
-log = 'step=(?<step>\d+) loss=(?<loss>\S+)'
-tenant = "alice"
-weight = 2
-
-[[job]]
-name = "cnn.2"
-command = ["python3", "cnn.py"]
-target.accuracy.objective = 0.9
-bounds = { gpu = { min = 1, max = 2 }, batch = { min = 16, max = 512 } }
-speedup = [0, 1, 1.8]
-restart_cost = "20s"
-)";
 
 constexpr std::string_view pieces[] = {"=", "[", "]", "{", "}", "\"", "'", ",", ".", "\n", "#", "-", "0x10", "1e999", "nan", "inf", "99999999999999999999", "true",
                                        "1979-05-27", "\"2GiB\"", "\"-1s\"", "[[job]]\n", "name", "\xff", "\x1b[2J", "'''", "\\u0000", "gpu", "max", " "};
@@ -69,7 +44,7 @@ void require_sound(run_config const& config) {
 }  // namespace
 
 TEST_CASE("the file that is damaged below is a good one") {
-    auto const read = parse_config(std::string(whole), "jobs.toml");
+    auto const read = parse_config(std::string(whole_jobs_file), "jobs.toml");
     for (auto const& p : read.problems) UNSCOPED_INFO(to_text(p, "jobs.toml"));
     REQUIRE(read.problems.empty());
     require_sound(read.config);
@@ -79,7 +54,7 @@ TEST_CASE("4000 damaged jobs files are read soundly or refused in printable sent
     support::mutations change(31, pieces);
     int good = 0, bad = 0;
     for (int round = 0; round < 4000; ++round) {
-        std::string text(whole);
+        std::string text(whole_jobs_file);
         change.damage(text);
         auto const lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
         auto const read = parse_config(text, "jobs.toml");

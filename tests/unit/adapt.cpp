@@ -61,6 +61,12 @@ struct table {
     std::vector<std::int64_t> max_cpu;
 };
 
+struct elastic_table {
+    std::vector<std::uint64_t> id;
+    std::vector<std::array<double, 3>> speedup, loss_window;
+    std::vector<std::array<std::int64_t, 2>> batch;
+};
+
 }  // namespace theirs
 
 // [struct]
@@ -72,6 +78,7 @@ BOOST_HANA_ADAPT_STRUCT(theirs::bare, id);
 BOOST_HANA_ADAPT_STRUCT(theirs::request, id, request_gpu, min_gpu, max_gpu);
 BOOST_HANA_ADAPT_STRUCT(theirs::elastic, id, speedup, batch, restart_cost, submitted);
 BOOST_HANA_ADAPT_STRUCT(theirs::table, id, used_cpu, loss, max_cpu);
+BOOST_HANA_ADAPT_STRUCT(theirs::elastic_table, id, speedup, loss_window, batch);
 
 namespace {
 
@@ -236,6 +243,55 @@ TEST_CASE("a sorted table is shown where it is, and another is copied in order",
     REQUIRE(allocate(policy, adapted_table(jobs), machine));
     CHECK(policy.rows == rows);
     CHECK(policy.used != jobs.used_cpu.data());
+}
+
+namespace {
+
+/// Keeps the rows of several values that it was shown, one after another.
+struct row_witness {
+    using policy_concept = policy_tag;
+    static constexpr meta about{.id = "org.example.row-witness", .version = "1.0.0"};
+    using inputs = columns<in_rows<double, "jobs/speedup">, in_rows<double, "jobs/loss.window">, in_rows<std::int64_t, "jobs/batch">>;
+    std::vector<double> speedup, window;
+    std::vector<std::int64_t> batch;
+    double const* shown = nullptr;
+
+    status decide(tick<inputs> const& t, grants&) noexcept {
+        speedup.clear(), window.clear(), batch.clear();
+        for (std::size_t i = 0; i < t.jobs(); ++i) {
+            auto const s = t.get<"jobs/speedup">()[i], w = t.get<"jobs/loss.window">()[i];
+            auto const b = t.get<"jobs/batch">()[i];
+            if (i == 0) shown = s.data();
+            speedup.insert(speedup.end(), s.begin(), s.end()), window.insert(window.end(), w.begin(), w.end()), batch.insert(batch.end(), b.begin(), b.end());
+        }
+        return status::ok;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a table has vector columns, shown where they are or copied row by row", "[adapt]") {
+    auto const nan = std::numeric_limits<double>::quiet_NaN();
+    theirs::elastic_table jobs{{2, 7}, {{{0, 1, 1.5}, {0, 1, 1.9}}}, {{{3, 2, 1}, {nan, 5, 4}}}, {{{16, 32}, {64, 128}}}};
+    row_witness policy;
+    REQUIRE(allocate(policy, adapted_table(jobs), machine));
+    CHECK(policy.speedup == std::vector<double>{0, 1, 1.5, 0, 1, 1.9});
+    CHECK(policy.window == std::vector<double>{3, 2, 1, 0, 5, 4});
+    CHECK(policy.batch == std::vector<std::int64_t>{16, 32, 64, 128});
+    CHECK(policy.shown == jobs.speedup.front().data());
+
+    jobs.id = {7, 2};
+    REQUIRE(allocate(policy, adapted_table(jobs), machine));
+    CHECK(policy.speedup == std::vector<double>{0, 1, 1.9, 0, 1, 1.5});
+    CHECK(policy.window == std::vector<double>{0, 5, 4, 3, 2, 1});
+    CHECK(policy.batch == std::vector<std::int64_t>{64, 128, 16, 32});
+    CHECK(policy.shown != jobs.speedup.front().data());
+
+    jobs.batch.pop_back();
+    auto const uneven = allocate(policy, adapted_table(jobs), machine);
+    REQUIRE_FALSE(uneven);
+    CHECK(uneven.failure().subject == "jobs/batch");
+    CHECK(allocate(policy, adapted_table(theirs::elastic_table{}), machine));
 }
 
 TEST_CASE("a loss that is no number yet is 0, and reaches no tier", "[adapt]") {

@@ -120,6 +120,7 @@ exit_code policies(policies_options const& options) {
     for (auto const& p : all)
         say(fmt::format("{:<18} {:<8} {}{}", p.name, p.version, p.summary, p.isolation == "none" ? "" : fmt::format("  ({}: {})", p.isolation, p.place)));
     say("'ration policies --show NAME' tells a policy's parameters");
+    if (auto const why = why_workers_read_all(); !why.empty() && all.back().isolation != "none") say(std::string(why));
     return code;
 }
 

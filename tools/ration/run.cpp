@@ -6,12 +6,13 @@
 #include <cstdio>
 #include <filesystem>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <ration/process/cpus.hpp>
 
 #include "compare.hpp"
 #include "run/dry_run.hpp"
+#include "run/job_board.hpp"
 #include "error_text.hpp"
 #include "run/leftovers.hpp"
 #include "policies/policy_registry.hpp"
@@ -87,6 +88,12 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     if (make_policy(config, policy, log, problems) == nullptr) print_to_stderr(log, policy);
 }
 
+/// "fifo, las": those that the jobs of this file can have.
+[[nodiscard]] std::string policies_for(run_config const& config, host_devices const& devices) {
+    job_board const board(config.jobs, {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    return fmt::format("{}", fmt::join(policies_for_devices(board.store().schema()), ", "));
+}
+
 /// Whether the jobs can have the devices that they need, and the policies share them out.
 [[nodiscard]] exit_code check_devices(run_options const& options, run_config const& config, host_devices const& devices) {
     std::int64_t const here = process::cpu_set::of_thread(0).size();
@@ -95,35 +102,53 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     std::vector<problem> problems;
     for (auto const& policy : options.policies) {
         auto const decider = make_policy(config, policy, policy_log::for_good(), problems);
-        bool const shares = decider != nullptr && decider->reads("nodes/capacity.gpu");
+        bool const shares = decider != nullptr && decider->reads(devices_to_share);
         auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
         if (shares && !config.shares_devices())
             problems.push_back({config.policy_at, fmt::format("policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
                                                               program::quoted(policy))});
         if (!shares && decider != nullptr && needy != config.jobs.end())
-            problems.push_back({needy->elastic->at, fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: loss_delta_ratio, elastic_batch_dp, fifo, las",
-                                                                program::quoted(needy->name), program::quoted(policy))});
+            problems.push_back({needy->elastic->at, fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
+                                                                program::quoted(needy->name), program::quoted(policy), policies_for(config, devices))});
         if (options.compare && needy != config.jobs.end() && !needy->elastic->checkpoint.empty())
             problems.push_back({needy->elastic->checkpoint_at, "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out"});
     }
     return report_problems(config, problems) ? exit_code::no_backend : exit_code::ok;
 }
 
+/// Jobs that go on and are not among those of the file: taken over, they would be nobody's.
+[[nodiscard]] std::string strangers(leftover const& left, run_config const& config) {
+    std::string names;
+    for (auto const& one : left.alive)
+        if (std::ranges::find(config.jobs, one.job, &job_config::name) == config.jobs.end()) names += (names.empty() ? "" : ", ") + one.said;
+    return names;
+}
+
+[[nodiscard]] error still_going(std::vector<leftover> const& left, char const* remedy) {
+    std::string names;
+    for (auto const& l : left)
+        for (auto const& one : l.alive) names += (names.empty() ? "" : ", ") + one.said;
+    return {.code = errc::busy, .operation = "find jobs of an earlier run that are still going", .subject = std::string_view(names), .remedy = remedy};
+}
+
 /// Runs that were killed come first: their jobs still hold what this run would share out.
-[[nodiscard]] result<std::vector<leftover>> settle_leftovers(run_options const& options) {
+[[nodiscard]] result<std::vector<leftover>> settle_leftovers(run_options const& options, run_config const& config) {
     auto left = find_leftovers();
+    for (auto const& l : left)
+        if (!l.damage.empty()) std::fprintf(stderr, "ration: %s\n", sentence_of_damage(l).c_str());
     std::erase_if(left, [](leftover const& l) {
         if (!l.alive.empty()) return false;
         static_cast<void>(remove_leftover(l, false));
         return true;
     });
     remove_empty_groups();
-    if (left.empty() || options.adopt) return left;
-    std::string names;
-    for (auto const& l : left)
-        for (auto const& job : l.alive) names += (names.empty() ? "" : ", ") + job;
-    return error{.code = errc::busy, .operation = "find jobs of an earlier run that are still going", .subject = std::string_view(names),
-                 .remedy = "ration run --adopt takes them over, ration clean ends them"};
+    if (left.empty()) return left;
+    if (std::ranges::any_of(left, [](leftover const& l) { return !l.damage.empty(); })) return still_going(left, "ration clean ends them: without their record nobody can take them over");
+    if (!options.adopt) return still_going(left, "ration run --adopt takes them over, ration clean ends them");
+    if (auto const names = strangers(left.front(), config); !names.empty())
+        return error{.code = errc::not_found, .operation = "find in this file the jobs of the earlier run", .subject = std::string_view(names),
+                     .remedy = "adopt them with the file that they were started from, or end them with ration clean"};
+    return left;
 }
 
 void print_result(reporter& out, run_options const& options, std::vector<run_summary> const& runs) {
@@ -147,7 +172,7 @@ exit_code run(run_options const& options, run_config const& config) {
     if (options.dry_run) return dry_run(options, config, devices, topology);
     auto signals = stop_signals::open();
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
-    auto left = settle_leftovers(options);
+    auto left = settle_leftovers(options, config);
     if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));

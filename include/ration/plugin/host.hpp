@@ -40,7 +40,9 @@ namespace detail {
     if (!again) return again.failure();
     std::vector<std::pair<std::uint32_t, std::string>> said;
     log_sink const keep{[](void* to, std::uint32_t level, std::string_view text) { static_cast<decltype(said)*>(to)->emplace_back(level, text); }, &said};
-    auto const tried = worker_policy::create(std::move(again).value(), options.config, options.worker, keep);
+    auto with = options.worker;
+    with.threads = true;  // as in this process, where it is to run
+    auto const tried = worker_policy::create(std::move(again).value(), options.config, std::move(with), keep);
     if (tried) return {};  // it will say the same again
     for (auto const& [level, text] : said)
         if (options.log.write != nullptr) options.log.write(options.log.context, level, text);

@@ -119,6 +119,8 @@ struct run_config {
 };
 
 inline constexpr std::size_t max_jobs = 512;
+/// Whether a job or a tenant may be called so.
+[[nodiscard]] bool is_plain_name(std::string_view name) noexcept;
 inline constexpr std::size_t max_config_bytes = 1u << 20;
 
 struct config_rules {

@@ -22,14 +22,6 @@ constexpr bytes least_memory{1 << 20};
 
 [[nodiscard]] bool has_zero_byte(std::string_view text) noexcept { return text.find('\0') != std::string_view::npos; }
 
-[[nodiscard]] bool is_plain_name(std::string_view name) noexcept {
-    auto const plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-    };
-    return !name.empty() && name.size() <= longest_job_name && name.front() != '.' && name.front() != '-' &&
-           std::ranges::all_of(name, plain);
-}
-
 /// Reads the parts of one job; every part says for itself what is wrong with it.
 class job_part_reader {
     table_reader keys_;
@@ -204,6 +196,14 @@ private:
 };
 
 }  // namespace
+
+bool is_plain_name(std::string_view name) noexcept {
+    auto const plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    };
+    return !name.empty() && name.size() <= longest_job_name && name.front() != '.' && name.front() != '-' &&
+           std::ranges::all_of(name, plain);
+}
 
 job_config read_job(table const& from, position at, std::vector<problem>& problems) {
     return job_part_reader(from, at, problems).read();

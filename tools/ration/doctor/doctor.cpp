@@ -13,8 +13,9 @@
 #include <ration/process/backend.hpp>
 
 #include "doctor/doctor.hpp"
-#include "error_text.hpp"
 #include "doctor/machine.hpp"
+#include "error_text.hpp"
+#include "policies/plugin_policy.hpp"
 #include "run/machine_topology.hpp"
 #include "run.hpp"
 
@@ -62,6 +63,13 @@ void add_gpus(std::vector<finding>& rows) {
     return row;
 }
 
+/// What a policy from a file is kept from in its worker process.
+[[nodiscard]] finding worker_here() {
+    std::string const why(why_workers_read_all());
+    return {"policies from files", "seccomp, Landlock", "read libraries; no other files, no network, no programs, no threads", why,
+            why.empty() ? "" : "Linux 5.13 and later have it, unless `lsm=` on the kernel's command line leaves it out"};
+}
+
 [[nodiscard]] std::vector<finding> examine() {
     cgroup::kernel_io machine;
     std::vector<finding> rows;
@@ -72,6 +80,7 @@ void add_gpus(std::vector<finding>& rows) {
     rows.push_back(fallback);
     add_gpus(rows);
     rows.push_back(placement_here());
+    rows.push_back(worker_here());
     return rows;
 }
 

@@ -50,6 +50,10 @@ namespace {
 
 int plugin_worker() { return plugin::worker_main(); }
 
+std::string_view why_workers_read_all() {
+    return plugin::landlock_version() == 0 ? "this kernel has no Landlock, so a policy from a file can read every file that you can read" : "";
+}
+
 result<plugin_description> describe_plugin(std::string const& path) {
     auto const file = plugin::plugin_file::open(whole_path(path));
     if (!file) return file.failure();

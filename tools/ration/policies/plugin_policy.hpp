@@ -43,6 +43,9 @@ struct plugin_use {
 inline constexpr std::string_view worker_word = "policy-worker";
 [[nodiscard]] int plugin_worker();
 
+/// What keeps this kernel from limiting which files a worker may read, as a sentence; empty where nothing does.
+[[nodiscard]] std::string_view why_workers_read_all();
+
 /// Errors: those of plugin::plugin_file::open.
 [[nodiscard]] result<plugin_description> describe_plugin(std::string const& path);
 

@@ -140,6 +140,14 @@ std::unique_ptr<decider> make_policy(run_config const& config, std::string_view 
     return nullptr;
 }
 
+std::vector<std::string_view> policies_for_devices(std::span<column_info const> schema) {
+    std::vector<std::string_view> names;
+    std::vector<problem> none;
+    for (auto const& known : known_policies())
+        if (auto const policy = known.make(nullptr, none); policy->reads(devices_to_share) && policy->bind(schema, {.jobs = 1, .nodes = 1})) names.push_back(known.name);
+    return names;
+}
+
 std::vector<std::string> policy_names() {
     std::vector<std::string> names;
     for (auto const& known : known_policies()) names.emplace_back(known.name);

@@ -32,6 +32,12 @@ struct known_policy {
 
 [[nodiscard]] std::span<known_policy const> known_policies();
 
+/// A policy that reads this column shares out devices.
+inline constexpr std::string_view devices_to_share = "nodes/capacity.gpu";
+
+/// The names of those that share out devices and need no column but these.
+[[nodiscard]] std::vector<std::string_view> policies_for_devices(std::span<column_info const> schema);
+
 /// The policy of this name, or of this file, with the parameters of the jobs file, or null with at least one problem. One from a
 /// file logs into `log`.
 [[nodiscard]] std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, policy_log& log,

@@ -14,6 +14,7 @@
 #include <ration/process/tree.hpp>
 
 #include "error_text.hpp"
+#include "problem.hpp"
 #include "run.hpp"
 
 namespace ration::program {
@@ -48,6 +49,30 @@ void for_each_orphan(std::string const* memberships, Action action) {
 
 [[nodiscard]] bool is_alive(recorded_job const& job) { return process::same_process(job.pid, job.start_time); }
 
+/// What every job of this run has in its environment: where to report.
+[[nodiscard]] std::string mark_of_run(run_record const& record) {
+    return "RATION_PROGRESS=unix:" + run_directory::socket_of(record.run);
+}
+
+/// All that is alive of it, oldest first.
+[[nodiscard]] std::vector<process::process_info> processes_of(run_record const& record) {
+    auto found = process::find_marked(mark_of_run(record));
+    if (!found) return {};
+    std::ranges::sort(*found, {}, &process::process_info::start_time);
+    return std::move(*found);
+}
+
+/// Of a run whose record cannot be read, so that nobody knows which job is which.
+[[nodiscard]] std::vector<std::string> end_processes(run_record const& record, bool only_say) {
+    auto const all = processes_of(record);
+    if (all.empty()) return {};
+    std::string const what = fmt::format("{} process{} of the run {}", all.size(), all.size() == 1 ? "" : "es", printable(record.run));
+    if (only_say) return {"would end " + what};
+    auto family = process::tree::of({.pid = all.front().pid, .start_time = all.front().start_time, .mark = mark_of_run(record)});
+    auto const ended = family ? process::terminate(*family, seconds(5)) : result<void>(family.failure());
+    return {ended ? "ended " + what : fmt::format("could not end {}: {}", what, to_text(ended.failure()))};
+}
+
 /// It has no process now, and whoever adopts the run launches it again.
 [[nodiscard]] bool goes_on(recorded_job const& job) { return !job.phase.empty() && job.phase != "over"; }
 
@@ -55,19 +80,25 @@ void for_each_orphan(std::string const* memberships, Action action) {
 
 std::vector<leftover> find_leftovers() {
     std::vector<leftover> all;
-    for (auto& record : abandoned_runs()) {
-        auto& one = all.emplace_back(leftover{std::move(record), {}});
+    for (auto& run : abandoned_runs()) {
+        auto& one = all.emplace_back(leftover{std::move(run.record), std::move(run.damage), {}});
+        if (!one.damage.empty())
+            for (auto const& process : processes_of(one.record)) one.alive.push_back({{}, fmt::format("process {}", process.pid)});
         for (auto const& job : one.record.jobs)
             if (is_alive(job))
-                one.alive.push_back(fmt::format("{} (process {})", job.name, job.pid));
+                one.alive.push_back({job.name, fmt::format("{} (process {})", job.name, job.pid)});
             else if (goes_on(job))
-                one.alive.push_back(fmt::format("{} (between two launches)", job.name));
+                one.alive.push_back({job.name, job.name + " (between two launches)"});
     }
     return all;
 }
 
+std::string sentence_of_damage(leftover const& what) {
+    return what.damage.empty() ? "" : fmt::format("the record of the run {} cannot be read: {}", printable(what.record.run), what.damage);
+}
+
 std::vector<std::string> remove_leftover(leftover const& what, bool only_say) {
-    std::vector<std::string> done;
+    auto done = what.damage.empty() ? std::vector<std::string>{} : end_processes(what.record, only_say);
     for (auto const& job : what.record.jobs)
         if (is_alive(job)) done.push_back(end_job(job, only_say));
     for_each_orphan(&what.record.memberships,
@@ -92,8 +123,10 @@ void remove_empty_groups(std::string const* memberships) {
 
 exit_code clean(clean_options const& options) {
     bool clean = true;
-    for (auto const& left : find_leftovers())
+    for (auto const& left : find_leftovers()) {
+        if (auto const sentence = sentence_of_damage(left); !sentence.empty()) std::puts(sentence.c_str()), clean = false;
         for (auto const& sentence : remove_leftover(left, options.dry_run)) std::puts(sentence.c_str()), clean = false;
+    }
     for (auto const& sentence : remove_orphaned_groups(options.dry_run)) std::puts(sentence.c_str()), clean = false;
     if (!options.dry_run) remove_empty_groups();
     if (clean) std::puts("nothing was left behind");

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/run_directory.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include <fcntl.h>
@@ -15,19 +14,16 @@
 #include <unistd.h>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include <ration/process/proc.hpp>
 
 namespace ration::program {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(recorded_job, name, id, pid, start_time, epoch, token, started_ns, tier, phase, holds, next, origin, wanted,
-                                   batch, launched_batch, falls_back, returning, has_saved, finishing, cost, control, checkpoint, how, why)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_record, run, owner, owner_start_time, file, policy, memberships, began_ns, jobs)
-
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr off_t longest_record = off_t{16} << 20;
 
 [[nodiscard]] error failed(char const* operation, std::string const& path, char const* remedy) {
     return {.code = process::code_of(errno), .operation = operation, .subject = std::string_view(path), .system = errno, .remedy = remedy};
@@ -49,25 +45,28 @@ namespace fs = std::filesystem;
     return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file.get()) == 0;
 }
 
-[[nodiscard]] std::string text_of(fs::path const& path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
+/// At most so much: `longest_record` and one byte more are too long.
+[[nodiscard]] std::string text_of(std::string const& path) {
+    process::descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat about {};
+    if (!file || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
+    std::string text(static_cast<std::size_t>(std::clamp<off_t>(about.st_size, 0, longest_record + 1)), '\0');
+    auto const n = ::pread(file.get(), text.data(), text.size(), 0);
+    text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    return text;
 }
 
 /// A record is data from outside: another version may have written it, or half of it. The name then still tells the owner.
-[[nodiscard]] run_record read_record(fs::path const& folder) {
-    run_record record;
-    auto const json = nlohmann::json::parse(text_of(folder / "run.json"), nullptr, false);
-    try {
-        if (!json.is_discarded()) record = json.get<run_record>();
-    } catch (nlohmann::json::exception const&) {
-        record = {};
-    }
-    record.run = folder.filename().string();
-    if (record.owner == 0) std::sscanf(record.run.c_str(), "%d-%" SCNu64, &record.owner, &record.owner_start_time);
-    return record;
+[[nodiscard]] abandoned_run read_run(fs::path const& folder) {
+    abandoned_run run;
+    auto const text = text_of(folder / "run.json");
+    run.damage = text.size() > longest_record ? "it is too long" : read_record(text, run.record);
+    if (!run.damage.empty()) run.record = {};
+    run.record.run = folder.filename().string();
+    if (run.record.boot != this_boot())
+        for (auto& job : run.record.jobs) job.pid = 0, job.start_time = 0;  // these numbers are other processes' now, or nobody's
+    if (!run.damage.empty()) std::sscanf(run.record.run.c_str(), "%d-%" SCNu64, &run.record.owner, &run.record.owner_start_time);
+    return run;
 }
 
 }  // namespace
@@ -99,21 +98,28 @@ run_directory run_directory::take_over(std::string const& run) {
 result<void> run_directory::save(run_record const& record) const {
     std::string const fresh = path_ + "/run.json.new", path = path_ + "/run.json";
     constexpr char const* remedy = "free some space: without the record a later start cannot find this run's jobs";
-    if (!write_and_sync(fresh, nlohmann::json(record).dump())) return failed("write", fresh, remedy);
+    if (!write_and_sync(fresh, to_json(record))) return failed("write", fresh, remedy);
     if (::rename(fresh.c_str(), path.c_str()) != 0) return failed("rename", fresh, remedy);
     process::descriptor const folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!folder || ::fsync(folder.get()) != 0) return failed("synchronise", path_, remedy);
     return {};
 }
 
-std::vector<run_record> abandoned_runs() {
-    std::vector<run_record> found;
+std::vector<abandoned_run> abandoned_runs() {
+    std::vector<abandoned_run> found;
     std::error_code failure;
     for (auto const& entry : fs::directory_iterator(run_directory::base(), failure)) {
-        auto record = read_record(entry.path());
-        if (record.owner == 0 || !process::same_process(record.owner, record.owner_start_time)) found.push_back(std::move(record));
+        if (!fs::is_directory(entry.symlink_status(failure))) continue;
+        auto run = read_run(entry.path());
+        if (run.record.owner <= 0 || !process::same_process(run.record.owner, run.record.owner_start_time)) found.push_back(std::move(run));
     }
     return found;
+}
+
+std::string this_boot() {
+    process::descriptor const file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    char text[36];
+    return file && ::read(file.get(), text, sizeof text) == sizeof text ? std::string(text, sizeof text) : std::string();
 }
 
 std::string new_run_name() {

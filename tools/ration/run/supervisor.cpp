@@ -29,7 +29,7 @@ constexpr nanoseconds longest_wait = milliseconds(250);
 }  // namespace
 
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
-    : parts_(parts), began_(parts.adopted != nullptr ? nanoseconds{parts.adopted->began_ns} : process::now()),
+    : parts_(parts), began_(parts.adopted != nullptr ? std::min(nanoseconds{parts.adopted->began_ns}, process::now()) : process::now()),
       receiver_(std::move(receiver)), elastic_(parts.devices.names()),
       placement_(device_placement::of(parts.topology, parts.devices.pci(), parts.node.cpus())), board_(parts.config.jobs, supply_of(parts)), shown_(parts.policy),
       engine_(parts.node, shown_, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()), {}),

@@ -134,7 +134,7 @@ void supervisor::adopt(recorded_job const& recorded, nanoseconds now) {
     if (at == board_.jobs().end()) return;
     auto& job = *at;
     job.run.value = recorded.epoch;
-    job.started_at = job.launched_at = nanoseconds{recorded.started_ns};
+    job.started_at = job.launched_at = std::min(nanoseconds{recorded.started_ns}, now);
     job.token = std::string_view(recorded.token);
     if (job.devices != nullptr && recorded.phase != "over") return adopt_devices(job, recorded, now);
     if (recorded.phase == "over") {
@@ -234,7 +234,7 @@ void supervisor::set_condition(live_job& job, condition state, std::string why, 
 void supervisor::record() {
     auto const self = process::read_process(::getpid());
     run_record now{.run = parts_.run, .owner = ::getpid(), .owner_start_time = self ? self->start_time : 0, .file = parts_.config.file,
-                   .policy = parts_.policy_name, .memberships = parts_.node.memberships(), .began_ns = began_.count, .jobs = {}};
+                   .policy = parts_.policy_name, .memberships = parts_.node.memberships(), .boot = this_boot(), .began_ns = began_.count, .jobs = {}};
     for (auto const& job : board_.jobs()) {
         if (!job.alive() && !job.over() && (job.devices == nullptr || job.run.value == 0)) continue;
         auto& row = now.jobs.emplace_back(recorded_job{.name = job.config->name, .id = job.id.value, .epoch = job.run.value,

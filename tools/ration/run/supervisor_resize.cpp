@@ -228,7 +228,7 @@ void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, nano
     job.control = recorded.control, job.checkpoint = recorded.checkpoint, job.batch = recorded.launched_batch;
     auto const bound = process::cpu_set::of_thread(recorded.pid > 0 ? recorded.pid : 0);  // another group may bind it to other CPUs
     bool const alive = recorded.pid > 0 && adopt_process(job, recorded);
-    if (!alive)  // also a process that was started in the last moment and that nobody wrote down
+    if (!alive && !recorded.token.empty())  // also a process that was started in the last moment and that nobody wrote down
         if (auto const gone = process::kill_marked(process::mark_of(recorded.token)); !gone) warn_once(job.config->name, to_text(gone.failure()), now);
     if (alive && parts_.devices.of_cpu())
         if (auto const capped = parts_.node.cap_cpu(job.id, *cpu_of_devices(state.holds.size())); !capped)

@@ -23,6 +23,7 @@ struct elf_facts {
     std::vector<std::string> exports;         ///< defined symbols that others can see; of very many, the first 4096
     std::vector<std::string> unique_symbols;  ///< those of them that keep the file mapped for ever (STB_GNU_UNIQUE)
     std::vector<std::string> needed;          ///< libraries it is linked with
+    std::vector<std::string> search;          ///< where the dynamic linker looks for them first (DT_RUNPATH or DT_RPATH): folders with ':' between
     bool text_relocations = false, executable_stack = false;
 };
 
@@ -124,7 +125,9 @@ inline void add_dynamic_facts(elf_sections const& s, elf_facts& facts) {
     Elf64_Dyn entry;
     for (std::uint64_t at = 0; at + sizeof entry <= dynamic->sh_size && facts.needed.size() < most_names; at += sizeof entry) {
         if (!s.view.read(dynamic->sh_offset + at, entry) || entry.d_tag == DT_NULL) return;
-        if (entry.d_tag == DT_NEEDED) facts.needed.emplace_back(s.view.text(s.all[dynamic->sh_link], entry.d_un.d_val));
+        auto const text = [&] { return s.view.text(s.all[dynamic->sh_link], entry.d_un.d_val); };
+        if (entry.d_tag == DT_NEEDED) facts.needed.emplace_back(text());
+        if ((entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH) && facts.search.size() < 2) facts.search.emplace_back(text());
         facts.text_relocations |= entry.d_tag == DT_TEXTREL || (entry.d_tag == DT_FLAGS && (entry.d_un.d_val & DF_TEXTREL) != 0);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a worker process may ask of the kernel: memory, time, reading libraries, sleeping. It may not start programs, reach a network,
-/// write files or touch other processes. Source: seccomp(2), prctl(2).
+/// What a worker process may ask of the kernel: memory, time, reading libraries (readable_files.hpp says which), sleeping. It may not start
+/// programs or threads, reach a network, write files or touch other processes. Source: seccomp(2), prctl(2).
 #pragma once
 
 #include <cerrno>
@@ -34,6 +34,7 @@ inline constexpr unsigned harmless_calls[] = {
     __NR_getrandom,      __NR_sysinfo,     __NR_uname,          __NR_readlinkat,    __NR_getcwd,          __NR_faccessat,
     __NR_rt_sigprocmask, __NR_rt_sigreturn, __NR_sigaltstack,   __NR_set_robust_list, __NR_rseq,          __NR_sched_getaffinity,
     __NR_getrusage,      __NR_restart_syscall, __NR_getdents64, __NR_rt_sigaction,
+    __NR_landlock_create_ruleset, __NR_landlock_add_rule, __NR_landlock_restrict_self,  // by which a process can lose rights, and gain none
 #if defined(__x86_64__)
     __NR_arch_prctl,     __NR_access,      __NR_readlink,       __NR_stat,          __NR_time,
 #endif
@@ -99,12 +100,14 @@ public:
     }
 };
 
-[[nodiscard]] inline bool limit_calls() noexcept {
+[[nodiscard]] inline bool limit_calls(bool threads) noexcept {
     call_filter filter;
     for (unsigned const call : harmless_calls) filter.answer(call, SECCOMP_RET_ALLOW);
     for (unsigned const call : deadly_calls) filter.answer(call, SECCOMP_RET_KILL_PROCESS);
-    filter.answer(__NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);  // its flags lie in memory: the C library goes on with clone
-    filter.allow_if(__NR_clone, 0, CLONE_THREAD, CLONE_THREAD);
+    if (threads) {
+        filter.answer(__NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);  // its flags lie in memory: the C library goes on with clone
+        filter.allow_if(__NR_clone, 0, CLONE_THREAD, CLONE_THREAD);
+    }
     filter.allow_if(__NR_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
     filter.allow_if(__NR_tgkill, 0, ~0U, static_cast<std::uint32_t>(::getpid()));  // abort()
     filter.allow_if_null(__NR_prlimit64, 2);                                       // reading limits
@@ -129,8 +132,9 @@ inline void let_crashes_be_crashes() noexcept {
 /// Bytes of address space beyond what is shared; not limited under a sanitizer, which takes terabytes.
 inline constexpr std::uint64_t worker_memory = std::uint64_t{4} << 30;
 
-/// No way back. False when the kernel has no seccomp filters.
-[[nodiscard]] inline bool enter_sandbox(std::uint64_t shared_bytes) noexcept {
+/// No way back. False when the kernel has no seccomp filters. `threads`: any number of them may be started; nothing that holds for one process
+/// alone, and for root too, limits how many.
+[[nodiscard]] inline bool enter_sandbox(std::uint64_t shared_bytes, bool threads = false) noexcept {
     detail::limit_resource(RLIMIT_CORE, 0);
     detail::limit_resource(RLIMIT_FSIZE, 0);
     detail::limit_resource(RLIMIT_NOFILE, 64);
@@ -139,7 +143,7 @@ inline constexpr std::uint64_t worker_memory = std::uint64_t{4} << 30;
     } else {
         detail::limit_resource(RLIMIT_AS, worker_memory + shared_bytes);
     }
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && detail::limit_calls();
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && detail::limit_calls(threads);
 }
 
 }  // namespace ration::plugin

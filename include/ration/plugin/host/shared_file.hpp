@@ -2,7 +2,11 @@
 /// Memory that a host and its workers share.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -32,8 +36,13 @@ struct shared_file {
 /// Columns that a worker reads where the host writes them: give it to the store (`snapshot_store(&columns)`) and to the workers
 /// (`worker_options::columns`), and no tick copies a column. The worker sees all columns of the store, and can write none.
 class shared_columns final : public column_memory {
+    struct gap {
+        std::size_t at, size;
+        [[nodiscard]] std::size_t end() const noexcept { return at + size; }
+    };
     shared_file file_;
     std::size_t used_ = 0;
+    std::vector<gap> gaps_;  // below `used_`, in order, none beside another
 
 public:
     /// Takes address space only, until columns are written. Since tables grow by half at least, three times the size of the largest
@@ -44,18 +53,26 @@ public:
     shared_columns& operator=(shared_columns const&) = delete;
     ~shared_columns() = default;
 
+    /// O(gaps): what was released serves first.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept override {
-        if (bytes > size() - used_) return nullptr;
-        void* const place = file_.map.data() + used_;
-        used_ += bytes;
-        return place;
+        auto const fits = std::ranges::find_if(gaps_, [&](gap const& g) { return g.size >= bytes; });
+        if (fits == gaps_.end()) return bytes > size() - used_ ? nullptr : at(std::exchange(used_, used_ + bytes));
+        std::size_t const place = fits->at;
+        fits->at += bytes, fits->size -= bytes;
+        if (fits->size == 0) gaps_.erase(fits);
+        return at(place);
     }
-    /// The pages go back to the system; the addresses are not used again.
+    /// For later columns. Its pages do not go back to the system before the end: the seal that keeps workers from writing to the file keeps
+    /// this process from making a hole in it (memfd_create(2), F_SEAL_FUTURE_WRITE).
     void release(void* place, std::size_t bytes) noexcept override {
-        constexpr std::size_t page = 4096;
-        auto const start = static_cast<std::size_t>(static_cast<std::byte*>(place) - file_.map.data());
-        std::size_t const first = (start + page - 1) / page * page, last = (start + bytes) / page * page;
-        if (first < last) ::madvise(file_.map.data() + first, last - first, MADV_REMOVE);
+        gap freed{offset_of(place), bytes};
+        auto next = std::ranges::find_if(gaps_, [&](gap const& g) { return g.at > freed.at; });
+        if (next != gaps_.end() && next->at == freed.end()) freed.size += next->size, next = gaps_.erase(next);
+        if (next != gaps_.begin() && std::prev(next)->end() == freed.at) freed = {std::prev(next)->at, std::prev(next)->size + freed.size}, next = gaps_.erase(std::prev(next));
+        if (freed.end() == used_)
+            used_ = freed.at;
+        else
+            gaps_.insert(next, freed);
     }
 
     [[nodiscard]] int fd() const noexcept { return file_.fd.get(); }
@@ -69,6 +86,9 @@ public:
     [[nodiscard]] std::size_t offset_of(void const* place) const noexcept {
         return static_cast<std::size_t>(static_cast<std::byte const*>(place) - file_.map.data());
     }
+
+private:
+    [[nodiscard]] std::byte* at(std::size_t offset) const noexcept { return file_.map.data() + offset; }
 };
 
 }  // namespace ration::plugin

@@ -38,6 +38,7 @@ struct worker_brief {
     std::uint64_t input_size = 0, output_size = 0, state_capacity = 0;
     std::uint64_t columns_size = 0;            ///< of the file `columns`; 0 when there is none
     std::uint32_t create_only = 0;             ///< to try a plugin that was never seen before: load, create, destroy
+    std::uint32_t threads = 0;                 ///< 1: it may start some
     std::int32_t host = 0;                     ///< its process; when it is gone, so is the worker
 };
 

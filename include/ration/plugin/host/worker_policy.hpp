@@ -33,6 +33,7 @@ struct worker_options {
     nanoseconds to_start = seconds(5);           ///< load, create and bind together
     nanoseconds deadline = milliseconds(100);    ///< for one answer, or the tick's budget if that is longer
     shared_columns const* columns = nullptr;     ///< where the host's store has its columns; without it they are copied each tick
+    bool threads = false;                        ///< of a plugin with RATION_F_OWN_THREADS: it may start some, and nothing limits how many
     nanoseconds first_pause = milliseconds(100), longest_pause = seconds(60);  ///< before it is started again; doubled each time
 };
 
@@ -202,6 +203,7 @@ private:
                            .most_jobs = most_.jobs, .most_nodes = most_.nodes, .most_resources = most_.resources, .most_grants = most_grants_, .input_size = input_size,
                            .output_size = output_size, .state_capacity = state_capacity_,
                            .columns_size = columns_size(), .create_only = create_only ? 1U : 0U,
+                           .threads = options_.threads && (file_.manifest.flags & RATION_F_OWN_THREADS) != 0 ? 1U : 0U,
                            .host = ::getpid()};
         std::size_t const columns = on_line(schema_.size() * sizeof(column_info)), config = on_line(config_.size());
         brief.size = on_line(sizeof brief) + columns + config + on_line(brief.state_size) + 64;

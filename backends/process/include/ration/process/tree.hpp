@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -290,25 +291,32 @@ private:
     }
 };
 
+/// Every process but this one that was started with this KEY=VALUE in its environment. Errors: those of `process_table::scan`.
+[[nodiscard]] inline result<std::vector<process_info>> find_marked(std::string_view mark) noexcept {
+    process_table table;
+    if (auto const scanned = table.scan(); !scanned) {
+        return scanned.failure();
+    }
+    std::vector<process_info> found;
+    std::ranges::copy_if(table.rows(), std::back_inserter(found), [&](process_info const& row) {
+        return !row.zombie() && row.pid != ::getpid() && detail::has_mark(row.pid, mark) == detail::marked::yes;
+    });
+    return found;
+}
+
 /// SIGKILL to every process that was started with this KEY=VALUE, until none is left: of a launch whose first process nobody wrote
 /// down. Blocks. `errc::timed_out` as of `terminate`.
 [[nodiscard]] inline result<void> kill_marked(std::string_view mark) noexcept {
-    process_table table;
-    nanoseconds const last = now() + seconds(2);
-    for (;;) {
-        if (auto const scanned = table.scan(); !scanned) {
-            return scanned;
+    for (nanoseconds const last = now() + seconds(2);;) {
+        auto const found = find_marked(mark);
+        if (!found) {
+            return found.failure();
         }
-        bool any = false;
-        for (process_info const& row : table.rows()) {
-            if (row.zombie() || row.pid == ::getpid() || detail::has_mark(row.pid, mark) != detail::marked::yes) {
-                continue;
-            }
-            any = true;
-            detail::signal_exactly(row, SIGKILL);
-        }
-        if (!any) {
+        if (found->empty()) {
             return {};
+        }
+        for (process_info const& row : *found) {
+            detail::signal_exactly(row, SIGKILL);
         }
         if (now() > last) {
             return error{.code = errc::timed_out, .operation = "end what is left of a job", .subject = mark.substr(0, mark.find('=')), .system = EBUSY,

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/run_record.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "config/config.hpp"
+#include "problem.hpp"
+#include "run/resize.hpp"
+
+namespace ration::program {
+namespace {
+
+using json = nlohmann::json;
+
+/// Each field of a job with its name, for both ways.
+template <class Job, class Visit>
+void for_each_field(Job& job, Visit&& visit) {
+    visit("name", job.name), visit("id", job.id), visit("pid", job.pid), visit("start_time", job.start_time), visit("epoch", job.epoch);
+    visit("token", job.token), visit("started_ns", job.started_ns), visit("tier", job.tier), visit("phase", job.phase);
+    visit("holds", job.holds), visit("next", job.next), visit("origin", job.origin);
+    visit("wanted", job.wanted), visit("batch", job.batch), visit("launched_batch", job.launched_batch);
+    visit("falls_back", job.falls_back), visit("returning", job.returning), visit("has_saved", job.has_saved), visit("finishing", job.finishing);
+    visit("cost", job.cost), visit("control", job.control), visit("checkpoint", job.checkpoint), visit("how", job.how), visit("why", job.why);
+}
+
+/// The same of a run, but its jobs.
+template <class Run, class Visit>
+void for_each_field_of_run(Run& run, Visit&& visit) {
+    visit("run", run.run), visit("owner", run.owner), visit("owner_start_time", run.owner_start_time), visit("file", run.file);
+    visit("policy", run.policy), visit("memberships", run.memberships), visit("boot", run.boot), visit("began_ns", run.began_ns);
+}
+
+// A value as one of its type; false when it is none. nlohmann's own conversions cut numbers to size and take a truth for a number.
+
+[[nodiscard]] bool take(json const& value, std::string& into) {
+    if (value.is_string()) into = value.get<std::string>();
+    return value.is_string();
+}
+[[nodiscard]] bool take(json const& value, bool& into) {
+    if (value.is_boolean()) into = value.get<bool>();
+    return value.is_boolean();
+}
+[[nodiscard]] bool take(json const& value, double& into) {
+    if (value.is_number()) into = value.get<double>();
+    return value.is_number() && std::isfinite(into) && into >= 0;
+}
+template <std::integral Number>
+[[nodiscard]] bool take(json const& value, Number& into) {
+    if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0)) return false;
+    auto const number = value.get<std::uint64_t>();
+    if (!std::in_range<Number>(number)) return false;
+    into = static_cast<Number>(number);
+    return true;
+}
+[[nodiscard]] bool take(json const& value, std::vector<std::string>& into) {
+    if (!value.is_array()) return false;
+    return std::ranges::all_of(value, [&](json const& one) { return take(one, into.emplace_back()); });
+}
+
+/// Takes the fields of one object; `wrong` is the name of the first that is not there or not of its type.
+struct field_reader {
+    json const& from;
+    std::string wrong{};
+
+    template <class T>
+    void operator()(char const* name, T& into) {
+        auto const found = from.find(name);
+        if (wrong.empty() && (found == from.end() || !take(*found, into))) wrong = name;
+    }
+};
+
+[[nodiscard]] bool is_token(std::string_view text) {
+    return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+[[nodiscard]] bool is_phase(std::string_view word) {
+    for (int p = 0; p <= static_cast<int>(resize_phase::over); ++p)
+        if (name_of(static_cast<resize_phase>(p)) == word) return true;
+    return word.empty();
+}
+
+/// The field of this job that cannot be; nullptr when all can.
+[[nodiscard]] char const* wrong_field_of(recorded_job const& job) {
+    bool const over = job.phase == "over", has_process = job.pid != 0;
+    if (!is_plain_name(job.name)) return "name";
+    if (has_process && (job.pid == 1 || over)) return "pid";  // nor is init a job
+    if (has_process != (job.start_time != 0)) return "start_time";
+    if (job.epoch == std::numeric_limits<std::uint32_t>::max()) return "epoch";
+    if (!is_token(job.token) && !(job.token.empty() && !has_process)) return "token";
+    if (!is_phase(job.phase)) return "phase";
+    if (has_process && !job.phase.empty() && job.holds.empty()) return "holds";
+    for (std::int64_t const amount : {job.wanted, job.batch, job.launched_batch})
+        if (amount > std::int64_t{1} << 40) return "wanted";
+    return nullptr;
+}
+
+/// What only one job can have.
+class claims {
+    std::set<std::string> names_, tokens_, devices_;
+    std::set<pid_t> processes_;
+
+public:
+    /// The field of this job that another one has too; nullptr: none.
+    [[nodiscard]] char const* add(recorded_job const& job) {
+        if (!names_.insert(job.name).second) return "name";
+        if (job.pid != 0 && !processes_.insert(job.pid).second) return "pid";
+        if (!job.token.empty() && !tokens_.insert(job.token).second) return "token";
+        std::set<std::string> its_own;
+        for (auto const* const list : {&job.holds, &job.next, &job.origin}) {
+            std::set<std::string> const these(list->begin(), list->end());
+            if (these.size() != list->size() || these.contains("")) return "holds";
+            its_own.insert(these.begin(), these.end());
+        }
+        if (job.phase == "over") return nullptr;
+        for (auto const& device : its_own)
+            if (!devices_.insert(device).second) return "holds";
+        return nullptr;
+    }
+};
+
+[[nodiscard]] std::string no_such(std::string_view field) { return fmt::format("its field {} is missing or cannot be", quoted(field)); }
+
+/// FNV-1a of 64 bits: enough to tell a record that is as it was written from one with a bit less. Source: RFC 9923.
+[[nodiscard]] std::string sum_of(std::string_view text) {
+    std::uint64_t sum = 0xcbf29ce484222325;
+    for (char const c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return fmt::format("{:016x}", sum);
+}
+
+[[nodiscard]] std::string text_of(json const& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+[[nodiscard]] std::string read_jobs(json const& from, std::vector<recorded_job>& into) {
+    if (!from.is_array() || from.size() > max_jobs) return no_such("jobs");
+    claims taken;
+    for (auto const& one : from) {
+        auto& job = into.emplace_back();
+        if (!one.is_object()) return no_such("jobs");
+        field_reader reader{one};
+        for_each_field(job, reader);
+        char const* const wrong = !reader.wrong.empty() ? reader.wrong.c_str() : wrong_field_of(job);
+        if (wrong != nullptr) return no_such(fmt::format("jobs/{}/{}", into.size() - 1, wrong));
+        if (auto const* const twice = taken.add(job); twice != nullptr) return fmt::format("two of its jobs have the same {}", quoted(twice));
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string to_json(run_record const& record) {
+    json run, jobs = json::array();
+    for_each_field_of_run(record, [&](char const* name, auto const& value) { run[name] = value; });
+    for (auto const& job : record.jobs) for_each_field(job, [&, row = &jobs.emplace_back()](char const* name, auto const& value) { (*row)[name] = value; });
+    run["jobs"] = std::move(jobs);
+    auto const text = text_of(run);
+    return fmt::format(R"({{"run":{},"sum":"{}"}})", text, sum_of(text));
+}
+
+std::string read_record(std::string_view text, run_record& into) {
+    into = {};
+    auto const whole = json::parse(text, nullptr, false);
+    if (!whole.is_object() || !whole.contains("run") || !whole.contains("sum")) return "it is no record, or part of one";
+    auto const& run = whole["run"];
+    if (!run.is_object() || whole["sum"] != sum_of(text_of(run))) return "it is not as it was written";
+    field_reader reader{run};
+    for_each_field_of_run(into, reader);
+    if (!reader.wrong.empty()) return no_such(reader.wrong);
+    if (into.owner == 0) return no_such("owner");
+    auto const jobs = run.find("jobs");
+    return jobs == run.end() ? no_such("jobs") : read_jobs(*jobs, into.jobs);
+}
+
+}  // namespace ration::program

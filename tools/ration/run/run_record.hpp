@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What a run writes down so that a later start can go on with its jobs, as text and back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace ration::program {
+
+/// One job in the record: enough to take it over.
+struct recorded_job {
+    std::string name;
+    std::uint64_t id = 0;
+    pid_t pid = 0;
+    std::uint64_t start_time = 0;  ///< clock ticks after boot: proves that the pid is still the same process
+    std::uint32_t epoch = 0;
+    std::string token;
+    std::int64_t started_ns = 0;   ///< on the clock of the run
+    std::uint32_t tier = 0;
+    // --- of a job with devices; by their names
+    std::string phase{};           ///< of `resize_phase`; "over" also for a job without devices that has ended; empty: no devices
+    std::vector<std::string> holds{}, next{}, origin{};
+    std::int64_t wanted = 0, batch = 0, launched_batch = 0;
+    bool falls_back = false, returning = false, has_saved = false, finishing = false;
+    double cost = 0;
+    std::string control{};         ///< where it listens for commands
+    std::string checkpoint{};      ///< its folder
+    std::string how{}, why{};        ///< of one that is over
+};
+
+/// What a run writes down at every start and end of a job, and before each step of a change of its size.
+struct run_record {
+    std::string run;               ///< its name, also that of its groups
+    pid_t owner = 0;
+    std::uint64_t owner_start_time = 0;
+    std::string file, policy;
+    std::string memberships;       ///< the owner's /proc/self/cgroup: its groups lie below, wherever the next start comes from
+    std::string boot;              ///< the kernel's number of this boot: neither processes nor clocks of another one are meant
+    std::int64_t began_ns = 0;     ///< CLOCK_MONOTONIC at the start of the run
+    std::vector<recorded_job> jobs;
+};
+
+/// One JSON object with a sum of what is in it. What is not UTF-8 in its texts becomes U+FFFD: a record with a letter less is better than none.
+[[nodiscard]] std::string to_json(run_record const& record);
+
+/// Why this is no record of a run, as a sentence; empty: `into` holds one that can be acted upon. Everything in it is doubted: it is as it was written, each number is in its
+/// range, a process is named by its number and its start or not at all, no two jobs have the same name, process, token or device.
+[[nodiscard]] std::string read_record(std::string_view text, run_record& into);
+
+}  // namespace ration::program
