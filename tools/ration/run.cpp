@@ -109,14 +109,23 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     return report_problems(config, problems) ? exit_code::no_backend : exit_code::ok;
 }
 
+/// It was killed between two jobs, or after the last one: what has ended is not to be done once more.
+[[nodiscard]] bool has_only_ended(run_record const& record, run_config const& config) {
+    auto const ended_here = [&](recorded_job const& job) {
+        return job.phase == "over" && std::ranges::find(config.jobs, job.name, &job_config::name) != config.jobs.end();
+    };
+    return !record.jobs.empty() && std::ranges::all_of(record.jobs, ended_here);
+}
+
 /// Runs that were killed come first: their jobs still hold what this run would share out.
-[[nodiscard]] result<std::vector<leftover>> settle_leftovers(run_options const& options) {
+[[nodiscard]] result<std::vector<leftover>> settle_leftovers(run_options const& options, run_config const& config) {
     auto left = find_leftovers();
-    std::erase_if(left, [](leftover const& l) {
-        if (!l.alive.empty()) return false;
+    std::erase_if(left, [&](leftover const& l) {
+        if (!l.alive.empty() || (options.adopt && has_only_ended(l.record, config))) return false;
         static_cast<void>(remove_leftover(l, false));
         return true;
     });
+    std::ranges::stable_partition(left, [](leftover const& l) { return !l.alive.empty(); });
     remove_empty_groups();
     if (left.empty() || options.adopt) return left;
     std::string names;
@@ -147,7 +156,7 @@ exit_code run(run_options const& options, run_config const& config) {
     if (options.dry_run) return dry_run(options, config, devices, topology);
     auto signals = stop_signals::open();
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
-    auto left = settle_leftovers(options);
+    auto left = settle_leftovers(options, config);
     if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
