@@ -53,11 +53,11 @@ void supervisor::choose_by_place() {
         if (job.devices != nullptr) placement_->add(job.id, job.config->cpu.maximum);
 }
 
-/// Without hwloc there is nothing that this machine lacks: `ration doctor` tells those who ask.
+/// A run without GPUs has no topology, and no reason why not.
 void supervisor::warn_of_placement(nanoseconds now) {
     auto const& topology = parts_.topology;
-    if (!topology.reader.empty() && !topology.machine)
-        warn_once("placement", fmt::format("GPUs are chosen by number: {}; {}", topology.why_not, topology.remedy), now);
+    if (!topology.why_not.empty())
+        warn_once("placement", fmt::format("GPUs are chosen by number, and no CPU is bound: {}; {}", topology.why_not, topology.remedy), now);
     if (topology.machine && !topology.is_this_machine)
         warn_once("placement", "GPUs are chosen by the machine that HWLOC_XMLFILE names, and no CPU is bound; unset it, or set HWLOC_THISSYSTEM=1 if it is this one", now);
 }
