@@ -48,9 +48,8 @@ struct made_up_run {
     device_table table;
 
     made_up_run(machine_topology of, std::vector<text<16>> gpus, process::cpu_set const& usable = all_cpus(), std::uint32_t jobs = 6)
-        : topology(std::move(of)), pci(std::move(gpus)), placement(*device_placement::of(topology, pci, usable)) {
+        : topology(std::move(of)), pci(std::move(gpus)), placement(*device_placement::of(topology, pci, usable)), table(std::vector<std::string>(pci.begin(), pci.end())) {
         for (std::uint32_t j = 1; j <= jobs; ++j) placement.add(job_id{j}, unlimited);
-        for (std::size_t i = 0; i < pci.size(); ++i) static_cast<void>(table.number(std::to_string(i)));
         table.choose_by(placement);
     }
     explicit made_up_run(machine_topology of) : made_up_run(of, addresses(of)) {}
@@ -172,8 +171,14 @@ TEST_CASE("a device of an earlier run that the machine does not show any more do
     made_up_run run(two_packages());
     device_list has{run.table.number("gone")};
     REQUIRE(run.table.claim(job_id{1}, has));
+    CHECK(run.placement.adopt(job_id{1}, has, cpus({1, 9})).cpu_list() == "1,9");
     CHECK(run.table.change(job_id{1}, has, 2) == device_list{6, 0});
     CHECK(run.placement.settle(job_id{1}, {6, 0}).why.empty());
+    has = run.table.change(job_id{1}, run.table.sound(device_list{6, 0}), 2);
+    run.table.keep_only(job_id{1}, has);
+    CHECK(has.front() == 0);
+    CHECK(has.back() < 6);
+    CHECK(run.table.free() == 4);
 }
 
 TEST_CASE("a job that was found bound keeps its cores, and one that nobody bound gets none") {

@@ -125,6 +125,7 @@ private:
     void end_epoch(live_job& job, nanoseconds now);
     void hear_of_devices(live_job& job, progress::update const& said, nanoseconds now);
     void adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now);
+    [[nodiscard]] device_list numbers_of(std::vector<std::string> const& recorded, nanoseconds now);
     void record_devices(live_job const& job, recorded_job& into) const;
     [[nodiscard]] std::vector<std::string> names_of(device_list const& devices) const;
     [[nodiscard]] result<void> prepare_checkpoints(live_job& job) const;

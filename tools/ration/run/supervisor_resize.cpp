@@ -215,12 +215,19 @@ void supervisor::take_place(live_job& job, process::cpu_set const& bound, nanose
     if (!kept) warn_once(job.config->name, to_text(kept.failure()), now);
 }
 
+/// Of those in a record. What this run does not share is left as soon as may be.
+device_list supervisor::numbers_of(std::vector<std::string> const& recorded, nanoseconds now) {
+    device_list out;
+    for (auto const& name : recorded) {
+        auto const known = elastic_.table().size();
+        out.push_back(elastic_.table().number(name));
+        if (elastic_.table().size() > known) tell(device_told{.device = name, .what = "set_aside", .why = "this run does not share it"}, now);
+    }
+    return out;
+}
+
 void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now) {
-    auto const numbers = [this](std::vector<std::string> const& names) {
-        device_list out;
-        for (auto const& name : names) out.push_back(elastic_.table().number(name));
-        return out;
-    };
+    auto const numbers = [&](std::vector<std::string> const& names) { return numbers_of(names, now); };
     resize_state const state{.now = phase_of(recorded.phase), .wanted = recorded.wanted, .holds = numbers(recorded.holds),
                              .next = numbers(recorded.next), .origin = numbers(recorded.origin), .falls_back = recorded.falls_back,
                              .returning = recorded.returning, .control = !recorded.control.empty(), .has_saved = recorded.has_saved,
