@@ -135,7 +135,9 @@ private:
 
     // --- GPUs (supervisor_gpus.cpp)
     void watch_over_gpus(nanoseconds now);
-    void look_at_gpus(nanoseconds now, bool at_once = false);
+    void look_at_gpus(nanoseconds now);
+    [[nodiscard]] std::vector<std::string> idle_devices() const;
+    [[nodiscard]] bool waits_for_look(live_job& job, process::exit_report const& how, nanoseconds now);
     [[nodiscard]] control control_of_devices(std::string& advice);
     [[nodiscard]] std::optional<std::vector<std::string>> fence_of(live_job const& job) const;
     void tell_of_fence(live_job const& job, nanoseconds now);

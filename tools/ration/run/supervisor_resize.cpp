@@ -64,7 +64,6 @@ void supervisor::warn_of_placement(nanoseconds now) {
 
 void supervisor::work_on_devices(nanoseconds now) {
     if (!board_.shares_devices()) return;
-    look_at_gpus(now);
     for (auto& job : board_.jobs())
         if (job.devices != nullptr) look_for_remains(job, now);
     elastic_.advance(now);
