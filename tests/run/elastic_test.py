@@ -182,6 +182,28 @@ class Resizing(Gpus):
         self.assertEqual(list(folder.iterdir()), [], "the folder of an earlier run was not emptied")
 
 
+class FewerDevices(Together):
+    """The devices of an earlier run that the next one does not share any more."""
+
+    def test_fewer_devices(self) -> None:
+        self.all_cases()
+
+    def case_a_job_is_moved_off_them_and_nobody_gets_them_again(self) -> None:
+        jobs = elastic("a", "good", 200), elastic("b", "good", 20, at="6s", gpu="{ min = 1, max = 4 }")
+        self.write(*jobs, head=HEAD)
+        run = self.start("--log", "log.0.jsonl")
+        self.wait_for(lambda: (self.folder / "log.0.jsonl").exists() and '"what":"settled"' in (self.folder / "log.0.jsonl").read_text())
+        run.kill()
+        run.communicate()
+        self.write(*jobs, head=HEAD.replace("count = 4", "count = 2"))
+        self.assert_finished(self.run_jobs("--adopt", "--log", "log.jsonl"), a=200, b=20)
+        told = [(e["device"], e["what"], e["why"]) for e in self.events() if e["event"] == "device"]
+        self.assertEqual(told, [(name, "set_aside", "this run does not share it") for name in ("cpu-2", "cpu-3")])
+        self.assertEqual([one.devices for one in self.launches("a")][:2], [4, 2])
+        used = {name for e in self.events() if e["event"] == "job_started" for name in e["devices"].split(",")}
+        self.assertEqual(used, {"cpu-0", "cpu-1"})
+
+
 class Failing(Together):
     """Every way to fail ends at the old size, told with its reason, and the job finishes its work."""
 

@@ -157,6 +157,9 @@ class Faulty(Gpus):
     def set_aside(self) -> list[tuple[str, str]]:
         return [(e["device"], e["why"]) for e in self.events() if e["event"] == "device" and e["what"] == "set_aside"]
 
+    def ticks(self) -> int:
+        return (self.folder / "log.jsonl").read_text().count('"event":"decision"')
+
     def devices(self) -> list[str]:
         """Of each launch, by their numbers."""
         started = [e["devices"].split(",") for e in self.events() if e["event"] == "job_started"]
@@ -178,6 +181,22 @@ class Faulty(Gpus):
         self.finish(run, 260)
         self.assertEqual(self.set_aside(), [(self.IDS[3], "the driver reports Xid 79")])
         self.assertEqual(self.devices(), ["0123", "012"])
+
+    def case_no_tick_waits_for_a_driver_that_is_slow(self) -> None:
+        run = self.begin("good", 400)
+        hold = self.folder / "hold"
+        hold.touch()
+        self.script(gpu2="broken=15")
+        with (self.folder / "gpus").open("a") as script:
+            script.write(f"hold {hold}\n")
+        self.wait_for(lambda: hold.stat().st_size > 0)  # the driver is asked, and does not answer
+        begun = self.ticks()
+        self.wait_for(lambda: self.ticks() >= begun + 20)
+        self.assertEqual(self.set_aside(), [])
+        hold.unlink()
+        self.finish(run, 400)
+        self.assertEqual([name for name, _ in self.set_aside()], [self.IDS[2]])
+        self.assertEqual(self.devices(), ["0123", "013"])
 
     def case_a_job_that_dies_with_its_gpu_goes_on_from_its_checkpoint(self) -> None:
         run = self.begin("saves-and-dies", 120)

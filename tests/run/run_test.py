@@ -174,6 +174,32 @@ class AfterSigkill(RunTest):
         self.assertFalse(alive(pid))
         self.assertEqual(groups(killed) + groups(run), [])
 
+    def start_and_kill_between_jobs(self) -> None:
+        run = self.start()
+        self.wait_for(lambda: any('"over"' in record.read_text() for record in (self.folder / "ration").glob("*/run.json")))
+        run.kill()
+        run.wait()
+
+    def test_what_had_ended_is_not_done_once_more(self) -> None:
+        first = job("first", ["/bin/sh", "-c", "echo >> first; exit 3"])
+        self.write(first, job("second", ["touch", "second"], more='at = "4s"'))
+        self.start_and_kill_between_jobs()
+        adopts = self.run_jobs("--adopt", "--log", "log.jsonl")
+        self.assertEqual(((self.folder / "first").read_text(), (self.folder / "second").exists()), ("\n", True), adopts.stdout)
+        self.assertEqual(adopts.returncode, 1, "that it failed was forgotten")
+        self.assertEqual([e["job"] for e in of(self.events(), "job_started")], ["second"])
+
+    def test_a_run_that_had_come_to_its_end_is_over(self) -> None:
+        first = job("first", ["/bin/sh", "-c", "echo >> first"])
+        self.write(first, trainer("second", 60, 1, more='at = "55s"'))
+        self.start_and_kill_between_jobs()
+        self.write(first)
+        self.assertEqual(self.run_jobs("--adopt").returncode, 0)
+        self.assertEqual((self.folder / "first").read_text(), "\n")
+        self.assertEqual(list((self.folder / "ration").glob("*")), [])
+        self.assertEqual(self.run_jobs().returncode, 0)
+        self.assertEqual((self.folder / "first").read_text(), "\n\n", "only --adopt goes on with an earlier run")
+
 
     def record(self) -> pathlib.Path:
         return next((self.folder / "ration").glob("*/run.json"))

@@ -48,9 +48,8 @@ struct made_up_run {
     device_table table;
 
     made_up_run(machine_topology of, std::vector<text<16>> gpus, process::cpu_set const& usable = all_cpus(), std::uint32_t jobs = 6)
-        : topology(std::move(of)), pci(std::move(gpus)), placement(*device_placement::of(topology, pci, usable)) {
+        : topology(std::move(of)), pci(std::move(gpus)), placement(*device_placement::of(topology, pci, usable)), table(std::vector<std::string>(pci.begin(), pci.end())) {
         for (std::uint32_t j = 1; j <= jobs; ++j) placement.add(job_id{j}, unlimited);
-        for (std::size_t i = 0; i < pci.size(); ++i) static_cast<void>(table.number(std::to_string(i)));
         table.choose_by(placement);
     }
     explicit made_up_run(machine_topology of) : made_up_run(of, addresses(of)) {}
@@ -110,8 +109,22 @@ TEST_CASE("only CPUs that the run may use are given, though its topology is the 
     CHECK(run.put(job_id{1}, has, 4).cpus.size() < 4);
     made_up_run elsewhere(topology, addresses(topology), cpus({100}));
     has.clear();
-    CHECK(elsewhere.put(job_id{1}, has, 2).cpus.empty());
+    auto const place = elsewhere.put(job_id{1}, has, 2);
+    CHECK(place.cpus.empty());
+    CHECK(place.why.find("No CPU is bound") != std::string::npos);
     CHECK(has == device_list{1, 2});
+}
+
+TEST_CASE("a job keeps its cores when it is launched again, though others would be as near") {
+    made_up_run run(two_packages());
+    device_list first{0}, second;
+    REQUIRE(run.table.claim(job_id{1}, first));
+    CHECK(run.placement.adopt(job_id{1}, first, cpus({3, 11, 100})).cpu_list() == "3,11");  // 100 is none that the run may use
+    CHECK(run.put(job_id{1}, first, 1).cpu_list() == "3,11");
+    CHECK(run.placement.settle(job_id{1}, {6}).cpus.empty());  // a device that the machine does not show, beside which nothing is
+    CHECK(run.put(job_id{2}, second, 3).cpu_list() == "4-7,12-15");
+    second.clear(), run.table.release(job_id{2});
+    CHECK(run.put(job_id{2}, second, 2).cpu_list() == "0-1,8-9");
 }
 
 TEST_CASE("a bound on cpu is how many CPUs a job gets, whatever its devices are") {
@@ -143,6 +156,7 @@ TEST_CASE("on another machine's topology devices are chosen and no CPU is bound"
     auto const place = run.put(job_id{1}, has, 2);
     CHECK(has == device_list{1, 2});
     CHECK(place.cpus.empty());
+    CHECK(place.why.find("2 cores (CPUs 0-1,8-9)") != std::string::npos);  // which CPUs are ours here says nothing there
     CHECK(place.why.find("No CPU is bound") != std::string::npos);
 }
 
@@ -172,8 +186,14 @@ TEST_CASE("a device of an earlier run that the machine does not show any more do
     made_up_run run(two_packages());
     device_list has{run.table.number("gone")};
     REQUIRE(run.table.claim(job_id{1}, has));
+    CHECK(run.placement.adopt(job_id{1}, has, cpus({1, 9})).cpu_list() == "1,9");
     CHECK(run.table.change(job_id{1}, has, 2) == device_list{6, 0});
     CHECK(run.placement.settle(job_id{1}, {6, 0}).why.empty());
+    has = run.table.change(job_id{1}, run.table.sound(device_list{6, 0}), 2);
+    run.table.keep_only(job_id{1}, has);
+    CHECK(has.front() == 0);
+    CHECK(has.back() < 6);
+    CHECK(run.table.free() == 4);
 }
 
 TEST_CASE("a job that was found bound keeps its cores, and one that nobody bound gets none") {

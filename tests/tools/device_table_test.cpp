@@ -74,6 +74,21 @@ TEST_CASE("a device belongs to one job at a time") {
     CHECK(table.of(job_id{2}) == device_list{0, 2, 3});
     table.release(job_id{1});
     CHECK(table.take(job_id{3}, 1) == device_list{1});
-    CHECK(table.number("cpu-2") == 2);
-    CHECK(table.number("gone") == 4);
+}
+
+TEST_CASE("a device of an earlier run that the machine does not show is left to the job that has it, and given to nobody after that") {
+    auto const devices = names(2);
+    device_table table(devices);
+    CHECK(table.number("cpu-1") == 1);
+    CHECK_FALSE(table.is_aside(1));
+    CHECK(table.number("gone") == 2);
+    CHECK(table.number("gone") == 2);
+    REQUIRE(table.claim(job_id{1}, device_list{0, 2}));
+    CHECK(table.sound(device_list{0, 2}) == device_list{0});
+    CHECK(table.free() == 1);
+    table.release(job_id{1});
+    CHECK(table.free() == 2);
+    CHECK(table.free(job_id{2}) == 2);
+    CHECK(table.take(job_id{2}, 3).empty());
+    CHECK(table.take(job_id{2}, 2) == device_list{0, 1});
 }

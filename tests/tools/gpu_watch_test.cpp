@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which GPUs of a run are set aside and come back, by made-up looks at a machine.
+#include <future>
 #include <string>
 #include <vector>
+
+#include <poll.h>
 
 #include "run/gpu_watch.hpp"
 #include "support/catch.hpp"
@@ -100,4 +103,55 @@ TEST_CASE("a device that was not sound at the start of the run is none of it") {
     auto nothing = machine();
     nothing.gpus.clear();
     CHECK(watch.judge(nothing, {}, {}, seconds(5)).size() == 1);
+}
+
+namespace {
+
+/// A driver that shows the first two GPUs in exclusive use, with a process on each.
+[[nodiscard]] cuda::inventory both_taken() {
+    auto out = machine();
+    for (std::size_t at : {0U, 1U}) out.gpus[at].exclusive = true, out.gpus[at].users = {4711};
+    return out;
+}
+
+/// The changes by the next look that there is.
+[[nodiscard]] strings set_aside_by_next(gpu_watch& watch, strings const& idle, double at) {
+    pollfd ready{.fd = watch.fd(), .events = POLLIN, .revents = 0};
+    REQUIRE(::poll(&ready, 1, 30'000) == 1);
+    strings out;
+    for (auto const& change : watch.look(idle, seconds(at))) out.push_back(change.device);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a look counts by who was idle all along, and the next one is asked for when it is time") {
+    strings const devices = all_devices(), first{name(1)}, both{name(1), name(2)};
+    gpu_watch watch(devices, machine(), seconds(0));
+    CHECK(watch.look(both, seconds(100)).empty());  // nobody looks yet
+    watch.start([](gpu_looker::sight& seen) { seen.found = both_taken(); });
+    CHECK(watch.judged() == 0);
+    CHECK(watch.look(both, seconds(4)).empty());  // not asked for before
+    CHECK(watch.look(both, seconds(5)).empty());
+    CHECK(set_aside_by_next(watch, first, 6) == first);  // the second one was given to a job meanwhile, whose process it may be
+    CHECK(watch.judged() == 1);
+    CHECK(watch.ask(first, seconds(7)) == 2);
+    CHECK(set_aside_by_next(watch, both, 8).empty());  // and is idle again only since then
+    CHECK(watch.ask(both, seconds(9)) == 3);
+    CHECK(set_aside_by_next(watch, both, 10) == strings{name(2)});
+    CHECK(watch.judged() == 3);
+}
+
+TEST_CASE("what is idle only since a second look was asked for does not count in the first") {
+    strings const devices = all_devices(), both{name(1), name(2)};
+    gpu_watch watch(devices, machine(), seconds(0));
+    std::promise<void> answers;
+    watch.start([until = answers.get_future().share()](gpu_looker::sight& seen) { until.wait(), seen.found = both_taken(); });
+    CHECK(watch.ask(strings{name(1)}, seconds(1)) == 1);
+    while (watch.ask(both, seconds(2)) == 1) {}  // the first has begun
+    answers.set_value();
+    strings aside;
+    while (watch.judged() < 2)
+        for (auto const& device : set_aside_by_next(watch, both, 3)) aside.push_back(device);
+    CHECK(aside == strings{name(1)});
 }

@@ -2,65 +2,13 @@
 // The machine of one change of size, with a made-up clock and no process.
 #include <memory>
 
-#include "run/elastic_jobs.hpp"
 #include "resize_support.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::program;
-
-namespace {
-
-/// One job on four devices, that has two of them and can be resized.
-struct one_job {
-    std::vector<std::string> const devices = names(4);
-    elastic_jobs all{devices};
-    job_id const id{1};
-    resize* machine = nullptr;
-    nanoseconds now = seconds(100);
-
-    one_job() {
-        all.add(id, short_rules(), 10);
-        machine = all.find(id);
-        want(2);
-        REQUIRE(orders() == std::vector{resize_order::launch});
-        machine->hello(true, 2, "cpu-0,cpu-1", now);
-        REQUIRE(machine->phase() == resize_phase::steady);
-        static_cast<void>(machine->take_notes());
-    }
-    void want(std::int64_t n) { machine->want(n), all.advance(now); }
-    void pass(std::int64_t s) { now = now + seconds(static_cast<double>(s)), all.advance(now); }
-    [[nodiscard]] std::vector<resize_order> orders() { return machine->take_orders(); }
-    [[nodiscard]] std::vector<std::string_view> told() {
-        std::vector<std::string_view> out;
-        for (auto const& note : machine->take_notes()) out.push_back(note.what);
-        return out;
-    }
-    /// Up to the end of its first process.
-    void save_and_stop(std::int64_t n) {
-        want(n);
-        REQUIRE(orders() == std::vector{resize_order::save});
-        machine->checkpoint(true, now);
-        REQUIRE(orders() == std::vector{resize_order::stop});
-        REQUIRE(machine->exited(true, false, now) == exit_meaning::part_of_resize);
-        REQUIRE(orders().empty());
-    }
-};
-
-/// One job, launched at the second 1 with one of so many devices, of which nothing was heard yet.
-struct launched_job {
-    std::vector<std::string> const devices;
-    elastic_jobs all{devices};
-    resize& machine;
-
-    explicit launched_job(std::uint32_t count)
-        : devices(names(count)), machine((all.add(job_id{1}, short_rules(), 1), *all.find(job_id{1}))) {
-        machine.want(1);
-        all.advance(seconds(1));
-    }
-};
-
-}  // namespace
+using resize_test::launched_job;
+using resize_test::one_job;
 
 TEST_CASE("a job that grows keeps its devices and has the old ones reserved until it trains") {
     one_job t;

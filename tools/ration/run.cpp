@@ -131,16 +131,25 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     return {.code = errc::busy, .operation = "find jobs of an earlier run that are still going", .subject = std::string_view(names), .remedy = remedy};
 }
 
+/// It was killed between two jobs, or after the last one: what has ended is not to be done once more.
+[[nodiscard]] bool has_only_ended(run_record const& record, run_config const& config) {
+    auto const ended_here = [&](recorded_job const& job) {
+        return job.phase == "over" && std::ranges::find(config.jobs, job.name, &job_config::name) != config.jobs.end();
+    };
+    return !record.jobs.empty() && std::ranges::all_of(record.jobs, ended_here);
+}
+
 /// Runs that were killed come first: their jobs still hold what this run would share out.
 [[nodiscard]] result<std::vector<leftover>> settle_leftovers(run_options const& options, run_config const& config) {
     auto left = find_leftovers();
     for (auto const& l : left)
         if (!l.damage.empty()) std::fprintf(stderr, "ration: %s\n", sentence_of_damage(l).c_str());
-    std::erase_if(left, [](leftover const& l) {
-        if (!l.alive.empty()) return false;
+    std::erase_if(left, [&](leftover const& l) {
+        if (!l.alive.empty() || (options.adopt && l.damage.empty() && has_only_ended(l.record, config))) return false;
         static_cast<void>(remove_leftover(l, false));
         return true;
     });
+    std::ranges::stable_partition(left, [](leftover const& l) { return !l.alive.empty(); });
     remove_empty_groups();
     if (left.empty()) return left;
     if (std::ranges::any_of(left, [](leftover const& l) { return !l.damage.empty(); })) return still_going(left, "ration clean ends them: without their record nobody can take them over");

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // A libnvidia-ml.so.1 with scripted GPUs (script.hpp), for machines without any. Structures and codes: NVIDIA NVML API Reference Guide.
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "script.hpp"
 
@@ -42,12 +46,20 @@ int read_pci(std::string const& name, pci_info* out) {
     return success;
 }
 
+/// As a driver that has to wake GPUs up.
+void wait_while_held(std::string const& file) {
+    if (std::error_code none; file.empty() || !std::filesystem::exists(file, none)) return;
+    std::ofstream(file, std::ios::app) << '.';
+    while (std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 }  // namespace
 
 extern "C" {
 
 int nvmlInit_v2() {
     here() = ration::stand_in::read_script();
+    wait_while_held(here().hold);
     return here().init;
 }
 

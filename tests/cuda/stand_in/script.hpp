@@ -4,6 +4,7 @@
 //       [sms=COUNT] [cc=MAJOR.MINOR] [minor=N] [switch=N] [xid=N]
 //   mig uuid=MIG-... [sms=COUNT] [gi=N] [ci=N]      an instance of the GPU above it
 //   init CODE                         what nvmlInit_v2 answers
+//   hold FILE                         nvmlInit_v2 appends a byte to FILE, and answers when that is gone
 //   cuinit CODE|hang|crash            what cuInit answers, or does instead
 //   current CODE                      what cuCtxSetCurrent answers
 //   driver VERSION                    what cuDriverGetVersion answers
@@ -38,7 +39,7 @@ struct device {
 
 struct machine {
     int init = 0, driver = 13000, set_current = 0;
-    std::string cuda_init = "0";
+    std::string cuda_init = "0", hold;
     int runtime = 13000, runtime_sees = 13000, runtime_code = 0;
     std::vector<device> gpus;
 };
@@ -52,6 +53,7 @@ struct machine {
         std::string kind, word;
         words >> kind;
         if (kind == "init") words >> out.init;
+        if (kind == "hold") words >> out.hold;
         if (kind == "cuinit") words >> out.cuda_init;
         if (kind == "current") words >> out.set_current;
         if (kind == "driver") words >> out.driver;
@@ -64,9 +66,9 @@ struct machine {
     return out;
 }
 
-/// Read anew by each initialisation.
+/// Read anew by each initialisation, for the thread that makes it.
 [[nodiscard]] inline machine& here() {
-    static machine the_machine;
+    static thread_local machine the_machine;
     return the_machine;
 }
 

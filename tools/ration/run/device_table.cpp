@@ -18,7 +18,7 @@ device_list lowest_devices(device_list held, device_list const& free, std::int64
 std::uint32_t device_table::number(std::string const& name) {
     auto const known = std::ranges::find(rows_, name, &row::name);
     auto const at = static_cast<std::uint32_t>(known - rows_.begin());
-    if (known == rows_.end()) rows_.push_back({name, {}, {}, false});
+    if (known == rows_.end()) rows_.push_back({name, {}, {}, true});
     return at;
 }
 

@@ -61,7 +61,8 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
     [[nodiscard]] std::string const& name(std::uint32_t device) const noexcept { return rows_[device].name; }
-    /// The number of a device; a name that is not known yet gets a row: a job of an earlier run may hold what this machine no longer shows.
+    /// The number of a device. A name that is not known yet gets a row, and is set aside for good: a job of an earlier run may hold what this
+    /// machine no longer shows.
     [[nodiscard]] std::uint32_t number(std::string const& name);
     /// Their names, comma-separated.
     [[nodiscard]] std::string names(std::span<std::uint32_t const> devices) const;

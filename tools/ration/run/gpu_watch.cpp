@@ -23,6 +23,11 @@ void mark_taken(cuda::found_gpu& gpu, std::span<std::string const> idle) {
                           .remedy = "it lets one process compute at a time, and one that is none of the run's jobs does: end that one"};
 }
 
+/// A device that was given to a job meanwhile may have shown that job's process.
+void keep_only(std::vector<std::string>& devices, std::span<std::string const> these) {
+    std::erase_if(devices, [these](std::string const& device) { return std::ranges::find(these, device) == these.end(); });
+}
+
 }  // namespace
 
 gpu_watch::gpu_watch(std::span<std::string const> devices, cuda::inventory const& found, nanoseconds now) : next_(now + interval) {
@@ -32,18 +37,27 @@ gpu_watch::gpu_watch(std::span<std::string const> devices, cuda::inventory const
             if (is_part(gpu, device)) rows_.push_back({device, gpu.what.id});
 }
 
-void gpu_watch::listen() {
-    if (auto opened = cuda::xid_watch::open(); opened) xids_.emplace(std::move(opened).value());
+std::uint64_t gpu_watch::ask(std::span<std::string const> idle, nanoseconds now) {
+    bool const one_is_to_come = asked_ > judged_;
+    one_is_to_come ? keep_only(idle_, idle) : idle_.assign(idle.begin(), idle.end());
+    next_ = now + interval;
+    return asked_ = looker_->ask();
 }
 
 std::vector<gpu_watch::change> gpu_watch::look(std::span<std::string const> idle, nanoseconds now) {
-    auto const heard = xids_ ? xids_->take() : std::vector<cuda::xid_report>{};
-    return judge(cuda::find_gpus(), heard, idle, now);
+    if (!looker_) return {};
+    std::vector<change> out;
+    if (auto seen = looker_->take()) {
+        judged_ = seen->number;
+        keep_only(idle_, idle);
+        out = judge(std::move(seen->found), seen->heard, idle_, now);
+    }
+    if (now >= next_) ask(idle, now);
+    return out;
 }
 
 std::vector<gpu_watch::change> gpu_watch::judge(cuda::inventory found, std::span<cuda::xid_report const> heard, std::span<std::string const> idle,
                                                 nanoseconds now) {
-    next_ = now + interval;
     for (auto& gpu : found.gpus) mark_taken(gpu, idle);
     rule_.observe(found.gpus, now);
     for (auto const& [gpu, xid] : heard) rule_.report(gpu, xid, now);

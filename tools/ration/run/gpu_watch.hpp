@@ -2,6 +2,7 @@
 /// Which GPUs of a run have shown a fault: they are looked at now and then, and set aside and taken back by the rule of cuda::quarantine.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,8 @@
 #include <ration/cuda/inventory.hpp>
 #include <ration/cuda/quarantine.hpp>
 #include <ration/cuda/xid.hpp>
+
+#include "run/gpu_looker.hpp"
 
 namespace ration::program {
 
@@ -21,11 +24,13 @@ class gpu_watch {
     };
     std::vector<row> rows_;
     cuda::quarantine rule_;
-    std::optional<cuda::xid_watch> xids_;
+    std::optional<gpu_looker> looker_;
+    std::vector<std::string> idle_;  // ever since the look was asked for that is judged next
+    std::uint64_t asked_ = 0, judged_ = 0;
     nanoseconds next_{};
 
 public:
-    /// Between two looks; one of them takes milliseconds.
+    /// Between two looks.
     static constexpr nanoseconds interval = seconds(5);
 
     struct change {
@@ -36,13 +41,18 @@ public:
 
     /// For devices that are sound GPUs, or instances of some, of `found`.
     gpu_watch(std::span<std::string const> devices, cuda::inventory const& found, nanoseconds now);
-    /// From now on what the driver reports counts too. Without an effect where it reports nothing.
-    void listen();
+    /// From now on looks are made, in a thread of their own.
+    void start(gpu_looker::looking look) { looker_.emplace(std::move(look)); }
 
-    [[nodiscard]] nanoseconds next_look() const noexcept { return next_; }
-    /// Looks, and says what has changed. `idle`: devices that no job has.
+    /// Asks for a look that begins from now on, and gives its number. `idle`: devices that no job has.
+    std::uint64_t ask(std::span<std::string const> idle, nanoseconds now);
+    /// What the newest look says that was not judged yet, if there is one; asks for the next when it is time. Waits for none.
     [[nodiscard]] std::vector<change> look(std::span<std::string const> idle, nanoseconds now);
-    /// The same of what was seen and heard.
+    /// The last look that was judged; 0: none.
+    [[nodiscard]] std::uint64_t judged() const noexcept { return judged_; }
+    /// Readable when there is something to judge.
+    [[nodiscard]] int fd() const noexcept { return looker_ ? looker_->fd() : -1; }
+    /// What is different by what was seen and heard.
     [[nodiscard]] std::vector<change> judge(cuda::inventory found, std::span<cuda::xid_report const> heard, std::span<std::string const> idle,
                                             nanoseconds now);
 

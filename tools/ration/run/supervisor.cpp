@@ -53,6 +53,7 @@ result<run_summary> supervisor::run() {
         parts_.node.run_due(process::now());
         read_progress(now);
         read_outputs(now);
+        look_at_gpus(now);
         reap(now);
         heed_signals(now);
         keep_deadlines(now);
@@ -78,12 +79,13 @@ void supervisor::wait(nanoseconds now) {
     nanoseconds until = std::min(next_tick_, now + longest_wait);
     std::vector<pollfd> fds{{receiver_.fd(), POLLIN, 0}, {parts_.signals.fd(), POLLIN, 0}};
     for (auto const& job : board_.jobs()) {
-        if (job.alive()) fds.push_back({job.process->pidfd(), POLLIN, 0});
+        if (job.alive() && !job.process->ended()) fds.push_back({job.process->pidfd(), POLLIN, 0});
         if (job.waiting() && !board_.arrived(job)) until = std::min(until, job.config->at);
         if (job.devices != nullptr)
             if (auto const deadline = job.devices->next_deadline()) until = std::min(until, std::max(*deadline, job.clear_at));
         if (job.alive() && job.adapter) until = std::min(until, now + output_interval);
     }
+    if (gpus_) fds.push_back({gpus_->fd(), POLLIN, 0});
     until = std::min(until, parts_.node.next_wakeup() - began_);
     if (auto const* const metrics = parts_.out.metrics()) until = std::min(until, metrics->join(fds) - began_);
     auto const left = std::max<std::int64_t>(0, (until - now).count);
@@ -146,7 +148,7 @@ void supervisor::reap(nanoseconds now) {
             if (auto const how = job.process->try_wait()) {
                 read_progress(now);  // its last words, before its place is gone
                 read_outputs(now);
-                look_at_gpus(now, job.devices != nullptr && !how->success());  // its end may be that of a GPU
+                if (waits_for_look(job, *how, now)) continue;
                 bool const over = job.devices == nullptr || job.devices->exited(how->success(), job.said_done, now) == exit_meaning::job_is_over;
                 job.cpu_time = std::max(job.cpu_time, how->cpu_time);
                 over ? end(job, *how, now) : end_epoch(job, now);

@@ -125,6 +125,7 @@ private:
     void end_epoch(live_job& job, nanoseconds now);
     void hear_of_devices(live_job& job, progress::update const& said, nanoseconds now);
     void adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now);
+    [[nodiscard]] device_list numbers_of(std::vector<std::string> const& recorded, nanoseconds now);
     void record_devices(live_job const& job, recorded_job& into) const;
     [[nodiscard]] std::vector<std::string> names_of(device_list const& devices) const;
     [[nodiscard]] result<void> prepare_checkpoints(live_job& job) const;
@@ -134,7 +135,9 @@ private:
 
     // --- GPUs (supervisor_gpus.cpp)
     void watch_over_gpus(nanoseconds now);
-    void look_at_gpus(nanoseconds now, bool at_once = false);
+    void look_at_gpus(nanoseconds now);
+    [[nodiscard]] std::vector<std::string> idle_devices() const;
+    [[nodiscard]] bool waits_for_look(live_job& job, process::exit_report const& how, nanoseconds now);
     [[nodiscard]] control control_of_devices(std::string& advice);
     [[nodiscard]] std::optional<std::vector<std::string>> fence_of(live_job const& job) const;
     void tell_of_fence(live_job const& job, nanoseconds now);

@@ -1,31 +1,59 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the supervisor does about GPUs as such: how far jobs are held to theirs, and which of them show a fault.
+#include <memory>
+
 #include <fmt/core.h>
 
 #include <ration/cuda/inventory.hpp>
+#include <ration/cuda/xid.hpp>
 
 #include "error_text.hpp"
 #include "run/supervisor.hpp"
 
 namespace ration::program {
 
+namespace {
+
+/// Xids count from now on, where the driver reports any.
+[[nodiscard]] gpu_looker::looking look_at_machine() {
+    auto opened = cuda::xid_watch::open();
+    auto const xids = opened ? std::make_shared<cuda::xid_watch>(std::move(opened).value()) : nullptr;
+    return [xids](gpu_looker::sight& seen) {
+        if (xids != nullptr) seen.heard = xids->take();
+        seen.found = cuda::find_gpus();
+    };
+}
+
+}  // namespace
+
 void supervisor::watch_over_gpus(nanoseconds now) {
     if (parts_.devices.of_cpu() || parts_.devices.names().empty()) return;
     gpus_.emplace(parts_.devices.names(), cuda::find_gpus(), now);
-    gpus_->listen();
+    gpus_->start(look_at_machine());
 }
 
-void supervisor::look_at_gpus(nanoseconds now, bool at_once) {
-    if (!gpus_ || (!at_once && now < gpus_->next_look())) return;
+std::vector<std::string> supervisor::idle_devices() const {
+    auto const& table = elastic_.table();
+    return names_of(table.of(job_id{}));
+}
+
+void supervisor::look_at_gpus(nanoseconds now) {
+    if (!gpus_) return;
     auto& table = elastic_.table();
-    std::vector<std::string> idle;
-    for (std::uint32_t device = 0; device < table.size(); ++device)
-        if (table.owner(device) == job_id{}) idle.push_back(table.name(device));
-    for (auto const& change : gpus_->look(idle, now)) {
+    for (auto const& change : gpus_->look(idle_devices(), now)) {
         table.set_aside(table.number(change.device), change.aside);
         tell(device_told{.device = change.device, .what = change.aside ? "set_aside" : "back", .why = change.why}, now);
         news_ = true;
     }
+}
+
+/// The failure of a job may be that of a GPU, which only a look from then on can tell. The other jobs go on meanwhile.
+bool supervisor::waits_for_look(live_job& job, process::exit_report const& how, nanoseconds now) {
+    if (!gpus_ || job.devices == nullptr || how.success()) return false;
+    if (!job.look) job.look = gpus_->ask(idle_devices(), now);
+    if (gpus_->judged() < *job.look) return true;
+    job.look.reset();
+    return false;
 }
 
 /// The level at which this machine holds jobs to their devices; `advice`: in words why it is not the better one.

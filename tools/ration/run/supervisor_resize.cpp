@@ -53,18 +53,17 @@ void supervisor::choose_by_place() {
         if (job.devices != nullptr) placement_->add(job.id, job.config->cpu.maximum);
 }
 
-/// Without hwloc there is nothing that this machine lacks: `ration doctor` tells those who ask.
+/// A run without GPUs has no topology, and no reason why not.
 void supervisor::warn_of_placement(nanoseconds now) {
     auto const& topology = parts_.topology;
-    if (!topology.reader.empty() && !topology.machine)
-        warn_once("placement", fmt::format("GPUs are chosen by number: {}; {}", topology.why_not, topology.remedy), now);
+    if (!topology.why_not.empty())
+        warn_once("placement", fmt::format("GPUs are chosen by number, and no CPU is bound: {}; {}", topology.why_not, topology.remedy), now);
     if (topology.machine && !topology.is_this_machine)
         warn_once("placement", "GPUs are chosen by the machine that HWLOC_XMLFILE names, and no CPU is bound; unset it, or set HWLOC_THISSYSTEM=1 if it is this one", now);
 }
 
 void supervisor::work_on_devices(nanoseconds now) {
     if (!board_.shares_devices()) return;
-    look_at_gpus(now);
     for (auto& job : board_.jobs())
         if (job.devices != nullptr) look_for_remains(job, now);
     elastic_.advance(now);
@@ -215,12 +214,19 @@ void supervisor::take_place(live_job& job, process::cpu_set const& bound, nanose
     if (!kept) warn_once(job.config->name, to_text(kept.failure()), now);
 }
 
+/// Of those in a record. What this run does not share is left as soon as may be.
+device_list supervisor::numbers_of(std::vector<std::string> const& recorded, nanoseconds now) {
+    device_list out;
+    for (auto const& name : recorded) {
+        auto const known = elastic_.table().size();
+        out.push_back(elastic_.table().number(name));
+        if (elastic_.table().size() > known) tell(device_told{.device = name, .what = "set_aside", .why = "this run does not share it"}, now);
+    }
+    return out;
+}
+
 void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now) {
-    auto const numbers = [this](std::vector<std::string> const& names) {
-        device_list out;
-        for (auto const& name : names) out.push_back(elastic_.table().number(name));
-        return out;
-    };
+    auto const numbers = [&](std::vector<std::string> const& names) { return numbers_of(names, now); };
     resize_state const state{.now = phase_of(recorded.phase), .wanted = recorded.wanted, .holds = numbers(recorded.holds),
                              .next = numbers(recorded.next), .origin = numbers(recorded.origin), .falls_back = recorded.falls_back,
                              .returning = recorded.returning, .control = !recorded.control.empty(), .has_saved = recorded.has_saved,

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// Where a job is that the program launches on CPUs of its own: as the job sees it, and as its group says. On v1 here, on v2 in the guest.
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include <ration/cgroup/controller.hpp>
+
+#include "process/support.hpp"
+#include "run/node_backend.hpp"
+
+using namespace ration;
+using namespace ration::program;
+using process_test::content_of;
+
+namespace {
+
+/// The value of a line `key: value`, as in /proc/PID/status.
+[[nodiscard]] std::string value_of(std::string const& text, std::string const& key) {
+    auto const at = text.find("\n" + key + ":\t");
+    REQUIRE(at != std::string::npos);
+    auto const begin = at + key.size() + 3;
+    return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+/// Where the files of a process's cpuset are.
+[[nodiscard]] std::string cpuset_of(std::string const& memberships) {
+    auto const v2 = memberships.rfind("0::/");
+    auto const v1 = memberships.find(":cpuset:/");
+    if (v1 == std::string::npos) return "/sys/fs/cgroup" + memberships.substr(v2 + 3, memberships.find('\n', v2) - v2 - 3);
+    return "/sys/fs/cgroup/cpuset" + memberships.substr(v1 + 8, memberships.find('\n', v1) - v1 - 8);
+}
+
+[[nodiscard]] std::string line_of(std::string const& file) {
+    auto const text = content_of(file);
+    return text.substr(0, text.find('\n'));
+}
+
+[[nodiscard]] process::cpu_set only(unsigned cpu) {
+    process::cpu_set out;
+    out.insert(cpu);
+    return out;
+}
+
+/// A run on cgroups with a cpuset, or the end of the program.
+[[nodiscard]] node_backend open_here() {
+    auto opened = node_backend::open({.choice = backend_choice::cgroup, .cpus = {}});
+    if (!opened || opened->cpus().size() < 2) {
+        std::puts("skipped: no cgroups can be used here, or there is one CPU to choose from");
+        std::exit(77);
+    }
+    return std::move(opened).value();
+}
+
+struct job_here {
+    process_test::folder const folder;
+    std::string const name = "vae", output = folder / "output";
+    node_backend node = open_here();
+    std::optional<process::child> child;
+
+    void launch(process::cpu_set const& cpus, char const* script) {
+        auto started = node.launch({.job = {1}, .name = name, .token = "0123456789abcdef", .memory = bytes{64 << 20}, .cpus = cpus},
+                                   {.command = {"/bin/sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin"}, .output_file = output});
+        REQUIRE(started);
+        child.emplace(std::move(started).value());
+    }
+    [[nodiscard]] std::string of_process(char const* file) const { return content_of("/proc/" + std::to_string(child->pid()) + file); }
+    ~job_here() { CHECK(node.remove({1})); }
+};
+
+}  // namespace
+
+TEST_CASE("a job has the CPUs that it was launched on from its first instruction, and its group says so") {
+    job_here job;
+    auto const free = job.node.cpus();
+    unsigned last = 0;
+    free.for_each([&last](unsigned cpu) { last = cpu; });
+    job.launch(only(last), "cat /proc/self/status /proc/self/cgroup");
+    REQUIRE(job.child->wait_for(process_test::patience));
+    auto const seen = content_of(job.output);
+    CHECK(value_of(seen, "Cpus_allowed_list") == std::to_string(last));
+    CHECK(value_of(seen, "Mems_allowed_list") == value_of(content_of("/proc/self/status"), "Mems_allowed_list"));
+    auto const group = cpuset_of(seen.substr(seen.find("\nMems_allowed")));
+    CHECK(line_of(group + "/cpuset.cpus") == std::to_string(last));
+    bool const v2 = job.node.name() == "cgroup v2";
+    CHECK(line_of(group + (v2 ? "/cpuset.cpus.effective" : "/cpuset.effective_cpus")) == std::to_string(last));
+    if (!v2) return;
+    CHECK(line_of(group + "/memory.max") == std::to_string(64 << 20));
+    CHECK(line_of(group + "/cpuset.mems") == "");  // memory is not bound: the kernel takes it beside the CPUs
+    CHECK(line_of(group + "/cpuset.mems.effective") == value_of(seen, "Mems_allowed_list"));
+    for (char const* const of : {"", "/.."}) CHECK(line_of(group + of + "/cpuset.cpus.partition") == "member");
+}
+
+TEST_CASE("a job that runs is bound to other CPUs under way") {
+    job_here job;
+    unsigned first = 0;
+    job.node.cpus().lowest(1).for_each([&first](unsigned cpu) { first = cpu; });
+    job.launch({}, "kill -STOP $$");
+    CHECK(value_of(job.of_process("/status"), "Cpus_allowed_list") == job.node.cpus().list().view());
+    REQUIRE(job.node.confine({1}, only(first)));
+    CHECK(value_of(job.of_process("/status"), "Cpus_allowed_list") == std::to_string(first));
+    CHECK(line_of(cpuset_of("\n" + job.of_process("/cgroup")) + "/cpuset.cpus") == std::to_string(first));
+}
