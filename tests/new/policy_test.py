@@ -77,6 +77,7 @@ class Classes(unittest.TestCase):
         mine = made(alpha=Parameter(0.5, "the part", 0, 1), rounds=Parameter(3), strict=Parameter(False), scenario=Parameter("FT", words=["FT", "ST"]))
         one = policy.made(mine, '{"alpha": 1, "rounds": 9223372036854775807, "strict": true, "scenario": "ST"}')
         self.assertEqual((one.alpha, type(one.alpha), one.rounds, one.strict, one.scenario), (1.0, float, 2**63 - 1, True, "ST"))
+        self.assertEqual([policy.made(mine, {"alpha": limit}).alpha for limit in (0, 1)], [0, 1])
         self.assertEqual((policy.made(mine).alpha, policy.made(mine, "{}").rounds, mine.alpha), (0.5, 3, 0.5))
         for given, told in (('{"alpha": 1.5}', "alpha is out of its range: the part"), ('{"alpha": -0.1}', "alpha is out of its range: the part"), ('{"alpha": true}', "alpha must be a number"),
                             ('{"alpha": NaN}', "alpha must be a number"), ('{"alpha": [1]}', "alpha must be a number"), ('{"rounds": 1.0}', "rounds must be a whole number"),
