@@ -210,10 +210,30 @@ class Wheel(Installed):
         shutil.copytree(CHECKOUT / "examples/python_policy", project)
         self.succeed(project, PYTHON, "-B", "half_test.py", PYTHONPATH=str(package))
         self.succeed(project, PYTHON, "-m", "ration.policy", "build", "half.py", PYTHONPATH=str(package), CMAKE_PREFIX_PATH="")
+        self.succeed(project, PYTHON, "-B", "fastest_test.py", PYTHONPATH=str(package))
+        self.succeed(project, PYTHON, "-m", "ration.policy", "build", "fastest.py", PYTHONPATH=str(package), CMAKE_PREFIX_PATH="")
         shutil.rmtree(package)  # the machine that runs it has no such package
         self.assertIn("org.example.half keeps the rules of the plugin ABI 1.0", self.succeed(project, "ration", "check", "half.so"))
         said = self.succeed(project, "ration", "sim", "--generate", "cpu:jobs=9", "--models", CHECKOUT / "bench/data/loss/fits.csv", "--cluster", "1x8cores", "--policy", "./half.so", "--quiet")
         self.assertIn("half.so", said)
+        self.with_parameters_and_rows(project)
+
+    def with_parameters_and_rows(self, project: pathlib.Path) -> None:
+        """fastest.so reads jobs/speedup, which has several values a row, and takes a parameter."""
+        self.assertIn("org.example.fastest keeps the rules of the plugin ABI 1.0", self.succeed(project, "ration", "check", "fastest.so"))
+        shown = self.succeed(project, "ration", "policies", "--show", "fastest", "fastest.so")
+        self.assertIn("  least            = 0.05           a device that adds less speed than this is left free [0, 1]\n", shown)
+        job = '[[job]]\nname = "{}"\ncommand = ["sleep", "1"]\ntarget = {{ loss = {{ objective = 1 }} }}\nbounds = {{ gpu = {{ min = 1, max = 4 }} }}\nspeedup = {}\n'
+        jobs = job.format("steep", [0, 1, 1.9, 2.7, 3.4]) + job.format("flat", [0, 1, 1.1, 1.2, 1.3])
+        for least, code, told in (("0.3", 0, ("steep: devices from 0 to 3", "flat: devices from 0 to 1")), ("0.75", 0, ("steep: devices from 0 to 3", "flat: devices from 0 to 1")),
+                                  ("0.85", 0, ("steep: devices from 0 to 2", "flat: devices from 0 to 1")), ("7", 2, ("least is out of its range: a device that adds less speed than this is left free",)),
+                                  ('"a"', 2, ("least must be a number",))):
+            with self.subTest(least=least):
+                (project / "jobs.toml").write_text(f'policy = "fastest.so"\nfastest = {{ least = {least} }}\ncpus = 1\ndevices = {{ count = 4, cpu = 0.1 }}\n{jobs}')
+                done = self.run_in(project, "ration", "run", "jobs.toml")
+                self.assertEqual(done.returncode, code, done.stdout)
+                for sentence in told:
+                    self.assertIn(sentence, done.stdout)
 
 
 class PlainC(Installed):

@@ -115,8 +115,9 @@ TEST_CASE("a worker whose every word changes at any time costs ticks and nothing
     loaded l("counter", hostile("scribble everywhere@1"));
     REQUIRE(tick_by_rows(l) == status::ok);
     static_cast<void>(tick_by_rows(l));
-    for (int i = 0; i < 50; ++i) static_cast<void>(tick_by_rows(l));
-    CHECK(l.policy->last_fault().kind != plugin::fault_kind::none);
+    int faults = 0;  // a tick between two changes may be good
+    for (int i = 0; i < 50; ++i) static_cast<void>(tick_by_rows(l)), faults += l.policy->last_fault().kind != plugin::fault_kind::none;
+    CHECK(faults > 0);
     CHECK(l.ticks_until_ok() > 0);
     CHECK(is_honest(l));
 }

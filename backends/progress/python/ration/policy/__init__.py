@@ -16,19 +16,106 @@
 `python3 -m ration.policy build half.py` makes half.so of it, which `ration check`, `sim` and `run` take. `ration.policy.trial` asks a policy
 in a test. The text of this module becomes part of the .so beside the policy's own, so that nothing has to be installed where it runs.
 """
+import json
 
 QUEUED, RUNNING, RESTARTING, DONE, FAILED = range(5)  # of jobs/state
 CPU, MEMORY, GPU, GPU_SM, CACHE, BATCH = range(6)  # millicores, bytes, devices, per-mille of a device, bytes, samples per step
 UNLIMITED = 2**63 - 1  # the amount that means no limit, of what does not come in whole units
 
-KINDS = {"u32": "I", "i64": "q", "u64": "Q", "f32": "f", "f64": "d"}  # of columns, with the format of their memoryview
+KINDS = {"u32": "I", "i64": "q", "u64": "Q", "f32": "f", "f64": "d"}  # of columns, with the format of their memoryview; with "[]" behind: several values a row
 TABLES = ("jobs", "nodes", "resources", "held")
 # What the manifest of a plugin has room for, in bytes.
-_ROOM = {"id": 63, "version": 31, "summary": 127, "inputs": 1023, "reasons": 1023}
+_ROOM = {"id": 63, "version": 31, "summary": 127, "inputs": 1023, "reasons": 1023, "parameters": 3071}
+
+
+class WrongParameter(ValueError):
+    """What the user of a policy gave it as parameters is not what it takes. The text is told as it stands."""
+
+
+class Parameter:
+    """A number, a truth value or one of some words that the user of a policy may choose: `share = Parameter(0.5, "of the first job", 0, 1)`.
+
+    The type is that of the default; a number may have a closed range. In the policy it is an attribute, `self.share`, also in `__init__`.
+    """
+
+    __slots__ = ("default", "meaning", "least", "most", "words")
+
+    def __init__(self, default, meaning="", least=None, most=None, words=None):
+        self.default, self.meaning, self.least, self.most, self.words = default, meaning, least, most, words
+
+    def trouble(self):
+        """What is wrong with what it says of itself, as the rest of a sentence; empty when nothing is."""
+        if not isinstance(self.meaning, str) or not self.meaning.isprintable() or '"' in self.meaning or "\\" in self.meaning:
+            return f"means {self.meaning!r}; write one line of text without quotes"
+        if self.words is not None and not (self.words and all(isinstance(word, str) and word.isprintable() for word in self.words)):
+            return f"has the words {self.words!r}; write a list of texts"
+        if self.words is None and not isinstance(self.default, (bool, int, float)):
+            return f"has the default {self.default!r}; write a number, True, False, or a word and words=[...]"
+        for limit in (self.least, self.most):
+            if limit is not None and (self.words is not None or isinstance(self.default, bool) or _is_no_number(limit)):
+                return f"has the limit {limit!r}; only numbers have limits, and these are numbers"
+        try:
+            self.taken("its default", self.default)
+        except WrongParameter as problem:
+            return f"cannot be {self.default!r}: {problem}"
+        return ""
+
+    def taken(self, name, value):
+        """The value as the policy sees it. A WrongParameter says why it cannot be one."""
+        if self.words is not None:
+            if value not in self.words:
+                raise WrongParameter(f"{name} must be one of " + ", ".join(f'"{word}"' for word in self.words))
+            return value
+        if isinstance(self.default, bool):
+            if not isinstance(value, bool):
+                raise WrongParameter(f"{name} must be true or false")
+            return value
+        whole = isinstance(self.default, int)
+        if _is_no_number(value) or (whole and not (isinstance(value, int) and -2**63 <= value < 2**63)):
+            raise WrongParameter(f"{name} must be a {'whole ' if whole else ''}number")
+        if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
+            raise WrongParameter(f"{name} is out of its range: {self.meaning}")
+        return value if whole else float(value)
+
+    def schema(self):
+        """Its part of the JSON schema."""
+        if self.words is not None:
+            out = {"enum": list(self.words)}
+        else:
+            out = {"type": "boolean" if isinstance(self.default, bool) else "integer" if isinstance(self.default, int) else "number"}
+        out["default"] = self.default
+        out.update((key, value) for key, value in (("description", self.meaning), ("minimum", self.least), ("maximum", self.most)) if value not in ("", None))
+        return out
+
+
+def _is_no_number(value):
+    return isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < float("inf")
+
+
+class Rows:
+    """A column of several values a row: `rows[job]` is a memoryview of that row, `rows[job][k]` one value; all of them stand in `flat`, `width` to a row."""
+
+    __slots__ = ("flat", "width")
+
+    def __init__(self, flat, width):
+        self.flat, self.width = flat, width
+
+    def __len__(self):
+        return len(self.flat) // self.width
+
+    def __getitem__(self, row):
+        rows = len(self)
+        if not -rows <= row < rows:
+            raise IndexError(f"row {row}, and there are {rows}")
+        begin = row % rows * self.width
+        return self.flat[begin:begin + self.width]
+
+    def release(self):
+        self.flat.release()
 
 
 class Tick(dict):
-    """What a policy is shown: a read-only memoryview for each of its inputs, and `number`, `seed` and `now_ns`. Views end with the call."""
+    """What a policy is shown: a read-only memoryview, or `Rows` of them, for each of its inputs, and `number`, `seed` and `now_ns`. Views end with the call."""
 
     __slots__ = ()
 
@@ -43,10 +130,17 @@ class Policy:
     version = "0.1.0"
     summary = ""  # one line
     reasons = [""]  # reason k of a grant, in words
-    inputs = {}  # columns that `decide` reads, as {"table/column": "u32", "i64", "u64", "f32" or "f64"}
+    inputs = {}  # columns that `decide` reads, as {"table/column": "u32", "i64", "u64", "f32" or "f64"}; "f64[]" has several values a row
+    parameters = {}  # collected from the attributes of the class: name -> Parameter
 
     def __init_subclass__(cls, **rest):
         super().__init_subclass__(**rest)
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Parameter)}
+        for name, parameter in own.items():
+            if hasattr(Policy, name):
+                raise TypeError(f"{cls.__name__}: the parameter `{name}` has a name that every policy has; choose another")
+            setattr(cls, name, parameter.default)
+        cls.parameters = {**cls.parameters, **own}
         if cls.id:
             trouble = trouble_with(cls)
             if trouble:
@@ -71,7 +165,8 @@ def trouble_with(policy):
         return f"`id` is {policy.id!r}; write letters, digits and '-' with dots between, like 'org.example.mine'"
     if policy.decide is Policy.decide:
         return "it has no method `decide(self, tick, grant)`"
-    return _trouble_with_inputs(policy.inputs) or _trouble_with_reasons(policy.reasons) or _trouble_with_room(policy)
+    return (_trouble_with_inputs(policy.inputs) or _trouble_with_reasons(policy.reasons) or _trouble_with_parameters(policy.parameters)
+            or _trouble_with_room(policy))
 
 
 def _trouble_with_inputs(inputs):
@@ -81,8 +176,8 @@ def _trouble_with_inputs(inputs):
         table, _, column = name.partition("/") if isinstance(name, str) else ("", "", "")
         if table not in TABLES or not column or not name.isprintable() or " " in name:
             return f"`inputs` has {name!r}; a column is called 'table/column', and the tables are {', '.join(TABLES)}"
-        if kind not in KINDS:
-            return f"`inputs` says that {name} is {kind!r}; write one of {', '.join(KINDS)}"
+        if not isinstance(kind, str) or kind.removesuffix("[]") not in KINDS:
+            return f"`inputs` says that {name} is {kind!r}; write one of {', '.join(KINDS)}, with [] behind it for several values a row"
     return ""
 
 
@@ -92,8 +187,17 @@ def _trouble_with_reasons(reasons):
     return ""
 
 
+def _trouble_with_parameters(parameters):
+    for name, parameter in parameters.items():
+        trouble = parameter.trouble() if name.isascii() else "has another name than its users can write; take letters of ASCII"
+        if trouble:
+            return f"the parameter `{name}` {trouble}"
+    return ""
+
+
 def _trouble_with_room(policy):
-    texts = {"id": policy.id, "version": policy.version, "summary": policy.summary, "inputs": needs_of(policy), "reasons": reasons_of(policy)}
+    texts = {"id": policy.id, "version": policy.version, "summary": policy.summary, "inputs": needs_of(policy), "reasons": reasons_of(policy),
+             "parameters": schema_of(policy)}
     for name, text in texts.items():
         if len(text.encode()) > _ROOM[name]:
             return f"`{name}` takes {len(text.encode())} bytes, and there is room for {_ROOM[name]}"
@@ -108,6 +212,34 @@ def needs_of(policy):
 def reasons_of(policy):
     """The reasons as the manifest of a plugin names them."""
     return "".join(reason + "\n" for reason in policy.reasons)
+
+
+def schema_of(policy):
+    """The JSON schema of the parameters as the manifest of a plugin has it; empty when the policy takes none."""
+    if not policy.parameters:
+        return ""
+    properties = {name: parameter.schema() for name, parameter in policy.parameters.items()}
+    return json.dumps({"type": "object", "additionalProperties": False, "properties": properties}, separators=(",", ":"), ensure_ascii=False)
+
+
+def made(policy, given=None):
+    """An instance of a policy with these parameters: a dictionary, or the text of a JSON object. A WrongParameter says what is wrong with them."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError as problem:
+            raise WrongParameter(f"the parameters are no JSON ({problem})") from problem
+        if not isinstance(given, dict):
+            raise WrongParameter('the parameters must be one JSON object: {"name": value, ...}')
+    one = policy.__new__(policy)
+    for name, value in (given or {}).items():
+        if not policy.parameters:
+            raise WrongParameter("this policy takes no parameters: leave them out")
+        if name not in policy.parameters:
+            raise WrongParameter(f"there is no parameter '{name}'")
+        setattr(one, name, policy.parameters[name].taken(name, value))
+    one.__init__()
+    return one
 
 
 def policy_in(names):
@@ -125,6 +257,8 @@ def policy_in(names):
 
 def told(problem, file):
     """An exception in one line, with the place in the policy's file that it came from."""
+    if isinstance(problem, WrongParameter):
+        return str(problem)
     line, at, text = 0, problem.__traceback__, str(problem)
     while at is not None:
         if at.tb_frame.f_code.co_filename == file:

@@ -48,11 +48,13 @@ def header_of(file: pathlib.Path) -> str:
     """What bridge.c has to know of a policy, and the texts that it runs."""
     policy, source = policy_of(file)
     texts = {"ID": policy.id, "NAME": policy.id.rsplit(".", 1)[-1].replace("-", "_"), "VERSION": policy.version, "SUMMARY": policy.summary,
-             "FILE": file.name, "NEEDS": api.needs_of(policy), "REASONS": api.reasons_of(policy)}
-    columns = "".join(f'    {{{json.dumps(name)}, {TABLES[name.split("/")[0]]}, RATION_{kind.upper()}}},\n' for name, kind in policy.inputs.items())
+             "FILE": file.name, "NEEDS": api.needs_of(policy), "REASONS": api.reasons_of(policy),
+             "PARAMETERS": api.schema_of(policy)}
+    columns = "".join(f'    {{{json.dumps(name)}, {TABLES[name.split("/")[0]]}, RATION_{kind.removesuffix("[]").upper()}, {int(kind.endswith("[]"))}}},\n'
+                      for name, kind in policy.inputs.items())
     # JSON has \u escapes where C would want others, so all that is not ASCII stays as it is.
     return ("".join(f"#define POLICY_{key} {json.dumps(text, ensure_ascii=False)}\n" for key, text in texts.items())
-            + f"static const struct wanted {{\n    const char *name;\n    uint32_t table, type;\n}} wanted[] = {{\n{columns}}};\n"
+            + f"static const struct wanted {{\n    const char *name;\n    uint32_t table, type, several;\n}} wanted[] = {{\n{columns}}};\n"
             + f"enum {{ COLUMNS = {len(policy.inputs)} }};\n"
             + bytes_of("policy_source", source) + bytes_of("api_source", (HERE / "__init__.py").read_text(encoding="utf-8")))
 

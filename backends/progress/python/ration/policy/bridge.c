@@ -13,17 +13,17 @@
 
 enum { FLAGS = RATION_F_DETERMINISTIC | RATION_F_NO_UNLOAD | RATION_F_OUT_OF_PROCESS_ONLY };
 RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, FLAGS, POLICY_ID, POLICY_NAME, POLICY_VERSION, "",
-                            "", POLICY_SUMMARY, POLICY_NEEDS, "", POLICY_REASONS, ""};
+                            "", POLICY_SUMMARY, POLICY_NEEDS, "", POLICY_REASONS, POLICY_PARAMETERS};
 
 typedef struct instance {
     const ration_host *host;
     PyObject *policy, *tick, *grant, *names[COLUMNS];
-    uint32_t slots[COLUMNS];
+    uint32_t slots[COLUMNS], widths[COLUMNS];
     ration_out *out; /* of the call that runs */
     uint64_t asked;  /* grants of this call, those without a place included */
 } instance;
 
-static PyObject *policy_class, *tick_class, *word_told, *word_file, *api, *word_decide, *word_release, *word_cast, *word_number, *word_seed, *word_now;
+static PyObject *policy_class, *tick_class, *rows_class, *wrong_parameter, *word_told, *word_file, *api, *word_decide, *word_release, *word_cast, *word_made, *word_number, *word_seed, *word_now;
 
 /* The text of the Python exception, which is then over. */
 static int32_t tell(char *err, uint64_t err_size, int32_t code) {
@@ -78,12 +78,13 @@ static int load_policy(void) {
     api = module_of("ration.policy", "ration/policy.py", api_source);
     module = api != NULL ? module_of("policy", POLICY_FILE, policy_source) : NULL;
     if (module == NULL) return 0;
-    tick_class = PyObject_GetAttrString(api, "Tick");
+    tick_class = PyObject_GetAttrString(api, "Tick"), rows_class = PyObject_GetAttrString(api, "Rows");
+    wrong_parameter = PyObject_GetAttrString(api, "WrongParameter"), word_made = PyUnicode_InternFromString("made");
     policy_class = PyObject_CallMethod(api, "policy_in", "O", PyModule_GetDict(module));
     word_decide = PyUnicode_InternFromString("decide"), word_release = PyUnicode_InternFromString("release");
     word_cast = PyUnicode_InternFromString("cast"), word_number = PyUnicode_InternFromString("number");
     word_seed = PyUnicode_InternFromString("seed"), word_now = PyUnicode_InternFromString("now_ns");
-    return policy_class != NULL && tick_class != NULL;
+    return policy_class != NULL && tick_class != NULL && rows_class != NULL && wrong_parameter != NULL;
 }
 
 static PyObject *grant_one(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
@@ -109,15 +110,18 @@ static PyObject *grant_one(PyObject *capsule, PyObject *const *args, Py_ssize_t 
 }
 static PyMethodDef grant_method = {"grant", (PyCFunction)(void (*)(void))grant_one, METH_FASTCALL, NULL};
 
-static int make(instance *mine) {
-    PyObject *capsule = PyCapsule_New(mine, NULL, NULL);
+static int make(instance *mine, const char *config, uint64_t length) {
+    PyObject *capsule = PyCapsule_New(mine, NULL, NULL), *given;
     int i;
     if (capsule == NULL) return 0;
     mine->grant = PyCFunction_New(&grant_method, capsule);
     Py_DECREF(capsule);
     mine->tick = PyObject_CallNoArgs(tick_class);
     for (i = 0; i < COLUMNS; ++i) mine->names[i] = PyUnicode_InternFromString(wanted[i].name);
-    mine->policy = PyObject_CallNoArgs(policy_class);
+    given = PyUnicode_FromStringAndSize(length != 0 ? config : "{}", length != 0 ? (Py_ssize_t)length : 2);
+    if (given == NULL) return 0;
+    mine->policy = PyObject_CallMethodObjArgs(api, word_made, policy_class, given, NULL);
+    Py_DECREF(given);
     return mine->policy != NULL && mine->grant != NULL && mine->tick != NULL;
 }
 
@@ -135,11 +139,6 @@ static int32_t create(const ration_host *host, const char *config, uint64_t leng
     instance *mine;
     PyGILState_STATE held;
     int32_t said = RATION_OK;
-    (void)config;
-    if (length != 0) {
-        snprintf(err, (size_t)err_size, "this policy takes no parameters: leave them out");
-        return RATION_E_ARG;
-    }
     if (!Py_IsInitialized()) {
         if (!start_python(err, err_size)) return RATION_E_INTERNAL;
         PyEval_SaveThread();
@@ -148,21 +147,22 @@ static int32_t create(const ration_host *host, const char *config, uint64_t leng
     if (mine == NULL) return RATION_E_NOMEM;
     mine->host = host;
     held = PyGILState_Ensure();
-    if ((policy_class == NULL && !load_policy()) || !make(mine)) said = tell(err, err_size, RATION_E_EXCEPTION);
+    if ((policy_class == NULL && !load_policy()) || !make(mine, config, length))
+        said = tell(err, err_size, wrong_parameter != NULL && PyErr_ExceptionMatches(wrong_parameter) ? RATION_E_ARG : RATION_E_EXCEPTION);
     PyGILState_Release(held);
     if (said != RATION_OK) return destroy(mine), said;
     *self = mine;
     return RATION_OK;
 }
 
-static int find(const ration_schema *schema, const struct wanted *column_wanted, uint32_t *slot) {
+static int find(const ration_schema *schema, const struct wanted *column_wanted, uint32_t *slot, uint32_t *width) {
     const char *at = (const char *)schema->column;
     uint32_t i;
     for (i = 0; i < schema->n_columns; ++i, at += schema->column_stride) { /* a later host's columns are longer */
         const ration_column *column = (const ration_column *)at;
         if (strcmp(column->name, column_wanted->name) != 0) continue;
-        *slot = column->slot;
-        return column->type == column_wanted->type && column->width == 1 && column->slot != RATION_NO_SLOT;
+        *slot = column->slot, *width = column->width;
+        return column->type == column_wanted->type && (column_wanted->several ? *width >= 1 : *width == 1) && column->slot != RATION_NO_SLOT;
     }
     return 0;
 }
@@ -172,25 +172,26 @@ static int32_t bind_columns(void *self, const ration_schema *schema, uint64_t *s
     int i;
     *scratch_size = 0;
     for (i = 0; i < COLUMNS; ++i)
-        if (!find(schema, &wanted[i], &mine->slots[i])) {
+        if (!find(schema, &wanted[i], &mine->slots[i], &mine->widths[i])) {
             snprintf(err, (size_t)err_size, "%s: this host does not offer the column as the policy needs it", wanted[i].name);
             return RATION_E_UNSUPPORTED;
         }
     return RATION_OK;
 }
 
-/* A view of the host's memory, in items of its type. */
-static PyObject *view(const ration_table *table, uint32_t slot, uint32_t type) {
+/* A view of the host's memory, in items of its type; where a row has several of them, as Rows. */
+static PyObject *view(const ration_table *table, uint32_t slot, uint32_t width, const struct wanted *column) {
     static const char formats[] = {0, 'I', 'q', 'Q', 'f', 'd'};
     static const Py_ssize_t sizes[] = {0, 4, 8, 8, 4, 8};
     static char nothing[8];
     char *data = table->n_rows != 0 ? (char *)table->slot[slot] : nothing; /* PyBUF_READ: Python does not write there */
-    PyObject *bytes = PyMemoryView_FromMemory(data, (Py_ssize_t)table->n_rows * sizes[type], PyBUF_READ), *format, *items = NULL;
+    PyObject *bytes = PyMemoryView_FromMemory(data, (Py_ssize_t)table->n_rows * width * sizes[column->type], PyBUF_READ), *format, *items = NULL;
     if (bytes == NULL) return NULL;
-    format = PyUnicode_FromStringAndSize(&formats[type], 1);
+    format = PyUnicode_FromStringAndSize(&formats[column->type], 1);
     if (format != NULL) items = PyObject_CallMethodOneArg(bytes, word_cast, format);
     Py_XDECREF(format), Py_DECREF(bytes);
-    return items;
+    if (items == NULL || !column->several) return items;
+    return PyObject_CallFunction(rows_class, "NI", items, (unsigned)width);
 }
 
 static int set(PyObject *tick, PyObject *name, PyObject *value) {
@@ -204,7 +205,7 @@ static int show(instance *mine, const ration_tick *tick) {
                   set(mine->tick, word_seed, PyLong_FromUnsignedLongLong(tick->seed)) &&
                   set(mine->tick, word_now, PyLong_FromLongLong(tick->now_ns));
     for (i = 0; good && i < COLUMNS; ++i)
-        good = set(mine->tick, mine->names[i], view(tick->table[wanted[i].table], mine->slots[i], wanted[i].type));
+        good = set(mine->tick, mine->names[i], view(tick->table[wanted[i].table], mine->slots[i], mine->widths[i], &wanted[i]));
     return good;
 }
 

@@ -9,7 +9,7 @@ accept is a ValueError.
 import array
 from typing import NamedTuple
 
-from ration.policy import BATCH, KINDS, UNLIMITED, Tick
+from ration.policy import BATCH, KINDS, UNLIMITED, Rows, Tick, made
 
 
 class Grant(NamedTuple):
@@ -23,9 +23,10 @@ class Grant(NamedTuple):
     group: int = 0
 
 
-def ask(policy, columns, number=0, seed=0, now_ns=0):
-    """The grants of one tick. `policy` is a class, or an instance that goes on from its earlier ticks; `columns` has the values of each input."""
-    asked = policy() if isinstance(policy, type) else policy
+def ask(policy, columns, number=0, seed=0, now_ns=0, parameters=None):
+    """The grants of one tick. `policy` is a class, made with these `parameters`, or an instance that goes on from its earlier ticks; `columns` has the
+    values of each input: for one of several values a row a list of lists."""
+    asked = made(policy, parameters) if isinstance(policy, type) else policy
     rows = _rows_of(asked, columns)
     tick, grants = Tick(number=number, seed=seed, now_ns=now_ns), []
     for name, kind in asked.inputs.items():
@@ -59,10 +60,15 @@ def _rows_of(policy, columns):
 
 
 def _view(name, kind, values):
+    one, several = kind.removesuffix("[]"), kind.endswith("[]")
     try:
-        return memoryview(array.array(KINDS[kind], values)).toreadonly()
+        widths = {len(row) for row in values} if several else {1}
+        flat = memoryview(array.array(KINDS[one], [value for row in values for value in row] if several else values)).toreadonly()
     except (TypeError, OverflowError) as problem:
         raise ValueError(f"{name}: not all of its values are {kind} ({problem})") from problem
+    if len(widths) > 1 or 0 in widths:
+        raise ValueError(f"{name}: its rows have {', '.join(map(str, sorted(widths)))} values; a host gives each row as many, and one at least")
+    return Rows(flat, max(widths, default=1)) if several else flat
 
 
 def _prove(one, rows, reasons):
