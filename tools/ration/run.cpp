@@ -125,7 +125,7 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
         static_cast<void>(remove_leftover(l, false));
         return true;
     });
-    std::ranges::stable_partition(left, [](leftover const& l) { return !l.alive.empty(); });
+    std::ranges::partition(left, [](leftover const& l) { return !l.alive.empty(); });
     remove_empty_groups();
     if (left.empty() || options.adopt) return left;
     std::string names;
