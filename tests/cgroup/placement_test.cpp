@@ -2,6 +2,7 @@
 // Where a job is that the program launches on CPUs of its own: as the job sees it, and as its group says. On v1 here, on v2 in the guest.
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -53,6 +54,36 @@ namespace {
     return std::move(opened).value();
 }
 
+/// Where this process is without a cpuset, as in a login that was not given one. Made in the root of a v2 hierarchy, where nobody else needs one.
+class group_without_cpuset {
+    std::string const root_ = "/sys/fs/cgroup", path_ = root_ + "/ration-test-" + std::to_string(::getpid());
+    bool there_ = false;
+
+    [[nodiscard]] static bool put(std::string const& file, std::string const& text) {
+        std::ofstream out(file);
+        out << text << std::flush;
+        return out.good();
+    }
+
+public:
+    group_without_cpuset() {
+        there_ = content_of("/proc/self/cgroup") == "0::/\n" && put(root_ + "/cgroup.subtree_control", "-cpuset") && std::filesystem::create_directory(path_) &&
+                 put(path_ + "/cgroup.procs", "0");
+    }
+    group_without_cpuset(group_without_cpuset const&) = delete;
+    group_without_cpuset& operator=(group_without_cpuset const&) = delete;
+    ~group_without_cpuset() {
+        if (there_) CHECK((put(root_ + "/cgroup.procs", "0") && std::filesystem::remove(path_)));
+    }
+    [[nodiscard]] explicit operator bool() const noexcept { return there_; }
+};
+
+[[nodiscard]] unsigned last_of(process::cpu_set const& cpus) {
+    unsigned last = 0;
+    cpus.for_each([&last](unsigned cpu) { last = cpu; });
+    return last;
+}
+
 struct job_here {
     process_test::folder const folder;
     std::string const name = "vae", output = folder / "output";
@@ -73,9 +104,7 @@ struct job_here {
 
 TEST_CASE("a job has the CPUs that it was launched on from its first instruction, and its group says so") {
     job_here job;
-    auto const free = job.node.cpus();
-    unsigned last = 0;
-    free.for_each([&last](unsigned cpu) { last = cpu; });
+    auto const last = last_of(job.node.cpus());
     job.launch(only(last), "cat /proc/self/status /proc/self/cgroup");
     REQUIRE(job.child->wait_for(process_test::patience));
     auto const seen = content_of(job.output);
@@ -101,4 +130,17 @@ TEST_CASE("a job that runs is bound to other CPUs under way") {
     REQUIRE(job.node.confine({1}, only(first)));
     CHECK(value_of(job.of_process("/status"), "Cpus_allowed_list") == std::to_string(first));
     CHECK(line_of(cpuset_of("\n" + job.of_process("/cgroup")) + "/cpuset.cpus") == std::to_string(first));
+}
+
+TEST_CASE("a job that has no cpuset is bound to its CPUs by affinity") {
+    group_without_cpuset const here;
+    if (!here) return;  // done in the guest
+    job_here job;
+    auto const last = last_of(job.node.cpus());
+    job.launch(only(last), "cat /proc/self/status /proc/self/cgroup");
+    REQUIRE(job.child->wait_for(process_test::patience));
+    auto const seen = content_of(job.output);
+    CHECK(value_of(seen, "Cpus_allowed_list") == std::to_string(last));
+    CHECK_FALSE(std::filesystem::exists(cpuset_of(seen.substr(seen.find("\nMems_allowed"))) + "/cpuset.cpus"));
+    CHECK(job.node.confine({1}, only(last)));
 }

@@ -189,14 +189,14 @@ class FewerDevices(Together):
         self.all_cases()
 
     def case_a_job_is_moved_off_them_and_nobody_gets_them_again(self) -> None:
-        jobs = elastic("a", "good", 200), elastic("b", "good", 20, at="6s", gpu="{ min = 1, max = 4 }")
+        jobs = elastic("a", "good", 130), elastic("b", "good", 20, at="4s")
         self.write(*jobs, head=HEAD)
         run = self.start("--log", "log.0.jsonl")
         self.wait_for(lambda: (self.folder / "log.0.jsonl").exists() and '"what":"settled"' in (self.folder / "log.0.jsonl").read_text())
         run.kill()
         run.communicate()
         self.write(*jobs, head=HEAD.replace("count = 4", "count = 2"))
-        self.assert_finished(self.run_jobs("--adopt", "--log", "log.jsonl"), a=200, b=20)
+        self.assert_finished(self.run_jobs("--adopt", "--log", "log.jsonl"), a=130, b=20)
         told = [(e["device"], e["what"], e["why"]) for e in self.events() if e["event"] == "device"]
         self.assertEqual(told, [(name, "set_aside", "this run does not share it") for name in ("cpu-2", "cpu-3")])
         self.assertEqual([one.devices for one in self.launches("a")][:2], [4, 2])

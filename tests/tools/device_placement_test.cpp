@@ -117,14 +117,14 @@ TEST_CASE("only CPUs that the run may use are given, though its topology is the 
 
 TEST_CASE("a job keeps its cores when it is launched again, though others would be as near") {
     made_up_run run(two_packages());
-    device_list first{0}, second;
+    run.placement.add(job_id{7}, 8'000);
+    device_list first{0}, second, third;
     REQUIRE(run.table.claim(job_id{1}, first));
     CHECK(run.placement.adopt(job_id{1}, first, cpus({3, 11, 100})).cpu_list() == "3,11");  // 100 is none that the run may use
     CHECK(run.put(job_id{1}, first, 1).cpu_list() == "3,11");
     CHECK(run.placement.settle(job_id{1}, {6}).cpus.empty());  // a device that the machine does not show, beside which nothing is
     CHECK(run.put(job_id{2}, second, 3).cpu_list() == "4-7,12-15");
-    second.clear(), run.table.release(job_id{2});
-    CHECK(run.put(job_id{2}, second, 2).cpu_list() == "0-1,8-9");
+    CHECK(run.put(job_id{7}, third, 1).cpu_list() == "0-3,8-11");
 }
 
 TEST_CASE("a bound on cpu is how many CPUs a job gets, whatever its devices are") {

@@ -149,7 +149,7 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
         static_cast<void>(remove_leftover(l, false));
         return true;
     });
-    std::ranges::stable_partition(left, [](leftover const& l) { return !l.alive.empty(); });
+    std::ranges::partition(left, [](leftover const& l) { return !l.alive.empty(); });
     remove_empty_groups();
     if (left.empty()) return left;
     if (std::ranges::any_of(left, [](leftover const& l) { return !l.damage.empty(); })) return still_going(left, "ration clean ends them: without their record nobody can take them over");
