@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The experiment of Wei and Shudo with real training: two equal jobs on four devices, the older one with three of them, or both with two.
 
-A device is a quarter of a core, and a job that is alone has all four. Three ways, all under loss_delta_ratio: `2-2` and `3-1` share without a
+A device is a quarter of a core, or of a GPU (--devices gpu), and a job that is alone has all four. Three ways, all under loss_delta_ratio: `2-2` and `3-1` share without a
 look at the losses (gamma = 0), for `3-1` the older job accepts no fewer than three; `by loss` is the rule itself (gamma = 2).
 """
 import argparse
@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "backends" / "progress" / "python"
 HEAD = """policy = "loss_delta_ratio"
 loss_delta_ratio = {{ gamma = {gamma}, window = 50, residence = 20 }}
-devices = {{ count = 4, cpu = 0.25 }}
+devices = {{ count = 4, {devices} = 0.25 }}
 tick = "250ms"
 """
 JOB = """
@@ -32,12 +32,12 @@ bounds = {{ gpu = {{ min = {least}, max = 4 }} }}
 """
 
 
-def run(program, gamma, least, steps, arrival):
+def run(asked, program, gamma, least):
     """(seconds that the older and the younger job took, when both were done, sizes of the older)."""
     with tempfile.TemporaryDirectory() as folder:
-        text = HEAD.format(gamma=gamma)
-        for name, at, seed, fewest in (("older", 0, 1, least), ("younger", arrival, 2, 1)):
-            command = [sys.executable, "-m", "ration.ranks", str(HERE / "classifier.py"), str(steps), str(seed)]
+        text = HEAD.format(gamma=gamma, devices=asked.devices)
+        for name, at, seed, fewest in (("older", 0, 1, least), ("younger", asked.arrival, 2, 1)):
+            command = [sys.executable, "-m", "ration.ranks", str(HERE / "classifier.py"), str(asked.steps), str(seed), str(asked.width)]
             text += JOB.format(name=name, command=json.dumps(command), package=PACKAGE, at=at, least=fewest)
         pathlib.Path(folder, "jobs.toml").write_text(text)
         done = subprocess.Popen([program[0], "run", "jobs.toml", "--log", "log.jsonl", *program[1:]], cwd=folder, text=True,
@@ -56,7 +56,7 @@ def run(program, gamma, least, steps, arrival):
             raise SystemExit(f"the run failed:\n{said}")
         at = {name: event["t"] / 1e9 for name, event in ended.items()}
         sizes = [str(event["to"]) for event in events if event["event"] == "resize" and event["what"] == "settled" and event["job"] == "older"]
-        return at["older"], at["younger"] - arrival, max(at.values()), "-".join(sizes)
+        return at["older"], at["younger"] - asked.arrival, max(at.values()), "-".join(sizes)
 
 
 def main():
@@ -66,15 +66,17 @@ def main():
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--steps", type=int, default=2400)
     parser.add_argument("--arrival", type=int, default=40, help="seconds from the older job's start to the younger one's")
+    parser.add_argument("--devices", choices=("cpu", "gpu"), default="cpu", help="what they are quarters of")
+    parser.add_argument("--width", type=int, default=1024, help="of the classifier: on a GPU, 8192 fills it")
     asked = parser.parse_args()
     program = [str(pathlib.Path(asked.ration).resolve()), *asked.more]
-    repetitions, steps, arrival = asked.repetitions, asked.steps, asked.arrival
+    repetitions = asked.repetitions
     print("| repetition | way | older [s] | younger [s] | both done [s] | sizes of the older |\n|---|---|---|---|---|---|", flush=True)
     ways = {"2-2": (0, 1), "3-1": (0, 3), "by loss": (2, 1)}
     found = {way: [] for way in ways}
     for repetition in range(1, repetitions + 1):
         for way, (gamma, least) in ways.items():
-            older, younger, both, sizes = run(program, gamma, least, steps, arrival)
+            older, younger, both, sizes = run(asked, program, gamma, least)
             found[way].append((older, younger, both))
             print(f"| {repetition} | {way} | {older:.1f} | {younger:.1f} | {both:.1f} | {sizes} |", flush=True)
     for way in ("3-1", "by loss"):

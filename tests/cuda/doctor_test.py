@@ -91,6 +91,8 @@ class Doctor(unittest.TestCase):
             row = self.level(EIGHT, what)
             if not row["available"]:
                 self.assertTrue(any(word in row["remedy"] for word in words), row)
+                if what == "GPU memory":
+                    self.assertTrue(row["remedy"].endswith("; until then gpu_memory in a jobs file chooses GPUs and limits nothing"), row)
 
     def test_an_inherited_mask_is_kept(self) -> None:
         row = self.level(EIGHT, "which GPUs, verified", CUDA_VISIBLE_DEVICES=UUID(5))
@@ -113,7 +115,8 @@ class Doctor(unittest.TestCase):
     def test_the_state_of_mps(self) -> None:
         one = f"gpu uuid={UUID(0)} pci=0000:17:00.0 mode=exclusive\n"
         path = {"PATH": f"{MPS}:{os.environ['PATH']}"}
-        self.assertIn("run without MPS and without limits", self.level(one, "share of a GPU, MPS", **path)["remedy"])
+        self.assertIn("run without MPS and without limits", self.level(one, "share of a GPU, MPS", PATH="/nowhere")["remedy"])
+        self.assertEqual(self.level(one, "share of a GPU, MPS", **path)["where"], "no daemon runs; ration run starts one where its file says devices = { count = 4, gpu = 0.25 }")
         (self.folder / "control").write_text("protocol 2\nserver 100\nclient 100 4711\n")
         row = self.level(one, "share of a GPU, MPS", **path)
         self.assertEqual(row["where"], f"v2 in {self.folder}, 1 client; verified when the job is among them")

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <signal.h>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -136,12 +137,37 @@ TEST_CASE("what else there may be instead of an answer") {
 
 TEST_CASE("a daemon is started when somebody asks for it, and may keep our output open") {
     daemon_there const there(nullptr);
-    auto const daemon = start_mps(there.place(), patient);
+    auto place = there.place();
+    place.log_directory = "/run/logs";
+    auto const daemon = start_mps(place, patient);
     pid_t started = 0;
     std::ifstream(there.root() / "nvidia-cuda-mps-control.pid") >> started;
     REQUIRE(started > 0);
+    std::ostringstream variables;
+    variables << std::ifstream("/proc/" + std::to_string(started) + "/environ").rdbuf();
     ::kill(started, SIGKILL);
     CHECK(daemon);
+    CHECK(variables.str().find(std::string("\0CUDA_MPS_LOG_DIRECTORY=/run/logs\0", 34)) != std::string::npos);
+    CHECK(variables.str().find("CUDA_MPS_PIPE_DIRECTORY=" + there.root().string()) != std::string::npos);
+}
+
+TEST_CASE("a daemon hears a signal that its starter has blocked, as ration run does") {
+    daemon_there const there(nullptr);
+    sigset_t blocked, before;
+    ::sigemptyset(&blocked);
+    ::sigaddset(&blocked, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    auto const daemon = start_mps(there.place(), patient);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pid_t started = 0;
+    std::ifstream(there.root() / "nvidia-cuda-mps-control.pid") >> started;
+    REQUIRE((daemon && started > 0));
+    std::ifstream status("/proc/" + std::to_string(started) + "/status");
+    std::string mask;
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("SigBlk:")) mask = line;
+    ::kill(started, SIGKILL);
+    CHECK(mask == "SigBlk:\t0000000000000000");
 }
 
 TEST_CASE("ways past a share are named before it is promised") {

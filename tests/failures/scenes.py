@@ -160,6 +160,7 @@ JOBS_FILE = {
 
 BEFORE_JOBS_START = {
     "there are none that it could have": run('policy = "fifo"\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 2 }}")),
+    "there is no whole GPU": run('policy = "fifo"\ndevices = { count = 4, gpu = 0.25 }\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
     "write fewer or smaller ones": run('policy = "fifo"\ncpus = 1\ndevices = { count = 4, cpu = 1 }\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
     "and no job asks for any": run(GOOD, "--policy", "fifo"),
     "gives none; choose one that does": run("devices = { count = 2, cpu = 0.1 }\n" + HEAD + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
@@ -234,6 +235,10 @@ FROM_SOURCES = {
     "the jobs of the earlier run": ("tools/ration/run.cpp", "find in this file the jobs of the earlier run"),
     "it is not resized": ("tools/ration/run/supervisor_resize.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
     "it has reported no checkpoint within": ("tools/ration/run/resize.cpp", "it has reported no checkpoint within "),
+    "put its folder into PATH": ("backends/cuda/include/ration/cuda/ask.hpp", "install it, or put its folder into PATH"),
+    "start an MPS daemon": ("tools/ration/run/gpu_shares.cpp", 'it does not come up: look there; until then share whole GPUs, devices = "gpus"'),
+    "none of its processes is a client": ("tools/ration/run/supervisor_gpus.cpp", "none of its processes is a client of MPS, so nothing holds it to "),
+    "its gpu_memory is no limit": ("tools/ration/run/supervisor_gpus.cpp", "its gpu_memory is no limit: "),
     "a limit could not be changed": ("tools/ration/run/supervisor_tick.cpp", "a limit could not be changed: "),
     "without Chart.js": ("tools/ration/report/page.hpp", "this ration was built without Chart.js, so the page has tables and no charts; install the package libjs-chart.js, or name the file by "
                          "-D RATION_CHART_JS=chart.min.js, and build ration again"),

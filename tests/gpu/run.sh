@@ -5,7 +5,8 @@
 #
 #   tests/gpu/run.sh [FOLDER]     builds into FOLDER (build/gpu), prints, and writes FOLDER/transcript.txt
 #
-# RATION_GPU_SECONDS: how long each job computes (2). RATION_GPU_PROGRAMS: a folder with `look` and `burn`, already built. RATION_PROGRAM: a built `ration`, whose doctor is asked too.
+# RATION_GPU_SECONDS: how long each job computes (2). RATION_GPU_PROGRAMS: a folder with `look` and `burn`, already built. RATION_PROGRAM: a built `ration`, whose doctor is asked too; and where
+# RATION_GPU_PYTHON (python3) has a PyTorch that finds the GPU, two training jobs are moved between shares of it by `ration run`, RATION_GPU_STEPS (4000) steps each.
 #
 # Resets nothing, and changes neither MIG nor the compute mode. Starts an MPS daemon of its own, in a folder of its own, and ends it. Exit code: 0, 1 (a check failed), 77 (no GPU here, with
 # one sentence). Rates are printed and not judged.
@@ -84,6 +85,20 @@ by_green_contexts() {
   done
 }
 
+# By the program itself: the daemon, percentages, restarts and the list of clients are its own business.
+by_ration_run() {
+  local python=${RATION_GPU_PYTHON:-python3}
+  if [[ ! -x ${RATION_PROGRAM-} ]]; then
+    echo "  left out: RATION_PROGRAM names no built ration"
+  elif ! command -v nvidia-cuda-mps-control >/dev/null; then
+    echo "  left out: nvidia-cuda-mps-control is not installed"
+  elif ! "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>>"$folder/jobs.log"; then
+    echo "  left out: $python has no PyTorch that finds a GPU"
+  else
+    CUDA_VISIBLE_DEVICES=$gpu "$python" "$root/examples/elastic/three_to_one.py" "$RATION_PROGRAM" --devices gpu --width 8192 --repetitions 1 --steps "${RATION_GPU_STEPS:-4000}" --arrival 15
+  fi
+}
+
 all() {
   local names
   names=$("$programs/look" gpus) || { local code=$?; echo "$names"; return $code; }
@@ -95,10 +110,13 @@ all() {
   echo "Masks"
   "$programs/look" masks || failed=1
   read -r gpu _ <<<"$names"
+  : >"$folder/jobs.log"
+  echo
+  echo "Two training jobs on quarters of $gpu under ration run, by loss_delta_ratio"
+  by_ration_run || failed=1  # before this script has a daemon of its own
   echo
   echo "Throughput of $gpu, float multiply-adds a second, $seconds s each"
   printf '  %-16s %8s %10s %12s %14s %10s\n' "" "per mille" "SMs shown" "SMs granted" rate "of whole"
-  : >"$folder/jobs.log"
   whole=$(job alone) || { echo "  the job failed: $(tail -n 1 "$folder/jobs.log")"; return 1; }
   local first=$whole
   whole=${whole##* }

@@ -19,7 +19,7 @@ class Run(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def start(self, script: str, mps: str | None) -> tuple[int, str]:
+    def start(self, script: str, mps: str | None, **more: str) -> tuple[int, str]:
         (self.folder / "script").write_text(script)
         (self.folder / "bin").mkdir()
         (self.folder / "tmp").mkdir()
@@ -28,7 +28,7 @@ class Run(unittest.TestCase):
             (self.folder / "bin" / "nvidia-cuda-mps-control").chmod(0o755)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "RATION_PROGRAM"))}
         environment |= {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "LD_LIBRARY_PATH": os.environ["RATION_STAND_INS"], "TMPDIR": str(self.folder / "tmp"),
-                        "RATION_STAND_IN_GPUS": str(self.folder / "script"), "RATION_GPU_SECONDS": "0.05"}
+                        "RATION_STAND_IN_GPUS": str(self.folder / "script"), "RATION_GPU_SECONDS": "0.05", **more}
         done = subprocess.run([HERE / "run.sh", self.folder / "out"], env=environment, cwd=self.folder, capture_output=True, text=True, timeout=120)
         self.assertEqual(os.listdir(self.folder / "tmp"), [], "a daemon's folder is left")
         self.assertEqual((self.folder / "out" / "transcript.txt").read_text(), done.stdout)
@@ -45,7 +45,23 @@ class Run(unittest.TestCase):
         self.assertIn(f"CUDA_VISIBLE_DEVICES={UUID(1)},{UUID(0)}: a process sees {UUID(1)} {UUID(0)}\n", said)
         self.assertEqual(self.rows(said, "green context"), [["250", "132", "32"], ["500", "132", "64"], ["750", "132", "96"]])
         self.assertEqual(self.rows(said, "MPS")[:4], [["250", "32", "-"], ["500", "66", "-"], ["750", "98", "-"], ["1000", "132", "-"]])
+        self.assertIn("  left out: RATION_PROGRAM names no built ration\n", said)
         self.assertIn("\nAll checks passed.", said)
+
+    def test_training_on_shares(self) -> None:
+        python = self.folder / "python"
+        python.write_text('#!/bin/sh\n[ "$1" = -c ] || echo "$CUDA_VISIBLE_DEVICES ${CUDA_MPS_PIPE_DIRECTORY-no daemon} $*"\n')
+        python.chmod(0o755)
+        mps = (HERE.parent / "cuda" / "stand_in" / "nvidia-cuda-mps-control").read_text()
+        code, said = self.start(TWO, mps, RATION_PROGRAM="/bin/true", RATION_GPU_PYTHON=str(python), RATION_GPU_STEPS="7")
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, rf"\n{UUID(0)} no daemon \S+/examples/elastic/three_to_one.py /bin/true --devices gpu .*--steps 7 ")
+
+    def test_without_a_pytorch_that_finds_the_gpu(self) -> None:
+        mps = (HERE.parent / "cuda" / "stand_in" / "nvidia-cuda-mps-control").read_text()
+        code, said = self.start(TWO, mps, RATION_PROGRAM="/bin/true", RATION_GPU_PYTHON="/bin/false")
+        self.assertEqual(code, 0, said)
+        self.assertIn("  left out: /bin/false has no PyTorch that finds a GPU\n", said)
 
     def test_a_daemon_that_starts_and_is_gone(self) -> None:
         code, said = self.start(TWO, '#!/bin/sh\n[ "$1" = -d ] || echo "Cannot find MPS control daemon process"\n')

@@ -3,6 +3,7 @@
 
 Speaks the progress protocol by itself, so that what is tested is what docs/progress-protocol.md says. A step takes 0.05 s; after
 STEPS steps the job is done, and leaves a file `done.NAME`. Holds a lock on each of its devices as long as it lives, and writes `conflict` when it cannot have one.
+With a share of a GPU it initialises CUDA, writes what it got into `share.NAME`, and writes `conflict` when those who have shares then have more than the GPU.
 
 good           does what it is asked
 never-saves    answers the command, and goes on training
@@ -17,10 +18,12 @@ dies-at        with SIZE devices, ends before it says hello
 dies-early     with SIZE devices, ends between its hello and its first step
 mute-at        with SIZE devices, never says hello
 wants          says that it would like to have SIZE devices
+no-client      with a share of a GPU, never initialises CUDA
 watches-files  looks at its device files all the time
 saves-and-dies saves every 10 steps, and fails once when there is a file `die.NAME`
 plain          reports, and neither hears commands nor saves
 """
+import ctypes
 import fcntl
 import os
 import pathlib
@@ -84,10 +87,40 @@ def lock_devices() -> list:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            with open("conflict", "a") as out:
-                out.write(f"{NAME} epoch {EPOCH}: {device}\n")
+            conflict(device)
         held.append(file)
     return held
+
+
+def is_alive(pid: str) -> bool:
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def conflict(what: str) -> None:
+    with open("conflict", "a") as out:
+        out.write(f"{NAME} epoch {EPOCH}: {what}\n")
+
+
+def take_share(percent: int) -> None:
+    """What the launch says, and what the driver gives for it."""
+    with open("shares", "a+") as all_of:
+        fcntl.flock(all_of, fcntl.LOCK_EX)
+        all_of.seek(0)
+        others = sum(int(words[1]) for words in map(str.split, all_of) if is_alive(words[0]))
+        all_of.write(f"{os.getpid()} {percent}\n")
+    if others + percent > 100:
+        conflict(f"{others} and {percent} % of one GPU")
+    multiprocessors = ctypes.c_int(-1)
+    if MODE != "no-client":
+        ENV["RATION_STAND_IN_GPUS"] = "gpus"  # ration hands no RATION_* on
+        cuda = ctypes.CDLL("libcuda.so.1")
+        if cuda.cuInit(0) != 0 or cuda.cuDeviceGetAttribute(ctypes.byref(multiprocessors), 16, 0) != 0:
+            conflict("CUDA cannot be initialised")
+    with open(f"share.{NAME}", "a") as out:
+        out.write(f"{percent} {multiprocessors.value} {ENV['CUDA_VISIBLE_DEVICES']} {ENV['CUDA_MPS_PIPE_DIRECTORY']}\n")
 
 
 def try_files() -> None:
@@ -150,7 +183,8 @@ def save_and_die(line: Line, step: int) -> None:
 
 def main() -> None:
     bad = SIZE == len(DEVICES)
-    locks = lock_devices()
+    percent = ENV.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE")
+    locks = lock_devices() if percent is None else take_share(int(percent))
     try_files()
     step = int(SAVED.read_text()) if SAVED.exists() else 0
     with open("launches", "a") as out:

@@ -243,11 +243,16 @@ TEST_CASE("bounds") {
 
 TEST_CASE("devices of the file") {
     CHECK(said_of_file("policy = 'none'\ndevices = 4") ==
-          sentences{"jobs.toml:2:11: 'devices' must be \"gpus\" or a table, such as { count = 4, cpu = 0.5 }, not a whole number"});
+          sentences{"jobs.toml:2:11: 'devices' must be \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }, not a whole number"});
     CHECK(said_of_file("policy = 'none'\ndevices = 'gpu'") ==
-          sentences{"jobs.toml:2:11: there are no devices 'gpu'; did you mean 'gpus'?; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 }"});
+          sentences{"jobs.toml:2:11: there are no devices 'gpu'; did you mean 'gpus'?; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }"});
     CHECK(said_of_file("policy = 'none'\ndevices = { count = 4 }") ==
-          sentences{"jobs.toml:2:11: 'devices' needs both count and cpu; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 }"});
+          sentences{"jobs.toml:2:11: 'devices' needs count, and either cpu or gpu; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }"});
+    for (auto const* other : {"{ cpu = 0.5 }", "{ gpu = 0.25 }", "{ count = 4, cpu = 0.5, gpu = 0.25 }"})
+        CHECK(said_of_file(std::string("policy = 'none'\ndevices = ") + other) == said_of_file("policy = 'none'\ndevices = { count = 4 }"));
+    CHECK(said_of_file("policy = 'none'\ndevices = { count = 2, gpu = 1 }") == sentences{"jobs.toml:2:30: devices.gpu is 1; write a part of a GPU from 0.01 to 0.5"});
+    CHECK(said_of_file("policy = 'none'\ndevices = { count = 5, gpu = 0.25 }") == sentences{"jobs.toml:2:30: 5 shares of 0.25 are more than one GPU; write fewer or smaller ones"});
+    CHECK(said_of_file("policy = 'none'\ndevices = { count = 100, gpu = 0.01 }").empty());
     CHECK(said_of_file("policy = 'none'\ndevices = { count = 0, cpu = 0.5 }") ==
           sentences{"jobs.toml:2:21: devices.count is 0; write a number from 1 to 1024"});
     CHECK(said_of_file("policy = 'none'\ndevices = { count = 4, cpu = 0 }") ==

@@ -239,4 +239,9 @@ TEST_CASE("devices are shared where a job needs some or the file has some") {
     CHECK(stand_in.shares_devices());
     CHECK(stand_in.devices.count == 4);
     CHECK(stand_in.devices.each == millicores{500});
+    CHECK_FALSE(stand_in.devices.of_shares());
+    auto const shares = read("policy = 'none'\ndevices = { count = 3, gpu = 0.333 }\n" + job);
+    CHECK(shares.shares_devices());
+    CHECK((shares.devices.count == 3 && shares.devices.per_mille == 333 && shares.devices.of_shares()));
+    CHECK_FALSE(shares.devices.of_cpu());
 }

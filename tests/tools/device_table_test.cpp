@@ -34,6 +34,20 @@ TEST_CASE("a chooser says which devices, and hears when a job has none any more"
     CHECK(by.forgotten == std::vector{job_id{1}});
 }
 
+TEST_CASE("of shares a job sees the one device that they are shares of, once") {
+    auto const devices = names(3);
+    device_table table(devices);
+    CHECK(table.seen(device_list{0, 2}) == table.names(device_list{0, 2}));
+    CHECK(table.ranks(device_list{0, 2}) == 2);
+    CHECK(table.parts_of(devices[1]) == device_list{1});
+    table.are_shares_of("GPU-1");
+    CHECK(table.seen(device_list{0, 2}) == "GPU-1");
+    CHECK(table.seen(device_list{}).empty());
+    CHECK((table.ranks(device_list{0, 2}) == 1 && table.ranks(device_list{}) == 0));
+    CHECK(table.parts_of("GPU-1") == device_list{0, 1, 2});
+    CHECK(table.names(device_list{0, 2}) == devices[0] + ',' + devices[2]);  // the records tell shares apart
+}
+
 TEST_CASE("a job takes only devices with enough memory, and others leave these to it") {
     auto const devices = names(6);
     device_table table(devices);

@@ -31,6 +31,10 @@ TEST_CASE("the events worth a line, each as one sentence") {
 TEST_CASE("a line tells its time, and a later epoch") {
     CHECK(plain_line({seconds(65), job_started{.job = "vae", .id = {}, .epoch = 2, .pid = 5, .command = {}}}) ==
           "[   1:05] vae started as process 5, epoch 2");
+    CHECK(plain_line({seconds(0), job_started{.job = "vae", .id = {}, .epoch = 1, .pid = 5, .command = {}, .percent = 50}}) ==
+          "[  0.0 s] vae started as process 5, with 50 % of its GPU");
+    CHECK(plain_line({seconds(0), resize_told{.job = "vae", .what = "verified", .devices = {}, .why = "50 % of its GPU as a client of MPS"}}) ==
+          "[  0.0 s] vae has 50 % of its GPU as a client of MPS (verified)");
     run_started const begin{.policy = "mine.so", .policy_version = "1", .isolation = "in-process", .cpus = 1, .tick = {}, .file = {},
                             .source = {}, .machine = {}, .controls = {}};
     CHECK(plain_line({seconds(0), begin}) == "[  0.0 s] policy mine.so (in this process) shares 1 core");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/ranges.h>
 
@@ -14,6 +15,7 @@
 #include "run/dry_run.hpp"
 #include "run/job_board.hpp"
 #include "error_text.hpp"
+#include "run/gpu_shares.hpp"
 #include "run/leftovers.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/supervisor.hpp"
@@ -57,8 +59,15 @@ struct session {
     if (!node) return node.failure();
     auto receiver = progress::receiver::open(directory->socket());
     if (!receiver) return receiver.failure();
-    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .devices = s.devices, .topology = s.topology, .log = log, .out = s.out,
-                    .directory = *directory, .run = run, .output_folder = output_folder(policy_name, *directory), .signals = s.signals,
+    auto const output = output_folder(policy_name, *directory);
+    std::optional<gpu_shares> shares;  // after the backend, which has to have its group for itself
+    if (s.devices.of_shares()) {
+        auto opened = gpu_shares::open(directory->folder(), output);
+        if (!opened) return opened.failure();
+        shares.emplace(std::move(opened).value());
+    }
+    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .devices = s.devices, .shares = shares ? &*shares : nullptr,
+                    .topology = s.topology, .log = log, .out = s.out, .directory = *directory, .run = run, .output_folder = output, .signals = s.signals,
                     .adopted = s.adopted},
                    std::move(receiver).value());
     auto ended = one.run();
@@ -177,7 +186,8 @@ exit_code run(run_options const& options, run_config const& config) {
     if (report_problems(config, problems)) return exit_code::bad_input;
     auto const devices = host_devices::find(config);
     if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;
-    auto const topology = devices.names().empty() || devices.of_cpu() ? machine_topology{} : find_topology();
+    bool const can_choose = !devices.names().empty() && !devices.of_cpu() && !devices.of_shares();
+    auto const topology = can_choose ? find_topology() : machine_topology{};
     if (options.dry_run) return dry_run(options, config, devices, topology);
     auto signals = stop_signals::open();
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));

@@ -218,7 +218,7 @@ policy_isolation const* run_config::isolation_of(std::string_view name) const no
 }
 
 bool run_config::shares_devices() const noexcept {
-    return devices.of_cpu() || std::ranges::any_of(jobs, [](job_config const& job) { return job.elastic.has_value(); });
+    return devices.count > 0 || std::ranges::any_of(jobs, [](job_config const& job) { return job.elastic.has_value(); });
 }
 
 bool is_plugin_path(std::string_view policy) noexcept {

@@ -53,10 +53,12 @@ struct target_config {
 
 /// What the jobs share as devices. Without the key in the file: the machine's GPUs.
 struct device_config {
-    std::uint32_t count = 0;  ///< of CPU devices; 0: the machine's GPUs
-    millicores each{};        ///< CPU of one CPU device
-    position at;              ///< of the key; line 0: the file does not have it
-    [[nodiscard]] bool of_cpu() const noexcept { return count > 0; }
+    std::uint32_t count = 0;    ///< of CPU devices, or of shares of a GPU; 0: the machine's GPUs
+    millicores each{};          ///< CPU of one CPU device
+    std::int64_t per_mille = 0; ///< of the GPU's SMs, of one share
+    position at;                ///< of the key; line 0: the file does not have it
+    [[nodiscard]] bool of_cpu() const noexcept { return each.count > 0; }
+    [[nodiscard]] bool of_shares() const noexcept { return per_mille > 0; }
 };
 
 /// How long each part of a change of size may take.
@@ -114,7 +116,7 @@ struct run_config {
     [[nodiscard]] policy_parameters const* parameters_of(std::string_view policy) const noexcept;
     /// What the file says of where this policy runs, or nullptr.
     [[nodiscard]] policy_isolation const* isolation_of(std::string_view policy) const noexcept;
-    /// Whether devices are shared out: a job needs some, or the file names CPU devices.
+    /// Whether devices are shared out: a job needs some, or the file names CPU devices or shares of a GPU.
     [[nodiscard]] bool shares_devices() const noexcept;
 };
 

@@ -12,9 +12,9 @@ namespace ration::program {
 namespace {
 
 constexpr std::int64_t most_devices = 1024, most_batch = std::int64_t{1} << 40;
-constexpr double least_cpu = 0.01, most_cpu = 4096, most_speedup = 1e9;
+constexpr double least_cpu = 0.01, most_cpu = 4096, least_gpu = 0.01, most_gpu = 0.5, most_speedup = 1e9;
 constexpr nanoseconds least_deadline = milliseconds(100), longest_deadline = seconds(86400);
-constexpr std::string_view devices_wanted = "\"gpus\" or a table, such as { count = 4, cpu = 0.5 }";
+constexpr std::string_view devices_wanted = "\"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }";
 constexpr std::string_view gpu_wanted = "a number of devices or a table, such as { min = 1, max = 4 }";
 
 /// Reads the parts of one job that are about its devices.
@@ -105,6 +105,32 @@ void read_bound(table_reader& keys, std::string_view of, std::string_view key, s
     return out;
 }
 
+/// In thousandths; nothing, and a problem, where it is out of range.
+[[nodiscard]] std::int64_t read_part(table_reader& keys, std::string_view key, std::string_view what, double least, double most, std::vector<problem>& problems) {
+    auto const part = keys.take_number(key, fmt::format("a number, {}", what));
+    if (!part || (*part >= least && *part <= most)) return std::llround(part.value_or(0) * 1000);
+    problems.push_back({keys.place_of(key), fmt::format("devices.{} is {}; write {} from {} to {}", key, *part, what, least, most)});
+    return 0;
+}
+
+/// Devices that are parts: of the CPU, or of one GPU.
+void read_parts(table const& from, position at, device_config& into, std::vector<problem>& problems) {
+    table_reader keys(from, "'devices'", problems);
+    auto const before = problems.size();
+    auto const* const count = keys.take<std::int64_t>("count", "a whole number of devices");
+    auto const cpu = read_part(keys, "cpu", "a number of cores", least_cpu, most_cpu, problems);
+    auto const gpu = read_part(keys, "gpu", "a part of a GPU", least_gpu, most_gpu, problems);
+    keys.report_all_unknown();
+    auto const has = [&keys](std::string_view key) { return keys.place_of(key).line != 0; };
+    if (!has("count") || has("cpu") == has("gpu"))
+        problems.push_back({at, fmt::format("'devices' needs count, and either cpu or gpu; write {}", devices_wanted)});
+    else if (count != nullptr && (*count < 1 || *count > most_devices))
+        problems.push_back({keys.place_of("count"), fmt::format("devices.count is {}; write a number from 1 to {}", *count, most_devices)});
+    else if (count != nullptr && *count * gpu > 1000)
+        problems.push_back({keys.place_of("gpu"), fmt::format("{} shares of {:g} are more than one GPU; write fewer or smaller ones", *count, static_cast<double>(gpu) / 1000)});
+    if (problems.size() == before) into.count = static_cast<std::uint32_t>(*count), into.each = {cpu}, into.per_mille = gpu;
+}
+
 }  // namespace
 
 device_config read_devices(table_reader& root, std::vector<problem>& problems) {
@@ -120,18 +146,7 @@ device_config read_devices(table_reader& root, std::vector<problem>& problems) {
             problems.push_back({v->at, fmt::format("there are no devices {}{}; write {}", quoted(*word), suggestion(*word, {"gpus"}), devices_wanted)});
         return out;
     }
-    table_reader keys(*from, "'devices'", problems);
-    auto const* const count = keys.take<std::int64_t>("count", "a whole number of devices");
-    auto const cpu = keys.take_number("cpu", "a number of cores");
-    keys.report_all_unknown();
-    if (keys.place_of("count").line == 0 || keys.place_of("cpu").line == 0)
-        problems.push_back({v->at, fmt::format("'devices' needs both count and cpu; write {}", devices_wanted)});
-    if (count != nullptr && (*count < 1 || *count > most_devices))
-        problems.push_back({keys.place_of("count"), fmt::format("devices.count is {}; write a number from 1 to {}", *count, most_devices)});
-    else if (cpu && !(*cpu >= least_cpu && *cpu <= most_cpu))
-        problems.push_back({keys.place_of("cpu"), fmt::format("devices.cpu is {}; write a number of cores from {} to {}", *cpu, least_cpu, most_cpu)});
-    else if (count != nullptr && cpu)
-        out.count = static_cast<std::uint32_t>(*count), out.each = {std::llround(*cpu * 1000)};
+    read_parts(*from, v->at, out, problems);
     return out;
 }
 

@@ -11,7 +11,7 @@
 
 namespace ration::program {
 
-/// `devices = "gpus"` or `devices = { count = 4, cpu = 0.5 }` at the top of the file.
+/// `devices = "gpus"`, `devices = { count = 4, cpu = 0.5 }` or `devices = { count = 4, gpu = 0.25 }` at the top of the file.
 [[nodiscard]] device_config read_devices(table_reader& root, std::vector<problem>& problems);
 
 /// `gpu` and `batch` of a job's `bounds`; none without `gpu`.

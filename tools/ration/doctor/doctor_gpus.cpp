@@ -65,9 +65,17 @@ using json = nlohmann::ordered_json;
         "see nvidia-smi -L; inside a container, give it the GPUs whole"};
 }
 
+/// Whether the daemon's program is installed: without a daemon it says that there is none.
+[[nodiscard]] bool can_start_mps() {
+    auto const said = cuda::run_program({"ask", "nvidia-cuda-mps-control", ""}, {cuda::mps_place{}.program}, process::current_environment(), "get_server_list\n", gpu_findings::patience);
+    return static_cast<bool>(said);
+}
+
 [[nodiscard]] finding mps_shares(cuda::inventory const& found) {
     char const* const what = "share of a GPU, MPS";
     auto const daemon = cuda::mps::connect(cuda::mps_place::here(), gpu_findings::patience);
+    if (!daemon && daemon.failure().code == errc::not_found && can_start_mps())
+        return {what, "MPS", "no daemon runs; ration run starts one where its file says devices = { count = 4, gpu = 0.25 }", {}, {}};
     auto const servers = daemon ? daemon->servers() : result<std::vector<cuda::mps_server>>(daemon.failure());
     if (!servers) return refused(what, servers.failure());
     std::size_t clients = 0;
@@ -94,11 +102,16 @@ using json = nlohmann::ordered_json;
     char const* const what = "GPU memory";
     cgroup::kernel_io machine;
     auto const dmem = cgroup::find_dmem(machine);
-    if (!dmem) return refused(what, dmem.failure());
+    constexpr char const* without = "; until then gpu_memory in a jobs file chooses GPUs and limits nothing";
+    if (!dmem) {
+        auto row = refused(what, dmem.failure());
+        row.remedy += without;
+        return row;
+    }
     bool const shown = std::ranges::any_of(dmem->capacity, [](auto const& region) { return region.name.starts_with("nvidia/"); });
     if (shown && found.limits_memory)
-        return {what, "dmem", "shown per group; limits are set with nvidia-smi memory-limits", {}, {}};
-    return {what, {}, {}, "the kernel has dmem, but the GPU driver takes no part in it", "use an NVIDIA driver r615 or later"};
+        return {what, "dmem", "gpu_memory of a job is its limit, set at each launch by nvidia-smi memory-limits", {}, {}};
+    return {what, {}, {}, "the kernel has dmem, but the GPU driver takes no part in it", std::string("use an NVIDIA driver r615 or later") + without};
 }
 
 [[nodiscard]] std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }

@@ -91,6 +91,7 @@ void write(json_writer& json, job_started const& e) {
     json.member("job", e.job), json.member("id", e.id.value), json.member("epoch", e.epoch), json.member("pid", e.pid);
     texts(json, "command", e.command);
     json.member("devices", e.devices), json.member("cpus", e.cpus), json.member("placement", e.placement);
+    json.member("percent", e.percent);
 }
 
 void write(json_writer& json, resize_told const& e) {

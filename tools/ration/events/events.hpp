@@ -75,6 +75,7 @@ struct job_started {
     std::string devices{};  ///< their names, with commas between; empty: none
     std::string cpus{};       ///< as the kernel lists them; empty: it is not bound to any
     std::string placement{};  ///< why these; empty: they were chosen by number, or there are none
+    int percent = 0;          ///< of the SMs of the one GPU whose shares they are, by MPS; 0: they are no shares
 };
 
 /// A step of the way of a job to other devices.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include <range/v3/view/zip.hpp>
 
@@ -25,6 +26,13 @@ std::uint32_t device_table::number(std::string const& name) {
 std::string device_table::names(std::span<std::uint32_t const> devices) const {
     std::string out;
     for (auto const device : devices) out += (out.empty() ? "" : ",") + rows_[device].name;
+    return out;
+}
+
+device_list device_table::parts_of(std::string const& device) {
+    if (device != whole_) return {number(device)};
+    device_list out(rows_.size());
+    std::iota(out.begin(), out.end(), 0U);
     return out;
 }
 

@@ -2,6 +2,7 @@
 /// Who has which device. A device belongs to one job or to nobody; there is no other state that could contradict this one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -41,6 +42,7 @@ class device_table {
     };
     std::vector<row> rows_;
     std::vector<std::pair<job_id, bytes>> needs_;
+    std::string whole_;  // that all devices are shares of
     device_chooser* chooser_ = nullptr;
 
 public:
@@ -51,6 +53,9 @@ public:
 
     /// From now on `chooser`, which has to outlive the table, says which devices a job gets; before, the lowest numbers.
     void choose_by(device_chooser& chooser) noexcept { chooser_ = &chooser; }
+
+    /// From now on all devices are shares of this one, which is what jobs see; empty: they are devices of their own.
+    void are_shares_of(std::string whole) { whole_ = std::move(whole); }
 
     /// The memory of each device, in the order of the numbers. Those of which nothing is said have none.
     void set_memory(std::span<bytes const> memory) noexcept;
@@ -66,6 +71,13 @@ public:
     [[nodiscard]] std::uint32_t number(std::string const& name);
     /// Their names, comma-separated.
     [[nodiscard]] std::string names(std::span<std::uint32_t const> devices) const;
+    [[nodiscard]] bool has_shares() const noexcept { return !whole_.empty(); }
+    /// What a job with these devices sees, comma-separated: them, or the one that they are shares of.
+    [[nodiscard]] std::string seen(std::span<std::uint32_t const> devices) const { return has_shares() && !devices.empty() ? whole_ : names(devices); }
+    /// All shares of this device, or it alone.
+    [[nodiscard]] device_list parts_of(std::string const& device);
+    /// How many devices that are: one for each rank.
+    [[nodiscard]] std::size_t ranks(std::span<std::uint32_t const> devices) const noexcept { return has_shares() ? std::min<std::size_t>(devices.size(), 1) : devices.size(); }
 
     /// Those that nobody has and that are not set aside.
     [[nodiscard]] std::int64_t free() const noexcept;

@@ -89,6 +89,7 @@ static_assert(Backend<paper_backend>);
 
 /// The devices that the jobs would have, as a run hands them out.
 class paper_devices {
+    host_devices const* shared_;
     elastic_jobs machines_;
     std::optional<device_placement> placement_;
     std::string by_number_;  // why, where GPUs are chosen so
@@ -97,10 +98,11 @@ public:
     struct given {
         std::string devices;
         job_place place;
+        int percent = 0;  // of a GPU, where they are shares of one
     };
 
     paper_devices(host_devices const& devices, machine_topology const& topology, std::uint32_t cpus)
-        : machines_(devices.names()), placement_(device_placement::of(topology, devices.pci(), process::cpu_set::of_thread(0).lowest(cpus))) {
+        : shared_(&devices), machines_(devices.names()), placement_(device_placement::of(topology, devices.pci(), process::cpu_set::of_thread(0).lowest(cpus))) {
         if (!placement_ && !topology.why_not.empty()) by_number_ = fmt::format("By number: {}.", topology.why_not);
         if (placement_) machines_.table().choose_by(*placement_);
         machines_.table().set_memory(devices.memory());
@@ -118,7 +120,8 @@ public:
 
     [[nodiscard]] given give(job_id job, std::int64_t count) {
         auto const devices = machines_.table().take(job, count);
-        return {machines_.table().names(devices), placement_ ? placement_->settle(job, devices) : job_place{.why = by_number_}};
+        auto const share = shared_->share_of(devices.size());
+        return {machines_.table().names(devices), placement_ ? placement_->settle(job, devices) : job_place{.why = by_number_}, share ? share->percent() : 0};
     }
 };
 
@@ -126,7 +129,7 @@ void print_json(std::string const& job, operation_text const& op, std::string_vi
     nlohmann::ordered_json line{{"event", "planned"}, {"job", job}, {"resource", standard_resources[static_cast<std::size_t>(op.resource)].name},
                                 {"subject", op.subject.view()}, {"old", op.old_value.view()},
                                 {"new", op.new_value.view()}, {"when", name_of(op.when)}, {"reason", reason}};
-    if (given) line["devices"] = given->devices, line["cpus"] = given->place.cpu_list(), line["placement"] = given->place.why;
+    if (given) line["devices"] = given->devices, line["cpus"] = given->place.cpu_list(), line["placement"] = given->place.why, line["percent"] = given->percent;
     std::puts(line.dump().c_str());
 }
 
@@ -134,7 +137,8 @@ void print_text(std::string const& job, operation_text const& op, bool explain, 
     fmt::print("  {:<12} {:<52} {:>12} -> {:<14} {}\n", job, op.subject.view(), op.old_value.view(), op.new_value.view(), name_of(op.when));
     if (!given) return;
     auto const cpus = given->place.cpu_list();
-    fmt::print("  {:<12} {}{}\n", "", given->devices, cpus.empty() ? "" : ", on CPUs " + cpus);
+    fmt::print("  {:<12} {}{}{}\n", "", given->devices, given->percent > 0 ? fmt::format(": {} % of the GPU, by MPS", given->percent) : "", cpus.empty() ? "" : ", on CPUs " + cpus);
+    if (explain && given->percent > 0) fmt::print("  {:<12} The share is set by CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, read once by each process: another one is another launch.\n", "");
     if (explain && !given->place.why.empty()) fmt::print("  {:<12} {}\n", "", given->place.why);
 }
 

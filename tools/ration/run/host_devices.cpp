@@ -14,29 +14,51 @@ namespace ration::program {
 host_devices host_devices::find(run_config const& config) {
     host_devices out;
     if (!config.shares_devices()) return out;
-    out.each_ = config.devices.each;
-    for (std::uint32_t i = 0; i < config.devices.count; ++i) out.names_.push_back(fmt::format("cpu-{}", i));
+    out.each_ = config.devices.each, out.per_mille_ = config.devices.per_mille;
+    for (std::uint32_t i = 0; out.of_cpu() && i < config.devices.count; ++i) out.names_.push_back(fmt::format("cpu-{}", i));
     if (out.of_cpu()) return out;
     char const* const inherited = std::getenv("CUDA_VISIBLE_DEVICES");
     auto const sound = cuda::find_gpus().sound();
     out.gpus_ = cuda::visible_devices(sound, inherited != nullptr ? std::optional<std::string_view>(inherited) : std::nullopt);
+    if (out.of_shares()) return out.cut(sound, config.devices.count), out;
     for (auto const& id : out.gpus_) {
         auto const is_part = [&id](cuda::gpu const& gpu) { return gpu.id == id || std::ranges::find(gpu.instances, id) != gpu.instances.end(); };
-        out.names_.emplace_back(id.name().view());
         auto const whole = std::ranges::find_if(sound, is_part);
-        out.pci_.push_back(whole->pci);
-        out.memory_.push_back(whole->id == id ? whole->memory : bytes{});
+        out.add(std::string(id.name().view()), *whole, whole->id == id ? whole->memory : bytes{});
     }
     return out;
 }
 
+void host_devices::add(std::string name, cuda::gpu const& gpu, bytes memory) {
+    names_.push_back(std::move(name));
+    pci_.push_back(gpu.pci);
+    memory_.push_back(memory);
+}
+
+/// Leaves the first whole GPU, in shares; none where there is none.
+void host_devices::cut(std::span<cuda::gpu const> sound, std::uint32_t count) {
+    std::erase_if(gpus_, [](cuda::device_id const& id) { return id.kind() != cuda::device_kind::gpu; });
+    if (gpus_.empty()) return;
+    gpus_.resize(1);
+    auto const& gpu = *std::ranges::find(sound, gpus_.front(), &cuda::gpu::id);
+    for (std::uint32_t i = 0; i < count; ++i) add(fmt::format("{}/{}", whole(), i), gpu, gpu.memory);
+}
+
+std::optional<cuda::mps_share> host_devices::share_of(std::size_t count) const {
+    auto const share = cuda::mps_share::of(std::min<std::int64_t>(per_mille_ * static_cast<std::int64_t>(count), 1000));
+    return share ? std::optional(*share) : std::nullopt;
+}
+
 std::string host_devices::description() const {
-    return of_cpu() ? fmt::format("CPU devices of {:g} cores", static_cast<double>(each_.count) / 1000) : "CUDA mask";
+    if (of_cpu()) return fmt::format("CPU devices of {:g} cores", static_cast<double>(each_.count) / 1000);
+    if (of_shares()) return fmt::format("MPS, {} shares of {:g} % of {}", names_.size(), static_cast<double>(per_mille_) / 10, whole());
+    return "CUDA mask";
 }
 
 result<std::vector<std::string>> host_devices::masks(std::span<std::string const> chosen) const {
     std::vector<cuda::device_id> ids;
-    if (!of_cpu())
+    if (of_shares() && !chosen.empty()) ids.push_back(gpus_.front());
+    if (!of_cpu() && !of_shares())
         for (auto const& name : chosen) {
             auto const id = cuda::device_id::parse(name);
             if (!id) return id.failure();
@@ -81,6 +103,10 @@ std::vector<problem> missing_devices(run_config const& config, host_devices cons
     if (devices.of_cpu() && there * devices.each().count > cpu.count)
         out.push_back({config.devices.at, fmt::format("{} devices of {:g} cores are more than the {:g} cores that the jobs share; write fewer or smaller ones",
                                                       there, static_cast<double>(devices.each().count) / 1000, static_cast<double>(cpu.count) / 1000)});
+    if (devices.of_shares() && there == 0) {
+        out.push_back({config.devices.at, "there is no whole GPU whose shares jobs could have; ration doctor says why, and devices = { count = 4, cpu = 0.25 } stands in for them"});
+        return out;
+    }
     for (auto const& job : config.jobs) {
         if (job.elastic && job.elastic->gpu_memory.count > 0) check_memory(job, devices, out);
         if (!job.elastic || job.elastic->devices.minimum <= there) continue;

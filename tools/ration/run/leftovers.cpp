@@ -15,6 +15,7 @@
 
 #include "error_text.hpp"
 #include "problem.hpp"
+#include "run/gpu_shares.hpp"
 #include "run.hpp"
 
 namespace ration::program {
@@ -103,7 +104,9 @@ std::vector<std::string> remove_leftover(leftover const& what, bool only_say) {
         if (is_alive(job)) done.push_back(end_job(job, only_say));
     for_each_orphan(&what.record.memberships,
                     [&](auto const& where, auto const& orphan) { done.push_back(clean_group(where, orphan, only_say)); });
-    if (!only_say) static_cast<void>(run_directory::take_over(what.record.run));  // removes the folder as it goes
+    if (only_say) return done;
+    auto const folder = run_directory::take_over(what.record.run);  // removes it as it goes
+    gpu_shares::clean(folder.folder());
     return done;
 }
 

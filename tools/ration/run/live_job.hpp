@@ -23,6 +23,12 @@
 
 namespace ration::program {
 
+/// Whether a job with shares of a GPU was found to be a client of MPS.
+struct share_check {
+    std::optional<nanoseconds> from, next;  ///< that it should be one; when to look
+    bool done = false;                      ///< whichever way
+};
+
 /// What ration knows of one job. Times are on the clock of the run.
 struct live_job {
     live_job(job_config const& from, std::size_t table_row);
@@ -57,6 +63,7 @@ struct live_job {
     std::uint64_t last_command = 0;  ///< its number
     std::int64_t wish = -1;          ///< devices that it would like to have; -1: it has not said
     std::int64_t batch = 0;          ///< of its present launch; 0: its own choice
+    share_check share;               ///< of its present launch
     bool placed = false;             ///< the backend knows it: something of it may be alive
     bool said_done = false;          ///< in this epoch
     std::string refused;             ///< why it may not run with its devices; it is being killed

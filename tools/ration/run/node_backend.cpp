@@ -185,6 +185,7 @@ result<void> node_backend::set_cpu(job_id job, std::int64_t amount) noexcept {
 result<process::child> node_backend::launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec) {
     if (auto added = groups.add(what.job, what.name); !added) return added.failure();
     close_fence(what);
+    limit_memory_of_gpus(what);
     bool const by_cpuset = !what.cpus.empty() && groups.set(what.job, as_group_set(what.cpus));
     auto const place = [&](pid_t pid) -> result<void> {
         fence_.place(what.job, pid);
@@ -247,13 +248,29 @@ result<cgroup::version> node_backend::find_fence(std::span<cuda::found_gpu const
     return find_device_fence(gpus, std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_));
 }
 
-result<void> node_backend::adopt(job_id job, std::string const& name, process::child const& running, std::string_view token,
-                                 std::optional<std::vector<std::string>> const& gpus) noexcept {
-    auto const root = root_of(running, token);
+/// On a kernel without dmem there is nothing to say: `ration doctor` does.
+void node_backend::limit_memory_of_gpus(start const& what) {
+    unlimited_gpu_memory_.erase(what.job);
     auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
-    auto const known = groups != nullptr ? (*groups)->add(job, name) : std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root);
+    if (!what.gpu_memory || groups == nullptr) return;
+    auto const group = (*groups)->place_of(what.job, cgroup::controller::dmem);
+    if (!group || *group == nullptr) return;
+    if (auto const limited = limit_gpu_memory(*io_, **group, *what.gpu_memory); !limited) unlimited_gpu_memory_.emplace(what.job, limited.failure());
+}
+
+std::optional<error> node_backend::why_gpu_memory_unlimited(job_id job) const {
+    auto const at = unlimited_gpu_memory_.find(job);
+    return at != unlimited_gpu_memory_.end() ? std::optional(at->second) : std::nullopt;
+}
+
+result<void> node_backend::adopt(start const& what, process::child const& running) noexcept {
+    job_id const job = what.job;
+    auto const root = root_of(running, what.token);
+    auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    auto const known = groups != nullptr ? (*groups)->add(job, what.name) : std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root);
     if (!known) return known;
-    close_fence({.job = job, .name = name, .token = token, .memory = {}, .gpus = gpus});
+    close_fence(what);
+    limit_memory_of_gpus(what);
     auto const family = process::tree::of(root);
     if (!family) return groups != nullptr ? result<void>(family.failure()) : result<void>();
     for (auto const& member : family->members()) {

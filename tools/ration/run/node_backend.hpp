@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 
 #include "run/device_fence.hpp"
 #include "run/elastic_jobs.hpp"
+#include "run/gpu_memory.hpp"
 #include "events/events.hpp"
 #include "run.hpp"
 
@@ -46,6 +48,7 @@ class node_backend {
     std::string memberships_;
     elastic_jobs* elastic_ = nullptr;
     std::vector<std::pair<job_id, millicores>> caps_;  // of jobs on CPU devices
+    std::map<job_id, error> unlimited_gpu_memory_;     // of jobs that were to have a limit
 
 public:
     using backend_concept = backend_tag;
@@ -79,16 +82,18 @@ public:
         std::optional<millicores> cpu{};  ///< of its CPU devices: no grant lifts its limit above it in this launch
         process::cpu_set cpus{};          ///< that it is bound to: a cpuset where there is one, else affinity; empty: all that the jobs share
         std::optional<std::vector<std::string>> gpus{};  ///< whole names: it is to open the files of no other GPU
+        std::optional<gpu_memory_limit> gpu_memory{};    ///< kept where its group has dmem
     };
     [[nodiscard]] result<process::child> launch(start const& what, process::launch_spec spec);
     [[nodiscard]] bool limits_memory() const noexcept;
-    /// Takes charge of a process that an earlier run started.
-    [[nodiscard]] result<void> adopt(job_id job, std::string const& name, process::child const& running,
-                                     std::string_view token, std::optional<std::vector<std::string>> const& gpus = {}) noexcept;
+    /// Takes charge of a process that an earlier run started, to be limited as a launch is; of `what` the limits on memory and CPU of the host are left alone.
+    [[nodiscard]] result<void> adopt(start const& what, process::child const& running) noexcept;
     /// Binds a job that runs to some of the CPUs that the jobs share.
     [[nodiscard]] result<void> confine(job_id job, process::cpu_set const& cpus) noexcept;
     /// Why the mask of a job that was launched, or adopted, with GPUs is advice; nothing where the kernel keeps it.
     [[nodiscard]] std::optional<error> why_unfenced(job_id job) const { return fence_.why_not(job); }
+    /// Why a job that was launched, or adopted, with a limit on GPU memory is not held to it; nothing where it is, and where this machine has no dmem at all.
+    [[nodiscard]] std::optional<error> why_gpu_memory_unlimited(job_id job) const;
     /// By which version of cgroups jobs can be kept from these GPUs. Errors: why masks are advice.
     [[nodiscard]] result<cgroup::version> find_fence(std::span<cuda::found_gpu const> gpus) const;
     /// From now on no grant lifts the job's limit above this, which is in force.
@@ -114,6 +119,7 @@ private:
     [[nodiscard]] result<void> plan_devices(setting const& wanted, ration::plan<operation>& out) noexcept;
     [[nodiscard]] result<void> put(resize_operation const& op, std::int64_t amount) noexcept;
     void close_fence(start const& what);
+    void limit_memory_of_gpus(start const& what);
     [[nodiscard]] setting capped(setting const& wanted) const noexcept;
     [[nodiscard]] result<void> set_cpu(job_id job, std::int64_t amount) noexcept;
 

@@ -221,12 +221,13 @@ void resize::launch_failed(std::string why, nanoseconds now) {
 }
 
 std::string resize::wrong_world(std::uint32_t world) const {
-    return world == 0 || world == s_.holds.size() ? "" : fmt::format("it says that it has {} ranks on {} devices", world, s_.holds.size());
+    auto const ranks = table_->ranks(s_.holds);
+    return world == 0 || world == ranks ? "" : fmt::format("it says that it has {} ranks on {} device{}", world, ranks, ranks == 1 ? "" : "s");
 }
 
 std::string resize::wrong_devices(std::string_view devices) const {
-    if (!devices.empty() && devices != table_->names(s_.holds))
-        return fmt::format("it sees the devices {} and was given {}", devices, table_->names(s_.holds));
+    if (!devices.empty() && devices != table_->seen(s_.holds))
+        return fmt::format("it sees the devices {} and was given {}", devices, table_->seen(s_.holds));
     return {};
 }
 
@@ -245,19 +246,19 @@ void resize::hello(bool control, std::uint32_t world, std::string_view devices, 
         note("unverified", std::move(fault));
     }
     heard_ = true;
-    verified_ = !devices.empty();
-    if (!verified_) note("unverified", "it does not say which devices it sees");
+    verified_ = !devices.empty() && !table_->has_shares();  // it sees the GPU; whether it keeps to its share is found out later
+    if (devices.empty()) note("unverified", "it does not say which devices it sees");
     deadline_ = now + rules_.deadlines.start;
     if (!s_.falls_back && !s_.returning) settle();  // its end would be its own doing: there is nothing to wait for
 }
 
 void resize::hello_of(std::uint32_t rank, std::string_view devices, nanoseconds now) {
     if (!is_at_work()) return;
-    auto const given = ',' + table_->names(s_.holds) + ',';
+    auto const given = ',' + table_->seen(s_.holds) + ',';
     while (!devices.empty()) {
         auto const name = devices.substr(0, devices.find(','));
         if (given.find(fmt::format(",{},", name)) == std::string::npos)
-            return object(fmt::format("its rank {} sees the device {} and was given {}", rank, name, table_->names(s_.holds)), now);
+            return object(fmt::format("its rank {} sees the device {} and was given {}", rank, name, table_->seen(s_.holds)), now);
         devices.remove_prefix(std::min(devices.size(), name.size() + 1));
     }
 }

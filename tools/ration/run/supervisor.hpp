@@ -16,6 +16,7 @@
 
 #include "run/device_placement.hpp"
 #include "run/elastic_jobs.hpp"
+#include "run/gpu_shares.hpp"
 #include "run/gpu_watch.hpp"
 #include "run/host_devices.hpp"
 #include "run/job_board.hpp"
@@ -37,6 +38,7 @@ struct run_parts {
     decider& policy;
     node_backend& node;
     host_devices const& devices;
+    gpu_shares const* shares;     ///< null: the devices are no shares of a GPU
     machine_topology const& topology;
     policy_log& log;
     reporter& out;
@@ -127,7 +129,7 @@ private:
     void adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now);
     [[nodiscard]] device_list numbers_of(std::vector<std::string> const& recorded, nanoseconds now);
     void record_devices(live_job const& job, recorded_job& into) const;
-    [[nodiscard]] std::vector<std::string> names_of(device_list const& devices) const;
+    [[nodiscard]] std::vector<std::string> names_of(std::span<std::uint32_t const> devices) const;
     [[nodiscard]] result<void> prepare_checkpoints(live_job& job) const;
     [[nodiscard]] std::int64_t batch_of(live_job const& job) const;
     /// Of CPU devices; none for GPUs.
@@ -138,9 +140,17 @@ private:
     void look_at_gpus(nanoseconds now);
     [[nodiscard]] std::vector<std::string> idle_devices() const;
     [[nodiscard]] bool waits_for_look(live_job& job, process::exit_report const& how, nanoseconds now);
-    [[nodiscard]] control control_of_devices(std::string& advice);
-    [[nodiscard]] std::optional<std::vector<std::string>> fence_of(live_job const& job) const;
-    void tell_of_fence(live_job const& job, nanoseconds now);
+    [[nodiscard]] control control_of_devices(std::vector<std::string>& advice);
+    void add_advice_of_shares(std::span<cuda::found_gpu const> gpus, std::vector<std::string>& advice) const;
+    [[nodiscard]] std::optional<std::vector<std::string>> fence_of(live_job const& job, std::span<std::uint32_t const> devices) const;
+    [[nodiscard]] std::optional<gpu_memory_limit> gpu_memory_of(live_job const& job, std::span<std::uint32_t const> devices) const;
+    void tell_of_limits(live_job const& job, nanoseconds now);
+    [[nodiscard]] int percent_of(live_job const& job) const;
+    [[nodiscard]] std::vector<std::string> share_environment(live_job const& job) const;
+    void warn_of_ways_past(live_job const& job, std::span<std::string const> environment, nanoseconds now);
+    void look_at_clients(nanoseconds now);
+    void judge_client(live_job& job, result<std::vector<std::int32_t>> const& clients, nanoseconds now);
+    void tell_of_share(live_job& job, std::string_view what, std::string why, nanoseconds now);
 
     // --- what comes in
     void wait(nanoseconds now);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the supervisor does about GPUs as such: how far jobs are held to theirs, and which of them show a fault.
+// What the supervisor does about GPUs as such: how far jobs are held to theirs and to their shares, and which of them show a fault.
+#include <algorithm>
 #include <memory>
 
 #include <fmt/core.h>
@@ -28,10 +29,12 @@ namespace {
 
 void supervisor::watch_over_gpus(nanoseconds now) {
     if (parts_.devices.of_cpu() || parts_.devices.names().empty()) return;
-    gpus_.emplace(parts_.devices.names(), cuda::find_gpus(), now);
+    std::string const whole = parts_.devices.whole();
+    gpus_.emplace(whole.empty() ? parts_.devices.names() : std::span(&whole, 1), cuda::find_gpus(), now);
     gpus_->start(look_at_machine());
 }
 
+/// A share is called like no GPU: where MPS serves there is always somebody.
 std::vector<std::string> supervisor::idle_devices() const {
     auto const& table = elastic_.table();
     return names_of(table.of(job_id{}));
@@ -41,7 +44,7 @@ void supervisor::look_at_gpus(nanoseconds now) {
     if (!gpus_) return;
     auto& table = elastic_.table();
     for (auto const& change : gpus_->look(idle_devices(), now)) {
-        table.set_aside(table.number(change.device), change.aside);
+        for (auto const device : table.parts_of(change.device)) table.set_aside(device, change.aside);
         tell(device_told{.device = change.device, .what = change.aside ? "set_aside" : "back", .why = change.why}, now);
         news_ = true;
     }
@@ -57,25 +60,101 @@ bool supervisor::waits_for_look(live_job& job, process::exit_report const& how, 
 }
 
 /// The level at which this machine holds jobs to their devices; `advice`: in words why it is not the better one.
-control supervisor::control_of_devices(std::string& advice) {
+control supervisor::control_of_devices(std::vector<std::string>& advice) {
     control out{"gpu", parts_.devices.description(), ""};
     if (parts_.devices.of_cpu()) return out;
-    auto const fence = parts_.node.find_fence(cuda::find_gpus().gpus);
+    auto const gpus = cuda::find_gpus().gpus;
+    auto const fence = parts_.node.find_fence(gpus);
     fenced_ = static_cast<bool>(fence);
-    out.backend += fence ? fmt::format(" (enforced by cgroup {})", cgroup::name_of(*fence)) : " (advisory)";
-    if (!fence) advice = "a job that changes its mask reaches the GPUs of others: " + to_text(fence.failure());
+    std::string const level = fence ? fmt::format("enforced by cgroup {}", cgroup::name_of(*fence)) : "advisory";
+    out.backend += parts_.shares != nullptr ? fmt::format(" (advisory; which GPU: {})", level) : fmt::format(" ({})", level);
+    if (!fence) advice.push_back("a job that changes its mask reaches the GPUs of others: " + to_text(fence.failure()));
+    if (parts_.shares != nullptr) add_advice_of_shares(gpus, advice);
     return out;
 }
 
-std::optional<std::vector<std::string>> supervisor::fence_of(live_job const& job) const {
-    if (job.devices == nullptr || parts_.devices.of_cpu()) return std::nullopt;
-    return names_of(job.devices->devices());
+void supervisor::add_advice_of_shares(std::span<cuda::found_gpu const> gpus, std::vector<std::string>& advice) const {
+    advice.push_back("a job that changes CUDA_MPS_ACTIVE_THREAD_PERCENTAGE has another share; whether it is a client of MPS is looked at after its first step");
+    for (auto const& gpu : gpus)
+        if (gpu.what.id.name().view() == parts_.devices.whole())
+            for (auto const& way : cuda::ways_past_mps({&gpu, 1}, {})) advice.push_back(to_text(way));
 }
 
-/// Where the kernel was to keep its mask, and does not.
-void supervisor::tell_of_fence(live_job const& job, nanoseconds now) {
+std::optional<std::vector<std::string>> supervisor::fence_of(live_job const& job, std::span<std::uint32_t const> devices) const {
+    if (job.devices == nullptr || parts_.devices.of_cpu()) return std::nullopt;
+    return parts_.shares != nullptr ? std::vector{parts_.devices.whole()} : names_of(devices);
+}
+
+/// On each of its GPUs as much as it asks each of them to have.
+std::optional<gpu_memory_limit> supervisor::gpu_memory_of(live_job const& job, std::span<std::uint32_t const> devices) const {
+    auto const pci = parts_.devices.pci();
+    if (job.devices == nullptr || job.config->elastic->gpu_memory.count == 0) return std::nullopt;
+    gpu_memory_limit out{.gpus = {}, .most = job.config->elastic->gpu_memory};
+    for (auto const device : devices) {
+        auto const name = parts_.shares != nullptr ? parts_.devices.whole() : elastic_.table().name(device);
+        auto const id = cuda::device_id::parse(name);
+        bool const known = std::ranges::any_of(out.gpus, [&](auto const& gpu) { return id && gpu.id == *id; });
+        if (id && !known && device < pci.size()) out.gpus.push_back({*id, pci[device]});
+    }
+    return out;
+}
+
+/// Where the kernel was to keep its mask or its memory, and does not.
+void supervisor::tell_of_limits(live_job const& job, nanoseconds now) {
     if (auto const why = parts_.node.why_unfenced(job.id); why && fenced_)
         warn_once(job.config->name, fmt::format("its mask is advice: {}", to_text(*why)), now);
+    if (auto const why = parts_.node.why_gpu_memory_unlimited(job.id))
+        warn_once(job.config->name, fmt::format("its gpu_memory is no limit: {}", to_text(*why)), now);
+}
+
+int supervisor::percent_of(live_job const& job) const {
+    auto const share = job.devices != nullptr ? parts_.devices.share_of(job.devices->devices().size()) : std::nullopt;
+    return share ? share->percent() : 0;
+}
+
+std::vector<std::string> supervisor::share_environment(live_job const& job) const {
+    auto const share = parts_.shares != nullptr ? parts_.devices.share_of(job.devices->devices().size()) : std::nullopt;
+    if (!share) return {};
+    auto const entries = share->environment(parts_.shares->place());
+    return {entries.begin(), entries.end()};
+}
+
+void supervisor::warn_of_ways_past(live_job const& job, std::span<std::string const> environment, nanoseconds now) {
+    if (parts_.shares == nullptr || job.devices == nullptr) return;
+    for (auto const& way : cuda::ways_past_mps({}, environment)) warn_once(job.config->name, to_text(way), now);
+}
+
+/// Jobs with shares that compute by now, or should: one question answers for all of them.
+void supervisor::look_at_clients(nanoseconds now) {
+    if (parts_.shares == nullptr) return;
+    std::optional<result<std::vector<std::int32_t>>> clients;
+    for (auto& job : board_.jobs()) {
+        if (!job.alive() || job.devices == nullptr || job.share.done) continue;
+        if (!job.share.from && now - *job.launched_at >= job.config->elastic->deadlines.start) job.share.from = now;
+        if (!job.share.from || (job.share.next && now < *job.share.next)) continue;
+        if (!clients) clients = parts_.shares->clients();
+        judge_client(job, *clients, now);
+    }
+}
+
+/// A client that was started a moment ago may not be in the list yet.
+void supervisor::judge_client(live_job& job, result<std::vector<std::int32_t>> const& clients, nanoseconds now) {
+    if (!clients) return tell_of_share(job, "unverified", to_text(clients.failure()), now);
+    auto const is_its_own = [&](std::int32_t pid) { return parts_.node.contains(job.id, pid); };
+    if (std::ranges::any_of(*clients, is_its_own))
+        return tell_of_share(job, "verified", fmt::format("{} % of its GPU as a client of MPS", percent_of(job)), now);
+    constexpr nanoseconds interval = milliseconds(500);
+    job.share.next = now + interval;
+    if (now - *job.share.from < cuda::mps::patience) return;
+    tell_of_share(job, "unverified", fmt::format("none of its processes is a client of MPS, so nothing holds it to {} % of its GPU; does it change CUDA_MPS_PIPE_DIRECTORY, "
+                                                 "or run in a container or as another user?", percent_of(job)), now);
+}
+
+void supervisor::tell_of_share(live_job& job, std::string_view what, std::string why, nanoseconds now) {
+    job.share.done = true;
+    auto const& devices = job.devices->devices();
+    auto const count = static_cast<std::int64_t>(devices.size());
+    tell(resize_told{.job = job.config->name, .epoch = job.run.value, .what = what, .from = count, .to = count, .devices = elastic_.table().names(devices), .why = std::move(why)}, now);
 }
 
 }  // namespace ration::program

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 
 #include <fmt/core.h>
 
@@ -53,10 +54,11 @@ result<std::vector<std::string>> supervisor::environment_of(live_job const& job)
     auto const names = names_of(job.devices->devices());
     auto masks = parts_.devices.masks(names);
     if (!masks) return masks.failure();
+    std::ranges::move(share_environment(job), std::back_inserter(*masks));
     wanted.cpu = std::min(wanted.cpu, cpu_of_devices(names.size()).value_or(wanted.cpu));
     if (!job.place.cpus.empty()) wanted.cpu = std::min(wanted.cpu, millicores{std::int64_t{1000} * job.place.cpus.size()});
-    wanted.ranks = names.size();
-    wanted.devices = elastic_.table().names(job.devices->devices());
+    wanted.ranks = elastic_.table().ranks(job.devices->devices());
+    wanted.devices = elastic_.table().seen(job.devices->devices());
     wanted.batch = job.batch > 0 ? std::to_string(job.batch) : "";
     wanted.checkpoint = job.checkpoint;
     wanted.masks = std::move(masks).value();
@@ -73,14 +75,14 @@ void supervisor::cannot_start(live_job& job, std::string why, nanoseconds now) {
     tell(job_ended{.job = job.config->name, .epoch = job.run.value, .how = job.now, .exit_code = {}, .signal = {}, .why = job.why}, now);
 }
 
-/// `{devices}` in a word of the command is their number.
-[[nodiscard]] static std::vector<std::string> command_of(live_job const& job) {
+/// `{devices}` in a word of the command is the number of those that it sees.
+[[nodiscard]] static std::vector<std::string> command_of(live_job const& job, device_table const& table) {
     auto words = job.config->command;
     if (job.devices == nullptr) return words;
     constexpr std::string_view mark = "{devices}";
     for (auto& word : words)
         for (auto at = word.find(mark); at != std::string::npos; at = word.find(mark, at))
-            word.replace(at, mark.size(), std::to_string(job.devices->size()));
+            word.replace(at, mark.size(), std::to_string(table.ranks(job.devices->devices())));
     return words;
 }
 
@@ -97,6 +99,8 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     if (placement_ && job.devices != nullptr) job.place = placement_->settle(job.id, job.devices->devices());
     auto environment = environment_of(job);
     if (!environment) return environment.failure();
+    warn_of_ways_past(job, *environment, now);
+    job.share = {};
     std::string const output = parts_.output_folder + '/' + job.config->name + ".log";
     std::error_code ignored;
     if (!job.started_at) std::filesystem::remove(output, ignored);  // a later launch goes on where the earlier one stopped
@@ -104,15 +108,16 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     if (job.config->memory && !parts_.node.limits_memory())
         warn_once(job.config->name, "its limit on memory is not kept: this machine's backend cannot; ration doctor says why", now);
     if (job.devices != nullptr) record();  // the token, by which a later start finds a process that nobody has written down yet
-    auto const command = command_of(job);
+    auto const command = command_of(job, elastic_.table());
     auto const cpu = job.devices != nullptr ? cpu_of_devices(job.devices->devices().size()) : std::nullopt;
-    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu, job.place.cpus, fence_of(job)},
+    std::span<std::uint32_t const> const holds = job.devices != nullptr ? std::span(job.devices->devices()) : std::span<std::uint32_t const>();
+    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu, job.place.cpus, fence_of(job, holds), gpu_memory_of(job, holds)},
                                     {.command = command, .working_directory = job.config->directory,
                                      .environment = std::move(*environment), .output_file = output});
     if (!child) return child.failure();
     job.process = std::move(child).value();
     job.placed = true;
-    tell_of_fence(job, now);
+    tell_of_limits(job, now);
     if (job.run.value == 1)
         if (auto opened = job.output.open(output); !opened) warn_once(job.config->name, to_text(opened.failure()), now);
     if (!job.config->log.empty()) {
@@ -123,7 +128,7 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     set_condition(job, job.devices != nullptr && job.devices->is_restarting() ? condition::restarting : condition::running, "", now);
     tell(job_started{.job = job.config->name, .id = job.id, .epoch = job.run.value, .pid = job.process->pid(), .command = command,
                      .devices = job.devices != nullptr ? elastic_.table().names(job.devices->devices()) : "",
-                     .cpus = job.place.cpu_list(), .placement = job.place.why},
+                     .cpus = job.place.cpu_list(), .placement = job.place.why, .percent = percent_of(job)},
          now);
     record();
     return {};
@@ -153,9 +158,11 @@ result<void> supervisor::adopt_process(live_job& job, recorded_job const& record
     auto attached = process::attach(recorded.pid, recorded.start_time);
     if (!attached) return attached.failure();
     if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return known;
-    auto const gpus = job.devices != nullptr && !parts_.devices.of_cpu() ? std::optional(recorded.holds) : std::nullopt;
-    if (auto placed = parts_.node.adopt(job.id, job.config->name, *attached, recorded.token, gpus); !placed) return placed;
-    tell_of_fence(job, clock());
+    auto const holds = numbers_of(recorded.holds, clock());
+    if (auto placed = parts_.node.adopt({.job = job.id, .name = job.config->name, .token = recorded.token, .memory = {}, .gpus = fence_of(job, holds),
+                                         .gpu_memory = gpu_memory_of(job, holds)}, *attached); !placed)
+        return placed;
+    tell_of_limits(job, clock());
     job.placed = true;
     job.process = std::move(attached).value();
     if (auto opened = job.output.open(parts_.output_folder + '/' + job.config->name + ".log"); !opened)

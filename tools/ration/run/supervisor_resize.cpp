@@ -34,6 +34,7 @@ void supervisor::share_devices() {
         job.devices = elastic_.find(job.id);
         if (job.config->elastic) elastic_.table().needs(job.id, job.config->elastic->gpu_memory);
     }
+    elastic_.table().are_shares_of(parts_.devices.whole());
     parts_.node.share_devices(elastic_);
     choose_by_place();
 }
@@ -64,6 +65,7 @@ void supervisor::warn_of_placement(nanoseconds now) {
 
 void supervisor::work_on_devices(nanoseconds now) {
     if (!board_.shares_devices()) return;
+    look_at_clients(now);
     for (auto& job : board_.jobs())
         if (job.devices != nullptr) look_for_remains(job, now);
     elastic_.advance(now);
@@ -187,6 +189,7 @@ void supervisor::hear_of_devices(live_job& job, progress::update const& said, na
             if (!job.devices->can_be_saved() && job.config->elastic->devices.minimum < job.config->elastic->devices.maximum)
                 warn_once(job.config->name, "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md", now);
             job.devices->stepped(now);
+            if (!job.share.from) job.share.from = now;  // it computes by now
             return attend(job, now);
         case progress::message_type::acknowledge:
             if (what.taken_in || what.command != job.last_command) return;
@@ -253,7 +256,7 @@ void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, nano
                                alive ? fmt::format("process {}", job.process->pid()) : "between two launches"));
 }
 
-std::vector<std::string> supervisor::names_of(device_list const& devices) const {
+std::vector<std::string> supervisor::names_of(std::span<std::uint32_t const> devices) const {
     std::vector<std::string> out;
     for (auto const device : devices) out.push_back(elastic_.table().name(device));
     return out;

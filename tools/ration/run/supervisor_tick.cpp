@@ -21,10 +21,10 @@ void supervisor::announce(nanoseconds now) {
                       .tick = parts_.config.tick, .file = parts_.config.file, .source = parts_.config.source,
                       .machine = machine_here(), .controls = parts_.node.controls(),
                       .devices = {parts_.devices.names().begin(), parts_.devices.names().end()}, .schema = board_.store().schema()};
-    std::string advice;
+    std::vector<std::string> advice;
     if (board_.shares_devices()) begin.controls.push_back(control_of_devices(advice));
     tell(std::move(begin), now);
-    if (!advice.empty()) parts_.out.say("advisory: " + advice);
+    for (auto const& sentence : advice) parts_.out.say("advisory: " + sentence);
     for (auto const& sentence : parts_.node.approximations()) parts_.out.say("approximate: " + sentence);
     warn_of_placement(now);
 }

@@ -28,7 +28,8 @@ namespace {
 }
 
 [[nodiscard]] std::string sentence(job_started const& e) {
-    return fmt::format("{} started as process {}{}", e.job, e.pid, e.epoch > 1 ? fmt::format(", epoch {}", e.epoch) : "");
+    std::string const share = e.percent > 0 ? fmt::format(", with {} % of its GPU", e.percent) : "";
+    return fmt::format("{} started as process {}{}{}", e.job, e.pid, e.epoch > 1 ? fmt::format(", epoch {}", e.epoch) : "", share);
 }
 
 [[nodiscard]] std::string sentence(tier_reached const& e) {
@@ -69,6 +70,7 @@ namespace {
     if (e.what == "settled" && (e.from == 0 || e.from == e.to)) return fmt::format("{} runs on {}{}", e.job, devices(e.to), aside(e.why));
     if (e.what == "settled") return fmt::format("{} runs on {} instead of {}{}", e.job, devices(e.to), e.from, aside(e.why));
     if (e.what == "restored") return fmt::format("{} runs on {} again{}", e.job, devices(e.to), aside(e.why));
+    if (e.what == "verified") return fmt::format("{} has {} (verified)", e.job, e.why);
     if (e.what == "unverified") return fmt::format("{} is not verified: {}", e.job, e.why);
     if (e.what == "queued") return fmt::format("{} is saved and waits for devices", e.job);
     if (e.what == "failed") return fmt::format("{} stays at {} and does not get {}: {}", e.job, devices(e.from), e.to, e.why);

@@ -9,20 +9,20 @@
 namespace ration::cgroup {
 
 /// `core` is what v2 does without any controller: kill a whole group, start a process inside it. Freezing (`freezer`) and
-/// CPU accounting (`cpuacct`) are controllers on v1 and part of the core on v2.
-enum class controller : std::uint8_t { cpu, cpuset, memory, pids, cpuacct, freezer, core };
-inline constexpr std::size_t controller_count = 7;
-inline constexpr controller all_controllers[] = {controller::cpu,     controller::cpuset,  controller::memory, controller::pids,
-                                                 controller::cpuacct, controller::freezer, controller::core};
+/// CPU accounting (`cpuacct`) are controllers on v1 and part of the core on v2. `dmem` is device memory, from Linux 6.14 on.
+enum class controller : std::uint8_t { cpu, cpuset, memory, pids, dmem, cpuacct, freezer, core };
+inline constexpr std::size_t controller_count = 8;
+inline constexpr controller all_controllers[] = {controller::cpu,  controller::cpuset,  controller::memory,  controller::pids,
+                                                 controller::dmem, controller::cpuacct, controller::freezer, controller::core};
 
 /// The kernel's own word; `core` has none.
 [[nodiscard]] constexpr std::string_view name_of(controller which) noexcept {
-    constexpr std::string_view names[] = {"cpu", "cpuset", "memory", "pids", "cpuacct", "freezer", "core"};
+    constexpr std::string_view names[] = {"cpu", "cpuset", "memory", "pids", "dmem", "cpuacct", "freezer", "core"};
     return names[static_cast<std::size_t>(which)];
 }
 
 /// Whether v2 lists it in cgroup.controllers and hands it down by cgroup.subtree_control.
-[[nodiscard]] constexpr bool is_enabled_by_parent(controller which) noexcept { return which <= controller::pids; }
+[[nodiscard]] constexpr bool is_enabled_by_parent(controller which) noexcept { return which <= controller::dmem; }
 
 class controller_set {
     std::uint8_t bits_ = 0;

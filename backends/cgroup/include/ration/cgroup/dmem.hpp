@@ -58,6 +58,17 @@ struct dmem_region {
     return out;
 }
 
+/// Those of the regions that are memory of the device with this address.
+[[nodiscard]] inline std::vector<std::string> regions_of(std::vector<dmem_region> const& all, std::string_view pci) noexcept {
+    std::vector<std::string> out;
+    for (auto const& each : all) {
+        if (pci_of(each.name) == pci) {
+            out.push_back(each.name);
+        }
+    }
+    return out;
+}
+
 /// What a machine's dmem says of our own group.
 struct dmem_view {
     std::vector<dmem_region> capacity;       ///< of the machine; only the root of the hierarchy has it
@@ -105,6 +116,23 @@ struct dmem_view {
     return out;
 }
 
+/// Whether dmem.max of a group says so of a region, less what the driver rounds down. Errors: `unverified`, and those of `directory::read`.
+[[nodiscard]] inline result<void> verify_dmem_max(directory const& group, std::string_view region, bytes most) noexcept {
+    std::string scratch;
+    auto const shown = group.read("dmem.max", scratch);
+    auto const lines = shown ? parse_dmem(*shown) : result<std::vector<dmem_region>>(shown.failure());
+    if (!lines) {
+        return lines.failure();
+    }
+    constexpr std::int64_t page = 65536;  // the largest; the driver rounds down to its own
+    auto const at = std::ranges::find(*lines, region, &dmem_region::name);
+    bool const as_asked =
+        at != lines->end() && at->amount <= most.count && (at->amount == most.count || most.count - at->amount < page);
+    return as_asked ? result<void>()
+                    : make_error(errc::unverified, "write and read back", group.path() + "/dmem.max", 0,
+                                 "another program writes this file too: stop that one");
+}
+
 /// Lets a group have at most so much of a region; `unlimited` for no limit. Live: an allocation beyond it fails, what is held
 /// stays. Errors: `not_supported` (NVIDIA's regions: its driver has to be told, a write to the file alone is not passed on; or a
 /// group without dmem), `out_of_range`, `unverified`, and those of `directory::write`.
@@ -121,19 +149,7 @@ struct dmem_view {
     if (auto const written = group.write("dmem.max", std::string(region) + " " + value); !written) {
         return written;
     }
-    std::string scratch;
-    auto const shown = group.read("dmem.max", scratch);
-    auto const lines = shown ? parse_dmem(*shown) : result<std::vector<dmem_region>>(shown.failure());
-    if (!lines) {
-        return lines.failure();
-    }
-    constexpr std::int64_t page = 65536;  // the largest; the driver rounds down to its own
-    auto const at = std::ranges::find(*lines, region, &dmem_region::name);
-    bool const as_asked =
-        at != lines->end() && at->amount <= most.count && (at->amount == most.count || most.count - at->amount < page);
-    return as_asked ? result<void>()
-                    : make_error(errc::unverified, "write and read back", group.path() + "/dmem.max", 0,
-                                 "another program writes this file too: stop that one");
+    return verify_dmem_max(group, region, most);
 }
 
 }  // namespace ration::cgroup

@@ -18,7 +18,7 @@
 namespace ration::cgroup {
 
 /// Which hierarchies the machine has. `v1`: every controller mounted on its own. `hybrid`: the same and a v2 hierarchy without
-/// controllers. `v2`: one hierarchy with all of them.
+/// controllers. `v2`: one hierarchy with all of them. None has `dmem`, as few kernels do: see `add_dmem`.
 enum class flavour : std::uint8_t { v1, hybrid, v2 };
 
 [[nodiscard]] constexpr std::string_view name_of(flavour which) noexcept {
@@ -37,7 +37,7 @@ public:
         if (which != flavour::v2) {
             unsigned number = 0;
             for (controller const each : all_controllers) {
-                if (each != controller::core) {
+                if (each != controller::core && each != controller::dmem) {
                     controller_set set;
                     set.insert(each);
                     mount_hierarchy(++number, version::v1, set, "/sys/fs/cgroup/" + std::string(name_of(each)));
@@ -47,7 +47,7 @@ public:
         if (which != flavour::v1) {
             controller_set set;
             for (controller const each : all_controllers) {
-                if (which == flavour::v2 && is_enabled_by_parent(each)) {
+                if (which == flavour::v2 && is_enabled_by_parent(each) && each != controller::dmem) {
                     set.insert(each);
                 }
             }
@@ -67,6 +67,21 @@ public:
         for (auto& [pid, each] : all_.processes) {
             each.where.push_back(all_.hierarchies.back()->root.get());
         }
+    }
+
+    /// Gives the machine's v2 hierarchy the controller `dmem`, handed down to our own group, with a region of so many bytes.
+    void add_dmem(std::string_view region, std::int64_t capacity) noexcept {
+        for (auto& each : all_.hierarchies) {
+            if (each->kind == version::v2) {
+                each->controllers.insert(controller::dmem);
+            }
+        }
+        for (modelled::node* place : all_.processes.at(all_.self).where) {
+            for (; place->parent != nullptr && place->of->kind == version::v2; place = place->parent) {
+                place->parent->handed_down.insert(controller::dmem);
+            }
+        }
+        all_.device_memory.emplace(region, capacity);
     }
 
     /// The state, for tests that want to look at or change what no call can.

@@ -91,7 +91,7 @@ inline constexpr controller threaded_controllers[] = {controller::cpu, controlle
 [[nodiscard]] inline std::string names_in(controller_set set) {
     std::string list;
     for (controller const which :
-         {controller::cpuset, controller::cpu, controller::memory, controller::pids}) {   // the kernel's order
+         {controller::cpuset, controller::cpu, controller::memory, controller::pids, controller::dmem}) {   // the kernel's order
         if (set.contains(which)) {
             list.append(list.empty() ? "" : " ").append(name_of(which));
         }
@@ -119,6 +119,8 @@ inline void reset_children(node& where, controller which) noexcept {
             limits.cpus = {}, limits.mems = {};
         } else if (which == controller::memory) {
             limits.memory = fresh.memory, limits.memory_high = fresh.memory_high;
+        } else if (which == controller::dmem) {
+            child->device_memory.clear();
         } else {
             limits.pids = fresh.pids;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The model's v2 controllers: cpu, cpuset, memory, pids.
-/// Source: kernel/sched/core.c, kernel/cgroup/cpuset.c, mm/memcontrol.c, and measurements.
+/// The model's v2 controllers: cpu, cpuset, memory, pids, dmem.
+/// Source: kernel/sched/core.c, kernel/cgroup/cpuset.c, mm/memcontrol.c, and measurements; kernel/cgroup/dmem.c, read and not measured.
 #pragma once
 
 #include <algorithm>
@@ -131,6 +131,38 @@ inline void drop_to(world& all, node& where, std::int64_t limit) {
     return 0;
 }
 
+/// Only the root has it.
+[[nodiscard]] inline int read_dmem_capacity(world& all, node& where, std::string& into) {
+    for (auto const& [region, amount] : all.device_memory) {
+        into += region + " " + std::to_string(amount) + "\n";
+    }
+    return where.is_root() && world::has(where, controller::dmem) ? 0 : ENOENT;
+}
+[[nodiscard]] inline int read_dmem_max(world& all, node& where, std::string& into) {
+    for (auto const& [region, amount] : all.device_memory) {
+        auto const limit = where.device_memory.find(region);
+        into += region + " " + max_or(limit != where.device_memory.end() ? limit->second : unlimited);
+    }
+    return where.is_root() ? ENOENT : 0;
+}
+/// A region and its limit.
+[[nodiscard]] inline int write_dmem_max(world& all, node& where, std::string_view text) {
+    auto const words = detail::split(strip(text), ' ');
+    if (words.size() != 2 || !all.device_memory.contains(words[0])) {
+        return EINVAL;
+    }
+    std::uint64_t limit = 0;
+    if (words[1] == "max") {
+        where.device_memory.erase(words[0]);
+        return 0;
+    }
+    if (int const failed = read_u64(words[1], limit)) {
+        return failed;
+    }
+    where.device_memory[words[0]] = static_cast<std::int64_t>(limit);
+    return 0;
+}
+
 inline constexpr file v2_files[] = {
     {"cpu.max", version::v2, controller::cpu, false, read_cpu_max, write_cpu_max},
     {"cpu.max.burst", version::v2, controller::cpu, false, read_number<&values::burst>, write_burst_v2},
@@ -146,6 +178,8 @@ inline constexpr file v2_files[] = {
     {"memory.current", version::v2, controller::memory, false, read_usage, nullptr},
     {"memory.stat", version::v2, controller::memory, true, read_memory_stat, nullptr},
     {"pids.max", version::v2, controller::pids, false, read_pids_max, write_pids_max},
+    {"dmem.capacity", version::v2, controller::core, true, read_dmem_capacity, nullptr},
+    {"dmem.max", version::v2, controller::dmem, false, read_dmem_max, write_dmem_max},
 };
 
 }  // namespace ration::cgroup::modelled

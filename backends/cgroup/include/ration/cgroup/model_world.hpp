@@ -44,6 +44,7 @@ struct node {
     nanoseconds freezing_since{};
     bool devices_by_default = true;               ///< v1 devices: all but the exceptions, or only these
     std::vector<std::string> device_exceptions;   ///< as written
+    std::map<std::string, std::int64_t> device_memory;   ///< dmem.max by region, where there is a limit
 
     [[nodiscard]] bool is_root() const noexcept { return parent == nullptr; }
     [[nodiscard]] std::string path() const noexcept {
@@ -78,6 +79,7 @@ struct world {
     std::uint64_t next_inode = 2;
     nanoseconds clock{1'000'000'000};
     nanoseconds freeze_latency = milliseconds(2);
+    std::map<std::string, std::int64_t, std::less<>> device_memory;   ///< dmem: capacity by region
     std::map<node const*, std::int64_t> reclaimable;   ///< page cache of a group, for tests
 
     [[nodiscard]] static bool has(node const& where, controller which) noexcept { return where.of->controllers.contains(which); }

@@ -87,15 +87,16 @@ template <class Work>
     process::descriptor from = process::above_standard(process::descriptor(ends[0]));
     process::descriptor to = process::above_standard(process::descriptor(ends[1]));
     // No handler of the caller may run in the child, where it would speak through the caller's descriptors.
-    sigset_t all, before;
+    sigset_t all, none, before;
     ::sigfillset(&all);
+    ::sigemptyset(&none);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t const pid = ::fork();
     if (pid == 0) {
         ::setpgid(0, 0);
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         process::detail::default_signals();
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        ::pthread_sigmask(SIG_SETMASK, &none, nullptr);  // what it starts would be deaf to those that the caller has blocked
         work(to.get());
         ::_exit(0);
     }

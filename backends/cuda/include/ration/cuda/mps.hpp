@@ -29,6 +29,7 @@ namespace ration::cuda {
 struct mps_place {
     std::string pipe_directory = "/tmp/nvidia-mps";
     std::string program = "nvidia-cuda-mps-control";
+    std::string log_directory{};  ///< of a daemon that is started; empty: what CUDA_MPS_LOG_DIRECTORY says, else the daemon's own
 
     /// That which a client started from here would use.
     [[nodiscard]] static mps_place here() noexcept {
@@ -88,8 +89,12 @@ namespace detail {
 /// The own environment, so that the program finds this daemon.
 [[nodiscard]] inline std::vector<std::string> environment_at(mps_place const& place) noexcept {
     std::vector<std::string> out = process::current_environment();
-    std::erase_if(out, [](std::string const& e) { return e.starts_with("CUDA_MPS_PIPE_DIRECTORY="); });
-    out.push_back("CUDA_MPS_PIPE_DIRECTORY=" + place.pipe_directory);
+    auto const set = [&out](std::string const& name, std::string const& value) {
+        std::erase_if(out, [&name](std::string const& e) { return e.starts_with(name); });
+        out.push_back(name + value);
+    };
+    set("CUDA_MPS_PIPE_DIRECTORY=", place.pipe_directory);
+    if (!place.log_directory.empty()) set("CUDA_MPS_LOG_DIRECTORY=", place.log_directory);
     return out;
 }
 
