@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Where a job is that the program launches on CPUs of its own: as the job sees it, and as its group says. On v1 here, on v2 in the guest.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -54,7 +55,8 @@ namespace {
     return std::move(opened).value();
 }
 
-/// Where this process is without a cpuset, as in a login that was not given one. Made in the root of a v2 hierarchy, where nobody else needs one.
+/// Where this process is without a cpuset, as in a login that was not given one. Made in the root of a v2 hierarchy that has no other group, so that
+/// nobody loses a cpuset by it.
 class group_without_cpuset {
     std::string const root_ = "/sys/fs/cgroup", path_ = root_ + "/ration-test-" + std::to_string(::getpid());
     bool there_ = false;
@@ -67,8 +69,9 @@ class group_without_cpuset {
 
 public:
     group_without_cpuset() {
-        there_ = content_of("/proc/self/cgroup") == "0::/\n" && put(root_ + "/cgroup.subtree_control", "-cpuset") && std::filesystem::create_directory(path_) &&
-                 put(path_ + "/cgroup.procs", "0");
+        bool const alone = content_of("/proc/self/cgroup") == "0::/\n" &&
+                           std::ranges::none_of(std::filesystem::directory_iterator(root_), [](auto const& entry) { return entry.is_directory(); });
+        there_ = alone && put(root_ + "/cgroup.subtree_control", "-cpuset") && std::filesystem::create_directory(path_) && put(path_ + "/cgroup.procs", "0");
     }
     group_without_cpuset(group_without_cpuset const&) = delete;
     group_without_cpuset& operator=(group_without_cpuset const&) = delete;
