@@ -139,7 +139,9 @@ TEST_CASE("a daemon is started when somebody asks for it, and may keep our outpu
     daemon_there const there(nullptr);
     auto place = there.place();
     place.log_directory = "/run/logs";
+    ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50", 1);  // would be the most that any client gets
     auto const daemon = start_mps(place, patient);
+    ::unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
     pid_t started = 0;
     std::ifstream(there.root() / "nvidia-cuda-mps-control.pid") >> started;
     REQUIRE(started > 0);
@@ -149,6 +151,7 @@ TEST_CASE("a daemon is started when somebody asks for it, and may keep our outpu
     CHECK(daemon);
     CHECK(variables.str().find(std::string("\0CUDA_MPS_LOG_DIRECTORY=/run/logs\0", 34)) != std::string::npos);
     CHECK(variables.str().find("CUDA_MPS_PIPE_DIRECTORY=" + there.root().string()) != std::string::npos);
+    CHECK(variables.str().find("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == std::string::npos);
 }
 
 TEST_CASE("a daemon hears a signal that its starter has blocked, as ration run does") {

@@ -126,6 +126,26 @@ class OneGpu(Shares):
         self.assertEqual(self.percents("a"), [100])
 
 
+class Deaf(Shares):
+    def test_a_daemon_that_does_not_end_is_told(self) -> None:
+        self.prepare()
+        program = self.folder / "bin" / "nvidia-cuda-mps-control"
+        program.parent.mkdir()
+        program.write_text(f"""#!/bin/sh
+[ "$1" = -d ] && exec {MPS}/nvidia-cuda-mps-control -d
+words=$(cat)
+[ "$words" = quit ] || echo "$words" | {MPS}/nvidia-cuda-mps-control
+""")
+        program.chmod(0o755)
+        self.environment["PATH"] = f"{program.parent}:{os.environ['PATH']}"
+        self.write(elastic("a", "good", 5), head=SHARES)
+        run = self.start("--log", "log.jsonl")
+        pid = self.daemons_pid()
+        self.addCleanup(os.kill, pid, signal.SIGKILL)
+        _, err = run.communicate(timeout=60)
+        self.assertEqual((run.returncode, err), (0, f"ration: end the MPS daemon, which was told to quit, process {pid}: timed out; end it yourself: the GPU may be its own\n"))
+
+
 class NotVerified(Shares):
     def test_not_verified(self) -> None:
         self.all_cases()

@@ -3,7 +3,11 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
+
+#include <ration/process/child.hpp>
+#include <ration/process/proc.hpp>
 
 #include "error_text.hpp"
 
@@ -33,9 +37,24 @@ constexpr nanoseconds patience_at_its_end = seconds(15);
     return why;
 }
 
+/// Its own process, as it has written it down; without one where it has not.
+[[nodiscard]] process::child process_of(cuda::mps_place const& place) {
+    pid_t pid = 0;
+    std::ifstream(place.pipe_directory + "/nvidia-cuda-mps-control.pid") >> pid;
+    auto const row = process::read_process(pid);
+    auto found = row ? process::attach(pid, row->start_time) : result<process::child>(error{});
+    return found ? std::move(found).value() : process::child();
+}
+
+/// To quit is an order: until it has ended the daemon is in our group, which the next run may want for itself.
 [[nodiscard]] result<void> end(cuda::mps_place const& place) {
     auto const there = cuda::mps::connect(place, patience_at_its_end);
-    return there ? there->quit() : result<void>(there.failure());
+    if (!there) return there.failure();
+    auto daemon = process_of(place);
+    auto const told = there->quit();
+    if (!told || daemon.pid() == 0 || daemon.wait_for(patience_at_its_end)) return told;
+    return error{.code = errc::timed_out, .operation = "end the MPS daemon, which was told to quit, process", .subject = text<120>(std::string_view(std::to_string(daemon.pid()))),
+                 .remedy = "end it yourself: the GPU may be its own"};
 }
 
 }  // namespace

@@ -86,11 +86,13 @@ struct mps_server {
 
 namespace detail {
 
-/// The own environment, so that the program finds this daemon.
+/// The own environment, so that the program finds this daemon. Without what would be a limit of every client of a daemon that is started with it.
 [[nodiscard]] inline std::vector<std::string> environment_at(mps_place const& place) noexcept {
     std::vector<std::string> out = process::current_environment();
-    auto const set = [&out](std::string const& name, std::string const& value) {
-        std::erase_if(out, [&name](std::string const& e) { return e.starts_with(name); });
+    auto const unset = [&out](std::string_view name) { std::erase_if(out, [name](std::string const& e) { return e.starts_with(name); }); };
+    for (std::string_view const limit : {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="}) unset(limit);
+    auto const set = [&](std::string const& name, std::string const& value) {
+        unset(name);
         out.push_back(name + value);
     };
     set("CUDA_MPS_PIPE_DIRECTORY=", place.pipe_directory);
