@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # The one list of the packages that ration is built, tested and measured with, for Debian 12 and Ubuntu 24.04.
 #
-#   cmake/packages.sh build [test] [bench] [pytorch] [tidy] [browser] [docs]    installs what is missing; upgrades what is there only where apt must
+#   cmake/packages.sh build [test] [bench] [pytorch] [full] [browser] [docs]    installs what is missing; upgrades what is there only where apt must
 #
 # A name that ends in ? may be absent from a release: what needs it is then skipped, and says so.
 set -euo pipefail
@@ -13,7 +13,7 @@ test=(catch2 git python3 "python3-dev?" "python3-venv?" "clang-19?" "qemu-system
   "python3-prometheus-client?" "mandoc?" "groff-base?" "zsh?" "fish?" "mmdebstrap?")
 bench=(libbenchmark-dev "libglpk-dev?")
 pytorch=("python3-torch?" "libopenblas0-pthread?")
-tidy=("clang-tidy-19?" "shellcheck?")
+full=("clang-16?" "clang-tidy-19?" "shellcheck?")
 browser=("chromium?" "fonts-dejavu-core?")
 docs=("mkdocs?" "mkdocs-material?")
 
@@ -24,10 +24,10 @@ for group in "$@"; do
     test) wanted+=("${test[@]}") ;;
     bench) wanted+=("${bench[@]}") ;;
     pytorch) wanted+=("${pytorch[@]}") ;;
-    tidy) wanted+=("${tidy[@]}") ;;
+    full) wanted+=("${full[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     docs) wanted+=("${docs[@]}") ;;
-    *) echo "packages: no group is called '$group': name build, test, bench, pytorch, tidy, browser or docs" >&2; exit 2 ;;
+    *) echo "packages: no group is called '$group': name build, test, bench, pytorch, full, browser or docs" >&2; exit 2 ;;
   esac
 done
 

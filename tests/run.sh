@@ -4,8 +4,8 @@
 #
 #   tests/run.sh            what every change has to pass
 #   tests/run.sh --quick    one compiler, no sanitizer
-#   tests/run.sh --all      also the slow tests, those in a browser, the benchmarks' build, both compilers in full, clang-tidy, and
-#                           under the sanitizers every test program and every test of the plugin ABI
+#   tests/run.sh --all      also the slow tests, those in a browser, the benchmarks' build, both compilers in full, the headers
+#                           under clang 16, clang-tidy, and under the sanitizers every test program and every test of the plugin ABI
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -97,6 +97,16 @@ check_clang() {
   fi
 }
 
+# The oldest clang that is promised reads each header alone.
+check_oldest_clang() {
+  if ! command -v clang++-16 >/dev/null; then
+    skip "clang 16: headers" "clang++-16 is not installed"
+    return
+  fi
+  step "clang 16: configure" cmake --preset clang-debug -B build/clang-16 -DCMAKE_C_COMPILER=clang-16 -DCMAKE_CXX_COMPILER=clang++-16 &&
+    step "clang 16: headers" cmake --build build/clang-16 --parallel "$jobs" --target all_verify_interface_header_sets
+}
+
 check_sanitizers() {
   if [[ $extent == all ]]; then
     labelled asan program plugin new || true
@@ -108,7 +118,7 @@ check_sanitizers() {
 }
 
 check_release() {
-  cmake/packages.sh bench tidy
+  cmake/packages.sh bench
   build release && suite release --label-exclude "$slow"
   if command -v clang-tidy-19 >/dev/null; then
     step clang-tidy tests/tidy.sh
@@ -136,12 +146,15 @@ if command -v ccache >/dev/null; then
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime  # without it nothing is kept of the tests, which have a precompiled header
 fi
 cmake/packages.sh build test pytorch docs
-[[ $extent != all ]] || cmake/packages.sh browser
+[[ $extent != all ]] || cmake/packages.sh browser full
 check_gcc || true
 if [[ $extent != quick ]]; then
   check_clang || true
   check_sanitizers || true
 fi
-[[ $extent != all ]] || check_release || true
+if [[ $extent == all ]]; then
+  check_oldest_clang || true
+  check_release || true
+fi
 report
 exit $failed
