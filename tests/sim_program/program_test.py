@@ -55,6 +55,12 @@ class Sim(unittest.TestCase):
         self.assertEqual(nowhere.returncode, 2)
         self.assertIn("--report: no/where.html cannot be written (No such file or directory); name a file", nowhere.stderr)
 
+    def test_what_a_plugin_logs_is_told_once_for_all_its_runs(self) -> None:
+        talker = f"{WRONG}/talker.so"
+        done = self.sim("--policy", f"fifo,{talker}", "--until", "200", "--seeds", "3", "--threads", "2", "--quiet")
+        said = [line for line in done.stderr.splitlines() if "of policy" in line]
+        self.assertEqual(said, [f"ration: error of policy {talker}: one", f"ration: error of policy {talker}: two", f"ration: warning of policy {talker}: ?[2Jrunning hot?"])
+
     def test_a_plugin_that_dies_is_named(self) -> None:
         done = self.sim("--policy", f"fifo,{EVIL}/evil_14.so", "--until", "200", cluster="1x4+1core")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)

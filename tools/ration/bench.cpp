@@ -53,7 +53,7 @@ exit_code bench(bench_options const& options) {
     auto const all = ration::bench::run_all(options, progress_line(), problems);
     for (auto const& p : problems) fmt::print(stderr, "ration: {}\n", printable(p));
     if (!problems.empty()) return exit_code::bad_input;
-    print_to_stderr(policy_log::for_good(), "from a file");
+    for (auto const& policy : options.policies) print_to_stderr(policy_log::common_to(policy), policy);
     auto style = style_of_environment();
     style.colour = style.colour && ::isatty(STDOUT_FILENO) == 1;
     fmt::print("{}{}", options.json ? as_json(all, machine_here()) : table_text(all, machine_here(), style), options.json ? "\n" : "");

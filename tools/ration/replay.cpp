@@ -178,7 +178,7 @@ private:
         for (auto const& given : own.parameters) override_with(given, settings);
         for (auto const& name : options_.policies) {
             std::vector<problem> problems;
-            auto policy = make_policy(settings, name, policy_log::for_good(), problems);
+            auto policy = make_policy(settings, name, policy_log::common_to(name), problems);
             if (policy == nullptr) return problems.front().sentence;
             asked_.emplace_back(name, std::move(policy));
         }
@@ -238,6 +238,7 @@ exit_code replay(replay_options const& options) {
     }
     if (reader.runs.empty()) return refuse(fmt::format("{} holds no run; name a log that 'ration run --log' wrote", options.log));
     reader.end();
+    for (auto const& policy : options.policies) print_to_stderr(policy_log::common_to(policy), policy);
     print(reader.runs, options.json);
     for (auto const& run : reader.runs)
         for (auto const& r : run.under)

@@ -48,7 +48,7 @@ exit_code simulate(simulation_options const& options) {
     auto policies = try_policies(options, input, problems);
     if (!problems.empty()) return refuse(problems);
     simulation_results const all{options, input, std::move(policies), run_with_progress(options, input)};
-    print_to_stderr(policy_log::for_good(), "from a file");
+    for (auto const& policy : options.policies) print_to_stderr(policy_log::common_to(policy), policy);
     if (options.json)
         fmt::print("{}\n{}\n", table_json(all), measured_json(all));
     else

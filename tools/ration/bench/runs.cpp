@@ -122,7 +122,7 @@ private:
     [[nodiscard]] bool in_worker(contender const& c) const noexcept { return c.is_plugin && !options_.in_process; }
 
     [[nodiscard]] std::unique_ptr<decider> open(std::string const& name, policy_place where, plugin::shared_columns const* columns, std::vector<problem>& found) const {
-        auto& log = policy_log::for_good();
+        auto& log = policy_log::common_to(name);
         if (!program::is_plugin_path(name)) return program::make_policy(settings_, name, log, found);
         policy_isolation const isolation{.policy = {}, .where = where, .at = {}};
         return program::open_plugin({.path = name, .at = {}, .parameters = settings_.parameters_of(name), .isolation = &isolation, .columns = columns,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <new>
 #include <utility>
@@ -18,10 +19,34 @@ std::string_view name_of_level(std::uint32_t level) noexcept {
     return names[std::min<std::uint32_t>(level, RATION_LOG_ERROR)];
 }
 
+namespace {
+
+struct kept_logs {
+    std::mutex one_at_a_time;  // simulations run side by side
+    std::vector<std::unique_ptr<policy_log>> all;
+    std::map<std::string, policy_log*> by_policy;
+
+    /// Not destroyed at the end of the program, since threads of a policy may still run then; in reach of whoever looks for leaks.
+    [[nodiscard]] static kept_logs& of_program() {
+        static auto& logs = *new kept_logs;
+        return logs;
+    }
+};
+
+}  // namespace
+
 policy_log& policy_log::for_good() {
-    // Not destroyed at the end of the program, since threads of a policy may still run then; in reach of whoever looks for leaks.
-    static auto& all = *new std::vector<std::unique_ptr<policy_log>>;
-    return *all.emplace_back(std::make_unique<policy_log>());
+    auto& kept = kept_logs::of_program();
+    std::lock_guard const lock(kept.one_at_a_time);
+    return *kept.all.emplace_back(std::make_unique<policy_log>());
+}
+
+policy_log& policy_log::common_to(std::string const& policy) {
+    auto& kept = kept_logs::of_program();
+    std::lock_guard const lock(kept.one_at_a_time);
+    auto& log = kept.by_policy[policy];
+    if (log == nullptr) log = kept.all.emplace_back(std::make_unique<policy_log>()).get();
+    return *log;
 }
 
 void policy_log::write(std::uint32_t level, std::string_view text) noexcept {

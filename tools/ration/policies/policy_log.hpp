@@ -39,6 +39,8 @@ public:
 
     /// One that lives as long as the program: a policy in quarantine may keep threads of its own until then, and they may log.
     [[nodiscard]] static policy_log& for_good();
+    /// The one, as long-lived, of all that is asked under this name, in whatever thread.
+    [[nodiscard]] static policy_log& common_to(std::string const& policy);
 
     void write(std::uint32_t level, std::string_view text) noexcept;
     /// All since the last time, in the order in which it came; how many were left out is the last line.

@@ -23,7 +23,7 @@ constexpr nanoseconds longest_decision = seconds(20);
 
 [[nodiscard]] std::unique_ptr<decider> policy_of(std::string const& name, simulation_input const& input, plugin::shared_columns const* columns,
                                                  std::vector<problem>& problems) {
-    auto& log = policy_log::for_good();
+    auto& log = policy_log::common_to(name);
     if (!is_plugin_path(name)) return make_policy(input.settings, name, log, problems);
     return open_plugin({.path = name, .at = {}, .parameters = input.settings.parameters_of(name), .isolation = nullptr, .columns = columns,
                         .deadline = longest_decision},
