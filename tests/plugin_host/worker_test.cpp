@@ -8,6 +8,13 @@
 
 using namespace plugin_test;
 
+namespace {
+
+/// Under ticks without a pause a state may be 50 ms old.
+constexpr useconds_t time_to_save = 100'000;
+
+}  // namespace
+
 TEST_CASE("a worker that dies is told, started again, and goes on from its last accepted answer", "[plugin]") {
     auto const [deed, sentence] = GENERATE(table<char const*, char const*>({
         {"crash@4", "its worker was killed by signal SIGSEGV"},
@@ -67,6 +74,7 @@ TEST_CASE("a crash loses no more than the answers that nobody took", "[plugin]")
     auto with = options(isolation::worker, "{\"step\":1}");
     loaded counter("counter", with);
     for (int i = 1; i <= 10; ++i) REQUIRE(counter.tick() == status::ok);
+    ::usleep(time_to_save);
     auto& worker = static_cast<plugin::worker_policy&>(counter.policy->policy());
     ::kill(worker.pid(), SIGKILL);
     CHECK(counter.tick() == status::internal);
@@ -79,6 +87,7 @@ TEST_CASE("a crash loses no more than the answers that nobody took", "[plugin]")
 TEST_CASE("a worker that comes back hears again what its state does not know of", "[plugin]") {
     loaded counter("counter", options(isolation::worker, "{\"step\":1}"));
     for (int i = 1; i <= 3; ++i) REQUIRE(counter.tick() == status::ok);
+    ::usleep(time_to_save);
     event const marker{.kind = event_kind::state_lost};  // it counts 1000 for each
     counter.policy->on_events({&marker, 1});
     REQUIRE(counter.tick() == status::ok);
@@ -118,7 +127,10 @@ TEST_CASE("the state after the last accepted answer outlives refusals that follo
 
 TEST_CASE("a worker that dies while it saves goes on from the state before", "[plugin]") {
     loaded mischief("mischief", options(isolation::worker, "die in save@3"));
-    for (int i = 1; i <= 3; ++i) REQUIRE(mischief.tick() == status::ok);  // the third answer is out before its state is saved
+    for (int i = 1; i <= 3; ++i) {
+        REQUIRE(mischief.tick() == status::ok);  // the third answer is out before its state is saved
+        ::usleep(time_to_save);
+    }
     CHECK(mischief.tick() == status::internal);
     CHECK(mischief.fault() == "its worker was killed by signal SIGABRT");
     REQUIRE(mischief.ticks_until_ok() > 0);
