@@ -37,26 +37,27 @@ struct changed_rows {
 
 /// Where a policy writes its grants: a fixed space that the host owns.
 class grants {
-    std::span<grant> space_;
-    std::size_t count_ = 0;
-    std::size_t simple_ = 0, compared_ = 0;  ///< up to here a row is just written, or compared and written if it differs
+    // Places rather than counts: writing a grant changes no pointer, as every compiler knows, so these are not read again for each row.
+    grant *first_ = nullptr, *next_ = nullptr, *last_ = nullptr;
+    grant *simple_ = nullptr, *compared_ = nullptr;  ///< up to here a row is just written, or compared and written if it differs
     changed_rows* changed_ = nullptr;
-    std::span<grant const> shown_;  ///< the rows, when they lie elsewhere
+    grant const* shown_ = nullptr;  ///< the rows, when they lie elsewhere
     bool by_rows_ = false, overflowed_ = false;
 
 public:
-    explicit grants(std::span<grant> space) noexcept : space_(space), simple_(space.size()) {}
+    explicit grants(std::span<grant> space) noexcept : first_(space.data()), next_(first_), last_(first_ + space.size()), simple_(last_) {}
     /// Writes only what differs from what stands there, and lists it: most rows are those of the last tick, and who shares the space with
     /// another core pays for each line that it writes to.
-    grants(std::span<grant> space, changed_rows& changed) noexcept : space_(space), compared_(space.size()), changed_(&changed) {}
+    grants(std::span<grant> space, changed_rows& changed) noexcept
+        : first_(space.data()), next_(first_), last_(first_ + space.size()), compared_(last_), changed_(&changed) {}
 
     /// Adds one row; false when the space is full, and then the whole tick is refused.
     [[nodiscard]] bool add(grant const& g) noexcept {
-        if (count_ >= simple_) {
-            if (count_ < compared_) return add_if_changed(g);
+        if (next_ >= simple_) {
+            if (next_ < compared_) return add_if_changed(g);
             if (!make_room()) return false;
         }
-        space_[count_++] = g;
+        *next_++ = g;
         return true;
     }
 
@@ -67,31 +68,30 @@ public:
     }
 
     /// So many rows can still be added.
-    [[nodiscard]] std::size_t room() const noexcept { return space_.size() - count_; }
+    [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(last_ - next_); }
     /// The space behind the rows, for an answer that is written there as a whole, and `commit` afterwards. `n` is at most its size.
     [[nodiscard]] std::span<grant> unused() noexcept {
-        if (shown_.data() != nullptr) take_over();
+        if (shown_ != nullptr) take_over();
         if (changed_ != nullptr) changed_->give_up();
-        return {space_.data() + count_, room()};
+        return {next_, room()};
     }
-    void commit(std::size_t n) noexcept { count_ += n; }
+    void commit(std::size_t n) noexcept { next_ += n; }
     /// Whoever asks goes by `rows()` alone and never looks into the space itself, so that an answer may lie elsewhere.
     void read_by_rows() noexcept { by_rows_ = true; }
     /// A whole answer that lies elsewhere, and stays there until the policy is asked again: it is `rows` from now on. At most `room` rows.
     /// False, and nothing has happened, when it has to be written into the space: there are rows already, or somebody reads that.
     [[nodiscard]] bool show(std::span<grant const> rows) noexcept {
-        if (!by_rows_ || count_ != 0) return false;
-        shown_ = rows, count_ = rows.size(), simple_ = compared_ = 0;
+        if (!by_rows_ || next_ != first_) return false;
+        if (!rows.empty()) shown_ = rows.data(), next_ = first_ + rows.size(), simple_ = compared_ = first_;
         return true;
     }
 
     [[nodiscard]] std::span<grant const> rows() const noexcept {
-        if (shown_.data() != nullptr) return shown_;
-        return {space_.data(), count_};
+        return {shown_ != nullptr ? shown_ : first_, static_cast<std::size_t>(next_ - first_)};
     }
     [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
     void clear() noexcept {
-        count_ = 0, overflowed_ = false;
+        next_ = first_, overflowed_ = false;
         write_anew();
     }
 
@@ -104,13 +104,13 @@ private:
     }
 
     [[nodiscard]] bool add_if_changed(grant const& g) noexcept {
-        if (differ(space_[count_], g)) changed_->note(count_), space_[count_] = g;
-        ++count_;
+        if (differ(*next_, g)) changed_->note(static_cast<std::size_t>(next_ - first_)), *next_ = g;
+        ++next_;
         return true;
     }
     /// Where the rows lie elsewhere, they move here. False when the space is full.
-    [[nodiscard]] bool make_room() noexcept {
-        if (shown_.data() == nullptr || count_ == space_.size()) {
+    [[nodiscard, gnu::cold, gnu::noinline]] bool make_room() noexcept {
+        if (next_ == last_) {
             overflowed_ = true;
             return false;
         }
@@ -118,12 +118,12 @@ private:
         return true;
     }
     void take_over() noexcept {
-        for (std::size_t i = 0; i < count_; ++i) space_[i] = shown_[i];
+        for (std::size_t i = 0; first_ + i != next_; ++i) first_[i] = shown_[i];
         write_anew();
     }
     void write_anew() noexcept {
         if (changed_ != nullptr) changed_->give_up();
-        shown_ = {}, (changed_ == nullptr ? simple_ : compared_) = space_.size();
+        shown_ = nullptr, simple_ = last_;
     }
 };
 
