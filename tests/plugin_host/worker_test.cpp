@@ -10,7 +10,7 @@ using namespace plugin_test;
 
 namespace {
 
-/// Under ticks without a pause a state may be 50 ms old.
+/// The state is saved in a pause of 50 us; it takes some milliseconds under a sanitizer on a busy machine.
 constexpr useconds_t time_to_save = 100'000;
 
 }  // namespace

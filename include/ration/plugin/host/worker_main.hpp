@@ -44,18 +44,18 @@ namespace detail {
 }
 
 /// How often the state is saved while one request follows the other: after every answer when that is a matter of nanoseconds, else so that
-/// saving takes about one part in 64 of the time, and twenty times a second at least.
+/// saving takes about one part in 256 of the time, and once a second at least.
 class save_pace {
-    static constexpr nanoseconds always{2000}, longest = milliseconds(50);
+    static constexpr nanoseconds always{2000}, longest = seconds(1);
     nanoseconds begun_{}, ended_{}, takes_{};
 
 public:
-    [[nodiscard]] bool due() const noexcept { return takes_ <= always || monotonic_now() - ended_ >= std::min(nanoseconds{takes_.count * 64}, longest); }
+    [[nodiscard]] bool due() const noexcept { return takes_ <= always || monotonic_now() - ended_ >= std::min(nanoseconds{takes_.count * 256}, longest); }
     void begin() noexcept { begun_ = monotonic_now(); }
-    /// What was interrupted by other processes takes long once, and counts for twice the last time at most.
+    /// What was interrupted by other processes takes long once, and counts for eight times the last time at most.
     void end() noexcept {
         ended_ = monotonic_now();
-        takes_ = std::min(ended_ - begun_, std::max(nanoseconds{takes_.count * 2}, always));
+        takes_ = std::min(ended_ - begun_, std::max(nanoseconds{takes_.count * 8}, always));
     }
 };
 

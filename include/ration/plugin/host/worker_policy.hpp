@@ -39,7 +39,7 @@ struct worker_options {
 
 /// One tick costs two context switches, a copy of the grants that have changed, and one of the columns that the manifest names unless they are shared. Where the host reads
 /// `grants::rows` and nothing else, these lie in this object's own memory, until the next tick. After a crash or a missed deadline the worker is started again, after a growing pause, with the state of
-/// its last accepted answer; where ticks follow each other without a pause and saving takes long, with one that is at most 50 ms older.
+/// its last accepted answer; where ticks follow each other without a pause and saving takes long, with one that is at most a second older.
 class worker_policy final : public plugin_policy {
     enum class phase : std::uint8_t { down, starting, ready, off };
     struct shared_column {
@@ -65,7 +65,7 @@ class worker_policy final : public plugin_policy {
     std::uint64_t answered_ = 0;  // the number of the tick
     bool last_taken_ = false;
     bool woken_ = false;  // for this tick
-    bool patient_ = true;  // the last answer came while this thread was awake
+    unsigned impatient_for_ = 0;  // so many answers: to stay awake for one was not enough
     nanoseconds pause_{}, started_{}, again_{};
 
 public:
@@ -291,16 +291,19 @@ private:
     }
 
     /// Stays awake for as long as most answers take, which in process would take this core as well. Where that was not enough, as when
-    /// the worker needs this very core, not for long, until every 64th tick tries again.
+    /// the worker needs this very core, not for long for the next 64 answers, and not at all after waking it.
     [[nodiscard]] bool answers_at_once(std::uint32_t before, nanoseconds at_most) noexcept {
-        constexpr nanoseconds long_wait = milliseconds(1);
-        nanoseconds const patience = patient_ || sequence_ % 64 == 0 ? long_wait : short_wait;
-        return patient_ = spin_while(reply().sequence, before, std::min(patience, at_most));
+        constexpr nanoseconds long_wait = milliseconds(5);
+        bool const patient = impatient_for_ == 0;
+        nanoseconds const patience = patient ? long_wait : woken_ ? nanoseconds{} : short_wait;
+        bool const came = spin_while(reply().sequence, before, std::min(patience, at_most));
+        impatient_for_ = came ? 0 : patient ? 64 : impatient_for_ - 1;
+        return came;
     }
 
     [[nodiscard]] bool wait_for_answer(nanoseconds at_most) noexcept {
         std::uint32_t const before = sequence_ - 1;
-        if (!woken_ && answers_at_once(before, at_most)) return true;  // who has just been woken may need this very core
+        if (answers_at_once(before, at_most)) return true;
         nanoseconds const deadline = monotonic_now() + at_most;
         while (reply().sequence.load(std::memory_order_acquire) == before) {
             nanoseconds const left = deadline - monotonic_now();
