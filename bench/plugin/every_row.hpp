@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The longest answer that a policy can give.
+// The longest answer that a policy can give: equal_share without a look at what is held.
 #pragma once
 
 #include <cstddef>

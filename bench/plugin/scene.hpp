@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// A busy machine with so many jobs, and what asks a policy about it.
+// A busy machine with so many jobs, what changes on it, and what asks a policy about it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,47 +28,73 @@ inline void need(result<void> const& r) {
     if (!r) std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy), std::exit(1);
 }
 
+/// What happens between two ticks: nothing; ten jobs report, and the bounds of some change; the machine does, so that most grants are others.
+enum class change : unsigned char { nothing, ten_jobs, all };
+
 /// Half of the jobs have reached Acceptable; together they use all of the CPU, and there are two GPUs for each.
 struct scene {
     snapshot_store store;
     standard_columns columns;
     std::vector<grant> space;
+    std::span<grant const> said{};  ///< the last answer
     std::uint64_t ticks = 0;
-    bool in_force = true;  ///< what was granted is held at the next tick; for a policy that does not look at that it would only take time
+    bool in_force = false;          ///< what was granted is held at the next tick; for a policy that does not look at that it would only take time
 
     explicit scene(std::size_t jobs, column_memory* memory = nullptr) : store(memory), columns(need(standard_columns::declare(store, standard_resources))), space(jobs) {
         need(store.resize(table_id::nodes, 1));
         need(store.resize(table_id::jobs, jobs));
-        auto const& cpu = columns.resources[0];
-        auto const& gpu = columns.resources[static_cast<std::size_t>(resource_id::gpu)];
-        store.at(cpu.capacity, 0) = static_cast<std::int64_t>(jobs) * 1000;
-        store.at(gpu.capacity, 0) = static_cast<std::int64_t>(jobs) * 2;
+        give_the_node(1000, 2);
         for (std::size_t row = 0; row < jobs; ++row) {
             store.at(columns.id, row) = row + 1;
             store.at(columns.state, row) = static_cast<std::uint32_t>(job_state::running);
             store.at(columns.tier, row) = row % 2;
-            store.at(cpu.used, row) = 1000;
-            store.at(cpu.maximum, row) = unlimited;
-            store.at(gpu.maximum, row) = 8;
+            store.at(columns.resources[0].used, row) = 1000;
+            store.at(columns.resources[0].maximum, row) = unlimited;
+            store.at(columns.resources[static_cast<std::size_t>(resource_id::gpu)].maximum, row) = 8;
         }
+    }
+
+    /// So many milli-cores and GPUs for each job.
+    void give_the_node(std::int64_t cpu, std::int64_t gpu) {
+        auto const jobs = static_cast<std::int64_t>(space.size());
+        store.at(columns.resources[0].capacity, 0) = jobs * cpu;
+        store.at(columns.resources[static_cast<std::size_t>(resource_id::gpu)].capacity, 0) = jobs * gpu;
     }
 
     [[nodiscard]] limits most() const { return {.jobs = store.rows(table_id::jobs), .nodes = 1}; }
 
-    /// One tick; so many rows are the answer. It is in `space`, but for that of a worker.
+    void apply(change what) {
+        if (what == change::all) ticks % 2 == 0 ? give_the_node(990, 2) : give_the_node(1000, 3);
+        if (what != change::ten_jobs) return;
+        std::size_t const jobs = space.size(), reports = std::min<std::size_t>(jobs, 10);
+        for (std::size_t i = 0; i < reports; ++i) {
+            std::size_t const row = (ticks * 7919 + i * (jobs / reports)) % jobs;
+            store.at(columns.step, row) += 10;
+            store.at(columns.loss, row) = 1.0 / static_cast<double>(store.at(columns.step, row));
+            auto& least = store.at(columns.resources[0].minimum, row);
+            least = least == 0 ? 2000 : 0;
+        }
+    }
+
+    /// The next tick sees what was said as held.
+    void hold() {
+        for (auto const& g : said) store.at(columns.resources[g.resource].held, g.job) = g.amount;
+    }
+
+    /// One tick; so many rows are the answer.
     template <class Policy>
     std::size_t ask(Policy& policy) {
         grants out(space);
         out.read_by_rows();
         ++ticks;
-        auto const said = policy.decide({.number = ticks, .seed = ticks, .now = {static_cast<std::int64_t>(ticks)}, .budget = milliseconds(100), .data = store.view()}, out);
-        if (said != status::ok) {
+        auto const code = policy.decide({.number = ticks, .seed = ticks, .now = {static_cast<std::int64_t>(ticks)}, .budget = milliseconds(100), .data = store.view()}, out);
+        if (code != status::ok) {
             if constexpr (requires { policy.last_fault(); }) std::fprintf(stderr, "%s ", policy.last_fault().what.c_str());
-            std::fprintf(stderr, "status %d the policy refused a tick\n", static_cast<int>(said)), std::exit(1);
+            std::fprintf(stderr, "status %d the policy refused a tick\n", static_cast<int>(code)), std::exit(1);
         }
-        if (in_force)
-            for (auto const& g : out.rows()) store.at(columns.resources[g.resource].held, g.job) = g.amount;
-        return out.rows().size();
+        said = out.rows();
+        if (in_force) hold();
+        return said.size();
     }
 };
 

@@ -9,15 +9,19 @@
 
 namespace plugin_bench {
 
-/// Keeps the median of each benchmark, by name, and prints nothing of its own.
+/// Keeps the median of each benchmark's time and counters, by name, and prints nothing of its own.
 class medians : public benchmark::BenchmarkReporter {
-    std::map<std::string, double> nanoseconds_;
+    std::map<std::string, double> of_time_;
+    std::map<std::string, benchmark::UserCounters> of_counters_;
 
 public:
     bool ReportContext(Context const&) override { return true; }
     void ReportRuns(std::vector<Run> const& runs) override;
-    /// 0 when there is none of this name.
+    /// Nanoseconds; 0 when there is no benchmark of this name.
     [[nodiscard]] double of(std::string const& name) const;
+    /// 0 when there is no such counter, or no benchmark of this name.
+    [[nodiscard]] double of(std::string const& name, std::string const& counter) const;
+    [[nodiscard]] bool has(std::string const& name) const { return of_time_.contains(name); }
 };
 
 }  // namespace plugin_bench

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+// The check of an answer, as in an engine.
+#pragma once
+
+#include <iterator>
+#include <span>
+
+#include <ration/check.hpp>
+
+#include "scene.hpp"
+
+namespace plugin_bench {
+
+struct proof {
+    ledger held;
+    checker check;
+    buffer<checked_grant> accepted;
+    buffer<rejection> rejected;
+
+    explicit proof(scene const& on) {
+        std::size_t const nodes = on.store.rows(table_id::nodes);
+        held.reset(nodes, std::size(standard_resources), on.space.size());
+        check.prepare(on.store, on.columns, standard_resources, nodes, on.space.size());
+        accepted.reserve(on.space.size()), rejected.reserve(on.space.size());
+    }
+    /// So many grants are good.
+    std::size_t of(std::span<grant const> said) { return check.check(held, said, accepted, rejected), accepted.size(); }
+};
+
+}  // namespace plugin_bench
