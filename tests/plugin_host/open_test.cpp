@@ -29,7 +29,7 @@ TEST_CASE("a plugin answers like a class that was compiled in, wherever it runs"
 TEST_CASE("wrong parameters are refused with the plugin's own sentence", "[plugin]") {
     auto const where = GENERATE(isolation::in_process, isolation::worker);
     auto const said = [&](std::string_view config) { return std::string(refusal(path_of("counter"), options(where, config)).subject.view()); };
-    CHECK(said("{\"step\":101}") == "step is out of its range: added at each tick, 1 to 100");
+    CHECK(said("{\"step\":101}") == "step must be from 1 to 100: added at each tick, 1 to 100");
     CHECK(said("{\"steps\":1}") == "there is no parameter 'steps'");
     CHECK(said("{\"stop\":true}") == "stop is only there to be refused");
     CHECK(said("{").find("name of a parameter") != std::string::npos);
