@@ -15,7 +15,7 @@ class Devices(unittest.TestCase):
 
     def test_less_than_the_least_is_left_free(self):
         self.assertEqual([g.amount for g in ask(Fastest, JOBS, parameters={"least": 0.85})], [2, 1])
-        with self.assertRaisesRegex(WrongParameter, "least is out of its range"):
+        with self.assertRaisesRegex(WrongParameter, "least must be from 0 to 1: a device"):
             ask(Fastest, JOBS, parameters={"least": 2})
 
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <boost/hana/accessors.hpp>
 #include <boost/hana/adapt_struct.hpp>
@@ -48,34 +49,74 @@ template <class Parameters>
     return {.name = name, .meaning = {}};
 }
 
+/// False when a note is about no member: a range that nobody would look at.
+template <class Parameters>
+[[nodiscard]] consteval bool notes_are_of_members() {
+    bool all = true;
+    if constexpr (requires { Parameters::notes; }) {
+        Parameters const defaults{};
+        for (auto const& note : Parameters::notes) {
+            bool known = false;
+            for_each_parameter(defaults, [&](std::string_view name, auto const&) { known |= name == note.name; });
+            all = all && known;
+        }
+    }
+    return all;
+}
+
 /// Not constexpr, so that a schema with such a number does not compile, and its name is in the message.
 inline void a_number_is_too_large_for_the_schema() noexcept {}
+
+template <class Writer>
+constexpr void write_digits(Writer& out, std::uint64_t whole) {
+    char digits[20] = {};
+    std::size_t at = sizeof digits;
+    for (; whole != 0 || at == sizeof digits; whole /= 10) digits[--at] = static_cast<char>('0' + whole % 10);
+    out << std::string_view(digits + at, sizeof digits - at);
+}
 
 /// A number as JSON: up to nine digits behind the point. constexpr, which std::to_chars is not in C++20.
 template <class Writer>
 constexpr void write_number(Writer& out, double value) {
     if (value < 0) out << "-", value = -value;
     if (!(value < 9e15)) a_number_is_too_large_for_the_schema();
-    auto const whole = static_cast<std::uint64_t>(value);
+    std::uint64_t tenths = 0;  // so many times it is multiplied by ten, lest a small one be written as 0
+    double scale = 1;
+    if (value != 0 && value < 1e-4)
+        for (; value * scale < 1; scale *= 10) ++tenths;
+    value *= scale;
+    auto whole = static_cast<std::uint64_t>(value);
     // NOLINTNEXTLINE(bugprone-incorrect-roundings): never negative, and lround is not constexpr
     auto fraction = static_cast<std::uint64_t>((value - static_cast<double>(whole)) * 1e9 + 0.5);
-    char digits[20] = {};
-    std::size_t at = sizeof digits;
-    for (std::uint64_t rest = whole; rest != 0 || at == sizeof digits; rest /= 10) digits[--at] = static_cast<char>('0' + rest % 10);
-    out << std::string_view(digits + at, sizeof digits - at);
-    if (fraction == 0 || fraction >= 1'000'000'000) return;
-    out << ".";
-    for (std::uint64_t place = 100'000'000; fraction != 0; fraction %= place, place /= 10) {
-        char const digit = static_cast<char>('0' + fraction / place);
-        out << std::string_view(&digit, 1);
+    if (fraction == 1'000'000'000) ++whole, fraction = 0;
+    write_digits(out, whole);
+    if (fraction != 0) out << ".";
+    for (std::uint64_t place = 100'000'000; fraction != 0; fraction %= place, place /= 10) write_digits(out, fraction / place);
+    if (tenths != 0) out << "e-", write_digits(out, tenths);
+}
+
+/// A text as JSON.
+template <class Writer>
+constexpr void write_text(Writer& out, std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    out << "\"";
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto const c = static_cast<unsigned char>(text[i]);
+        if (c < 0x20) {
+            out << "\\u00" << digits.substr(c / 16, 1) << digits.substr(c % 16, 1);
+            continue;
+        }
+        if (c == '"' || c == '\\') out << "\\";
+        out << text.substr(i, 1);
     }
+    out << "\"";
 }
 
 /// A value as JSON.
 template <class Writer, class T>
 constexpr void write_value(Writer& out, T const& value) {
     if constexpr (std::is_enum_v<T>)
-        out << "\"" << words_of(value)[static_cast<std::size_t>(value)] << "\"";
+        write_text(out, words_of(value)[static_cast<std::size_t>(value)]);
     else if constexpr (std::is_same_v<T, bool>)
         out << (value ? "true" : "false");
     else
@@ -87,7 +128,10 @@ constexpr void write_type(Writer& out, T const& value) {
     if constexpr (std::is_enum_v<T>) {
         out << "\"enum\":[";
         bool first = true;
-        for (auto const word : words_of(value)) out << (first ? "\"" : ",\"") << word << "\"", first = false;
+        for (auto const word : words_of(value)) {
+            if (!std::exchange(first, false)) out << ",";
+            write_text(out, word);
+        }
         out << "]";
     } else {
         out << (std::is_same_v<T, bool> ? "\"type\":\"boolean\"" : std::is_same_v<T, double> ? "\"type\":\"number\"" : "\"type\":\"integer\"");
@@ -127,14 +171,30 @@ void say_expected(text<N>& wrong, std::string_view name, char const* expected, T
         for (bool first = true; auto const word : words_of(value)) wrong.append(first ? " \"" : ", \"").append(word).append("\""), first = false;
 }
 
+/// A bound as people write it.
+template <std::size_t N>
+void say_number(text<N>& wrong, double value) noexcept {
+    char digits[32];
+    bool const whole = value > -1e15 && value < 1e15 && value == static_cast<double>(static_cast<std::int64_t>(value));
+    auto const [end, failed] = whole ? std::to_chars(digits, digits + sizeof digits, static_cast<std::int64_t>(value)) : std::to_chars(digits, digits + sizeof digits, value);
+    wrong.append(std::string_view(digits, static_cast<std::size_t>(end - digits)));
+}
+
+template <std::size_t N>
+void say_range(text<N>& wrong, parameter_note const& note) noexcept {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    wrong.append(note.name).append(" must be ").append(note.least == -none ? "at most " : note.most == none ? "at least " : "from ");
+    if (note.least != -none) say_number(wrong, note.least);
+    if (note.least != -none && note.most != none) wrong.append(" to ");
+    if (note.most != none) say_number(wrong, note.most);
+    if (!note.meaning.empty()) wrong.append(": ").append(note.meaning);
+}
+
 template <std::size_t N, class T>
 [[nodiscard]] bool take(text<N>& wrong, parameter_note const& note, json_member const& given, T& value) noexcept {
     if (char const* const expected = read_value(given, value)) return say_expected(wrong, note.name, expected, value), false;
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
-        if (static_cast<double>(value) < note.least || static_cast<double>(value) > note.most) {
-            wrong.append(note.name).append(" is out of its range: ").append(note.meaning);
-            return false;
-        }
+        if (static_cast<double>(value) < note.least || static_cast<double>(value) > note.most) return say_range(wrong, note), false;
     return true;
 }
 
@@ -150,6 +210,7 @@ struct parameter_access<Parameters> {
         detail::for_each_parameter(parameters, [&](std::string_view name, auto& member) {
             static_assert(detail::is_parameter<std::remove_const_t<std::remove_reference_t<decltype(member)>>>,
                           "ration: a parameter is a double, std::int64_t, bool, or an enum with words_of()");
+            static_assert(detail::notes_are_of_members<Parameters>(), "ration: a note of these parameters has the name of no member: spell it as the member");
             action(detail::note_of<Parameters>(name), member);
         });
     }
@@ -165,7 +226,7 @@ struct parameter_access<Parameters> {
             detail::write_type(out, value);
             out << ",\"default\":";
             detail::write_value(out, value);
-            if (!note.meaning.empty()) out << ",\"description\":\"" << note.meaning << "\"";
+            if (!note.meaning.empty()) out << ",\"description\":", detail::write_text(out, note.meaning);
             if (note.least > -std::numeric_limits<double>::infinity()) out << ",\"minimum\":", detail::write_number(out, note.least);
             if (note.most < std::numeric_limits<double>::infinity()) out << ",\"maximum\":", detail::write_number(out, note.most);
             out << "}";

@@ -226,7 +226,7 @@ class Wheel(Installed):
         job = '[[job]]\nname = "{}"\ncommand = ["sleep", "1"]\ntarget = {{ loss = {{ objective = 1 }} }}\nbounds = {{ gpu = {{ min = 1, max = 4 }} }}\nspeedup = {}\n'
         jobs = job.format("steep", [0, 1, 1.9, 2.7, 3.4]) + job.format("flat", [0, 1, 1.1, 1.2, 1.3])
         for least, code, told in (("0.3", 0, ("steep: devices from 0 to 3", "flat: devices from 0 to 1")), ("0.75", 0, ("steep: devices from 0 to 3", "flat: devices from 0 to 1")),
-                                  ("0.85", 0, ("steep: devices from 0 to 2", "flat: devices from 0 to 1")), ("7", 2, ("least is out of its range: a device that adds less speed than this is left free",)),
+                                  ("0.85", 0, ("steep: devices from 0 to 2", "flat: devices from 0 to 1")), ("7", 2, ("least must be from 0 to 1: a device that adds less speed than this is left free",)),
                                   ('"a"', 2, ("least must be a number",))):
             with self.subTest(least=least):
                 (project / "jobs.toml").write_text(f'policy = "fastest.so"\nfastest = {{ least = {least} }}\ncpus = 1\ndevices = {{ count = 4, cpu = 0.1 }}\n{jobs}')

@@ -38,7 +38,7 @@ class Classes(unittest.TestCase):
                             ({"inputs": {"jobs/speedup": "f64[][]"}}, "`inputs` says that jobs/speedup is 'f64[][]'"), ({"inputs": {"jobs/speedup": 64}}, "`inputs` says that jobs/speedup is 64"),
                             ({"share": Parameter(0.5, "a\nb")}, "the parameter `share` means 'a\\nb'; write one line of text without quotes"),
                             ({"share": Parameter(0.5, 'a "b"')}, "the parameter `share` means"), ({"share": Parameter("half")}, "the parameter `share` has the default 'half'; write a number, True, False"),
-                            ({"share": Parameter(2, "x", 0, 1)}, "the parameter `share` cannot be 2: its default is out of its range: x"), ({"share": Parameter(float("nan"))}, "the parameter `share` cannot be nan"),
+                            ({"share": Parameter(2, "x", 0, 1)}, "the parameter `share` cannot be 2: its default must be from 0 to 1: x"), ({"share": Parameter(float("nan"))}, "the parameter `share` cannot be nan"),
                             ({"share": Parameter("c", words=["a", "b"])}, 'the parameter `share` cannot be \'c\': its default must be one of "a", "b"'), ({"share": Parameter("a", words=[])}, "the parameter `share` has the words []"),
                             ({"share": Parameter(True, most=1)}, "the parameter `share` has the limit 1; only numbers have limits"), ({"share": Parameter(1, most="2")}, "the parameter `share` has the limit '2'"),
                             ({"größe": Parameter(1)}, "the parameter `größe` has another name than its users can write"),
@@ -74,13 +74,15 @@ class Classes(unittest.TestCase):
         self.assertEqual((mine.alpha, mine().alpha, list(mine.parameters)), (0.5, 0.5, ["alpha", "rounds", "strict", "scenario"]))
 
     def test_what_is_given_is_taken_or_refused_with_a_sentence(self) -> None:
-        mine = made(alpha=Parameter(0.5, "the part", 0, 1), rounds=Parameter(3), strict=Parameter(False), scenario=Parameter("FT", words=["FT", "ST"]))
+        mine = made(alpha=Parameter(0.5, "the part", 0, 1), rounds=Parameter(3), strict=Parameter(False), scenario=Parameter("FT", words=["FT", "ST"]),
+                    many=Parameter(9, least=2.5), few=Parameter(0, "or none", most=1))
         one = policy.made(mine, '{"alpha": 1, "rounds": 9223372036854775807, "strict": true, "scenario": "ST"}')
         self.assertEqual((one.alpha, type(one.alpha), one.rounds, one.strict, one.scenario), (1.0, float, 2**63 - 1, True, "ST"))
         self.assertEqual([policy.made(mine, {"alpha": limit}).alpha for limit in (0, 1)], [0, 1])
         self.assertEqual((policy.made(mine).alpha, policy.made(mine, "{}").rounds, mine.alpha), (0.5, 3, 0.5))
-        for given, told in (('{"alpha": 1.5}', "alpha is out of its range: the part"), ('{"alpha": -0.1}', "alpha is out of its range: the part"), ('{"alpha": true}', "alpha must be a number"),
+        for given, told in (('{"alpha": 1.5}', "alpha must be from 0 to 1: the part"), ('{"alpha": -0.1}', "alpha must be from 0 to 1: the part"), ('{"alpha": true}', "alpha must be a number"),
                             ('{"alpha": NaN}', "alpha must be a number"), ('{"alpha": [1]}', "alpha must be a number"), ('{"rounds": 1.0}', "rounds must be a whole number"),
+                            ('{"many": 2}', "many must be at least 2.5"), ('{"few": 2}', "few must be at most 1: or none"),
                             ('{"rounds": 9223372036854775808}', "rounds must be a whole number"), ('{"strict": 1}', "strict must be true or false"),
                             ('{"scenario": "XT"}', 'scenario must be one of "FT", "ST"'), ('{"scenario": {}}', 'scenario must be one of "FT", "ST"'), ('{"alpa": 1}', "there is no parameter 'alpa'"),
                             ('{"decide": 1}', "there is no parameter 'decide'"), ("[1]", "the parameters must be one JSON object"), ("{", "the parameters are no JSON"), ("", "the parameters are no JSON")):

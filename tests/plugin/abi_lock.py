@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The lock of the plugin ABI: every field with offset, size and type, every constant with its value, as the compiler sees them.
+"""The lock of the plugin ABI: every field with offset, size and type, every constant and every text with its value, as the compiler sees them.
 
 `abi_lock.py` compares abi.lock and the asserts at the end of abi.h with what abi.h declares. `--write` brings both up to date, and
-refuses when a line of the lock would go or change: the ABI only grows."""
+refuses when a line of the lock would go or change: the ABI only grows. Both refuse padding, and types whose size is not in their name."""
 import argparse
 import pathlib
 import re
@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include/ration/plugin/abi.h"
 LOCK = pathlib.Path(__file__).resolve().parent / "abi.lock"
 FROZEN = ("ration_grant", "ration_event")  # structs that never grow: their size is locked as well
+FIXED = ("char", "int32_t", "int64_t", "uint16_t", "uint32_t", "uint64_t")  # what a field may be, beside a pointer
 BEGIN, END = "/* What follows is written by tests/plugin/abi_lock.py. */\n", "/* End of what is written. */\n"
 PLACE = "#undef RATION_FROZEN\n"  # in front of this line
 
@@ -43,8 +44,12 @@ def structs(text: str):
 def constants(text: str) -> list[str]:
     names = [n for n in re.findall(r"^#define (RATION_\w+) (?=[\d(0I])", text, flags=re.M) if n != "RATION_ABI_MINOR"]  # grows
     for body in re.findall(r"^enum \{(.*?)\};", text, flags=re.S | re.M):
-        names += re.findall(r"(RATION_\w+)\s*=", body)
+        names += re.findall(r"(RATION_\w+)\s*(?:=|,|$)", body)
     return names
+
+
+def texts(text: str) -> list[str]:
+    return re.findall(r'^#define (RATION_\w+) "', text, flags=re.M)
 
 
 def declared() -> str:
@@ -54,6 +59,7 @@ def declared() -> str:
 
 
 def lock_lines() -> list[str]:
+    """The lines of the lock, and after them `end STRUCT SIZE` of each struct."""
     text = without_comments(declared())
     print_lines = []
     for name, fields in structs(text):
@@ -63,6 +69,11 @@ def lock_lines() -> list[str]:
             print_lines.append(f'printf("field {name}.{field} %zu %zu {kind}\\n", offsetof({name}, {field}), sizeof((({name} *)0)->{field}));')
     for name in constants(text):
         print_lines.append(f'printf("constant {name} %lld\\n", (long long){name});')
+    for name in texts(text):
+        print_lines.append(f'printf("text {name} %zu %s\\n", sizeof {name}, {name});')
+    print_lines.append('printf("word RATION_LAYOUT %lld\\n", (long long)RATION_LAYOUT);')
+    for name, _ in structs(text):
+        print_lines.append(f'printf("end {name} %zu\\n", sizeof({name}));')
     with tempfile.TemporaryDirectory() as folder:
         source, program = pathlib.Path(folder, "print.c"), pathlib.Path(folder, "print")
         header = pathlib.Path(folder, "abi.h")
@@ -81,6 +92,10 @@ def asserts(lines: list[str]) -> str:
             out.append(f"RATION_FROZEN(sizeof({name}) == {values[0]});\n")
         elif kind == "field":
             out.append(f"RATION_FROZEN_FIELD({name.replace('.', ', ')}, {values[0]}, {values[1]});\n")
+        elif kind == "text":
+            out.append(f"RATION_FROZEN(sizeof({name}) == {values[0]});\n")
+        elif kind == "word":
+            out.append(f"RATION_FROZEN(sizeof(void *) != 8 || {name} == {values[0]});\n")
         else:
             out.append(f"RATION_FROZEN({name} == {values[0]});\n")
     return "".join(out) + END
@@ -96,6 +111,22 @@ def lost(lines: list[str], locked: list[str]) -> list[str]:
     return gone
 
 
+def loose(lines: list[str]) -> list[str]:
+    """Fields behind a hole or of a type that is not FIXED, and structs that end in a hole: rule V4."""
+    found, ends = [], {}
+    for line in lines:
+        kind, name, *values = line.split(" ", 4)
+        struct = name.split(".")[0]
+        if kind == "field":
+            pointer, base = "*" in values[2], re.sub(r"\[\d+\]", "", values[2]).split()[-1]
+            if int(values[0]) != ends.get(struct, 0) or not (pointer or base in FIXED):
+                found.append(line)
+            ends[struct] = int(values[0]) + int(values[1])
+        elif kind == "end" and int(values[0]) != ends[struct]:
+            found.append(f"{name} ends in a hole")
+    return found
+
+
 def write(lines: list[str]) -> None:
     LOCK.write_text("\n".join(lines) + "\n")
     text = HEADER.read_text()
@@ -108,7 +139,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    lines = lock_lines()
+    printed = lock_lines()
+    if bad := loose(printed):
+        sys.exit("the ABI has no padding and fixed-width types only, and these are neither:\n" + "\n".join(bad))
+    lines = [line for line in printed if not line.startswith("end ")]
     locked = LOCK.read_text().splitlines() if LOCK.exists() else []
     gone = lost(lines, locked)
     if gone:

@@ -29,7 +29,7 @@ TEST_CASE("a plugin answers like a class that was compiled in, wherever it runs"
 TEST_CASE("wrong parameters are refused with the plugin's own sentence", "[plugin]") {
     auto const where = GENERATE(isolation::in_process, isolation::worker);
     auto const said = [&](std::string_view config) { return std::string(refusal(path_of("counter"), options(where, config)).subject.view()); };
-    CHECK(said("{\"step\":101}") == "step is out of its range: added at each tick, 1 to 100");
+    CHECK(said("{\"step\":101}") == "step must be from 1 to 100: added at each tick, 1 to 100");
     CHECK(said("{\"steps\":1}") == "there is no parameter 'steps'");
     CHECK(said("{\"stop\":true}") == "stop is only there to be refused");
     CHECK(said("{").find("name of a parameter") != std::string::npos);
@@ -112,6 +112,37 @@ TEST_CASE("in process: a plugin that touches the process is refused, and what it
     CHECK(refusal(path_of("mischief"), options(isolation::in_process, "wander")).subject == "changed the working directory");
     CHECK(std::filesystem::current_path() == folder);
 }
+
+TEST_CASE("in process: a plugin that touches the process while it is loaded or bound is refused as well", "[plugin]") {
+    auto const handler = [] {
+        struct sigaction now{};
+        ::sigaction(SIGUSR2, nullptr, &now);
+        return now.sa_handler;
+    };
+    ::setenv("RATION_TEST_WHILE_LOADING", "signal", 1);
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process)).subject == "replaced a signal handler");
+    ::unsetenv("RATION_TEST_WHILE_LOADING");
+    CHECK(handler() == SIG_DFL);
+    auto opened = plugin::open(path_of("mischief"), options(isolation::in_process, "signal@0"));
+    REQUIRE(opened);
+    unit::host on{3};
+    auto const bound = (*opened)->bind(on.store.schema(), {.jobs = 3, .nodes = 1});
+    REQUIRE_FALSE(bound);
+    CHECK(bound.failure().code == errc::denied);
+    CHECK(handler() == SIG_DFL);
+}
+
+#if defined(__x86_64__)
+TEST_CASE("in process: floating-point modes are those of the host before its first tick, too", "[plugin]") {
+    unsigned const before = _mm_getcsr() & ~0x3FU;
+    ::setenv("RATION_TEST_WHILE_LOADING", "flush to zero", 1);
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process)).subject == "changed the floating-point modes");
+    ::unsetenv("RATION_TEST_WHILE_LOADING");
+    CHECK((_mm_getcsr() & ~0x3FU) == before);
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "flush to zero")).subject == "changed the floating-point modes");
+    CHECK((_mm_getcsr() & ~0x3FU) == before);
+}
+#endif
 
 TEST_CASE("the code is really gone after its policy", "[plugin]") {
     auto const mapped = [] {

@@ -73,7 +73,7 @@ class Plugins(RunTest):
         done = self.run_jobs()
         self.assertEqual(done.returncode, 2)
         self.assertIn("jobs.toml:2:1: ", done.stderr)
-        self.assertIn("tradl.so: alpha is out of its range", done.stderr)
+        self.assertIn("tradl.so: alpha must be from 0 to 1: the machine counts as full", done.stderr)
 
     def test_policies_in_files_are_listed_without_running_them(self) -> None:
         def ration(*words: str) -> subprocess.CompletedProcess:

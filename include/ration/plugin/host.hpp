@@ -67,7 +67,9 @@ namespace detail {
         return detail::file_error(errc::denied, path, "it may only run in a worker process: choose that");
     if (!options.worker.program.path.empty())
         if (auto const tried = detail::try_out(*file, options); !tried) return tried.failure();
+    process_state const before;
     auto code = library::load(std::move(file).value());
+    if (auto const alone = detail::left_alone(before); !alone) return alone.failure();
     if (!code) return code.failure();
     auto made = in_process_policy::create(std::move(code).value(), options.config, options.log);
     if (!made) return made.failure();

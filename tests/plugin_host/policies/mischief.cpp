@@ -32,6 +32,19 @@ struct instance {
     bool is(char const* name) const { return count == at && deed == name; }
 };
 
+void meddle(std::string_view how) {
+    if (how == "signal") ::signal(SIGUSR2, SIG_IGN);
+    if (how == "wander") static_cast<void>(::chdir("/"));
+#if defined(__x86_64__)
+    if (how == "flush to zero") _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+}
+
+// Before any host can call it. A worker has no environment.
+[[gnu::constructor]] void meddle_while_loading() {
+    if (char const* const how = std::getenv("RATION_TEST_WHILE_LOADING")) meddle(how);
+}
+
 std::uintptr_t volatile nowhere = 64;  // not null, which UBSan would catch before the machine does
 
 void say(instance const& self, std::uint32_t level, std::string_view text) { self.host->log(self.host->ctx, level, text.data(), text.size()); }
@@ -73,9 +86,7 @@ void before_the_answer(instance& self, ration_tick const& t) {
     if (self.is("scribble")) *const_cast<std::uint64_t*>(static_cast<std::uint64_t const*>(t.table[RATION_JOBS]->slot[0])) = 99;
     if (self.is("call home")) static_cast<void>(::socket(AF_INET, SOCK_STREAM, 0));
     if (self.is("kill the host")) ::kill(::getppid(), SIGTERM);
-#if defined(__x86_64__)
-    if (self.is("flush to zero")) _mm_setcsr(_mm_getcsr() | 0x8040);
-#endif
+    if (self.is("flush to zero")) meddle(self.deed);
 }
 
 int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err, uint64_t err_size) {
@@ -85,15 +96,18 @@ int32_t create(ration_host const* host, char const* config, uint64_t length, voi
     if (text == "hang")
         for (volatile long turns = 0;;) turns = turns + 1;
     if (text == "crash") std::abort();
-    if (text == "signal") ::signal(SIGUSR2, SIG_IGN);
-    if (text == "wander") static_cast<void>(::chdir("/"));
+    meddle(text);
     auto* made = new instance{.host = host, .deed = {}};
     if (auto const at = text.find('@'); at != text.npos) made->deed = text.substr(0, at), made->at = std::stol(text.substr(at + 1));
     *self = made;
     return RATION_OK;
 }
 void destroy(void* self) { delete static_cast<instance*>(self); }
-int32_t bind(void*, ration_schema const*, uint64_t* scratch, char*, uint64_t) { return *scratch = 0, RATION_OK; }
+int32_t bind(void* me, ration_schema const*, uint64_t* scratch, char*, uint64_t) {
+    auto& self = *static_cast<instance*>(me);
+    if (self.is("signal")) meddle(self.deed);
+    return *scratch = 0, RATION_OK;
+}
 
 int32_t decide(void* me, ration_tick const* t, ration_out* out) {
     auto& self = *static_cast<instance*>(me);

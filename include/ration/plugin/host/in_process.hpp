@@ -15,6 +15,17 @@
 #include <ration/plugin/host/process_state.hpp>
 
 namespace ration::plugin {
+namespace detail {
+
+/// Puts back what a plugin has changed of the process; denied when there was something.
+[[nodiscard]] inline result<void> left_alone(process_state const& before) noexcept {
+    char const* const meddled = before.restore();
+    if (meddled == nullptr) return {};
+    return error{.code = errc::denied, .operation = "start policy in this process:", .subject = std::string_view(meddled),
+                 .remedy = "a plugin must leave the process alone: run it in a worker process, or not at all"};
+}
+
+}  // namespace detail
 
 /// Survives: errors, exceptions, answers that cannot be, changed floating-point modes and signal handlers. Does not survive: a
 /// crash, an endless loop, a write to memory that is not its own. Those need a worker process.
@@ -34,9 +45,7 @@ public:
         process_state const before;
         auto made = std::make_unique<in_process_policy>(std::move(code), log);
         std::int32_t const result = made->live_.create(config);
-        if (char const* const meddled = before.restore())
-            return error{.code = errc::denied, .operation = "create policy:", .subject = std::string_view(meddled),
-                         .remedy = "a plugin must leave the process alone: run it in a worker process, or not at all"};
+        if (auto const alone = detail::left_alone(before); !alone) return alone.failure();
         if (result != RATION_OK) return made->refused(result);
         return made;
     }
@@ -45,7 +54,7 @@ public:
         if (auto const good = offers(schema, described().manifest()); !good) return good;
         process_state const before;
         std::int32_t const result = live_.bind(schema, most);
-        static_cast<void>(before.restore());
+        if (auto const alone = detail::left_alone(before); !alone) return alone;
         if (result != RATION_OK) return refused(result);
         tick_ = live_.blank_tick();
         tick_.cancel = &cancel_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What of a process a plugin must leave alone: signal handlers, the working directory, the mask for new files.
+/// What of a process a plugin must leave alone: signal handlers, the working directory, the mask for new files, floating-point modes.
 #pragma once
 
 #include <csignal>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <ration/plugin/host/descriptor.hpp>
+#include <ration/plugin/host/float_modes.hpp>
 
 namespace ration::plugin {
 
@@ -18,6 +19,7 @@ class process_state {
     struct sigaction handlers_[NSIG] = {};
     descriptor folder_{::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
     mode_t mask_ = current_mask();
+    unsigned float_modes_ = detail::float_modes::now();
 
     [[nodiscard]] static mode_t current_mask() noexcept {
         mode_t const mask = ::umask(077);
@@ -32,9 +34,10 @@ class process_state {
         bool changed = false;
         for (int signal = 1; signal < NSIG; ++signal) {
             struct sigaction now{};
-            if (::sigaction(signal, nullptr, &now) != 0 || now.sa_handler == handlers_[signal].sa_handler) continue;
+            auto const& then = handlers_[signal];
+            if (::sigaction(signal, nullptr, &now) != 0 || (now.sa_handler == then.sa_handler && now.sa_flags == then.sa_flags)) continue;
             changed = true;
-            ::sigaction(signal, &handlers_[signal], nullptr);
+            ::sigaction(signal, &then, nullptr);
         }
         return changed;
     }
@@ -52,6 +55,7 @@ public:
             if (::fchdir(folder_.get()) != 0) what = "changed the working directory for good";
         }
         if (current_mask() != mask_) ::umask(mask_), what = "changed the mask for new files";
+        if (detail::float_modes::now() != float_modes_) detail::float_modes::set(float_modes_), what = "changed the floating-point modes";
         return what;
     }
 };

@@ -74,8 +74,14 @@ class Parameter:
         if _is_no_number(value) or (whole and not (isinstance(value, int) and -2**63 <= value < 2**63)):
             raise WrongParameter(f"{name} must be a {'whole ' if whole else ''}number")
         if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
-            raise WrongParameter(f"{name} is out of its range: {self.meaning}")
+            raise WrongParameter(f"{name} must be {self.range()}" + (f": {self.meaning}" if self.meaning else ""))
         return value if whole else float(value)
+
+    def range(self):
+        """As people say it."""
+        if self.least is not None and self.most is not None:
+            return f"from {self.least} to {self.most}"
+        return f"at least {self.least}" if self.most is None else f"at most {self.most}"
 
     def schema(self):
         """Its part of the JSON schema."""
