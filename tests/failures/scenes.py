@@ -238,6 +238,7 @@ FROM_SOURCES = {
     "put its folder into PATH": ("backends/cuda/include/ration/cuda/ask.hpp", "install it, or put its folder into PATH"),
     "start an MPS daemon": ("tools/ration/run/gpu_shares.cpp", 'it does not come up: look there; until then share whole GPUs, devices = "gpus"'),
     "none of its processes is a client": ("tools/ration/run/supervisor_gpus.cpp", "none of its processes is a client of MPS, so nothing holds it to "),
+    "their driver does not answer": ("tools/ration/run/gpu_watch.cpp", "; if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine"),
     "its gpu_memory is no limit": ("tools/ration/run/supervisor_gpus.cpp", "its gpu_memory is no limit: "),
     "a limit could not be changed": ("tools/ration/run/supervisor_tick.cpp", "a limit could not be changed: "),
     "without Chart.js": ("tools/ration/report/page.hpp", "this ration was built without Chart.js, so the page has tables and no charts; install the package libjs-chart.js, or name the file by "

@@ -7,10 +7,11 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 import unittest
 
 from elastic_test import HEAD, Together, elastic
-from support import RATION, alive, has_cgroups, main
+from support import RATION, alive, has_cgroups, main, trainer
 
 FILES = {"zero": 5, "full": 7, "random": 8, "urandom": 9}  # of major 1
 STAND_IN = os.environ.get("RATION_STAND_IN", "")
@@ -25,13 +26,24 @@ class Gpus(Together):
     IDS = [f"GPU-0000000{i}-0000-0000-0000-000000000000" for i in range(4)]
     HEAD = HEAD.replace("devices = { count = 4, cpu = 0.25 }\n", "")
 
-    def script(self, **more: str) -> None:
-        """What the driver shows from now on; `gpu2="broken=15"` says more of one."""
+    def script(self, *besides: str, count: int = 4, **more: str) -> None:
+        """What the driver shows from now on; `gpu2="broken=15"` says more of one. It answers nothing while there is the file `self.hold`."""
         lines = [f"gpu uuid={uuid} pci=0000:{16 + i}:00.0 minor={minor} {more.get(f'gpu{i}', '')}"
-                 for i, (uuid, minor) in enumerate(zip(self.IDS, FILES.values()))]
+                 for i, (uuid, minor) in enumerate(zip(self.IDS[:count], FILES.values()))]
+        lines += [f"hold {self.hold}", *besides]
         fresh = self.folder / "gpus.new"
         fresh.write_text("\n".join(lines) + "\n")
         fresh.rename(self.folder / "gpus")
+
+    @property
+    def hold(self) -> pathlib.Path:
+        return self.folder / "hold"
+
+    def hang(self) -> None:
+        """Until `self.hold` is gone. Returns when somebody waits for the driver."""
+        self.hold.touch()
+        self.addCleanup(self.hold.unlink, missing_ok=True)
+        self.wait_for(lambda: self.hold.stat().st_size > 0)
 
     def prepare(self, numbers: str = "  1 nvidia\n") -> None:
         if not os.path.exists(os.path.join(STAND_IN, "libnvidia-ml.so.1")):
@@ -73,6 +85,23 @@ class Gpus(Together):
     def device_groups(run: subprocess.Popen) -> list[str]:
         return glob.glob(f"/sys/fs/cgroup/devices/**/ration-*.{run.pid}.*", recursive=True)
 
+    def ticks(self) -> int:
+        return (self.folder / "log.jsonl").read_text().count('"event":"decision"')
+
+    def set_aside(self) -> list[tuple[str, str]]:
+        return [(e["device"], e["why"]) for e in self.events() if e["event"] == "device" and e["what"] == "set_aside"]
+
+    def ended(self, name: str) -> dict | None:
+        return next((e for e in self.events() if e["event"] == "job_ended" and e["job"] == name), None)
+
+    def warnings(self) -> list[str]:
+        return [e["message"] for e in self.events() if e["event"] == "warning" and e["subject"] == "GPUs"]
+
+    def finish(self, run: subprocess.Popen, **steps: int) -> str:
+        out, err = run.communicate(timeout=60)
+        self.assert_finished(subprocess.CompletedProcess([], run.returncode, out, err), **steps)
+        return out
+
     def level(self) -> str:
         return next(c["backend"] for c in self.events()[0]["controls"] if c["resource"] == "gpu")
 
@@ -86,8 +115,7 @@ class Fenced(Gpus):
         self.prepare()
         self.write(elastic("a", "good", 110), elastic("b", "good", 20, at="2s", gpu="2"), head=self.HEAD)
         run = self.start("--log", "log.jsonl", "--backend", backend)
-        out, err = run.communicate(timeout=60)
-        self.assert_finished(subprocess.CompletedProcess([], run.returncode, out, err), a=110, b=20)
+        out = self.finish(run, a=110, b=20)
         if self.level() != f"CUDA mask ({level})":
             self.assertIn("(advisory)", self.level())
             raise unittest.SkipTest(f"masks are advice here:\n{out}")
@@ -106,6 +134,18 @@ class Fenced(Gpus):
 
     def case_on_v1_by_the_hierarchy_of_devices(self) -> None:
         self.run_two("process", "enforced by cgroup v1")
+
+    def case_a_gpu_that_has_come_since_the_last_look_is_kept_from_a_job_that_starts(self) -> None:
+        self.prepare()
+        self.script(count=3)
+        self.write(elastic("a", "good", 60, gpu="1"), elastic("b", "good", 20, at="3s", gpu="1"), head=self.HEAD)
+        run = self.start("--log", "log.jsonl", "--backend", "process")
+        self.pid_of("a")
+        self.script()  # the run looks every 5 s
+        self.finish(run, a=60, b=20)
+        if "enforced" not in self.level():
+            raise unittest.SkipTest("masks are advice here")
+        self.assertEqual((self.opened("a"), self.opened("b")), (["gpu0 gpu3"], ["gpu1"]))
 
     def case_where_it_cannot_be_done_the_run_goes_on_and_says_so(self) -> None:
         self.prepare(numbers="")
@@ -149,17 +189,6 @@ class Faulty(Gpus):
         self.wait_for(lambda: (self.folder / "log.jsonl").exists() and '"step":25,' in (self.folder / "log.jsonl").read_text(), 40)
         return run
 
-    def finish(self, run: subprocess.Popen, steps: int) -> str:
-        out, err = run.communicate(timeout=60)
-        self.assert_finished(subprocess.CompletedProcess([], run.returncode, out, err), a=steps)
-        return out
-
-    def set_aside(self) -> list[tuple[str, str]]:
-        return [(e["device"], e["why"]) for e in self.events() if e["event"] == "device" and e["what"] == "set_aside"]
-
-    def ticks(self) -> int:
-        return (self.folder / "log.jsonl").read_text().count('"event":"decision"')
-
     def devices(self) -> list[str]:
         """Of each launch, by their numbers."""
         started = [e["devices"].split(",") for e in self.events() if e["event"] == "job_started"]
@@ -168,7 +197,7 @@ class Faulty(Gpus):
     def case_a_job_is_moved_off_a_gpu_that_was_lost(self) -> None:
         run = self.begin("good", 260)
         self.script(gpu1="broken=15", gpu2="xid=31")  # Xid 31 is a program's own fault
-        out = self.finish(run, 260)
+        out = self.finish(run, a=260)
         self.assertEqual([name for name, _ in self.set_aside()], [self.IDS[1]])
         self.assertEqual(out.count(f"{self.IDS[1]} is given to nobody for a while"), 1)
         self.assertIn("3 of 4 devices held, 1 set aside", out)
@@ -178,23 +207,19 @@ class Faulty(Gpus):
     def case_an_error_that_the_driver_reports_counts(self) -> None:
         run = self.begin("good", 260)
         self.script(gpu3="xid=79")
-        self.finish(run, 260)
+        self.finish(run, a=260)
         self.assertEqual(self.set_aside(), [(self.IDS[3], "the driver reports Xid 79")])
         self.assertEqual(self.devices(), ["0123", "012"])
 
     def case_no_tick_waits_for_a_driver_that_is_slow(self) -> None:
         run = self.begin("good", 400)
-        hold = self.folder / "hold"
-        hold.touch()
         self.script(gpu2="broken=15")
-        with (self.folder / "gpus").open("a") as script:
-            script.write(f"hold {hold}\n")
-        self.wait_for(lambda: hold.stat().st_size > 0)  # the driver is asked, and does not answer
+        self.hang()
         begun = self.ticks()
         self.wait_for(lambda: self.ticks() >= begun + 20)
         self.assertEqual(self.set_aside(), [])
-        hold.unlink()
-        self.finish(run, 400)
+        self.hold.unlink()
+        self.finish(run, a=400)
         self.assertEqual([name for name, _ in self.set_aside()], [self.IDS[2]])
         self.assertEqual(self.devices(), ["0123", "013"])
 
@@ -202,7 +227,7 @@ class Faulty(Gpus):
         run = self.begin("saves-and-dies", 120)
         self.script(gpu0="broken=15")
         (self.folder / "die.a").touch()
-        self.finish(run, 120)
+        self.finish(run, a=120)
         self.assertEqual(self.devices(), ["0123", "123"])
         self.assertGreater(self.launches("a")[1].step, 0, "it began anew")
 
@@ -211,6 +236,92 @@ class Faulty(Gpus):
         (self.folder / "die.a").touch()
         run.communicate(timeout=60)
         self.assertEqual((run.returncode, len(self.launches("a"))), (1, 1))
+
+
+class Silent(Gpus):
+    """The driver does not answer, or has no answer."""
+
+    def test_silent(self) -> None:
+        self.all_cases()
+
+    def begin(self, *jobs: str) -> subprocess.Popen:
+        """Until the first job is there."""
+        self.prepare()
+        self.write(*jobs, head=self.HEAD)
+        run = self.start("--log", "log.jsonl")
+        self.pid_of("a")
+        return run
+
+    def names_launched(self) -> list[str]:
+        return sorted(one.job for one in self.launches())
+
+    def case_a_launch_waits_and_everything_else_goes_on(self) -> None:
+        run = self.begin(elastic("a", "good", 60, gpu="2"), elastic("b", "good", 20, at="4s", gpu="2"), trainer("c", 1, 9, 0.05, more='at = "5s"'))
+        self.hang()
+        self.wait_for(self.warnings)
+        begun = self.ticks()
+        self.wait_for(lambda: self.ticks() >= begun + 20)
+        self.wait_for(lambda: self.ended("a") and self.ended("c"))
+        self.assertEqual((self.ended("a")["how"], self.ended("c")["how"], self.names_launched()), ("finished", "finished", ["a"]))
+        self.hold.unlink()
+        out = self.finish(run, a=60, b=20)
+        self.assertEqual(out.count("warning: GPUs: their driver does not answer; what runs goes on; jobs that are to start, or to change their GPUs, wait until it answers, "), 1)
+        self.assertIn("if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine", out)
+
+    def case_what_a_job_has_given_back_is_nobodys_until_a_look_has_shown_that_it_is_free(self) -> None:
+        run = self.begin(elastic("a", "good", 40), elastic("b", "good", 20, at="1s", gpu="4"))
+        self.script(gpu3="users=1")
+        self.hang()
+        self.wait_for(lambda: self.ended("a"))
+        self.hold.unlink()
+        time.sleep(2)  # there is nothing to wait for: nobody may have what somebody computes on
+        self.assertEqual(self.names_launched(), ["a"])
+        self.script()
+        self.finish(run, a=40, b=20)
+
+    def case_a_job_is_not_launched_on_what_is_lost_by_then(self) -> None:
+        run = self.begin(elastic("a", "good", 60, gpu="1"), elastic("b", "good", 20, at="3s", gpu="{ min = 1, max = 3 }"))
+        self.script(gpu2="broken=15")
+        self.finish(run, a=60, b=20)
+        started = [e["devices"].split(",") for e in self.events() if e["event"] == "job_started" and e["job"] == "b"]
+        self.assertEqual(started, [[self.IDS[1], self.IDS[3]]])
+
+    def case_no_job_is_stopped_that_could_not_be_launched_again(self) -> None:
+        run = self.begin(elastic("a", "good", 4000), elastic("b", "good", 20, at="20s", gpu="2"))
+        begun = time.monotonic()
+        self.hang()
+        self.wait_for(self.warnings)
+        time.sleep(max(0.0, begun + 23 - time.monotonic()))  # b is there: a would make room for it
+        self.assertEqual((self.told("saving"), self.names_launched()), ([], ["a"]))
+        self.hold.unlink()
+        self.wait_for(lambda: self.told("saving"))
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=40)
+
+    def case_ctrl_c_ends_a_run_that_waits_for_the_driver(self) -> None:
+        run = self.begin(elastic("a", "good", 4000, gpu="1"), elastic("d", "saves-and-dies", 4000, gpu="1"), elastic("b", "good", 20, at="4s", gpu="1"))
+        self.wait_for((self.folder / "ration-output/loss_delta_ratio/d.checkpoint/step").exists)
+        self.hang()
+        (self.folder / "die.d").touch()
+        self.wait_for(lambda: not alive(self.pid_of("d")))
+        self.wait_for(self.warnings)
+        self.assertEqual((self.ended("d"), self.names_launched()), (None, ["a", "d"]), "nobody knows whether its GPU was to blame")
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=20)
+        self.assertEqual((run.returncode, self.ended("a")["how"], self.ended("d")["how"]), (4, "stopped", "stopped"))
+        self.assertEqual(self.names_launched(), ["a", "d"])
+
+    def case_a_look_in_which_nvml_fails_shows_nothing(self) -> None:
+        run = self.begin(elastic("a", "good", 4000, gpu="2"), elastic("b", "good", 20, at="4s", gpu="2"))
+        self.script("init 18")
+        self.wait_for(self.warnings)
+        self.assertIn("the driver was updated under a running kernel module: restart the machine; what runs goes on", self.warnings()[0])
+        self.assertEqual((self.ended("a"), self.set_aside(), self.names_launched()), (None, [], ["a"]))
+        self.script()
+        self.wait_for(lambda: self.ended("b"))
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=40)
+        self.assertEqual((self.ended("b")["how"], self.set_aside()), ("finished", []))
 
 
 if __name__ == "__main__":

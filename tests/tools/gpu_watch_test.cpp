@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which GPUs of a run are set aside and come back, by made-up looks at a machine.
+#include <array>
 #include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -140,6 +142,89 @@ TEST_CASE("a look counts by who was idle all along, and the next one is asked fo
     CHECK(watch.ask(both, seconds(9)) == 3);
     CHECK(set_aside_by_next(watch, both, 10) == strings{name(2)});
     CHECK(watch.judged() == 3);
+}
+
+TEST_CASE("a process on a GPU is one on its instances too, and the last look that was judged counts") {
+    strings const devices = all_devices();
+    gpu_watch watch(devices, machine(), seconds(0));
+    CHECK_FALSE(watch.in_use(devices));
+    auto found = machine();
+    found.gpus[0].users = {4711}, found.gpus[2].users = {4712};
+    CHECK(watch.judge(found, {}, {}, seconds(1)).empty());
+    CHECK(watch.in_use(strings{name(2), name(1)}));
+    CHECK(watch.in_use(strings{devices[3]}));
+    CHECK_FALSE(watch.in_use(strings{name(2)}));
+    CHECK_FALSE(watch.in_use(strings{}));
+    CHECK(watch.seen().gpus[2].users.size() == 1);
+    CHECK(watch.judge(machine(), {}, {}, seconds(2)).empty());
+    CHECK_FALSE(watch.in_use(devices));
+}
+
+namespace {
+
+/// A watch whose driver answers each question when the test says so, by what it says then.
+struct questioned {
+    std::promise<cuda::inventory> answers[2];
+    std::shared_ptr<int> asked = std::make_shared<int>(0);
+    gpu_watch watch{all_devices(), machine(), seconds(0)};
+
+    questioned() {
+        watch.start([futures = std::array{answers[0].get_future().share(), answers[1].get_future().share()}, at = asked](gpu_looker::sight& seen) {
+            auto const number = static_cast<std::size_t>((*at)++);
+            seen.found = futures[number].get();
+            if (number == 0) seen.heard.push_back({id(cuda::device_kind::gpu, 2), 79});
+        });
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a driver that does not answer is trouble when it takes longer than any driver does, and until it has answered") {
+    questioned t;
+    strings const idle;
+    CHECK_FALSE(t.watch.trouble(seconds(1000)));  // nobody has asked
+    t.watch.ask(idle, seconds(1));
+    t.watch.ask(idle, seconds(3));
+    CHECK_FALSE(t.watch.trouble(seconds(5.9)));
+    auto const said = t.watch.trouble(seconds(6));
+    REQUIRE(said);
+    CHECK(said->find("their driver does not answer; what runs goes on") == 0);
+    CHECK(said->find("nvidia-smi") != std::string::npos);
+    t.answers[0].set_value(machine());
+    CHECK(set_aside_by_next(t.watch, idle, 7) == strings{name(2)});
+    CHECK_FALSE(t.watch.trouble(seconds(11.9)));
+    t.answers[1].set_value(machine());
+}
+
+TEST_CASE("a look in which NVML fails shows nothing of any GPU, and what the driver has reported meanwhile is not lost") {
+    questioned t;
+    strings const idle;
+    t.watch.ask(idle, seconds(1));
+    cuda::inventory nothing;
+    nothing.why_no_nvml = error{.code = errc::conflict, .operation = "initialise NVML", .remedy = "restart the machine"};
+    t.answers[0].set_value(nothing);
+    CHECK(set_aside_by_next(t.watch, idle, 2).empty());
+    CHECK(t.watch.judged() == 0);
+    CHECK(t.watch.seen().gpus.size() == 3);
+    CHECK_FALSE(t.watch.trouble(seconds(5.9)));
+    CHECK(t.watch.trouble(seconds(6)).value_or("").find("initialise NVML: conflict; restart the machine; what runs goes on") == 0);
+    CHECK(t.watch.look(idle, seconds(6)).empty());  // asks anew
+    t.answers[1].set_value(machine());
+    CHECK(set_aside_by_next(t.watch, idle, 7) == strings{name(2)});
+    CHECK(t.watch.judged() == 2);
+    CHECK_FALSE(t.watch.trouble(seconds(100)));
+}
+
+TEST_CASE("where NVML did not answer at the start either its absence is no trouble") {
+    auto without = machine();
+    without.why_no_nvml = error{.code = errc::not_supported, .operation = "initialise NVML"};
+    strings const devices = all_devices(), idle;
+    gpu_watch watch(devices, without, seconds(0));
+    watch.start([without](gpu_looker::sight& seen) { seen.found = without; });
+    watch.ask(idle, seconds(1));
+    CHECK(set_aside_by_next(watch, idle, 2).empty());
+    CHECK(watch.judged() == 1);
+    CHECK_FALSE(watch.trouble(seconds(100)));
 }
 
 TEST_CASE("what is idle only since a second look was asked for does not count in the first") {

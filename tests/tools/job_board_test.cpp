@@ -69,7 +69,7 @@ struct made_up_run {
     /// The job gets devices, and works with them.
     void launch(std::size_t job, std::int64_t count, nanoseconds now) {
         auto& one = board.jobs()[job];
-        one.devices->want(count), machines.advance(now);
+        one.devices->want(count), machines.advance(now), one.devices->launched(now);
         one.devices->hello(true, 0, "", now), one.devices->stepped(now);
         one.process.emplace(), one.now = condition::running, one.launched_at = now;
     }

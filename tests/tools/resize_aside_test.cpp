@@ -18,6 +18,7 @@ struct at_work {
 
     at_work() : machine((all.add(job_id{1}, short_rules(), 10), *all.find(job_id{1}))) {
         want(2);
+        machine.launched(now);
         machine.hello(true, 2, "cpu-0,cpu-1", now);
         REQUIRE(machine.phase() == resize_phase::steady);
         static_cast<void>(machine.take_orders()), static_cast<void>(machine.take_notes());
@@ -25,6 +26,7 @@ struct at_work {
     void want(std::int64_t n) { machine.want(n), all.advance(now); }
     void set_aside(std::uint32_t device) { all.table().set_aside(device, true), all.advance(now); }
     [[nodiscard]] std::vector<resize_order> orders() { return machine.take_orders(); }
+    /// Its next launch is ordered then.
     void saves_and_stops() {
         machine.checkpoint(true, now);
         REQUIRE(machine.exited(true, false, now) == exit_meaning::part_of_resize);
@@ -57,6 +59,7 @@ TEST_CASE("a job is moved off a device that was set aside to one that is free") 
     CHECK(t.orders() == orders{resize_order::save});
     t.saves_and_stops();
     CHECK(t.machine.devices() == device_list{0, 2});
+    t.machine.launched(t.now);
     t.machine.hello(true, 2, "cpu-0,cpu-2", t.now);
     t.machine.stepped(t.now);
     CHECK(t.all.table().of(job_id{1}) == device_list{0, 2});
@@ -83,6 +86,7 @@ TEST_CASE("what a job has that cannot be saved counts on") {
     auto& machine = *all.find(job_id{1});
     machine.want(1);
     all.advance(seconds(1));
+    machine.launched(seconds(1));
     machine.hello(false, 1, "cpu-0", seconds(1));
     all.table().set_aside(0, true);
     all.advance(seconds(2));
@@ -106,6 +110,63 @@ TEST_CASE("a job that dies with a device goes on without it from its checkpoint;
         CHECK(t.orders() == orders{resize_order::launch});
         CHECK(t.machine.devices() == device_list{1});
     }
+}
+
+TEST_CASE("only a job with a checkpoint, at work, that is not to end anyway goes on after a device's failure") {
+    at_work t;
+    CHECK_FALSE(t.machine.outlives_a_device());
+    t.machine.checkpoint(true, t.now);
+    CHECK(t.machine.outlives_a_device());
+    t.want(1);
+    REQUIRE(t.machine.phase() == resize_phase::saving);
+    CHECK_FALSE(t.machine.outlives_a_device());
+    t.machine.checkpoint(false, t.now);
+    CHECK(t.machine.outlives_a_device());
+    t.machine.finish();
+    CHECK_FALSE(t.machine.outlives_a_device());
+}
+
+TEST_CASE("a device that is set aside before the launch is replaced, or done without, or waited for") {
+    at_work t;
+    t.want(3);
+    t.saves_and_stops();
+    REQUIRE((t.machine.awaits_launch() && t.machine.devices() == device_list{0, 1, 2}));
+    t.machine.replace_before_launch(t.now);
+    CHECK(t.machine.devices() == device_list{0, 1, 2});
+    t.all.table().set_aside(1, true);
+    t.machine.replace_before_launch(t.now);
+    CHECK((t.machine.awaits_launch() && t.machine.devices() == device_list{0, 2, 3}));
+    CHECK(t.machine.take_notes().back().why == "a device was set aside before the launch");
+    t.all.table().set_aside(0, true);
+    t.machine.replace_before_launch(t.now);
+    CHECK((t.machine.awaits_launch() && t.machine.devices() == device_list{2, 3}));
+    t.all.table().set_aside(2, true), t.all.table().set_aside(3, true);
+    t.machine.replace_before_launch(t.now);
+    CHECK((t.machine.phase() == resize_phase::queued && !t.machine.awaits_launch()));
+    CHECK((t.all.table().held() == 0 && t.machine.devices().empty()));
+}
+
+TEST_CASE("what is set aside after the launch is left to the job for now") {
+    at_work t;
+    t.all.table().set_aside(1, true);
+    t.machine.replace_before_launch(t.now);
+    CHECK(t.machine.devices() == device_list{0, 1});
+}
+
+TEST_CASE("while it is not known how the devices are no job leaves its own; one without any may come to some") {
+    at_work t;
+    t.all.add(job_id{2}, short_rules(), 10);  // moves the machines
+    auto &first = *t.all.find(job_id{1}), &second = *t.all.find(job_id{2});
+    t.all.table().freeze("nobody answers");
+    CHECK(first.why_not() == std::string_view("nobody answers"));
+    first.want(1), second.want(2);
+    t.all.advance(t.now);
+    CHECK(first.phase() == resize_phase::steady);
+    CHECK(first.take_orders().empty());
+    CHECK(second.devices() == device_list{2, 3});
+    t.all.table().freeze("");
+    t.all.advance(t.now);
+    CHECK(first.take_orders() == orders{resize_order::save});
 }
 
 TEST_CASE("its own failure is no device's, and a clean end is an end") {
@@ -187,6 +248,7 @@ TEST_CASE("what its hello proves is said with its size") {
         auto& machine = *all.find(job_id{1});
         machine.want(1);
         all.advance(seconds(1));
+        machine.launched(seconds(1));
         machine.hello(true, 1, says ? "cpu-0" : "", seconds(1));
         auto const notes = machine.take_notes();
         REQUIRE(!notes.empty());

@@ -131,15 +131,19 @@ private:
                     if (p.alive) die(j, false);
                     else over_[j] = true, machine(j).ended(true, now_);
                     break;
-                case resize_order::launch: launch(j); break;
+                case resize_order::launch: break;
             }
         }
+        if (machine(j).awaits_launch() && often()) launch(j);
     }
     void launch(std::uint32_t j) {
+        machine(j).replace_before_launch(now_);
+        if (!machine(j).awaits_launch()) return;
         if (!often()) return machine(j).launch_failed("no such program", now_);
         REQUIRE_FALSE(processes_[j].alive);
         REQUIRE(all_->table().sound(machine(j).devices()) == machine(j).devices());
         processes_[j] = {.devices = machine(j).devices(), .alive = true};
+        machine(j).launched(now_);
         std::set<std::uint32_t> seen;
         for (std::uint32_t k = 0; k < job_count; ++k)
             if (processes_[k].alive || leftovers_[k])

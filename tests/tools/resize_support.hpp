@@ -45,12 +45,17 @@ struct one_job {
     }
     void want(std::int64_t n) { machine->want(n), all.advance(now); }
     void pass(std::int64_t s) { now = now + seconds(static_cast<double>(s)), all.advance(now); }
-    [[nodiscard]] std::vector<resize_order> orders() { return machine->take_orders(); }
+    /// A launch among them is made.
+    [[nodiscard]] std::vector<resize_order> orders() {
+        if (machine->awaits_launch()) machine->launched(now);
+        return machine->take_orders();
+    }
     [[nodiscard]] std::vector<std::string_view> told() {
         std::vector<std::string_view> out;
         for (auto const& note : machine->take_notes()) out.push_back(note.what);
         return out;
     }
+    void clear() { machine->cleared(now), machine->launched(now); }
     /// Up to the end of its first process.
     void save_and_stop(std::int64_t n) {
         want(n);
@@ -72,6 +77,7 @@ struct launched_job {
         : devices(names(count)), machine((all.add(job_id{1}, short_rules(), 1), *all.find(job_id{1}))) {
         machine.want(1);
         all.advance(seconds(1));
+        machine.launched(seconds(1));
     }
 };
 

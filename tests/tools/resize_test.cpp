@@ -28,7 +28,7 @@ TEST_CASE("a job that grows keeps its devices and has the old ones reserved unti
 TEST_CASE("devices that a job gives back are free only once it works with the rest") {
     one_job t;
     t.save_and_stop(1);
-    t.machine->cleared(t.now);
+    t.clear();
     CHECK(t.all.table().free() == 2);
     t.machine->hello(true, 1, "cpu-0", t.now);
     CHECK(t.all.table().free() == 2);
@@ -177,7 +177,7 @@ TEST_CASE("a growth waits for a shrink and trains on meanwhile; when that fails 
     resize &first = *all.find(job_id{1}), &second = *all.find(job_id{2});
     first.want(3), second.want(1);
     all.advance(now);
-    for (auto* machine : {&first, &second}) machine->hello(true, static_cast<std::uint32_t>(machine->size()), "", now), static_cast<void>(machine->take_orders());
+    for (auto* machine : {&first, &second}) machine->launched(now), machine->hello(true, static_cast<std::uint32_t>(machine->size()), "", now), static_cast<void>(machine->take_orders());
     first.want(1), second.want(3);
     all.advance(now);
     CHECK(first.phase() == resize_phase::saving);
@@ -185,7 +185,7 @@ TEST_CASE("a growth waits for a shrink and trains on meanwhile; when that fails 
     SECTION("it works") {
         first.checkpoint(true, now);
         static_cast<void>(first.exited(true, false, now));
-        first.cleared(now);
+        first.cleared(now), first.launched(now);
         first.hello(true, 1, "", now);
         first.stepped(now);
         all.advance(now);
@@ -210,7 +210,7 @@ TEST_CASE("what is left of a job that is over keeps its devices") {
     CHECK(t.all.table().free() == 2);
     CHECK(t.all.usable() == 2);
     t.pass(3);
-    CHECK(t.told() == std::vector<std::string_view>{"clearing", "stuck"});
+    CHECK(t.told() == std::vector<std::string_view>{"stuck"});
     t.machine->cleared(t.now);
     CHECK(t.machine->phase() == resize_phase::over);
     CHECK(t.all.usable() == 4);

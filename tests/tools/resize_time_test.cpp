@@ -48,6 +48,26 @@ TEST_CASE("who waits for devices is told so once, waits its time, and has it ane
     CHECK(t.machine->next_deadline() == t.now + seconds(60));
 }
 
+TEST_CASE("a launch may wait for as long as it takes: its deadline counts from when it is made") {
+    one_job t;
+    t.save_and_stop(3);
+    t.machine->cleared(t.now);
+    static_cast<void>(t.told());
+    REQUIRE(t.machine->take_orders() == orders{resize_order::launch});
+    CHECK(t.machine->awaits_launch());
+    CHECK_FALSE(t.machine->next_deadline());
+    t.pass(1000);
+    t.machine->hello(true, 3, "cpu-0,cpu-1,cpu-2", t.now);  // the last words of the process before
+    t.machine->stepped(t.now);
+    CHECK((t.machine->awaits_launch() && t.told().empty() && t.orders().empty()));  // which makes it
+    CHECK_FALSE(t.machine->awaits_launch());
+    CHECK(t.machine->next_deadline() == t.now + seconds(20));
+    t.pass(19);
+    CHECK(t.orders().empty());
+    t.pass(1);
+    CHECK(t.told() == words{"failed", "killing"});
+}
+
 TEST_CASE("a job rests twice as long after each failure, sixteen times as long at most") {
     one_job t;
     for (std::int64_t const rest : {30, 60, 120, 240, 480, 480}) {
@@ -64,7 +84,7 @@ TEST_CASE("a job rests twice as long after each failure, sixteen times as long a
 TEST_CASE("to be back at the old size is no success after which a failure counts as the first") {
     job_at_its_new_size t;
     REQUIRE(t.machine->exited(false, false, t.now) == exit_meaning::part_of_resize);
-    t.machine->cleared(t.now);
+    t.clear();
     t.machine->hello(true, 2, "", t.now);
     t.machine->stepped(t.now);
     CHECK(t.told().back() == "restored");
@@ -125,6 +145,7 @@ TEST_CASE("a restart costs the time to its first step, and not that in the queue
     t.machine->cleared(t.now);
     t.pass(100);
     t.want(2);
+    t.machine->launched(t.now);
     t.machine->hello(true, 2, "", t.now);
     t.machine->stepped(t.now);
     CHECK(t.machine->restart_cost() == 4);
@@ -169,6 +190,7 @@ TEST_CASE("a job that was found dead at rest is launched again, and told as one 
     machine.cleared(t.now);
     CHECK(machine.take_orders() == orders{resize_order::launch});
     CHECK(machine.devices() == device_list{0, 1});
+    machine.launched(t.now);
     machine.hello(true, 2, "", t.now);
     machine.stepped(t.now);
     CHECK(machine.take_notes().back().what == "restored");

@@ -12,16 +12,16 @@ namespace ration::program {
 namespace {
 
 /// The files that a job with these GPUs shall not open.
-[[nodiscard]] result<std::vector<cgroup::device_number>> files_of_others(std::span<std::string const> names, std::span<cuda::found_gpu const> all) {
+[[nodiscard]] result<std::vector<cgroup::device_number>> files_of_others(own_gpus const& gpus) {
     std::vector<cuda::device_id> own;
-    for (auto const& name : names) {
+    for (auto const& name : gpus.names) {
         auto const id = cuda::device_id::parse(name);
         if (!id) return id.failure();
         own.push_back(*id);
     }
     auto const mask = cuda::device_mask::of(own, own);
     if (!mask) return mask.failure();
-    auto const files = cuda::files_to_deny(all, *mask, cuda::find_device_files());
+    auto const files = cuda::files_to_deny(gpus.of, *mask, cuda::find_device_files());
     if (!files) return files.failure();
     std::vector<cgroup::device_number> out;
     for (auto const& [major, minor] : *files) out.push_back({major, minor});
@@ -50,7 +50,7 @@ result<cgroup::version> find_device_fence(std::span<cuda::found_gpu const> gpus,
 
 device_fence::device_fence() : machine_(std::make_unique<cgroup::kernel_io>()) {}
 
-void device_fence::close(job_id job, std::string const& name, cgroup::directory const* group, std::span<std::string const> gpus) {
+void device_fence::close(job_id job, std::string const& name, cgroup::directory const* group, own_gpus const& gpus) {
     open(job);
     auto made = make(name, group, gpus);
     auto& mine = jobs_[job];
@@ -60,8 +60,8 @@ void device_fence::close(job_id job, std::string const& name, cgroup::directory 
         mine.why_not = made.failure();
 }
 
-result<device_fence::hold> device_fence::make(std::string const& name, cgroup::directory const* group, std::span<std::string const> gpus) const {
-    auto const files = files_of_others(gpus, cuda::find_gpus().gpus);
+result<device_fence::hold> device_fence::make(std::string const& name, cgroup::directory const* group, own_gpus const& gpus) const {
+    auto const files = files_of_others(gpus);
     if (!files) return files.failure();
     std::optional<error> why;
     if (group != nullptr) {

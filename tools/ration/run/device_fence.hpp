@@ -24,6 +24,12 @@ namespace ration::program {
 /// group of its own on v2. Errors: why masks are advice.
 [[nodiscard]] result<cgroup::version> find_device_fence(std::span<cuda::found_gpu const> gpus, bool own_groups);
 
+/// The GPUs that a job may open.
+struct own_gpus {
+    std::vector<std::string> names;           ///< whole ones
+    std::span<cuda::found_gpu const> of;      ///< all that there are
+};
+
 class device_fence {
     using hold = std::variant<cgroup::device_guard, cgroup::device_filter>;
     struct entry {
@@ -36,9 +42,9 @@ class device_fence {
 public:
     device_fence();
 
-    /// Before the job's first process. From then on those that are placed open no GPU but these, which go by their whole names.
+    /// Before the job's first process. From then on those that are placed open no GPU but these.
     /// `group`: the job's own on v2; null where it has none. A failure costs the fence and nothing else: see `why_not`.
-    void close(job_id job, std::string const& name, cgroup::directory const* group, std::span<std::string const> gpus);
+    void close(job_id job, std::string const& name, cgroup::directory const* group, own_gpus const& gpus);
     /// A process of the job, while it is held back; those that it starts follow it.
     void place(job_id job, pid_t pid);
     /// Nothing of the job is left, or it is to be launched anew.
@@ -48,7 +54,7 @@ public:
     [[nodiscard]] std::optional<error> why_not(job_id job) const;
 
 private:
-    [[nodiscard]] result<hold> make(std::string const& name, cgroup::directory const* group, std::span<std::string const> gpus) const;
+    [[nodiscard]] result<hold> make(std::string const& name, cgroup::directory const* group, own_gpus const& gpus) const;
 };
 
 }  // namespace ration::program

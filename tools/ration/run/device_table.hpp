@@ -44,6 +44,7 @@ class device_table {
     std::vector<std::pair<job_id, bytes>> needs_;
     std::string whole_;  // that all devices are shares of
     device_chooser* chooser_ = nullptr;
+    char const* why_frozen_ = "";
 
 public:
     device_table() = default;
@@ -100,6 +101,10 @@ public:
     /// What the job has besides these is free again.
     void keep_only(job_id job, std::span<std::uint32_t const> devices);
     void release(job_id job) { keep_only(job, {}); }
+
+    /// Until the next call no job that has devices begins to change them; why: static text, empty where they may.
+    void freeze(char const* why) noexcept { why_frozen_ = why; }
+    [[nodiscard]] char const* why_frozen() const noexcept { return why_frozen_; }
 
     /// One that is set aside is given to nobody. Who has it keeps it until it gives it back.
     void set_aside(std::uint32_t device, bool aside) noexcept { rows_[device].aside = aside; }

@@ -2,6 +2,7 @@
 #include "run/gpu_watch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -30,16 +31,17 @@ void keep_only(std::vector<std::string>& devices, std::span<std::string const> t
 
 }  // namespace
 
-gpu_watch::gpu_watch(std::span<std::string const> devices, cuda::inventory const& found, nanoseconds now) : next_(now + interval) {
-    rule_.observe(found.gpus, now);
+gpu_watch::gpu_watch(std::span<std::string const> devices, cuda::inventory found, nanoseconds now) : seen_(std::move(found)), next_(now + interval) {
+    rule_.observe(seen_.gpus, now);
     for (auto const& device : devices)
-        for (auto const& gpu : found.gpus)
+        for (auto const& gpu : seen_.gpus)
             if (is_part(gpu, device)) rows_.push_back({device, gpu.what.id});
 }
 
 std::uint64_t gpu_watch::ask(std::span<std::string const> idle, nanoseconds now) {
     bool const one_is_to_come = asked_ > judged_;
     one_is_to_come ? keep_only(idle_, idle) : idle_.assign(idle.begin(), idle.end());
+    if (!one_is_to_come) waits_from_ = now;
     next_ = now + interval;
     return asked_ = looker_->ask();
 }
@@ -48,9 +50,13 @@ std::vector<gpu_watch::change> gpu_watch::look(std::span<std::string const> idle
     if (!looker_) return {};
     std::vector<change> out;
     if (auto seen = looker_->take()) {
-        judged_ = seen->number;
         keep_only(idle_, idle);
-        out = judge(std::move(seen->found), seen->heard, idle_, now);
+        failure_ = seen_.why_no_nvml ? std::nullopt : seen->found.why_no_nvml;
+        heard_.insert(heard_.end(), seen->heard.begin(), seen->heard.end());
+        if (failure_) return {};
+        judged_ = seen->number;
+        waits_from_ = now;
+        out = judge(std::move(seen->found), std::exchange(heard_, {}), idle_, now);
     }
     if (now >= next_) ask(idle, now);
     return out;
@@ -68,7 +74,21 @@ std::vector<gpu_watch::change> gpu_watch::judge(cuda::inventory found, std::span
         one.aside = aside;
         out.push_back({one.device, aside, aside ? reason(one, found, heard) : std::string()});
     }
+    seen_ = std::move(found);
     return out;
+}
+
+bool gpu_watch::in_use(std::span<std::string const> devices) const {
+    return std::ranges::any_of(seen_.gpus, [&](cuda::found_gpu const& gpu) {
+        return !gpu.users.empty() && std::ranges::any_of(devices, [&](std::string const& device) { return is_part(gpu, device); });
+    });
+}
+
+std::optional<std::string> gpu_watch::trouble(nanoseconds now) const {
+    if (asked_ == judged_ || now - waits_from_ < patience) return std::nullopt;
+    constexpr std::string_view meanwhile = "what runs goes on; jobs that are to start, or to change their GPUs, wait until it answers, and what jobs give back stays reserved";
+    if (failure_) return fmt::format("{}; {}", to_text(*failure_), meanwhile);
+    return fmt::format("their driver does not answer; {}; if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine", meanwhile);
 }
 
 std::string gpu_watch::reason(row const& one, cuda::inventory const& found, std::span<cuda::xid_report const> heard) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which GPUs of a run have shown a fault: they are looked at now and then, and set aside and taken back by the rule of cuda::quarantine.
+/// What is known of the GPUs of a run: they are looked at now and then, and when somebody asks; those that have shown a fault are set aside and taken back by the rule of
+/// cuda::quarantine. Whoever needs to know something as it is now asks for a look, and goes on when that was judged.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +26,18 @@ class gpu_watch {
     std::vector<row> rows_;
     cuda::quarantine rule_;
     std::optional<gpu_looker> looker_;
+    cuda::inventory seen_;
+    std::optional<error> failure_;   // of the looks since the one that was judged last
+    std::vector<cuda::xid_report> heard_;  // since then
     std::vector<std::string> idle_;  // ever since the look was asked for that is judged next
     std::uint64_t asked_ = 0, judged_ = 0;
-    nanoseconds next_{};
+    nanoseconds next_{}, waits_from_{};
 
 public:
     /// Between two looks.
     static constexpr nanoseconds interval = seconds(5);
+    /// With a driver that does not answer: no driver takes so long to wake its GPUs.
+    static constexpr nanoseconds patience = seconds(5);
 
     struct change {
         std::string device;
@@ -40,7 +46,7 @@ public:
     };
 
     /// For devices that are sound GPUs, or instances of some, of `found`.
-    gpu_watch(std::span<std::string const> devices, cuda::inventory const& found, nanoseconds now);
+    gpu_watch(std::span<std::string const> devices, cuda::inventory found, nanoseconds now);
     /// From now on looks are made, in a thread of their own.
     void start(gpu_looker::looking look) { looker_.emplace(std::move(look)); }
 
@@ -48,8 +54,14 @@ public:
     std::uint64_t ask(std::span<std::string const> idle, nanoseconds now);
     /// What the newest look says that was not judged yet, if there is one; asks for the next when it is time. Waits for none.
     [[nodiscard]] std::vector<change> look(std::span<std::string const> idle, nanoseconds now);
-    /// The last look that was judged; 0: none.
+    /// The last look that was judged; 0: none. One in which NVML failed, where it did not at the start, shows nothing and is not judged: another follows.
     [[nodiscard]] std::uint64_t judged() const noexcept { return judged_; }
+    /// What it has shown; before the first what was found at the start.
+    [[nodiscard]] cuda::inventory const& seen() const noexcept { return seen_; }
+    /// Whether it has shown a process that computes on one of these. Not of one with a fault, which is given to nobody anyway.
+    [[nodiscard]] bool in_use(std::span<std::string const> devices) const;
+    /// Why nothing new is known of the GPUs since longer than `patience`, and what to do; nothing while the driver answers.
+    [[nodiscard]] std::optional<std::string> trouble(nanoseconds now) const;
     /// Readable when there is something to judge.
     [[nodiscard]] int fd() const noexcept { return looker_ ? looker_->fd() : -1; }
     /// What is different by what was seen and heard.

@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include <ration/cuda/device_mask.hpp>
-#include <ration/cuda/inventory.hpp>
 
 namespace ration::program {
 
@@ -18,7 +17,8 @@ host_devices host_devices::find(run_config const& config) {
     for (std::uint32_t i = 0; out.of_cpu() && i < config.devices.count; ++i) out.names_.push_back(fmt::format("cpu-{}", i));
     if (out.of_cpu()) return out;
     char const* const inherited = std::getenv("CUDA_VISIBLE_DEVICES");
-    auto const sound = cuda::find_gpus().sound();
+    out.found_ = cuda::find_gpus();
+    auto const sound = out.found_.sound();
     out.gpus_ = cuda::visible_devices(sound, inherited != nullptr ? std::optional<std::string_view>(inherited) : std::nullopt);
     if (out.of_shares()) return out.cut(sound, config.devices.count), out;
     for (auto const& id : out.gpus_) {
@@ -68,14 +68,6 @@ result<std::vector<std::string>> host_devices::masks(std::span<std::string const
     if (!mask) return mask.failure();
     auto const entries = mask->environment();
     return std::vector<std::string>(entries.begin(), entries.end());
-}
-
-bool host_devices::in_use(std::span<std::string const> devices) const {
-    if (of_cpu() || devices.empty()) return false;
-    return std::ranges::any_of(cuda::find_gpus().gpus, [&](cuda::found_gpu const& gpu) {
-        auto const mine = [&](cuda::device_id const& id) { return std::ranges::find(devices, id.name().view()) != devices.end(); };
-        return !gpu.users.empty() && (mine(gpu.what.id) || std::ranges::any_of(gpu.what.instances, mine));
-    });
 }
 
 std::int64_t host_devices::with_memory(bytes least) const noexcept {

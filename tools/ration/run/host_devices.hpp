@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <ration/cuda/device.hpp>
+#include <ration/cuda/inventory.hpp>
 #include <ration/cuda/mps.hpp>
 #include <ration/result.hpp>
 #include <ration/units.hpp>
@@ -18,6 +18,7 @@ namespace ration::program {
 
 class host_devices {
     std::vector<std::string> names_;
+    cuda::inventory found_;
     std::vector<cuda::device_id> gpus_;  // in the order of `names_`; the one whose shares they are; empty for CPU devices
     std::vector<text<16>> pci_;          // in the order of `names_`
     std::vector<bytes> memory_;          // in the order of `names_`
@@ -33,6 +34,8 @@ public:
     [[nodiscard]] static host_devices find(run_config const& config);
 
     [[nodiscard]] std::span<std::string const> names() const noexcept { return names_; }
+    /// The GPUs of this machine, those of others too, as `find` has seen them. None for CPU devices.
+    [[nodiscard]] cuda::inventory const& found() const noexcept { return found_; }
     /// Addresses on the PCI bus, in the order of the names: of instances and shares that of their GPU. None for CPU devices.
     [[nodiscard]] std::span<text<16> const> pci() const noexcept { return pci_; }
     /// Memory of each GPU; of an instance of one it is not known, and 0 here; of a share that of the GPU. None for CPU devices.
@@ -52,8 +55,6 @@ public:
     [[nodiscard]] result<std::vector<std::string>> masks(std::span<std::string const> chosen) const;
     /// How many have so much memory.
     [[nodiscard]] std::int64_t with_memory(bytes least) const noexcept;
-    /// Whether a process computes on one of these GPUs now. False for shares, which are called like no GPU: others compute there too. Milliseconds.
-    [[nodiscard]] bool in_use(std::span<std::string const> devices) const;
 
 private:
     void add(std::string name, cuda::gpu const& gpu, bytes memory);

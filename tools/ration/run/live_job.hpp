@@ -68,7 +68,7 @@ struct live_job {
     bool said_done = false;          ///< in this epoch
     std::string refused;             ///< why it may not run with its devices; it is being killed
     std::string checkpoint;          ///< its folder; empty before the first launch
-    std::optional<std::uint64_t> look;  ///< at the GPUs, that its failure waits for
+    std::optional<std::uint64_t> look;  ///< at the GPUs, that its failure, its launch or its remains wait for
     nanoseconds clear_at{};          ///< when to look again whether something is left of it
     double device_seconds = 0;       ///< used up to now
 

@@ -81,7 +81,7 @@ public:
         std::optional<bytes> memory;
         std::optional<millicores> cpu{};  ///< of its CPU devices: no grant lifts its limit above it in this launch
         process::cpu_set cpus{};          ///< that it is bound to: a cpuset where there is one, else affinity; empty: all that the jobs share
-        std::optional<std::vector<std::string>> gpus{};  ///< whole names: it is to open the files of no other GPU
+        std::optional<own_gpus> gpus{};                  ///< it is to open the files of no other GPU
         std::optional<gpu_memory_limit> gpu_memory{};    ///< kept where its group has dmem
     };
     [[nodiscard]] result<process::child> launch(start const& what, process::launch_spec spec);

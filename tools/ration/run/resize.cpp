@@ -21,6 +21,7 @@ resize::resize(job_id job, device_table& table, resize_rules const& rules, doubl
 
 char const* resize::why_not(nanoseconds now) const noexcept {
     if (s_.holds.empty()) return "";
+    if (*table_->why_frozen() != '\0') return table_->why_frozen();
     if (!can_be_saved()) return "it has neither said where it takes commands nor reported a checkpoint";
     return now < rest_until_ ? "its last change failed a short while ago" : "";
 }
@@ -68,7 +69,7 @@ void resize::advance(nanoseconds now) {
     if (s_.now == resize_phase::queued) return start_queued(now);
     if (s_.now == resize_phase::steady) return advance_steady(now);
     bool const ends = s_.finishing && (s_.now == resize_phase::starting || s_.now == resize_phase::saving);  // whoever ends it has deadlines
-    if (s_.now == resize_phase::over || now < deadline_ || ends) return;
+    if (s_.now == resize_phase::over || awaits_launch() || now < deadline_ || ends) return;
     switch (s_.now) {
         case resize_phase::saving:
             return abandon(fmt::format("it has reported no checkpoint within {}", duration_text(rules_.deadlines.save)), now);
@@ -81,7 +82,7 @@ void resize::advance(nanoseconds now) {
     }
     if (!std::exchange(stuck_told_, true))
         note("stuck", s_.now == resize_phase::killing ? "it cannot be killed; its devices stay reserved"
-                                                      : "something still uses its devices; they stay reserved");
+                                                      : "something still uses its devices, or may; they stay reserved");
     if (s_.now == resize_phase::killing) order(resize_order::kill);
     deadline_ = now + rules_.terminate;
 }
@@ -165,7 +166,7 @@ exit_meaning resize::exited(bool clean, bool done, nanoseconds now) {
 
 /// Whether its end is that of one of its devices, and there is a checkpoint to go on from.
 bool resize::loses_a_device(bool clean) const noexcept {
-    return !clean && !s_.finishing && s_.has_saved && s_.now == resize_phase::steady && table_->sound(s_.holds).size() != s_.holds.size();
+    return !clean && outlives_a_device() && table_->sound(s_.holds).size() != s_.holds.size();
 }
 
 /// Others take the place of devices that were set aside meanwhile, as far as there are any.
@@ -195,23 +196,39 @@ void resize::cleared(nanoseconds now) {
     if (s_.now != resize_phase::clearing) return;
     if (s_.finishing) return ended(true, now);
     replace_lost();
-    if (s_.next.empty()) {
-        table_->release(job_);
-        s_.holds.clear(), s_.next.clear(), s_.origin.clear();
-        s_.falls_back = s_.returning = false;
-        cost_from_.reset();
-        return enter(resize_phase::queued, now);
-    }
+    if (s_.next.empty()) return queue(now);
     s_.falls_back = !s_.returning;
     if (s_.falls_back) s_.origin = s_.holds;
     s_.holds = std::exchange(s_.next, {});
     launch(now);
 }
 
+void resize::queue(nanoseconds now) {
+    table_->release(job_);
+    s_.holds.clear(), s_.next.clear(), s_.origin.clear();
+    s_.falls_back = s_.returning = false;
+    cost_from_.reset();
+    enter(resize_phase::queued, now);
+}
+
 void resize::launch(nanoseconds now) {
-    heard_ = verified_ = false;
-    enter(resize_phase::starting, now + rules_.deadlines.start);
+    launched_ = heard_ = verified_ = false;
+    enter(resize_phase::starting, now);
     order(resize_order::launch);
+}
+
+void resize::launched(nanoseconds now) {
+    launched_ = true;
+    deadline_ = now + rules_.deadlines.start;
+}
+
+void resize::replace_before_launch(nanoseconds now) {
+    if (!awaits_launch() || table_->sound(s_.holds).size() == s_.holds.size()) return;
+    s_.next = s_.holds;
+    replace_lost();
+    if (s_.next.empty()) return queue(now);
+    s_.holds = std::exchange(s_.next, {});
+    note(name_of(s_.now), "a device was set aside before the launch");
 }
 
 void resize::launch_failed(std::string why, nanoseconds now) {
@@ -232,7 +249,7 @@ std::string resize::wrong_devices(std::string_view devices) const {
 }
 
 bool resize::is_at_work() const noexcept {
-    return !s_.finishing && (s_.now == resize_phase::starting || s_.now == resize_phase::steady || s_.now == resize_phase::saving);
+    return !s_.finishing && !awaits_launch() && (s_.now == resize_phase::starting || s_.now == resize_phase::steady || s_.now == resize_phase::saving);
 }
 
 void resize::hello(bool control, std::uint32_t world, std::string_view devices, nanoseconds now) {
@@ -271,7 +288,7 @@ void resize::object(std::string why, nanoseconds now) {
 }
 
 void resize::stepped(nanoseconds now) {
-    if (s_.now == resize_phase::starting) settle();
+    if (s_.now == resize_phase::starting && launched_) settle();
     if (s_.now != resize_phase::steady || !cost_from_) return;
     s_.cost = to_seconds(now - *cost_from_);
     cost_from_.reset();
@@ -326,15 +343,20 @@ void resize::ended(bool clean, nanoseconds now) {
     s_.finishing = true;
     s_.wanted = 0;
     s_.next.clear(), s_.origin.clear();
-    if (!clean) return enter(resize_phase::clearing, now + rules_.clear);
-    table_->release(job_);
-    s_.holds.clear();
-    s_.now = resize_phase::over;
+    if (clean) {
+        table_->release(job_);
+        s_.holds.clear();
+        s_.now = resize_phase::over;
+    } else {
+        s_.now = resize_phase::clearing;  // untold: the end of the job is told, and so is what takes long
+        deadline_ = now + rules_.clear;
+        stuck_told_ = false;
+    }
 }
 
 std::optional<nanoseconds> resize::next_deadline() const noexcept {
     if (s_.now == resize_phase::steady) return waits_ ? std::optional(*waits_ + rules_.wait) : std::nullopt;
-    if (s_.now == resize_phase::queued || s_.now == resize_phase::over) return std::nullopt;
+    if (s_.now == resize_phase::queued || s_.now == resize_phase::over || awaits_launch()) return std::nullopt;
     return deadline_;
 }
 
@@ -346,7 +368,7 @@ bool resize::restore(resize_state const& from, bool alive, nanoseconds now) {
         if (s_.now == resize_phase::saving) abandon("ration was started anew in the middle of it", now);
         if (s_.now == resize_phase::stopping || s_.now == resize_phase::terminating) terminate(now);
         if (s_.now == resize_phase::killing || s_.now == resize_phase::clearing) kill(now);
-        if (s_.now == resize_phase::starting) deadline_ = now + rules_.deadlines.start;
+        if (s_.now == resize_phase::starting) launched(now);
         return true;
     }
     if (s_.now == resize_phase::queued) return true;

@@ -20,7 +20,7 @@ namespace ration::program {
 /// The numbers are those of the run's record.
 enum class resize_phase : std::uint8_t {
     queued,       ///< no process; waits for devices
-    starting,     ///< launched, and has not shown yet that it works with its devices
+    starting,     ///< to be launched, or launched and has not shown yet that it works with its devices
     steady,       ///< runs at its size
     saving,       ///< asked for a checkpoint, trains on until it is written
     stopping,     ///< has its checkpoint, asked to stop
@@ -76,7 +76,7 @@ class resize {
     device_table* table_;
     resize_rules rules_;
     resize_state s_;
-    bool heard_ = false, verified_ = false, stuck_told_ = false;
+    bool launched_ = false, heard_ = false, verified_ = false, stuck_told_ = false;
     int failures_ = 0, deaths_ = 0;  // changes that failed on end; ends at a start that had nothing to fall back on
     nanoseconds deadline_{}, rest_until_{}, seen_{};
     std::optional<nanoseconds> waits_, cost_from_;
@@ -113,7 +113,11 @@ public:
     [[nodiscard]] exit_meaning exited(bool clean, bool done, nanoseconds now);
     /// Nothing of it is left.
     void cleared(nanoseconds now);
+    /// The launch that was ordered has been made; its deadline counts from now. It may have waited for long.
+    void launched(nanoseconds now);
     void launch_failed(std::string why, nanoseconds now);
+    /// Before the launch that was ordered: in the place of devices that were set aside meanwhile it gets others, as far as there are any. Without any it is queued.
+    void replace_before_launch(nanoseconds now);
     /// The job is to end as a whole: no launch any more.
     void finish() noexcept { s_.finishing = true; }
     /// It has. `clean`: nothing of it is left, so that others may have its devices; else they stay reserved until `cleared`.
@@ -141,6 +145,10 @@ public:
     [[nodiscard]] std::int64_t most() const {
         return table_->has_needs(job_) ? static_cast<std::int64_t>(table_->of(job_).size()) + table_->free(job_) : static_cast<std::int64_t>(table_->size());
     }
+    /// Its launch was ordered, and not made yet.
+    [[nodiscard]] bool awaits_launch() const noexcept { return s_.now == resize_phase::starting && !launched_ && !s_.finishing; }
+    /// Whether it would go on if its process failed because of a device.
+    [[nodiscard]] bool outlives_a_device() const noexcept { return !s_.finishing && s_.has_saved && s_.now == resize_phase::steady; }
     /// Between being stopped and training again, at whichever size.
     [[nodiscard]] bool is_restarting() const noexcept;
     /// It has been given more than there is to take yet.
@@ -164,6 +172,7 @@ private:
     void terminate(nanoseconds now);
     void kill(nanoseconds now);
     void launch(nanoseconds now);
+    void queue(nanoseconds now);
     void abandon(std::string why, nanoseconds now);
     void turn_back(std::string why, nanoseconds now);
     void fail(std::int64_t stays_at, std::string why, nanoseconds now);

@@ -121,6 +121,7 @@ private:
     void take_back(live_job& job, resize_note const& note, nanoseconds now);
     void carry_out(live_job& job, resize_order order, nanoseconds now);
     void send(live_job& job, progress::command const& what, nanoseconds now);
+    [[nodiscard]] bool launch_when_due(live_job& job, nanoseconds now);
     void relaunch(live_job& job, nanoseconds now);
     void refuse(live_job& job, nanoseconds now);
     void look_for_remains(live_job& job, nanoseconds now);
@@ -139,10 +140,12 @@ private:
     void watch_over_gpus(nanoseconds now);
     void look_at_gpus(nanoseconds now);
     [[nodiscard]] std::vector<std::string> idle_devices() const;
+    [[nodiscard]] bool has_looked(live_job& job, nanoseconds now);
     [[nodiscard]] bool waits_for_look(live_job& job, process::exit_report const& how, nanoseconds now);
+    [[nodiscard]] bool has_left_devices(live_job& job, nanoseconds now);
     [[nodiscard]] control control_of_devices(std::vector<std::string>& advice);
     void add_advice_of_shares(std::span<cuda::found_gpu const> gpus, std::vector<std::string>& advice) const;
-    [[nodiscard]] std::optional<std::vector<std::string>> fence_of(live_job const& job, std::span<std::uint32_t const> devices) const;
+    [[nodiscard]] std::optional<own_gpus> fence_of(live_job const& job, std::span<std::uint32_t const> devices) const;
     [[nodiscard]] std::optional<gpu_memory_limit> gpu_memory_of(live_job const& job, std::span<std::uint32_t const> devices) const;
     void tell_of_limits(live_job const& job, nanoseconds now);
     [[nodiscard]] int percent_of(live_job const& job) const;

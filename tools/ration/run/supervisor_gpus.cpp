@@ -15,12 +15,11 @@ namespace ration::program {
 
 namespace {
 
-/// Xids count from now on, where the driver reports any.
+/// Xids count from the first look on, where the driver reports any.
 [[nodiscard]] gpu_looker::looking look_at_machine() {
-    auto opened = cuda::xid_watch::open();
-    auto const xids = opened ? std::make_shared<cuda::xid_watch>(std::move(opened).value()) : nullptr;
-    return [xids](gpu_looker::sight& seen) {
-        if (xids != nullptr) seen.heard = xids->take();
+    return [xids = std::make_shared<std::optional<result<cuda::xid_watch>>>()](gpu_looker::sight& seen) {
+        if (!*xids) xids->emplace(cuda::xid_watch::open());
+        if (**xids) seen.heard = (**xids)->take();
         seen.found = cuda::find_gpus();
     };
 }
@@ -28,10 +27,11 @@ namespace {
 }  // namespace
 
 void supervisor::watch_over_gpus(nanoseconds now) {
-    if (parts_.devices.of_cpu() || parts_.devices.names().empty()) return;
+    if (parts_.devices.of_cpu()) return;
     std::string const whole = parts_.devices.whole();
-    gpus_.emplace(whole.empty() ? parts_.devices.names() : std::span(&whole, 1), cuda::find_gpus(), now);
+    gpus_.emplace(whole.empty() ? parts_.devices.names() : std::span(&whole, 1), parts_.devices.found(), now);
     gpus_->start(look_at_machine());
+    gpus_->ask(idle_devices(), now);
 }
 
 /// A share is called like no GPU: where MPS serves there is always somebody.
@@ -48,22 +48,37 @@ void supervisor::look_at_gpus(nanoseconds now) {
         tell(device_told{.device = change.device, .what = change.aside ? "set_aside" : "back", .why = change.why}, now);
         news_ = true;
     }
+    auto const trouble = gpus_->trouble(now);
+    table.freeze(trouble ? "the driver of the GPUs does not answer" : "");
+    if (trouble) warn_once("GPUs", *trouble, now);
 }
 
-/// The failure of a job may be that of a GPU, which only a look from then on can tell. The other jobs go on meanwhile.
-bool supervisor::waits_for_look(live_job& job, process::exit_report const& how, nanoseconds now) {
-    if (!gpus_ || job.devices == nullptr || how.success()) return false;
+/// Whether a look has been judged that began when this was first asked for the job, or later. The other jobs go on meanwhile.
+bool supervisor::has_looked(live_job& job, nanoseconds now) {
+    if (!gpus_) return true;
     if (!job.look) job.look = gpus_->ask(idle_devices(), now);
-    if (gpus_->judged() < *job.look) return true;
+    if (gpus_->judged() < *job.look) return false;
     job.look.reset();
-    return false;
+    return true;
+}
+
+/// The failure of a job may be that of a GPU, which only a look from then on can tell.
+bool supervisor::waits_for_look(live_job& job, process::exit_report const& how, nanoseconds now) {
+    return job.devices != nullptr && !how.success() && job.devices->outlives_a_device() && !has_looked(job, now);
+}
+
+/// Whether it is known that nothing of a job is on its devices any more. On CPU devices it is when its processes are gone, and so on shares of a GPU, where others compute all the time.
+bool supervisor::has_left_devices(live_job& job, nanoseconds now) {
+    auto const& devices = job.devices->devices();
+    if (job.placed || !gpus_ || parts_.devices.of_shares() || devices.empty()) return !job.placed;
+    return has_looked(job, now) && !gpus_->in_use(names_of(devices));
 }
 
 /// The level at which this machine holds jobs to their devices; `advice`: in words why it is not the better one.
 control supervisor::control_of_devices(std::vector<std::string>& advice) {
     control out{"gpu", parts_.devices.description(), ""};
     if (parts_.devices.of_cpu()) return out;
-    auto const gpus = cuda::find_gpus().gpus;
+    auto const& gpus = parts_.devices.found().gpus;
     auto const fence = parts_.node.find_fence(gpus);
     fenced_ = static_cast<bool>(fence);
     std::string const level = fence ? fmt::format("enforced by cgroup {}", cgroup::name_of(*fence)) : "advisory";
@@ -80,9 +95,9 @@ void supervisor::add_advice_of_shares(std::span<cuda::found_gpu const> gpus, std
             for (auto const& way : cuda::ways_past_mps({&gpu, 1}, {})) advice.push_back(to_text(way));
 }
 
-std::optional<std::vector<std::string>> supervisor::fence_of(live_job const& job, std::span<std::uint32_t const> devices) const {
-    if (job.devices == nullptr || parts_.devices.of_cpu()) return std::nullopt;
-    return parts_.shares != nullptr ? std::vector{parts_.devices.whole()} : names_of(devices);
+std::optional<own_gpus> supervisor::fence_of(live_job const& job, std::span<std::uint32_t const> devices) const {
+    if (job.devices == nullptr || !gpus_) return std::nullopt;
+    return own_gpus{.names = parts_.shares != nullptr ? std::vector{parts_.devices.whole()} : names_of(devices), .of = gpus_->seen().gpus};
 }
 
 /// On each of its GPUs as much as it asks each of them to have.

@@ -190,7 +190,8 @@ void supervisor::end(live_job& job, process::exit_report const& how, nanoseconds
 
 void supervisor::over(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now) {
     leave_place(job, now);
-    if (job.devices != nullptr) job.devices->ended(!job.placed && !parts_.devices.in_use(names_of(job.devices->devices())), now);
+    job.look.reset();  // what it waited for was another thing
+    if (job.devices != nullptr) job.devices->ended(has_left_devices(job, now), now);
     engine_.release(job.id);
     receiver_.forget(job.id);
     news_ = true;

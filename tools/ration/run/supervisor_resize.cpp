@@ -81,7 +81,7 @@ void supervisor::attend(live_job& job, nanoseconds now) {
         auto const orders = job.devices->take_orders();
         if (!orders.empty() || !notes.empty()) record();
         for (auto const order : orders) carry_out(job, order, now);
-        if (orders.empty()) return;
+        if (!launch_when_due(job, now) && orders.empty()) return;
     }
 }
 
@@ -116,7 +116,7 @@ void supervisor::carry_out(live_job& job, resize_order order, nanoseconds now) {
         case resize_order::stop: return send(job, {.type = progress::command_type::stop, .by = deadlines.stop}, now);
         case resize_order::terminate: done = parts_.node.ask_to_end(job.id); break;
         case resize_order::kill: done = parts_.node.kill(job.id); break;
-        case resize_order::launch: return relaunch(job, now);
+        case resize_order::launch: return;  // when the GPUs have been looked at
         case resize_order::refuse: return refuse(job, now);
     }
     if (!done && done.failure().code != errc::gone) warn_once(job.config->name, to_text(done.failure()), now);
@@ -131,12 +131,21 @@ void supervisor::send(live_job& job, progress::command const& what, nanoseconds 
         job.devices->command_failed(to_text(sent.failure()), now);
 }
 
+/// A launch that was ordered is made with the GPUs as they are now. Whether it was time for it.
+bool supervisor::launch_when_due(live_job& job, nanoseconds now) {
+    if (!job.devices->awaits_launch() || !has_looked(job, now)) return false;
+    job.devices->replace_before_launch(now);
+    if (job.devices->awaits_launch()) relaunch(job, now);
+    return true;
+}
+
 void supervisor::relaunch(live_job& job, nanoseconds now) {
     job.batch = batch_of(job);
     job.control.clear();
     job.said_done = false;
     auto const launched = launch(job, now);
     if (!launched) return job.devices->launch_failed(to_text(launched.failure()), now);
+    job.devices->launched(now);
     engine_.adopt({job.id, 0, resource_id::cpu, 0}, now);  // new processes have no limit but that of their devices
 }
 
@@ -150,10 +159,13 @@ void supervisor::refuse(live_job& job, nanoseconds now) {
 
 void supervisor::look_for_remains(live_job& job, nanoseconds now) {
     if (job.devices->phase() != resize_phase::clearing || now < job.clear_at) return;
-    job.clear_at = now + clear_interval;
     leave_place(job, now);
-    if (job.placed || parts_.devices.in_use(names_of(job.devices->devices()))) return;
-    job.devices->cleared(now);
+    if (has_left_devices(job, now)) {
+        job.devices->cleared(now);
+        news_ = true;  // others may have what it had
+    } else if (!job.look) {
+        job.clear_at = now + clear_interval;
+    }
 }
 
 /// Its process has ended and another one follows, or will when there are devices.
@@ -166,6 +178,7 @@ void supervisor::end_epoch(live_job& job, nanoseconds now) {
     job.control.clear();
     job.tracker.clear_window();
     job.clear_at = now;
+    job.look.reset();
     news_ = true;
     set_condition(job, condition::restarting, "", now);
 }
