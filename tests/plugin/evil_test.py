@@ -72,6 +72,12 @@ TABLE = {
     50: Expected("answer/grants", "failed", "of cpu on all nodes together: more than it accepts, "),
     51: Expected("answer/grants", "failed", "of cpu on all nodes together: neither 0 nor as much as it accepts, 333"),
     52: Expected("answer/grants", "failed", "are in different groups"),
+    53: Expected("file/manifest", "failed", "its parameters are no JSON schema"),
+    54: Expected("life/threads", "failed", "does not say RATION_F_OWN_THREADS"),
+    55: Expected("answer/rebind", "failed", "bound a second time it answers otherwise"),
+    56: Expected("decide/pointers", "crashed", "it read nodes/capacity.cpu, which is locked"),
+    57: Expected("state/refusal", "failed", "load said 17, which is no code of the ABI"),
+    58: Expected("bind/needs", "failed", "shows the columns of `needs` and no others"),
 }
 
 

@@ -92,8 +92,8 @@ class Choice(Isolation):
         self.assertEqual(listed["talker.so"]["isolation"], "worker")
         self.assertEqual(listed["talker_apart.so"]["isolation"], "worker only")
         self.assertEqual(listed["talker.so"]["vendor"], "Example Inc.")
-        self.assertIn(f"(worker: {TALKER})", ration())
-        self.assertIn(f"(worker only: {TALKERS}/talker_apart.so)", ration())
+        self.assertIn(f"(worker, by Example Inc.: {TALKER})", ration())
+        self.assertIn(f"(worker only, by Example Inc.: {TALKERS}/talker_apart.so)", ration())
         shown = ration("--show", "talker")
         self.assertIn(f"by Example Inc. (no license named); runs in a worker process, or in-process where the jobs file says so: {TALKER}", shown)
 

@@ -89,6 +89,23 @@ class Plugins(RunTest):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("evil_36.so: read manifest: ABI", refused.stderr)
         self.assertIn("did you mean 'tradl'?", ration("--show", "tradel").stderr)
+        shown = ration("--show", f"{PLUGINS}/tradl.so")
+        self.assertIn(f": {PLUGINS}/tradl.so\n  alpha            = 0.9", shown.stdout)
+        refused = ration("--show", f"{EVIL}/evil_36.so")
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("evil_36.so: read manifest: ABI", refused.stderr)
+        steering = self.folder / "\x1b[2J.so"
+        steering.write_text("no ELF file")
+        self.assertNotIn("\x1b", ration(str(steering)).stderr)
+
+    def test_a_policy_that_cannot_be_bound_is_named_before_anything_starts(self) -> None:
+        self.write(*self.jobs(), head='policy = "none"\ncpus = 1\n')
+        for words in (("--policy", f"{EVIL}/evil_58.so"), ("--compare", f"equal_share,{EVIL}/evil_58.so"), ("--policy", f"{EVIL}/evil_58.so", "--dry-run")):
+            with self.subTest(words):
+                done = self.run_jobs(*words)
+                self.assertEqual((done.returncode, done.stdout), (3, ""))
+                self.assertEqual(done.stderr, f"jobs.toml: policy '{EVIL}/evil_58.so': it needs jobs/state, jobs/min.cpu, jobs/max.cpu and nodes/capacity.cpu, "
+                                              "and this host lacks one of them\n")
 
     def test_what_a_policy_from_a_file_may_read_is_told(self) -> None:
         sentence = "this kernel has no Landlock, so a policy from a file can read every file that you can read"

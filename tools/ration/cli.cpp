@@ -113,7 +113,7 @@ public:
         doctor.add_flag("--json", doctor_.json, "As JSON");
         auto& policies_command = *app_.add_subcommand("policies", "List the policies and their parameters");
         policies_command.add_flag("--json", policies_.json, "As JSON");
-        auto* const show = policies_command.add_option("--show", policies_.show, "Describe one policy and its parameters")->type_name("NAME");
+        auto* const show = policies_command.add_option("--show", policies_.show, "Describe one policy and its parameters; the path of a .so does as well")->type_name("NAME");
         offers_[show] = {.words = known_policies_};
         policies_command.add_option("PATH", policies_.paths, "Plugins, or folders of plugins, to list as well")->type_name("");
         auto& clean = *app_.add_subcommand("clean", "End and remove what a ration that is gone left behind");

@@ -44,15 +44,15 @@ struct listed {
     return files;
 }
 
-[[nodiscard]] std::vector<listed> list(policies_options const& options, exit_code& code) {
+[[nodiscard]] std::vector<listed> list(std::vector<std::string> const& paths, exit_code& code) {
     std::vector<listed> all;
     for (auto const& p : known_policies()) all.push_back(as_listed(p));
-    for (auto const& path : options.paths)
+    for (auto const& path : paths)
         for (auto const& file : files_of(path)) {
             if (auto const described = describe_plugin(file)) {
                 all.push_back(as_listed(*described));
             } else {
-                std::fprintf(stderr, "ration: %s: %s\n", file.c_str(), to_text(described.failure()).c_str());
+                std::fprintf(stderr, "ration: %s\n", printable(fmt::format("{}: {}", file, to_text(described.failure()))).c_str());
                 code = exit_code::bad_input;
             }
         }
@@ -75,6 +75,8 @@ struct listed {
 /// A line with texts that a file may have brought.
 void say(std::string const& line) { std::puts(printable(line).c_str()); }
 
+[[nodiscard]] std::string_view vouching(listed const& p) { return p.vendor.empty() ? "nobody who says so" : std::string_view(p.vendor); }
+
 /// Where it runs, and from where it comes.
 [[nodiscard]] std::string whereabouts(listed const& p) {
     if (p.isolation == "none") return p.place;
@@ -84,10 +86,9 @@ void say(std::string const& line) { std::puts(printable(line).c_str()); }
 
 void show(listed const& p) {
     say(fmt::format("{} {}: {}", p.name, p.version, p.summary));
-    say(fmt::format("  {}; by {} ({}); {}", p.id, p.vendor.empty() ? "nobody who says so" : p.vendor,
-                    p.license.empty() ? "no license named" : p.license, whereabouts(p)));
+    say(fmt::format("  {}; by {} ({}); {}", p.id, vouching(p), p.license.empty() ? "no license named" : p.license, whereabouts(p)));
     auto const schema = nlohmann::ordered_json::parse(p.schema, nullptr, false);
-    if (schema.is_discarded() || !schema.contains("properties")) return;
+    if (!schema.contains("properties") || !schema["properties"].is_object()) return;
     for (auto const& [name, parameter] : schema["properties"].items()) {
         std::string const words = text_of(parameter, "enum"), least = text_of(parameter, "minimum"), most = text_of(parameter, "maximum");
         say(fmt::format("  {:<16} = {:<14} {}{}{}", name, parameter.contains("default") ? parameter["default"].dump() : "", text_of(parameter, "description"),
@@ -95,13 +96,14 @@ void show(listed const& p) {
     }
 }
 
+/// By its name, or by the path of its file.
 [[nodiscard]] exit_code show_one(std::vector<listed> const& all, std::string const& name) {
-    auto const found = std::ranges::find(all, name, &listed::name);
+    auto const found = std::ranges::find(all, name, is_plugin_path(name) ? &listed::place : &listed::name);
     if (found != all.end()) return show(*found), exit_code::ok;
     std::vector<std::string_view> names;
     names.reserve(all.size());
     for (auto const& p : all) names.push_back(p.name);
-    std::fprintf(stderr, "ration: there is no policy %s%s\n", program::quoted(name).c_str(), suggestion(name, names).c_str());
+    std::fprintf(stderr, "ration: %s\n", printable(fmt::format("there is no policy {}{}", program::quoted(name), suggestion(name, names))).c_str());
     return exit_code::bad_input;
 }
 
@@ -109,7 +111,9 @@ void show(listed const& p) {
 
 exit_code policies(policies_options const& options) {
     auto code = exit_code::ok;
-    auto const all = list(options, code);
+    bool const shows_a_file = is_plugin_path(options.show);
+    auto const all = list(shows_a_file ? std::vector{options.show} : options.paths, code);
+    if (shows_a_file && code != exit_code::ok) return code;
     if (!options.show.empty()) return show_one(all, options.show);
     if (options.json) {
         auto json = nlohmann::ordered_json::array();
@@ -118,7 +122,7 @@ exit_code policies(policies_options const& options) {
         return code;
     }
     for (auto const& p : all)
-        say(fmt::format("{:<18} {:<8} {}{}", p.name, p.version, p.summary, p.isolation == "none" ? "" : fmt::format("  ({}: {})", p.isolation, p.place)));
+        say(fmt::format("{:<18} {:<8} {}{}", p.name, p.version, p.summary, p.isolation == "none" ? "" : fmt::format("  ({}, by {}: {})", p.isolation, vouching(p), p.place)));
     say("'ration policies --show NAME' tells a policy's parameters");
     if (auto const why = why_workers_read_all(); !why.empty() && all.back().isolation != "none") say(std::string(why));
     return code;

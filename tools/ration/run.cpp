@@ -103,14 +103,16 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     return fmt::format("{}", fmt::join(policies_for_devices(board.store().schema()), ", "));
 }
 
-/// Whether the jobs can have the devices that they need, and the policies share them out.
+/// Whether the jobs can have the devices that they need, and the policies share them out and find the columns that they read.
 [[nodiscard]] exit_code check_devices(run_options const& options, run_config const& config, host_devices const& devices) {
     std::int64_t const here = process::cpu_set::of_thread(0).size();
     std::int64_t const cpus = std::min<std::int64_t>(here, config.cpus.value_or(static_cast<std::uint32_t>(here)));
     if (report_problems(config, missing_devices(config, devices, millicores{1000 * cpus}))) return exit_code::no_backend;
     std::vector<problem> problems;
+    job_board const board(config.jobs, {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
     for (auto const& policy : options.policies) {
         auto const decider = make_policy(config, policy, policy_log::for_good(), problems);
+        std::size_t const before = problems.size();
         bool const shares = decider != nullptr && decider->reads(devices_to_share);
         auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
         if (shares && !config.shares_devices())
@@ -121,6 +123,9 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
                                                                 program::quoted(needy->name), program::quoted(policy), policies_for(config, devices))});
         if (options.compare && needy != config.jobs.end() && !needy->elastic->checkpoint.empty())
             problems.push_back({needy->elastic->checkpoint_at, "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out"});
+        if (problems.size() > before || decider == nullptr) continue;
+        if (auto const bound = decider->bind(board.store().schema(), {.jobs = config.jobs.size(), .nodes = 1}); !bound)
+            problems.push_back({config.policy == policy ? config.policy_at : position{}, fmt::format("policy {}: {}", program::quoted(policy), to_text(bound.failure()))});
     }
     return report_problems(config, problems) ? exit_code::no_backend : exit_code::ok;
 }

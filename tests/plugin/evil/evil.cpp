@@ -59,6 +59,8 @@ bool find(ration_schema const* schema, char const* name, std::uint32_t type, std
 std::int32_t bind(void* self, ration_schema const* schema, std::uint64_t* scratch, char* err, std::uint64_t err_size) {
     auto* const mine = static_cast<instance*>(self);
     *scratch = scratch_size;
+    if (misbehaviour == 55 && mine->is_bound) return RATION_OK;
+    mine->is_bound = true;
     if (misbehaviour == 11 && schema->n_columns == 0) return RATION_OK;
     if (find(schema, "jobs/state", RATION_U32, &mine->slot.state) &&
         find(schema, "jobs/min.cpu", RATION_I64, &mine->slot.least) &&
@@ -91,7 +93,9 @@ std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     auto const* const state = values<std::uint32_t>(tick, RATION_JOBS, mine->slot.state);
     auto const* const least = values<std::int64_t>(tick, RATION_JOBS, mine->slot.least);
     auto const* const most = values<std::int64_t>(tick, RATION_JOBS, mine->slot.most);
-    auto const* const capacity = values<std::int64_t>(tick, RATION_NODES, mine->slot.capacity);
+    auto const* capacity = values<std::int64_t>(tick, RATION_NODES, mine->slot.capacity);
+    if (misbehaviour == 56 && mine->former_capacity != nullptr) capacity = mine->former_capacity;
+    mine->former_capacity = capacity;
     std::uint64_t const jobs = tick->table[RATION_JOBS]->n_rows, nodes = tick->table[RATION_NODES]->n_rows;
     std::uint64_t running = 0, count = 0;
     for (std::uint64_t j = 0; j < jobs; ++j) running += state[j] == RATION_RUNNING;
@@ -129,12 +133,18 @@ RATION_MANIFEST evil_manifest = {{'R', 'A', 'T', 'I', 'O', 'N', evil::misbehavio
                                  "correct but for one thing",
 #if EVIL == 49
                                  "jobs/state",
+#elif EVIL == 58
+                                 "jobs/state u32\njobs/min.cpu i64\nnodes/capacity.cpu i64\n",
 #else
                                  "jobs/state u32\njobs/min.cpu i64\njobs/max.cpu i64\nnodes/capacity.cpu i64\n",
 #endif
                                  "",
                                  "\nan equal share of the first node\n",
+#if EVIL == 53
+                                 "{\"type\":"};
+#else
                                  ""};
+#endif
 
 extern "C" {
 extern RATION_EXPORT ration_policy const ration_policy_v1;

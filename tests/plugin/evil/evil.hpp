@@ -10,7 +10,7 @@
 #include <ration/plugin/abi.h>
 
 #ifndef EVIL
-#error "build it with -DEVIL=0 to 52"
+#error "build it with -DEVIL=0 to 58"
 #endif
 
 namespace evil {
@@ -30,6 +30,8 @@ struct instance {
     state seen;
     columns slot;
     ration_grant* former_output;
+    std::int64_t const* former_capacity;
+    bool is_bound;
 };
 
 constexpr std::uint64_t scratch_size = 256;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What an instance does to the process around it.
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -31,6 +32,17 @@ thread_local tied_to_a_thread tie;
     for (;;) pause();
 }
 
+#if EVIL == 54
+int instances = 0;
+std::atomic<bool> is_over{false};
+pthread_t helper;
+
+void* wait_for_the_end(void*) {
+    while (!is_over) usleep(1000);
+    return nullptr;
+}
+#endif
+
 }  // namespace
 
 void on_create([[maybe_unused]] char* err, [[maybe_unused]] std::uint64_t err_size) {
@@ -45,11 +57,20 @@ void on_create([[maybe_unused]] char* err, [[maybe_unused]] std::uint64_t err_si
 #elif EVIL == 8
     pthread_t thread;
     pthread_create(&thread, nullptr, &sleep_for_ever, nullptr);
+#elif EVIL == 54
+    is_over = false;
+    if (instances++ == 0) pthread_create(&helper, nullptr, &wait_for_the_end, nullptr);
 #elif EVIL == 43
     setenv("RATION_EVIL", "1", 1);
 #endif
 }
 
-void on_destroy(instance*) {}
+void on_destroy(instance*) {
+#if EVIL == 54
+    if (--instances > 0) return;
+    is_over = true;
+    pthread_join(helper, nullptr);
+#endif
+}
 
 }  // namespace evil

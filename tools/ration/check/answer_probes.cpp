@@ -108,7 +108,8 @@ void leave_the_output_alone_afterwards(subject const& s) {
     if (a.rows.size() != b.rows.size()) return fmt::format("{} and {} rows", a.rows.size(), b.rows.size());
     for (std::size_t row = 0; row < a.rows.size(); ++row)
         if (!same_bytes({a.rows[row]}, {b.rows[row]}))
-            return fmt::format("row {}: amounts {} and {}", row, a.rows[row].amount, b.rows[row].amount);
+            return fmt::format("row {}: amount {} for reason {}, and amount {} for reason {}", row, a.rows[row].amount, a.rows[row].reason, b.rows[row].amount,
+                               b.rows[row].reason);
     return {};
 }
 
@@ -123,6 +124,17 @@ void repeat_itself(subject const& s) {
     }
 }
 
+void follow_the_last_schema(subject const& s) {
+    library const loaded(s);
+    session rebound(loaded, s, {.seed = s.seed, .bound_before = true}), fresh(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < ticks; ++i) {
+        auto const a = rebound.tick(), b = fresh.tick();
+        expect_answer(rebound, a);
+        if (auto const how = difference(a, b); s.repeats && !how.empty())
+            broken(fmt::format("tick {}: bound a second time it answers otherwise than bound once: {}", rebound.room().tick(), how));
+    }
+}
+
 constexpr probe probes[] = {
     {"answer/repeat",
      "take time and chance from the tick only, or leave RATION_F_DETERMINISTIC out",
@@ -130,6 +142,7 @@ constexpr probe probes[] = {
      then::go_on,
      {},
      &subject::repeats},
+    {"answer/rebind", "take slots and sizes from each schema anew: bind comes again when the tables change in shape", &follow_the_last_schema},
     {"answer/output", "set out->count and out->needed, and nothing else of *out", &leave_the_hosts_fields},
     {"answer/grants",
      "grant what the tables show: rows that are there, amounts within bounds, each place once, no more than a node has",

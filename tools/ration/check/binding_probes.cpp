@@ -25,6 +25,16 @@ void bind_all(subject const& s) {
     instance.destroy();
 }
 
+void do_with_what_it_needs(subject const& s) {
+    library const loaded(s);
+    tables const offered(s, s.seed);
+    guest instance(loaded, s);
+    if (auto const code = instance.try_bind(offered, {.only_needs = true}); code != RATION_OK)
+        broken(fmt::format("bind said {} to a host that shows the columns of `needs` and no others, as a worker does: {}", name_of_code(code),
+                           instance.said()));
+    instance.destroy();
+}
+
 void expect_refusal(library const& loaded, subject const& s, tables const& offered, schema_options const& schema,
                     std::string const& what) {
     guest instance(loaded, s);
@@ -85,6 +95,7 @@ void bear_unknown_events(subject const& s) {
 constexpr probe probes[] = {
     {"bind/columns", "declare in the manifest's needs every column that it cannot do without, with its type", &bind_all,
      then::stop},
+    {"bind/needs", "name in the manifest's needs every column that bind insists on", &do_with_what_it_needs},
     {"bind/missing", "return RATION_E_UNSUPPORTED from bind for each needed column that is absent or of another type",
      &refuse_what_is_missing},
 };

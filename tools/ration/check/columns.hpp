@@ -21,7 +21,8 @@ struct cell {
 struct offered_column {
     std::string name;
     std::uint32_t table = 0, type = 0, width = 1, slot = 0;
-    bool is_known = true;  ///< of the standard catalogue; others are filled with small numbers
+    bool is_known = true;   ///< of the standard catalogue; others are filled with small numbers
+    bool is_needed = false;  ///< the manifest names it
 
     [[nodiscard]] std::size_t value_size() const noexcept { return type == RATION_U32 || type == RATION_F32 ? 4 : 8; }
 };

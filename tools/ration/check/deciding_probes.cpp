@@ -38,6 +38,15 @@ void leave_inputs_alone(subject const& s) {
     answer_ticks(room);
 }
 
+void keep_no_pointer(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < ticks; ++i) {
+        expect_answer(room, room.tick());
+        room.move_tables();
+    }
+}
+
 void allocate_nothing(subject const& s) {
     if (!sees_the_heap()) skip("this build cannot see the heap: it needs glibc");
     library const loaded(s);
@@ -80,6 +89,7 @@ constexpr probe probes[] = {
     {"decide/answer", "decide must come back with a code within its budget: no exception, no exit, no abort, no loop without end",
      &come_back, then::stop},
     {"decide/inputs", "treat tables and tick as const: copy what has to change into the scratch", &leave_inputs_alone},
+    {"decide/pointers", "follow the pointers of this tick: those of the last one died when decide returned", &keep_no_pointer},
     {"decide/heap", "allocate in bind, for schema->max_jobs rows, or ask for scratch", &allocate_nothing},
     {"decide/float_mode", "put the floating-point control word back before decide returns", &keep_floating_point_mode},
     {"decide/stack", "use at most 1 MiB of stack: large arrays belong into the scratch", &keep_within_the_stack},

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <ration/plugin/host/elf_file.hpp>
@@ -52,6 +54,8 @@ void expect_manifest(subject const& s) {
     if (auto const fine = plugin::acceptable(m); !fine)
         broken(fmt::format("{}: {}", fine.failure().subject.view(), fine.failure().remedy));
     static_cast<void>(good(plugin::needs_of(m)));
+    std::string_view const schema(m.parameters);
+    if (!schema.empty() && !nlohmann::json::parse(schema, nullptr, false).is_object()) broken("its parameters are no JSON schema: write an object, or nothing");
 }
 
 void expect_one_export(subject const& s) {

@@ -91,6 +91,8 @@ std::byte* guarded::place(std::size_t bytes, std::size_t alignment) noexcept {
 void guarded::make_read_only() noexcept { ::mprotect(base_ + page(), usable_, PROT_READ); }
 void guarded::make_writable() noexcept { ::mprotect(base_ + page(), usable_, PROT_READ | PROT_WRITE); }
 
+void guarded::make_unreachable() noexcept { ::mprotect(base_ + page(), usable_, PROT_NONE); }
+
 void explain_faults() noexcept {
     struct sigaction action{};
     action.sa_sigaction = &on_fault;

@@ -24,6 +24,7 @@ public:
     [[nodiscard]] std::byte* place(std::size_t bytes, std::size_t alignment) noexcept;
     void make_read_only() noexcept;
     void make_writable() noexcept;
+    void make_unreachable() noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return usable_; }
 };
 

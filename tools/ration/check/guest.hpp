@@ -51,6 +51,8 @@ public:
     /// The same, for a schema that it may refuse: returns its code.
     [[nodiscard]] std::int32_t try_bind(tables const& offered, schema_options const& options);
     [[nodiscard]] std::uint64_t scratch() const noexcept { return scratch_; }
+    /// Its sentence at the last bind.
+    [[nodiscard]] std::string const& said() const noexcept { return said_; }
 
     [[nodiscard]] bool listens() const noexcept { return policy_.on_event != nullptr; }
     /// Throws broken_rule unless it takes them.

@@ -51,10 +51,15 @@ void leave_the_process_alone(subject const& s) {
 void leave_no_thread(subject const& s) {
     auto const before = threads();
     library const loaded(s);
-    live_once(loaded, s);
+    session room(loaded, s, {.seed = s.seed});
+    expect_answer(room, room.tick());
+    bool const has_own = threads() > before;
+    room.instance().destroy();
     // A thread that was joined may still be on its way out of the kernel's list.
     for (int i = 0; i < 50 && threads() > before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (auto const now = threads(); now > before) broken(fmt::format("{} of its threads still run after destroy", now - before));
+    if (has_own && !s.has_flag(RATION_F_OWN_THREADS))
+        broken("it starts threads, and its manifest does not say RATION_F_OWN_THREADS: a worker lets it start none");
 }
 
 void go_when_unloaded(subject const& s) {
@@ -73,7 +78,7 @@ constexpr probe probes[] = {
     {"life/heap", "free in destroy what create and bind allocated", &give_everything_back},
     {"life/process", "leave signals, directory, umask, locale, environment and affinity alone: they are the host's",
      &leave_the_process_alone},
-    {"life/threads", "join every thread before destroy returns", &leave_no_thread},
+    {"life/threads", "say RATION_F_OWN_THREADS, and join every thread before destroy returns", &leave_no_thread},
     {"life/unload",
      "link it with cmake/policy.map and without RTLD_NODELETE, keep no thread_local with a destructor; or say RATION_F_NO_UNLOAD",
      &go_when_unloaded},

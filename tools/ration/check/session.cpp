@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/core.h>
+#include <utility>
 
 namespace ration::conformance {
 
@@ -26,9 +27,16 @@ answer output::take(std::int32_t code) const {
 }
 
 session::session(library const& l, subject const& s, session_options const& options)
-    : options_(options), world_(options.seed, options.nodes), tables_(s, options.seed), guest_(l, s), judge_(s) {
-    guest_.bind(tables_, options.schema);
-    tables_.make_scratch(guest_.scratch(), options.exact_scratch);
+    : options_(options), subject_(s), world_(options.seed, options.nodes), tables_(std::make_unique<tables>(s, options.seed)), guest_(l, s), judge_(s) {
+    if (options.bound_before) guest_.bind(tables(s, options.seed + 1), {.small = true});
+    guest_.bind(*tables_, options.schema);
+    tables_->make_scratch(guest_.scratch(), options.exact_scratch);
+}
+
+void session::move_tables() {
+    former_tables_ = std::exchange(tables_, std::make_unique<tables>(subject_, options_.seed));
+    former_tables_->hide();
+    tables_->make_scratch(guest_.scratch(), options_.exact_scratch);
 }
 
 void session::advance() {
@@ -37,10 +45,10 @@ void session::advance() {
 }
 
 answer session::ask(std::uint64_t capacity, output& into, bool cancelled) {
-    tables_.unlock();
-    tables_.show(world_, cancelled);
-    if (options_.lock_inputs) tables_.lock();
-    return into.take(guest_.decide(tables_.tick(), into.offer(capacity)));
+    tables_->unlock();
+    tables_->show(world_, cancelled);
+    if (options_.lock_inputs) tables_->lock();
+    return into.take(guest_.decide(tables_->tick(), into.offer(capacity)));
 }
 
 void session::apply(answer const& a) {

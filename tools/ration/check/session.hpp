@@ -19,6 +19,7 @@ struct session_options {
     std::size_t nodes = 2;
     bool lock_inputs = false;    ///< the plugin cannot write what it is shown
     bool exact_scratch = false;  ///< nor beyond its scratch
+    bool bound_before = false;   ///< to a smaller host, whose columns have other slots
     schema_options schema{};
 };
 
@@ -44,8 +45,9 @@ public:
 
 class session {
     session_options options_;
+    subject const& subject_;
     world world_;
-    tables tables_;
+    std::unique_ptr<tables> tables_, former_tables_;
     guest guest_;
     judge judge_;
     output output_;
@@ -60,6 +62,9 @@ public:
     [[nodiscard]] answer ask(std::uint64_t capacity, output& into, bool cancelled = false);
     [[nodiscard]] answer ask(std::uint64_t capacity = most_grants) { return ask(capacity, output_); }
     void apply(answer const& a);
+
+    /// From now on the tables are elsewhere, and where they were nobody can look.
+    void move_tables();
 
     [[nodiscard]] std::string fault(answer const& a) { return judge_.fault(world_, a.rows); }
     [[nodiscard]] guest& instance() noexcept { return guest_; }

@@ -67,7 +67,8 @@ void save_the_same_twice(subject const& s) {
 }
 
 void expect_refused(session& room, std::span<std::byte const> state, std::string const& what) {
-    if (auto const code = room.instance().load(state); code == RATION_OK) broken(fmt::format("load said RATION_OK to {}", what));
+    auto const code = room.instance().load(state);
+    if (code == RATION_OK || !is_known_code(code)) broken(fmt::format("load said {} to {}", name_of_code(code), what));
 }
 
 void refuse_damaged_states(subject const& s) {

@@ -15,10 +15,13 @@ constexpr std::size_t most_rows = most_grants;
 [[nodiscard]] std::vector<offered_column> offer_to(subject const& s, std::uint64_t seed) {
     auto all = standard_offer();
     for (auto const& need : s.needs) {
-        if (std::ranges::any_of(all, [&](auto const& c) { return c.name == need.name; })) continue;
+        if (auto const known = std::ranges::find(all, need.name, &offered_column::name); known != all.end()) {
+            known->is_needed = true;
+            continue;
+        }
         std::uint32_t const width = need.shape == column_shape::vector ? devices + 1 : 1;
         all.push_back({need.name, static_cast<std::uint32_t>(table_index_of(need.name)), static_cast<std::uint32_t>(need.type),
-                       width, 0, false});
+                       width, 0, false, true});
     }
     dice order(seed);
     order.shuffle(all);
@@ -35,6 +38,7 @@ void add_columns_of_a_later_host(std::vector<offered_column>& all) {
 
 void apply(schema_options const& options, std::vector<offered_column>& all) {
     if (options.empty) all.clear();
+    if (options.only_needs) std::erase_if(all, [](auto const& c) { return !c.is_needed; });
     if (options.of_later_host) add_columns_of_a_later_host(all);
     std::erase_if(all, [&](auto const& c) { return c.name == options.without; });
     for (auto& column : all) {
@@ -80,9 +84,9 @@ schema_image::schema_image(std::vector<offered_column> columns, schema_options c
                static_cast<std::uint32_t>(columns.size()),
                static_cast<std::uint32_t>(stride),
                resource_count,
-               most_jobs,
-               most_nodes,
-               most_grants,
+               options.small ? 1 : most_jobs,
+               options.small ? 1 : most_nodes,
+               options.small ? resource_count : most_grants,
                reinterpret_cast<ration_column const*>(records)};
     space_.make_read_only();
 }
@@ -140,6 +144,12 @@ void tables::fill_frame(world const& w, std::size_t const (&rows)[table_count], 
 void tables::lock() noexcept {
     for (auto const& place : values_) place->make_read_only();
     frame_space_.make_read_only();
+}
+
+void tables::hide() noexcept {
+    for (auto const& place : values_) place->make_unreachable();
+    frame_space_.make_unreachable();
+    scratch_space_->make_unreachable();
 }
 
 void tables::unlock() noexcept {

@@ -16,6 +16,8 @@ namespace ration::conformance {
 /// What is special about a schema. Left alone it is that of a host of this version which offers everything.
 struct schema_options {
     bool empty = false;
+    bool small = false;              ///< of a host with one job at most
+    bool only_needs = false;         ///< as in a worker: what the manifest does not name is not there
     std::uint32_t extra_stride = 0;  ///< bytes behind each record, full of garbage
     bool of_later_host = false;      ///< has columns of types and tables that this version does not know
     std::string without{};           ///< this column is not there
@@ -63,6 +65,8 @@ public:
     void show(world const& w, bool cancelled = false);
     void lock() noexcept;
     void unlock() noexcept;
+    /// For good: who still has a pointer into them finds out.
+    void hide() noexcept;
     [[nodiscard]] ration_tick const& tick() const noexcept { return frame_->tick; }
 
 private:
