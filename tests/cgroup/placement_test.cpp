@@ -99,6 +99,14 @@ struct job_here {
         REQUIRE(started);
         child.emplace(std::move(started).value());
     }
+    /// What a job on this one CPU sees, once it has ended: its status, and its groups.
+    [[nodiscard]] std::string seen_on(unsigned cpu) {
+        launch(only(cpu), "cat /proc/self/status /proc/self/cgroup");
+        REQUIRE(child->wait_for(process_test::patience));
+        auto seen = content_of(output);
+        CHECK(value_of(seen, "Cpus_allowed_list") == std::to_string(cpu));
+        return seen;
+    }
     [[nodiscard]] std::string of_process(char const* file) const { return content_of("/proc/" + std::to_string(child->pid()) + file); }
     ~job_here() { CHECK(node.remove({1})); }
 };
@@ -108,10 +116,7 @@ struct job_here {
 TEST_CASE("a job has the CPUs that it was launched on from its first instruction, and its group says so") {
     job_here job;
     auto const last = last_of(job.node.cpus());
-    job.launch(only(last), "cat /proc/self/status /proc/self/cgroup");
-    REQUIRE(job.child->wait_for(process_test::patience));
-    auto const seen = content_of(job.output);
-    CHECK(value_of(seen, "Cpus_allowed_list") == std::to_string(last));
+    auto const seen = job.seen_on(last);
     CHECK(value_of(seen, "Mems_allowed_list") == value_of(content_of("/proc/self/status"), "Mems_allowed_list"));
     auto const group = cpuset_of(seen.substr(seen.find("\nMems_allowed")));
     CHECK(line_of(group + "/cpuset.cpus") == std::to_string(last));
@@ -140,10 +145,7 @@ TEST_CASE("a job that has no cpuset is bound to its CPUs by affinity") {
     if (!here) return;  // done in the guest
     job_here job;
     auto const last = last_of(job.node.cpus());
-    job.launch(only(last), "cat /proc/self/status /proc/self/cgroup");
-    REQUIRE(job.child->wait_for(process_test::patience));
-    auto const seen = content_of(job.output);
-    CHECK(value_of(seen, "Cpus_allowed_list") == std::to_string(last));
+    auto const seen = job.seen_on(last);
     CHECK_FALSE(std::filesystem::exists(cpuset_of(seen.substr(seen.find("\nMems_allowed"))) + "/cpuset.cpus"));
     CHECK(job.node.confine({1}, only(last)));
 }

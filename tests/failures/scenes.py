@@ -232,6 +232,7 @@ FROM_SOURCES = {
     "is silent": ("tools/ration/run/supervisor_jobs.cpp", "it works and has stopped reporting"),
     "messages came": ("tools/ration/run/supervisor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
     "the record of the run": ("tools/ration/run/leftovers.cpp", "the record of the run "),
+    "in the run that is to be taken over": ("tools/ration/run.cpp", "here than in the run that is to be taken over; put it back, or end that run with ration clean"),
     "the jobs of the earlier run": ("tools/ration/run.cpp", "find in this file the jobs of the earlier run"),
     "it is not resized": ("tools/ration/run/supervisor_resize.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
     "it has reported no checkpoint within": ("tools/ration/run/resize.cpp", "it has reported no checkpoint within "),

@@ -8,13 +8,9 @@ import subprocess
 import time
 import unittest
 
-from support import HERE, PYTHON, RATION, RunTest, alive, another_session, groups, has_cgroups, job, main, signal, trainer
+from support import HERE, PYTHON, RATION, RunTest, alive, groups, has_cgroups, job, main, of, signal, trainer
 
 CGROUPS = has_cgroups()
-
-
-def of(events: list[dict], kind: str, name: str | None = None) -> list[dict]:
-    return [e for e in events if e["event"] == kind and (name is None or e.get("job") == name)]
 
 
 class Sharing(RunTest):
@@ -123,144 +119,6 @@ class Interruption(RunTest):
         self.assertEqual(run.wait(timeout=8), 4)
         self.assertFalse(alive(pid))
         self.assertEqual(groups(run), [])
-
-
-class AfterSigkill(RunTest):
-    def start_and_kill(self, **options) -> tuple[subprocess.Popen, int]:
-        self.write(trainer("orphan", 60, 1), trainer("second", 60, 1, more='at = "55s"'))
-        run = self.start("--log", "log.jsonl", **options)
-        pid = self.pid_of("orphan")
-        self.wait_for(lambda: of(self.events(), "progress", "orphan"))
-        run.kill()
-        run.wait()
-        self.assertTrue(alive(pid), "a job must outlive its ration")
-        self.addCleanup(lambda: alive(pid) and os.kill(pid, signal.SIGKILL))
-        return run, pid
-
-    def test_the_next_start_finds_the_jobs_and_says_what_to_do(self) -> None:
-        _, pid = self.start_and_kill()
-        again = self.run_jobs()
-        self.assertEqual(again.returncode, 3)
-        self.assertIn(f"orphan (process {pid})", again.stderr)
-        self.assertIn("ration run --adopt takes them over, ration clean ends them", again.stderr)
-        self.assertTrue(alive(pid), "saying is not ending")
-
-    def test_clean_ends_them_and_removes_their_groups(self) -> None:
-        run, pid = self.start_and_kill()
-        self.clean(run, pid)
-
-    @unittest.skipUnless(CGROUPS, "no cgroup can be written here")
-    def test_clean_finds_what_was_started_in_another_session(self) -> None:
-        with another_session() as move_there:
-            run, pid = self.start_and_kill(preexec_fn=move_there)
-            self.assertTrue(groups(run))
-            self.clean(run, pid)
-
-    def clean(self, run: subprocess.Popen, pid: int) -> None:
-        done = subprocess.run([RATION, "clean"], env=self.environment, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.wait_for(lambda: not alive(pid), 5)
-        self.assertEqual(groups(run), [])
-        self.assertFalse(list((self.folder / "ration").glob("*")))
-
-    def test_adopt_goes_on_with_the_same_process(self) -> None:
-        killed, pid = self.start_and_kill()
-        run = self.start("--adopt", "--log", "second.jsonl")
-        second = self.folder / "second.jsonl"
-        self.wait_for(lambda: second.exists() and of(self.events("second.jsonl"), "progress", "orphan"), 15)
-        self.assertTrue(alive(pid))
-        run.send_signal(signal.SIGINT)
-        self.assertEqual(run.wait(timeout=15), 4)
-        self.assertFalse(alive(pid))
-        self.assertEqual(groups(killed) + groups(run), [])
-
-    def start_and_kill_between_jobs(self) -> None:
-        run = self.start()
-        self.wait_for(lambda: any('"over"' in record.read_text() for record in (self.folder / "ration").glob("*/run.json")))
-        run.kill()
-        run.wait()
-
-    def test_what_had_ended_is_not_done_once_more(self) -> None:
-        first = job("first", ["/bin/sh", "-c", "echo >> first; exit 3"])
-        self.write(first, job("second", ["touch", "second"], more='at = "4s"'))
-        self.start_and_kill_between_jobs()
-        adopts = self.run_jobs("--adopt", "--log", "log.jsonl")
-        self.assertEqual(((self.folder / "first").read_text(), (self.folder / "second").exists()), ("\n", True), adopts.stdout)
-        self.assertEqual(adopts.returncode, 1, "that it failed was forgotten")
-        self.assertEqual([e["job"] for e in of(self.events(), "job_started")], ["second"])
-
-    def test_a_run_that_had_come_to_its_end_is_over(self) -> None:
-        first = job("first", ["/bin/sh", "-c", "echo >> first"])
-        self.write(first, trainer("second", 60, 1, more='at = "55s"'))
-        self.start_and_kill_between_jobs()
-        self.write(first)
-        self.assertEqual(self.run_jobs("--adopt").returncode, 0)
-        self.assertEqual((self.folder / "first").read_text(), "\n")
-        self.assertEqual(list((self.folder / "ration").glob("*")), [])
-        self.assertEqual(self.run_jobs().returncode, 0)
-        self.assertEqual((self.folder / "first").read_text(), "\n\n", "only --adopt goes on with an earlier run")
-
-
-    def record(self) -> pathlib.Path:
-        return next((self.folder / "ration").glob("*/run.json"))
-
-    def change(self, change) -> None:
-        """The record says something else, with a right sum."""
-        run = json.loads(self.record().read_text())["run"]
-        change(run)
-        text, total = json.dumps(run, sort_keys=True, separators=(",", ":"), ensure_ascii=False), 0xcbf29ce484222325
-        for byte in text.encode():
-            total = (total ^ byte) * 0x100000001b3 % 2**64
-        self.record().write_text(f'{{"run":{text},"sum":"{total:016x}"}}')
-
-    def test_a_record_with_damage_costs_no_job(self) -> None:
-        _, pid = self.start_and_kill()
-        bystander = subprocess.Popen(["sleep", "60"])
-        self.addCleanup(self.end, bystander)
-        text = self.record().read_bytes()
-        for damaged in (b"", text[:-40], text.replace(b'"pid":', b'"pid":1', 1), b"\xff" * 100):
-            self.record().write_bytes(damaged)
-            for arguments in ((), ("--adopt",)):
-                with self.subTest(damaged=damaged[:60], arguments=arguments):
-                    done = self.run_jobs(*arguments)
-                    self.assertEqual(done.returncode, 3, done.stderr)
-                    self.assertRegex(done.stderr, r"ration: the record of the run \d+-\d+ cannot be read: it is (no record, or part of one|not as it was written)\n")
-                    self.assertIn(f"process {pid}", done.stderr)
-                    self.assertIn("ration clean ends them: without their record nobody can take them over", done.stderr)
-                    self.assertTrue(alive(pid))
-        said = self.said_by_clean()
-        self.assertRegex(said, r"ended 1 process of the run \d+-\d+\n")
-        self.assertFalse(alive(pid))
-        self.assertTrue(alive(bystander.pid))
-        self.assertFalse(list((self.folder / "ration").glob("*")))
-
-    def test_a_record_of_nothing_that_lives_is_told_and_removed(self) -> None:
-        _, pid = self.start_and_kill()
-        os.kill(pid, signal.SIGKILL)
-        self.wait_for(lambda: not alive(pid))
-        self.record().write_text("{")
-        self.write(job("short", ["true"]))
-        done = self.run_jobs()
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("cannot be read: it is no record, or part of one", done.stderr)
-
-    def test_processes_of_another_boot_are_not_these(self) -> None:
-        _, pid = self.start_and_kill()
-        self.change(lambda run: run.update(boot="00000000-0000-0000-0000-000000000000"))
-        self.assertNotIn(f"process {pid}", self.said_by_clean("--dry-run"))
-        self.assertTrue(alive(pid))
-
-    def test_jobs_that_the_file_does_not_have_are_not_adopted(self) -> None:
-        _, pid = self.start_and_kill()
-        self.write(trainer("another", 1))
-        done = self.run_jobs("--adopt")
-        self.assertEqual(done.returncode, 3)
-        self.assertIn(f"find in this file the jobs of the earlier run orphan (process {pid})", done.stderr)
-        self.assertIn("adopt them with the file that they were started from, or end them with ration clean", done.stderr)
-        self.assertTrue(alive(pid))
-
-    def said_by_clean(self, *arguments: str) -> str:
-        return subprocess.run([RATION, "clean", *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=True).stdout
 
 
 class Hostility(RunTest):

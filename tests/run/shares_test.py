@@ -31,6 +31,21 @@ class Shares(Gpus):
         file = self.daemon() / "nvidia-cuda-mps-control.pid"
         return int(self.wait_for(file.read_text))
 
+    def daemon_of_others(self, says: str) -> pathlib.Path:
+        """Where it listens."""
+        control = self.folder / "others" / "control"
+        control.parent.mkdir()
+        control.write_text(says)
+        return control
+
+    def install(self, daemon: str) -> None:
+        """This script is nvidia-cuda-mps-control."""
+        program = self.folder / "bin" / "nvidia-cuda-mps-control"
+        program.parent.mkdir()
+        program.write_text(daemon)
+        program.chmod(0o755)
+        self.environment["PATH"] = f"{program.parent}:{self.environment['PATH']}"
+
     def shares(self, name: str) -> list[list[str]]:
         """Percentage, multiprocessors, mask and pipe directory at each launch."""
         return [line.split() for line in (self.folder / f"share.{name}").read_text().splitlines()]
@@ -87,9 +102,7 @@ class OneGpu(Shares):
 
     def case_a_daemon_of_others_is_used_and_stays(self) -> None:
         self.prepare()
-        control = self.folder / "others" / "control"
-        control.parent.mkdir()
-        control.write_text("protocol 3\n")
+        control = self.daemon_of_others("protocol 3\n")
         self.write(elastic("a", "good", 10), head=SHARES)
         self.assert_finished(self.run_jobs("--log", "log.jsonl"), a=10)
         self.assertEqual(self.shares("a")[0][3], str(control.parent))
@@ -129,15 +142,11 @@ class OneGpu(Shares):
 class Deaf(Shares):
     def test_a_daemon_that_does_not_end_is_told(self) -> None:
         self.prepare()
-        program = self.folder / "bin" / "nvidia-cuda-mps-control"
-        program.parent.mkdir()
-        program.write_text(f"""#!/bin/sh
+        self.install(f"""#!/bin/sh
 [ "$1" = -d ] && exec {MPS}/nvidia-cuda-mps-control -d
 words=$(cat)
 [ "$words" = quit ] || echo "$words" | {MPS}/nvidia-cuda-mps-control
 """)
-        program.chmod(0o755)
-        self.environment["PATH"] = f"{program.parent}:{os.environ['PATH']}"
         self.write(elastic("a", "good", 5), head=SHARES)
         run = self.start("--log", "log.jsonl")
         pid = self.daemons_pid()
@@ -209,11 +218,7 @@ class Refused(Shares):
 
     def case_a_daemon_that_does_not_come_up(self) -> None:
         self.prepare()
-        program = self.folder / "bin" / "nvidia-cuda-mps-control"
-        program.parent.mkdir()
-        program.write_text("#!/bin/sh\necho 'no GPU here' > $CUDA_MPS_LOG_DIRECTORY/control.log\nexit 1\n")
-        program.chmod(0o755)
-        self.environment["PATH"] = f"{program.parent}:/usr/bin:/bin"
+        self.install("#!/bin/sh\necho 'no GPU here' > $CUDA_MPS_LOG_DIRECTORY/control.log\nexit 1\n")
         self.write(elastic("a", "good", 5), head=SHARES)
         log = self.folder / "ration-output/loss_delta_ratio/mps/control.log"
         self.assertEqual(self.refused(3), f"ration: start an MPS daemon, which writes into {log}: not found; it does not come up: look there; until then share whole GPUs, "
@@ -222,9 +227,7 @@ class Refused(Shares):
 
     def case_a_daemon_of_others_that_speaks_another_language(self) -> None:
         self.prepare()
-        control = self.folder / "others" / "control"
-        control.parent.mkdir()
-        control.write_text("strange\n")
+        self.daemon_of_others("strange\n")
         self.write(elastic("a", "good", 5), head=SHARES)
         self.assertIn("shares by MPS cannot be verified, so none are given", self.refused(3))
 

@@ -117,6 +117,10 @@ def alive(pid: int) -> bool:
         return False
 
 
+def of(events: list[dict], kind: str, name: str | None = None) -> list[dict]:
+    return [e for e in events if e["event"] == kind and (name is None or e.get("job") == name)]
+
+
 def main() -> None:
     program = unittest.main(module="__main__", exit=False, verbosity=2)
     result = program.result
@@ -126,4 +130,4 @@ def main() -> None:
     sys.exit(not result.wasSuccessful())
 
 
-__all__ = ["RunTest", "HERE", "PYTHON", "RATION", "TARGET", "alive", "another_session", "groups", "has_cgroups", "job", "main", "signal", "trainer"]
+__all__ = ["RunTest", "HERE", "PYTHON", "RATION", "TARGET", "alive", "another_session", "groups", "has_cgroups", "job", "main", "of", "signal", "trainer"]

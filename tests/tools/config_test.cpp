@@ -79,6 +79,24 @@ TEST_CASE("a full file is read to the letter") {
     CHECK(vae.where == position{10, 1});
 }
 
+TEST_CASE("the definition of a job changes with what is said of it, and not with how it is written") {
+    auto const definition = [](std::string const& lines, std::string const& head = "") {
+        return read("policy = 'none'\n" + head + "[[job]]\nname = 'a'\ntarget = { loss = { acceptable = 2, objective = 1 } }\n" + lines + "\n").jobs.front().definition;
+    };
+    auto const a = definition("command = ['x', 'y']\nenvironment = { A = '1', B = '2' }");
+    CHECK(a == std::vector<std::string>{R"("command" = ["x", "y"])", R"("environment" = {"A" = "1", "B" = "2"})", R"("name" = "a")",
+                                        R"("target" = {"loss" = {"acceptable" = 2, "objective" = 1}})"});
+    CHECK(definition("# first\nenvironment.B = '2'\nenvironment.A = \"1\"\ncommand = [ 'x',\n  'y' ]") == a);
+    for (auto const* const other : {"command = ['x', 'z']\nenvironment = { A = '1', B = '2' }", "command = ['x', 'y']\nenvironment = { A = '1', B = 2 }",
+                                    "command = ['x\", \"y']\nenvironment = { A = '1', B = '2' }", "command = ['x', 'y']\nenvironment = { A = '1', B = '2' }\nweight = 1.5",
+                                    "command = ['x', 'y']\nenvironment = { A = '1\", \"B\" = \"2' }"})
+        CHECK(definition(other) != a);
+    auto const elastic = [&](std::string const& devices) { return definition("command = ['x']\nbounds = { gpu = 1 }", "devices = { " + devices + " }\n"); };
+    CHECK(elastic("count = 4, cpu = 0.5") == elastic("count = 2, cpu = 0.5"));  // another number of them is no other job
+    CHECK(elastic("count = 4, cpu = 0.5") != elastic("count = 4, cpu = 0.25"));
+    CHECK(elastic("count = 4, gpu = 0.25") != elastic("count = 4, gpu = 0.1"));
+}
+
 TEST_CASE("what a job leaves out has a default") {
     auto const job = read(std::string(whole_jobs_file)).jobs[1];
     CHECK(job.name == "cnn.2");

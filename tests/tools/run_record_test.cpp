@@ -22,8 +22,9 @@ namespace {
 /// Three jobs: on its way from two devices to one, without devices, and over.
 [[nodiscard]] run_record good() {
     return {.run = "812-991", .owner = 812, .owner_start_time = 991, .file = "jobs.toml", .policy = "las", .memberships = "4:cpu:/\n0::/\n",
-            .boot = "f3b0", .began_ns = 5'000'000'000,
+            .boot = "f3b0", .written_ns = 5'000'000'000, .clock_ns = 2'000'000'000,
             .jobs = {{.name = "vae", .id = 1, .pid = 820, .start_time = 1000, .epoch = 2, .token = "0123456789abcdef", .started_ns = 7, .tier = 1,
+                      .definition = {"\"command\" = [\"a \\\"b\"]", "\"name\" = \"vae\""},
                       .phase = "saving", .holds = {"cpu-0", "cpu-1"}, .next = {"cpu-1"}, .origin = {"cpu-0", "cpu-1"}, .wanted = 1, .batch = 64, .launched_batch = 32,
                       .has_saved = true, .cost = 2.5, .control = "/run/rx.1", .checkpoint = "/data/vae"},
                      {.name = "cnn.2", .id = 2, .pid = 821, .start_time = 1000, .epoch = 1, .token = "fedcba9876543210"},
@@ -51,7 +52,7 @@ namespace {
 }
 
 void require_sound(run_record const& record) {
-    REQUIRE((record.owner > 0 && record.began_ns >= 0 && record.jobs.size() <= 512));
+    REQUIRE((record.owner > 0 && record.written_ns >= 0 && record.clock_ns >= 0 && record.clock_ns <= std::int64_t{1} << 60 && record.jobs.size() <= 512));
     std::set<std::string> names;
     std::set<pid_t> processes;
     for (auto const& job : record.jobs) {
@@ -59,7 +60,7 @@ void require_sound(run_record const& record) {
         REQUIRE(names.insert(job.name).second);
         REQUIRE((job.pid == 0 || (job.pid > 1 && job.start_time > 0 && job.token.size() == 16)));
         REQUIRE((job.pid == 0 || processes.insert(job.pid).second));
-        REQUIRE((job.started_ns >= 0 && job.wanted >= 0 && job.batch >= 0 && job.launched_batch >= 0 && std::isfinite(job.cost) && job.cost >= 0));
+        REQUIRE((job.started_ns >= 0 && job.started_ns <= record.clock_ns && job.wanted >= 0 && job.batch >= 0 && job.launched_batch >= 0 && std::isfinite(job.cost) && job.cost >= 0));
         std::set<std::string> const holds(job.holds.begin(), job.holds.end());
         REQUIRE((holds.size() == job.holds.size() && !holds.contains("")));
     }
@@ -93,12 +94,13 @@ TEST_CASE("what a job printed does not keep a record from being written") {
 TEST_CASE("a field that cannot be is named") {
     using row = std::tuple<char const*, json, char const*>;
     for (auto const& [path, value, field] : {
-             row{"/owner", 0, "owner"}, row{"/owner", 4294967297, "owner"}, row{"/began_ns", -1, "began_ns"}, row{"/boot", 7, "boot"}, row{"/jobs", "none", "jobs"},
+             row{"/owner", 0, "owner"}, row{"/owner", 4294967297, "owner"}, row{"/written_ns", -1, "written_ns"}, row{"/clock_ns", -1, "clock_ns"}, row{"/clock_ns", std::int64_t{1} << 61, "clock_ns"}, row{"/boot", 7, "boot"}, row{"/jobs", "none", "jobs"},
              row{"/jobs/0", 7, "jobs"}, row{"/jobs/0/name", "../x", "jobs/0/name"}, row{"/jobs/0/name", "", "jobs/0/name"}, row{"/jobs/1/pid", 1, "jobs/1/pid"},
              row{"/jobs/1/pid", 4294967297, "jobs/1/pid"}, row{"/jobs/1/pid", -1, "jobs/1/pid"}, row{"/jobs/1/pid", true, "jobs/1/pid"}, row{"/jobs/1/pid", 821.5, "jobs/1/pid"},
              row{"/jobs/2/pid", 822, "jobs/2/pid"}, row{"/jobs/1/pid", 0, "jobs/1/start_time"}, row{"/jobs/1/start_time", 0, "jobs/1/start_time"},
              row{"/jobs/1/token", "", "jobs/1/token"}, row{"/jobs/1/token", "FEDCBA9876543210", "jobs/1/token"}, row{"/jobs/1/epoch", 4294967295, "jobs/1/epoch"},
-             row{"/jobs/1/started_ns", -1, "jobs/1/started_ns"}, row{"/jobs/0/phase", "flying", "jobs/0/phase"}, row{"/jobs/0/holds", json::array(), "jobs/0/holds"},
+             row{"/jobs/1/started_ns", -1, "jobs/1/started_ns"}, row{"/jobs/1/started_ns", 2'000'000'001, "jobs/1/started_ns"},
+             row{"/jobs/1/definition", "command", "jobs/1/definition"}, row{"/jobs/1/definition", json::array({7}), "jobs/1/definition"}, row{"/jobs/0/phase", "flying", "jobs/0/phase"}, row{"/jobs/0/holds", json::array(), "jobs/0/holds"},
              row{"/jobs/0/holds/0", 7, "jobs/0/holds"}, row{"/jobs/0/wanted", -1, "jobs/0/wanted"}, row{"/jobs/0/batch", std::int64_t{1} << 50, "jobs/0/wanted"},
              row{"/jobs/0/cost", -0.5, "jobs/0/cost"}, row{"/jobs/0/falls_back", 1, "jobs/0/falls_back"}}) {
         INFO(path << ' ' << value);

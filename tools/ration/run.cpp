@@ -130,11 +130,16 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     return report_problems(config, problems) ? exit_code::no_backend : exit_code::ok;
 }
 
+[[nodiscard]] job_config const* find_job(run_config const& config, std::string_view name) {
+    auto const found = std::ranges::find(config.jobs, name, &job_config::name);
+    return found == config.jobs.end() ? nullptr : &*found;
+}
+
 /// Jobs that go on and are not among those of the file: taken over, they would be nobody's.
 [[nodiscard]] std::string strangers(leftover const& left, run_config const& config) {
     std::string names;
     for (auto const& one : left.alive)
-        if (std::ranges::find(config.jobs, one.job, &job_config::name) == config.jobs.end()) names += (names.empty() ? "" : ", ") + one.said;
+        if (find_job(config, one.job) == nullptr) names += (names.empty() ? "" : ", ") + one.said;
     return names;
 }
 
@@ -145,12 +150,30 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     return {.code = errc::busy, .operation = "find jobs of an earlier run that are still going", .subject = std::string_view(names), .remedy = remedy};
 }
 
-/// It was killed between two jobs, or after the last one: what has ended is not to be done once more.
-[[nodiscard]] bool has_only_ended(run_record const& record, run_config const& config) {
-    auto const ended_here = [&](recorded_job const& job) {
-        return job.phase == "over" && std::ranges::find(config.jobs, job.name, &job_config::name) != config.jobs.end();
-    };
-    return !record.jobs.empty() && std::ranges::all_of(record.jobs, ended_here);
+/// What has ended is not to be done once more, whether ration was there to see it or not.
+[[nodiscard]] bool has_jobs_of(run_config const& config, run_record const& record) {
+    return std::ranges::any_of(record.jobs, [&](recorded_job const& job) { return find_job(config, job.name) != nullptr; });
+}
+
+/// The first key of which the two do not say the same; empty: they are the same job.
+[[nodiscard]] std::string changed_key(std::vector<std::string> const& then, std::vector<std::string> const& now) {
+    for (auto const& [these, those] : {std::pair(&then, &now), std::pair(&now, &then)})
+        for (auto const& line : *these)
+            if (std::ranges::find(*those, line) == those->end()) return line.substr(1, line.find('"', 1) - 1);
+    return {};
+}
+
+/// Jobs that the file says something else of than when the run began: its processes know nothing of that.
+[[nodiscard]] std::vector<problem> changed_jobs(run_config const& config, run_record const& record) {
+    std::vector<problem> problems;
+    for (auto const& recorded : record.jobs) {
+        auto const* const job = find_job(config, recorded.name);
+        auto const key = job != nullptr ? changed_key(recorded.definition, job->definition) : "";
+        if (!key.empty())
+            problems.push_back({job->where, fmt::format("job {} has another {} here than in the run that is to be taken over; put it back, or end that run with ration clean",
+                                                        program::quoted(job->name), program::quoted(key))});
+    }
+    return problems;
 }
 
 /// Runs that were killed come first: their jobs still hold what this run would share out.
@@ -159,7 +182,7 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     for (auto const& l : left)
         if (!l.damage.empty()) std::fprintf(stderr, "ration: %s\n", sentence_of_damage(l).c_str());
     std::erase_if(left, [&](leftover const& l) {
-        if (!l.alive.empty() || (options.adopt && l.damage.empty() && has_only_ended(l.record, config))) return false;
+        if (!l.alive.empty() || (options.adopt && l.damage.empty() && has_jobs_of(config, l.record))) return false;
         static_cast<void>(remove_leftover(l, false));
         return true;
     });
@@ -198,6 +221,7 @@ exit_code run(run_options const& options, run_config const& config) {
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
     auto left = settle_leftovers(options, config);
     if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
+    if (options.adopt && !left->empty() && report_problems(config, changed_jobs(config, left->front().record))) return exit_code::no_backend;
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
     session s{options, config, *out, *signals, devices, topology};

@@ -99,6 +99,9 @@ private:
                 config_.jobs.push_back(read_job(*from, job.at, problems_));
         }
         find_namesakes();
+        auto const& size = config_.devices;  // their number may change from one run to the next
+        for (auto& job : config_.jobs)
+            if (job.elastic) job.definition.push_back(fmt::format("\"devices\" = [{}, {}]", size.each.count, size.per_mille));
     }
 
     void find_namesakes() {

@@ -96,6 +96,7 @@ struct job_config {
     std::string log;              ///< regular expression for the job's output; empty: the job reports by itself
     std::string tenant;           ///< empty: the one tenant of everybody who names none
     double weight = 1;
+    std::vector<std::string> definition;  ///< all that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
     position where;  ///< of the job; then of the values of its keys
     position name_at, command_at, directory_at, log_at;
 };

@@ -2,6 +2,7 @@
 #include "config/document.hpp"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 #include <utility>
 
@@ -43,7 +44,35 @@ namespace {
     return out;
 }
 
+/// Of a value, so that two values have one text only if they are the same.
+struct text_of {
+    [[nodiscard]] std::string operator()(value const& v) const { return std::visit(*this, v.data); }
+    [[nodiscard]] std::string operator()(std::string const& s) const {
+        std::string out = "\"";
+        for (char const c : s) {
+            if (c == '"' || c == '\\') out += '\\';
+            out += c;
+        }
+        return out + '"';
+    }
+    [[nodiscard]] std::string operator()(array const& a) const {
+        std::vector<std::string> words;
+        for (auto const& v : a) words.push_back((*this)(v));
+        return fmt::format("[{}]", fmt::join(words, ", "));
+    }
+    [[nodiscard]] std::string operator()(table const& t) const { return fmt::format("{{{}}}", fmt::join(lines_of(t), ", ")); }
+    [[nodiscard]] std::string operator()(moment) const { return "a moment"; }
+    [[nodiscard]] std::string operator()(auto plain) const { return fmt::format("{}", plain); }
+};
+
 }  // namespace
+
+std::vector<std::string> lines_of(table const& t) {
+    std::vector<std::string> lines;
+    for (auto const& e : t) lines.push_back(fmt::format("{} = {}", text_of{}(e.key), text_of{}(e.held)));
+    std::ranges::sort(lines);
+    return lines;
+}
 
 std::string_view kind_of(value const& v) noexcept {
     constexpr std::string_view names[] = {"true or false", "a whole number", "a decimal number", "text",

@@ -206,7 +206,9 @@ bool is_plain_name(std::string_view name) noexcept {
 }
 
 job_config read_job(table const& from, position at, std::vector<problem>& problems) {
-    return job_part_reader(from, at, problems).read();
+    auto job = job_part_reader(from, at, problems).read();
+    job.definition = lines_of(from);
+    return job;
 }
 
 std::optional<nanoseconds> read_duration(std::string_view key, std::string const& text, position at,

@@ -21,6 +21,14 @@ template <class Backend, class Variant, class Action>
     return action(**mine);
 }
 
+/// Has the backend that made an operation do something with it.
+template <class Variant, class Action>
+[[nodiscard]] result<void> on_its_own(Variant& backend, node_backend::operation const& op, Action action) noexcept {
+    if (auto const* const own = std::get_if<cgroup::operation>(&op))
+        return on<cgroup::backend>(backend, [&](auto& b) { return action(b, *own); });
+    return on<process::backend>(backend, [&](auto& b) { return action(b, std::get<process::operation>(op)); });
+}
+
 /// A process that has not begun to run its program.
 [[nodiscard]] result<void> bind(pid_t pid, process::cpu_set const& cpus) {
     if (cpus.bind_thread(pid)) return {};
@@ -94,25 +102,19 @@ result<void> node_backend::plan(setting const& wanted, ration::plan<operation>& 
 result<void> node_backend::apply(operation const& op) noexcept {
     if (std::holds_alternative<stop_operation>(op)) return {};
     if (auto const* const size = std::get_if<resize_operation>(&op)) return put(*size, size->new_amount);
-    if (auto const* const own = std::get_if<cgroup::operation>(&op))
-        return on<cgroup::backend>(backend_, [&](auto& b) { return b.apply(*own); });
-    return on<process::backend>(backend_, [&](auto& b) { return b.apply(std::get<process::operation>(op)); });
+    return on_its_own(backend_, op, [](auto& b, auto const& own) { return b.apply(own); });
 }
 
 result<void> node_backend::verify(operation const& op) noexcept {
     if (std::holds_alternative<stop_operation>(op)) return {};  // the end of the process shows it
     if (std::holds_alternative<resize_operation>(op)) return {};  // the hello of its next launch does
-    if (auto const* const own = std::get_if<cgroup::operation>(&op))
-        return on<cgroup::backend>(backend_, [&](auto& b) { return b.verify(*own); });
-    return on<process::backend>(backend_, [&](auto& b) { return b.verify(std::get<process::operation>(op)); });
+    return on_its_own(backend_, op, [](auto& b, auto const& own) { return b.verify(own); });
 }
 
 result<void> node_backend::undo(operation const& op) noexcept {
     if (std::holds_alternative<stop_operation>(op)) return {};
     if (auto const* const size = std::get_if<resize_operation>(&op)) return put(*size, size->old_amount);
-    if (auto const* const own = std::get_if<cgroup::operation>(&op))
-        return on<cgroup::backend>(backend_, [&](auto& b) { return b.undo(*own); });
-    return on<process::backend>(backend_, [&](auto& b) { return b.undo(std::get<process::operation>(op)); });
+    return on_its_own(backend_, op, [](auto& b, auto const& own) { return b.undo(own); });
 }
 
 operation_text node_backend::describe(operation const& op) noexcept {

@@ -56,6 +56,13 @@ constexpr off_t longest_record = off_t{16} << 20;
     return text;
 }
 
+/// Numbers of processes are other processes' now, or nobody's, and its clock counts from another moment: that of the run goes on as if no time had passed.
+void leave_boot(run_record& run) {
+    run.owner = 0, run.owner_start_time = 0;
+    run.written_ns = process::now().count;
+    for (auto& job : run.jobs) job.pid = 0, job.start_time = 0;
+}
+
 /// A record is data from outside: another version may have written it, or half of it. The name then still tells the owner.
 [[nodiscard]] abandoned_run read_run(fs::path const& folder) {
     abandoned_run run;
@@ -63,8 +70,7 @@ constexpr off_t longest_record = off_t{16} << 20;
     run.damage = text.size() > longest_record ? "it is too long" : read_record(text, run.record);
     if (!run.damage.empty()) run.record = {};
     run.record.run = folder.filename().string();
-    if (run.record.boot != this_boot())
-        for (auto& job : run.record.jobs) job.pid = 0, job.start_time = 0;  // these numbers are other processes' now, or nobody's
+    if (run.record.boot != this_boot()) leave_boot(run.record);
     if (!run.damage.empty()) std::sscanf(run.record.run.c_str(), "%d-%" SCNu64, &run.record.owner, &run.record.owner_start_time);
     return run;
 }

@@ -21,11 +21,14 @@ namespace {
 
 using json = nlohmann::json;
 
+constexpr std::int64_t longest_run = std::int64_t{1} << 60;  // 36 years in nanoseconds
+
 /// Each field of a job with its name, for both ways.
 template <class Job, class Visit>
 void for_each_field(Job& job, Visit&& visit) {
     visit("name", job.name), visit("id", job.id), visit("pid", job.pid), visit("start_time", job.start_time), visit("epoch", job.epoch);
-    visit("token", job.token), visit("started_ns", job.started_ns), visit("tier", job.tier), visit("phase", job.phase);
+    visit("token", job.token), visit("started_ns", job.started_ns), visit("tier", job.tier), visit("definition", job.definition);
+    visit("phase", job.phase);
     visit("holds", job.holds), visit("next", job.next), visit("origin", job.origin);
     visit("wanted", job.wanted), visit("batch", job.batch), visit("launched_batch", job.launched_batch);
     visit("falls_back", job.falls_back), visit("returning", job.returning), visit("has_saved", job.has_saved), visit("finishing", job.finishing);
@@ -36,7 +39,7 @@ void for_each_field(Job& job, Visit&& visit) {
 template <class Run, class Visit>
 void for_each_field_of_run(Run& run, Visit&& visit) {
     visit("run", run.run), visit("owner", run.owner), visit("owner_start_time", run.owner_start_time), visit("file", run.file);
-    visit("policy", run.policy), visit("memberships", run.memberships), visit("boot", run.boot), visit("began_ns", run.began_ns);
+    visit("policy", run.policy), visit("memberships", run.memberships), visit("boot", run.boot), visit("written_ns", run.written_ns), visit("clock_ns", run.clock_ns);
 }
 
 // A value as one of its type; false when it is none. nlohmann's own conversions cut numbers to size and take a truth for a number.
@@ -88,14 +91,15 @@ struct field_reader {
     return word.empty();
 }
 
-/// The field of this job that cannot be; nullptr when all can.
-[[nodiscard]] char const* wrong_field_of(recorded_job const& job) {
+/// The field of this job that cannot be in a run that has taken so long; nullptr when all can.
+[[nodiscard]] char const* wrong_field_of(recorded_job const& job, std::int64_t clock_ns) {
     bool const over = job.phase == "over", has_process = job.pid != 0;
     if (!is_plain_name(job.name)) return "name";
     if (has_process && (job.pid == 1 || over)) return "pid";  // nor is init a job
     if (has_process != (job.start_time != 0)) return "start_time";
     if (job.epoch == std::numeric_limits<std::uint32_t>::max()) return "epoch";
     if (!is_token(job.token) && !(job.token.empty() && !has_process)) return "token";
+    if (job.started_ns > clock_ns) return "started_ns";
     if (!is_phase(job.phase)) return "phase";
     if (has_process && !job.phase.empty() && job.holds.empty()) return "holds";
     for (std::int64_t const amount : {job.wanted, job.batch, job.launched_batch})
@@ -138,16 +142,16 @@ public:
 
 [[nodiscard]] std::string text_of(json const& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-[[nodiscard]] std::string read_jobs(json const& from, std::vector<recorded_job>& into) {
+[[nodiscard]] std::string read_jobs(json const& from, run_record& into) {
     if (!from.is_array() || from.size() > max_jobs) return no_such("jobs");
     claims taken;
     for (auto const& one : from) {
-        auto& job = into.emplace_back();
+        auto& job = into.jobs.emplace_back();
         if (!one.is_object()) return no_such("jobs");
         field_reader reader{one};
         for_each_field(job, reader);
-        char const* const wrong = !reader.wrong.empty() ? reader.wrong.c_str() : wrong_field_of(job);
-        if (wrong != nullptr) return no_such(fmt::format("jobs/{}/{}", into.size() - 1, wrong));
+        char const* const wrong = !reader.wrong.empty() ? reader.wrong.c_str() : wrong_field_of(job, into.clock_ns);
+        if (wrong != nullptr) return no_such(fmt::format("jobs/{}/{}", into.jobs.size() - 1, wrong));
         if (auto const* const twice = taken.add(job); twice != nullptr) return fmt::format("two of its jobs have the same {}", quoted(twice));
     }
     return {};
@@ -174,8 +178,9 @@ std::string read_record(std::string_view text, run_record& into) {
     for_each_field_of_run(into, reader);
     if (!reader.wrong.empty()) return no_such(reader.wrong);
     if (into.owner == 0) return no_such("owner");
+    if (into.clock_ns > longest_run) return no_such("clock_ns");
     auto const jobs = run.find("jobs");
-    return jobs == run.end() ? no_such("jobs") : read_jobs(*jobs, into.jobs);
+    return jobs == run.end() ? no_such("jobs") : read_jobs(*jobs, into);
 }
 
 }  // namespace ration::program

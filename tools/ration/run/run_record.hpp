@@ -21,6 +21,7 @@ struct recorded_job {
     std::string token;
     std::int64_t started_ns = 0;   ///< on the clock of the run
     std::uint32_t tier = 0;
+    std::vector<std::string> definition{};  ///< of `job_config`
     // --- of a job with devices; by their names
     std::string phase{};           ///< of `resize_phase`; "over" also for a job without devices that has ended; empty: no devices
     std::vector<std::string> holds{}, next{}, origin{};
@@ -40,7 +41,8 @@ struct run_record {
     std::string file, policy;
     std::string memberships;       ///< the owner's /proc/self/cgroup: its groups lie below, wherever the next start comes from
     std::string boot;              ///< the kernel's number of this boot: neither processes nor clocks of another one are meant
-    std::int64_t began_ns = 0;     ///< CLOCK_MONOTONIC at the start of the run
+    std::int64_t written_ns = 0;   ///< CLOCK_MONOTONIC when this was written down
+    std::int64_t clock_ns = 0;     ///< the clock of the run then
     std::vector<recorded_job> jobs;
 };
 

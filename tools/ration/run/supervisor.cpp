@@ -26,10 +26,16 @@ constexpr nanoseconds longest_wait = milliseconds(250);
     return out;
 }
 
+/// CLOCK_MONOTONIC at the start of the run, of an adopted one as its record has it.
+[[nodiscard]] nanoseconds start_of(run_record const* adopted) {
+    auto const now = process::now();
+    return adopted != nullptr ? std::min(nanoseconds{adopted->written_ns - adopted->clock_ns}, now) : now;
+}
+
 }  // namespace
 
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
-    : parts_(parts), began_(parts.adopted != nullptr ? std::min(nanoseconds{parts.adopted->began_ns}, process::now()) : process::now()),
+    : parts_(parts), began_(start_of(parts.adopted)),
       receiver_(std::move(receiver)), elastic_(parts.devices.names()),
       placement_(device_placement::of(parts.topology, parts.devices.pci(), parts.node.cpus())), board_(parts.config.jobs, supply_of(parts)), shown_(parts.policy),
       engine_(parts.node, shown_, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()), {}),
@@ -86,9 +92,9 @@ void supervisor::wait(nanoseconds now) {
         if (job.alive() && job.adapter) until = std::min(until, now + output_interval);
     }
     if (gpus_) fds.push_back({gpus_->fd(), POLLIN, 0});
-    until = std::min(until, parts_.node.next_wakeup() - began_);
-    if (auto const* const metrics = parts_.out.metrics()) until = std::min(until, metrics->join(fds) - began_);
-    auto const left = std::max<std::int64_t>(0, (until - now).count);
+    auto wake = std::min(began_ + until, parts_.node.next_wakeup());  // which may be never: from here on CLOCK_MONOTONIC
+    if (auto const* const metrics = parts_.out.metrics()) wake = std::min(wake, metrics->join(fds));
+    auto const left = std::max<std::int64_t>(0, (wake - began_ - now).count);
     timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
     ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
 }

@@ -86,6 +86,12 @@ void supervisor::cannot_start(live_job& job, std::string why, nanoseconds now) {
     return words;
 }
 
+/// Of a job that does not report by itself.
+static void hear_through_output(live_job& job) {
+    if (job.config->log.empty()) return;
+    if (auto adapter = progress::log_adapter::make(job.config->log, job.id, job.run)) job.adapter = std::move(adapter).value();
+}
+
 result<void> supervisor::launch(live_job& job, nanoseconds now) {
     job.run.value += 1;
     job.launched_at = now;
@@ -120,10 +126,7 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     tell_of_limits(job, now);
     if (job.run.value == 1)
         if (auto opened = job.output.open(output); !opened) warn_once(job.config->name, to_text(opened.failure()), now);
-    if (!job.config->log.empty()) {
-        auto adapter = progress::log_adapter::make(job.config->log, job.id, job.run);
-        if (adapter) job.adapter = std::move(adapter).value();
-    }
+    hear_through_output(job);
     job.health = progress::health(now);
     set_condition(job, job.devices != nullptr && job.devices->is_restarting() ? condition::restarting : condition::running, "", now);
     tell(job_started{.job = job.config->name, .id = job.id, .epoch = job.run.value, .pid = job.process->pid(), .command = command,
@@ -167,6 +170,7 @@ result<void> supervisor::adopt_process(live_job& job, recorded_job const& record
     job.process = std::move(attached).value();
     if (auto opened = job.output.open(parts_.output_folder + '/' + job.config->name + ".log"); !opened)
         warn_once(job.config->name, to_text(opened.failure()), clock());
+    hear_through_output(job);  // from its first line on
     return {};
 }
 
@@ -241,18 +245,20 @@ void supervisor::set_condition(live_job& job, condition state, std::string why, 
 
 void supervisor::record() {
     auto const self = process::read_process(::getpid());
-    run_record now{.run = parts_.run, .owner = ::getpid(), .owner_start_time = self ? self->start_time : 0, .file = parts_.config.file,
-                   .policy = parts_.policy_name, .memberships = parts_.node.memberships(), .boot = this_boot(), .began_ns = began_.count, .jobs = {}};
+    auto const now = clock();
+    run_record all{.run = parts_.run, .owner = ::getpid(), .owner_start_time = self ? self->start_time : 0, .file = parts_.config.file,
+                   .policy = parts_.policy_name, .memberships = parts_.node.memberships(), .boot = this_boot(), .written_ns = (began_ + now).count, .clock_ns = now.count, .jobs = {}};
     for (auto const& job : board_.jobs()) {
         if (!job.alive() && !job.over() && (job.devices == nullptr || job.run.value == 0)) continue;
-        auto& row = now.jobs.emplace_back(recorded_job{.name = job.config->name, .id = job.id.value, .epoch = job.run.value,
+        auto& row = all.jobs.emplace_back(recorded_job{.name = job.config->name, .id = job.id.value, .epoch = job.run.value,
                                                        .token = std::string(job.token.view()),
-                                                       .started_ns = job.started_at ? job.started_at->count : 0, .tier = job.tracker.tier()});
+                                                       .started_ns = job.started_at ? job.started_at->count : 0, .tier = job.tracker.tier(),
+                                                       .definition = job.config->definition});
         if (job.alive()) row.pid = job.process->pid(), row.start_time = job.process->start_time();
         if (job.over()) row.phase = "over", row.how = name_of(job.now), row.why = job.why;
         else if (job.devices != nullptr) record_devices(job, row);
     }
-    if (auto saved = parts_.directory.save(now); !saved) warn_once("record", to_text(saved.failure()), clock());
+    if (auto saved = parts_.directory.save(all); !saved) warn_once("record", to_text(saved.failure()), now);
 }
 
 }  // namespace ration::program
