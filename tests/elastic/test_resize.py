@@ -85,6 +85,13 @@ class Resize(unittest.TestCase):
         self.assertIn("none.weight None", found[0])
         self.assertNotIn("late.weight None", found[0])
 
+    def test_no_thread_of_a_process_group_outlives_the_interpreter(self):
+        self.ration.launch([str(support.HERE / "exit_job.py")], 2)
+        status, output, errors = self.ration.outcome()
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(sorted(output.splitlines()), ["rank 0 ends", "rank 1 ends"])
+        self.assertEqual([(bye["rc"], bye["why"]) for bye in self.ration.of("bye")], [("0", "done")])
+
     def test_a_model_in_distributed_data_parallel_gives_the_same_losses(self):
         self.ration.launch([JOB, "12"], 3, RATION_TEST_DDP="1")
         status, output, errors = self.ration.outcome()

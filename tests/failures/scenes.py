@@ -12,6 +12,8 @@ RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
 EVIL, WRONG, PREFIX = (os.environ[name] for name in ("RATION_EVIL", "RATION_WRONG", "RATION_PREFIX"))
 CMAKE = os.environ["RATION_CMAKE"]
 FITS = str(pathlib.Path(__file__).resolve().parents[2] / "bench/data/loss/fits.csv")
+CLIENT = pathlib.Path(__file__).resolve().parents[2] / "backends/progress/python"
+DIES_WHEN_DONE = "import ration.progress as p; p.open().bye(); print(1, flush=True); import os; os.abort()"
 TARGET = "target = { loss = { acceptable = 0.5, objective = 0.1 } }"
 HEAD = 'policy = "none"\ncpus = 1\ntick = "100ms"\n'
 TRACE = "job_id,submit_time,num_gpus,duration\n" + "".join(f"{i},{7 * i},{1 + i % 3},50\n" for i in range(20))
@@ -170,7 +172,9 @@ BEFORE_JOBS_START = {
 }
 
 WHILE_JOBS_RUN = {
-    "its last line": run(shell("echo loss=1; echo no such layer; exit 3")),
+    "failed: exit code": run(shell("echo loss=1; echo no such layer; exit 3")),
+    "it said that it was done, then": run(HEAD + job(f"""["python3", "-c", '''{DIES_WHEN_DONE}''']""", f'{TARGET}\nenvironment = {{ PYTHONPATH = "{CLIENT}" }}')),
+    "objective reached, then": run(shell("exec 2>/dev/null; trap \"exit 134\" TERM; echo loss=1; sleep 0.5; while :; do echo loss=0.01; sleep 0.05; done"), "--policy", "tradl"),
     "killed by signal 9": run(shell("kill -9 $$")),
     "diverged": run(shell("for i in 1 2 3 4; do echo loss=nan; done; sleep 20")),
     "its limit on memory": run(shell("echo loss=1", 'bounds = { memory = "1GiB" }'), "--backend", "process"),

@@ -75,6 +75,34 @@ class Endings(RunTest):
         self.assertEqual(of(events, "job_ended", "broken")[0]["why"], "exit code 3; its last line: no such layer: conv9")
         self.assertEqual(of(events, "job_ended", "good")[0]["how"], "finished")
 
+    def test_a_crash_after_the_last_step_is_told_as_one(self) -> None:
+        crash = "print('terminate called', flush=True); import os; os.abort()"
+        done = "from ration import progress; p = progress.open(); p.hello(); p.step(7, 1.0); p.bye(0); p.close()"
+        package = f'environment = {{ PYTHONPATH = "{HERE.parents[1] / "backends" / "progress" / "python"}" }}'
+        self.write(job("abrupt", [PYTHON, "-c", f"{done}; {crash}"], package))
+        ended, said = self.only_end(1)
+        self.assertEqual((ended["how"], ended["step"], ended["signal"]), ("failed", 7, signal.SIGABRT))
+        self.assertEqual(ended["why"], "it said that it was done, then killed by signal 6 (Aborted); its last line: terminate called")
+        self.assertIn(f"abrupt failed: {ended['why']} at step 7", said)
+
+    def test_what_a_job_does_when_its_objective_is_reached_is_told_unless_it_obeys(self) -> None:
+        told = {"exit 134": "objective reached, then exit code 134; its last line: loss=0.01", "exit 143": "objective reached", "exit 0": "objective reached",
+                "trap - TERM; kill -TERM $$": "objective reached", "kill -SEGV $$": "objective reached, then killed by signal 11 (Segmentation fault); its last line: loss=0.01"}
+        for last, why in told.items():
+            with self.subTest(last=last):
+                script = f"exec 2>/dev/null; trap '{last}' TERM; echo loss=1; sleep 0.5; while :; do echo loss=0.01; sleep 0.05; done"
+                self.write(job("a", ["/bin/sh", "-c", script], r"log = 'loss=(?<loss>\S+)'"), head='policy = "tradl"\ncpus = 1\ntick = "100ms"\n')
+                ended, said = self.only_end(0)
+                self.assertEqual((ended["how"], ended["why"]), ("finished", why))
+                self.assertIn(f"a finished: {why} at step", said)
+
+    def only_end(self, status: int) -> tuple[dict, str]:
+        """Of the only job, of a run that ends with this exit code; and all that was said of it."""
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        (ended,) = of(self.events(), "job_ended")
+        return ended, done.stdout
+
     def test_a_missing_command_is_one_sentence(self) -> None:
         self.write(job("absent", ["./no-such-program"]), trainer("good", 1))
         done = self.run_jobs()

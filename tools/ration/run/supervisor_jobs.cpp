@@ -3,6 +3,7 @@
 #include "run/supervisor.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -28,6 +29,17 @@ namespace {
     if (how.how == kind::unknown) return "ended; how is not known, since an earlier ration started it";
     if (how.how == kind::killed) return fmt::format("killed by signal {} ({})", how.number, ::strsignal(how.number));
     return how.number == 0 ? "" : fmt::format("exit code {}", how.number);
+}
+
+/// Whether it has ended as a program does that is told to: well, or by SIGTERM, of which launchers make exit code 143.
+[[nodiscard]] bool obeyed(process::exit_report const& how) noexcept {
+    using kind = process::exit_report::kind;
+    return how.how == kind::unknown || how.success() || how.number == (how.how == kind::killed ? SIGTERM : 128 + SIGTERM);
+}
+
+[[nodiscard]] std::string trouble_of(live_job const& job, process::exit_report const& how) {
+    auto const line = last_line(job.output.path());
+    return line.empty() ? sentence_of(how) : fmt::format("{}; its last line: {}", sentence_of(how), line);
 }
 
 [[nodiscard]] condition condition_of(std::string_view word) noexcept {
@@ -183,11 +195,13 @@ void supervisor::end(live_job& job, process::exit_report const& how, nanoseconds
     } else if (!job.refused.empty()) {
         why = job.refused;
     } else if (job.asked_to_stop) {
-        state = interrupted_ && job.why == "interrupted" ? condition::stopped : condition::finished, why = job.why;
+        bool const interrupted = interrupted_ && job.why == "interrupted";
+        state = interrupted ? condition::stopped : condition::finished;
+        why = interrupted || obeyed(how) ? job.why : fmt::format("{}, then {}", job.why, trouble_of(job, how));
     } else if (how.success() || how.how == process::exit_report::kind::unknown) {
         state = condition::finished;
-    } else if (auto const line = last_line(job.output.path()); !line.empty()) {
-        why += fmt::format("; its last line: {}", line);
+    } else {
+        why = job.said_done ? "it said that it was done, then " + trouble_of(job, how) : trouble_of(job, how);
     }
     over(job, state, std::move(why), how, now);
 }

@@ -30,6 +30,36 @@ def side_group():
     return _groups[world]
 
 
+@atexit.register  # before those of the boundaries, so that it is called after them
+def _leave_groups():
+    """Ends the threads of all process groups while the interpreter is whole: one of gloo's that lets go of a tensor later aborts the process.
+
+    Not after an error: other ranks may wait, and NCCL would wait for them.
+    """
+    distributed = _distributed()
+    if not _groups or getattr(sys, "last_value", None) is not None:
+        return
+    groups = [group for pair in _groups.items() for group in pair]
+    _groups.clear()
+    # PyTorch 2 before pytorch#154976 ends a group with the interpreter locked, and waits for threads that may wait for the lock; a backend
+    # that somebody still holds it ends without.
+    backends = [_cpu_backend(group) for group in groups]
+    groups.clear()
+    if distributed is not None:
+        distributed.destroy_process_group()
+    del backends
+
+
+def _cpu_backend(group):
+    """What computes on CPU tensors in a group, or None: PyTorch 1 has no such part, and NCCL's groups do not."""
+    try:
+        import torch  # pylint: disable=import-outside-toplevel
+
+        return group._get_backend(torch.device("cpu"))  # pylint: disable=protected-access
+    except (AttributeError, RuntimeError):
+        return None
+
+
 def visible_devices():
     """The names of the devices that this process sees, as ration names them; None: not known."""
     given = [name for name in os.environ.get("RATION_DEVICES", "").split(",") if name]

@@ -12,7 +12,6 @@ The samples of each step are the same, and the update is that of the whole batch
 where its checkpoint ends, saves and stops when ration asks, and leaves by SystemExit(0) when it is to stop.
 """
 import os
-import sys
 import time
 import warnings
 
@@ -117,7 +116,6 @@ class Elastic:
         while self.step < total:
             if self._boundary.obey(self.save, lambda: self._saved_at == self.step):
                 self._boundary.bye(0, "stop")
-                self._part()
                 raise SystemExit(0)
             try:
                 mine = next(taken)
@@ -223,11 +221,6 @@ class Elastic:
         mean = loss.detach().clone()
         torch.distributed.all_reduce(mean)
         return mean
-
-    def _part(self):
-        """All ranks are here: none waits for another any more."""
-        if self.world > 1:
-            sys.modules["torch"].distributed.destroy_process_group()
 
 
 def _device(torch):
