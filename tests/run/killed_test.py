@@ -6,7 +6,10 @@ import pathlib
 import subprocess
 import unittest
 
+from elastic_test import HEAD, ElasticTest, elastic
 from support import PYTHON, RATION, RunTest, alive, another_session, groups, has_cgroups, job, main, of, signal, trainer
+
+ANOTHER_BOOT = "00000000-0000-0000-0000-000000000000"
 
 
 class Killed(RunTest):
@@ -108,18 +111,6 @@ class Killed(RunTest):
         self.assertEqual(self.run_jobs().returncode, 0)
         self.assertEqual((self.folder / "first").read_text(), "\n\n", "only --adopt goes on with an earlier run")
 
-    def record(self) -> pathlib.Path:
-        return next((self.folder / "ration").glob("*/run.json"))
-
-    def change(self, change) -> None:
-        """The record says something else, with a right sum."""
-        run = json.loads(self.record().read_text())["run"]
-        change(run)
-        text, total = json.dumps(run, sort_keys=True, separators=(",", ":"), ensure_ascii=False), 0xcbf29ce484222325
-        for byte in text.encode():
-            total = (total ^ byte) * 0x100000001b3 % 2**64
-        self.record().write_text(f'{{"run":{text},"sum":"{total:016x}"}}')
-
     def test_a_record_with_damage_costs_no_job(self) -> None:
         _, pid = self.start_and_kill()
         bystander = subprocess.Popen(["sleep", "60"])
@@ -153,7 +144,7 @@ class Killed(RunTest):
 
     def test_processes_of_another_boot_are_not_these(self) -> None:
         _, pid = self.start_and_kill()
-        self.change(lambda run: run.update(boot="00000000-0000-0000-0000-000000000000"))
+        self.change(lambda run: run.update(boot=ANOTHER_BOOT))
         self.assertNotIn(f"process {pid}", self.said_by_clean("--dry-run"))
         self.assertTrue(alive(pid))
 
@@ -168,7 +159,7 @@ class Killed(RunTest):
         self.addCleanup(lambda: alive(pid) and os.kill(pid, signal.SIGKILL))
         # Numbers that now are those of this process and of one that is not lost; a clock that was far ahead of ours.
         started = int(pathlib.Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
-        self.change(lambda run: run.update(boot="00000000-0000-0000-0000-000000000000", owner=os.getpid(), owner_start_time=started,
+        self.change(lambda run: run.update(boot=ANOTHER_BOOT, owner=os.getpid(), owner_start_time=started,
                                            written_ns=10**17, clock_ns=1800 * 10**9))
         again = self.run_jobs("--adopt", "--log", "log.jsonl", limit=30)
         self.assertEqual(again.returncode, 1, again.stderr)
@@ -209,6 +200,19 @@ class Killed(RunTest):
 
     def said_by_clean(self, *arguments: str) -> str:
         return subprocess.run([RATION, "clean", *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=True).stdout
+
+
+class KilledWithDevices(ElasticTest):
+    def test_after_a_restart_of_the_machine_the_jobs_are_launched_again(self) -> None:
+        self.write(elastic("a", "good", 40), head=HEAD)
+        run = self.start("--log", "log.jsonl")
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("settled"))
+        run.kill()
+        run.communicate()
+        os.kill(self.launches()[0].pid, signal.SIGKILL)
+        self.change(lambda run: run.update(boot=ANOTHER_BOOT, written_ns=10**17))
+        self.assert_finished(self.run_jobs("--adopt", "--log", "log.jsonl"), a=40)
+        self.assertEqual([one.epoch for one in self.launches()], [1, 2])
 
 
 main()

@@ -101,6 +101,19 @@ class RunTest(unittest.TestCase):
             time.sleep(0.05)
         self.fail(f"waited {limit} s in vain")
 
+    def record(self) -> pathlib.Path:
+        """What the one run in this folder has written down."""
+        return next((self.folder / "ration").glob("*/run.json"))
+
+    def change(self, change) -> None:
+        """The record says something else, with a right sum."""
+        run = json.loads(self.record().read_text())["run"]
+        change(run)
+        text, total = json.dumps(run, sort_keys=True, separators=(",", ":"), ensure_ascii=False), 0xcbf29ce484222325
+        for byte in text.encode():
+            total = (total ^ byte) * 0x100000001b3 % 2**64
+        self.record().write_text(f'{{"run":{text},"sum":"{total:016x}"}}')
+
     def pid_of(self, name: str) -> int:
         def find():
             for event in self.events() if (self.folder / "log.jsonl").exists() else []:
