@@ -27,6 +27,16 @@ class Sharing(RunTest):
         self.assertEqual(of(events, "job_ended", "early")[0]["why"], "objective reached")
         self.assertLess(of(events, "job_ended", "early")[0]["t"], 25e9)
 
+    def test_a_job_whose_first_report_meets_the_objective_ends(self) -> None:
+        log = r"log = 'loss=(?<loss>\S+)'"
+        self.write(job("resumed", ["sh", "-c", "echo loss=0.01; exec sleep 30"], more=log), job("other", ["sh", "-c", "echo loss=1; sleep 4"], more=log),
+                   head='policy = "tradl"\ntick = "1s"\n')
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ended = of(self.events(), "job_ended", "resumed")[0]
+        self.assertEqual(ended["why"], "objective reached")
+        self.assertLess(ended["t"], 15e9)
+
     def test_compare_runs_the_same_jobs_under_each_policy(self) -> None:
         self.write(trainer("one", 2, 1, 0.4, 0.05))
         done = self.run_jobs("--compare", "none,equal_share")

@@ -202,6 +202,16 @@ TEST_CASE("TRADL scenario FT: a job is released though the machine is not full",
     CHECK(rows[1].amount == unlimited);
 }
 
+TEST_CASE("TRADL scenario FT: a job that has held nothing yet is released all the same", "[tradl]") {
+    auto a = machine(2);
+    a.tier(0, 2);
+    a.on.store[a.on.of(resource_id::cpu).held][0] = 0;
+    auto const rows = a.decide();
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].amount == 0);
+    CHECK(rows[0].reason == tradl::objective);
+}
+
 TEST_CASE("TRADL scenario AO: at Objective a job goes on, limited", "[tradl]") {
     auto a = full_machine(3, 1.0 / 3, {.scenario = tradl_scenario::AO});
     a.tier(0, 2);

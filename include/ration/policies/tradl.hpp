@@ -89,7 +89,8 @@ public:
             if (!all.is_running(row)) continue;
             decision d = decide_one(all, row, now);
             if (d.amount != unlimited && d.amount != 0) d.amount = within(d.amount, {least[row], most[row]});
-            if (d.amount != held[row] && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
+            bool const said = d.amount == held[row] && d.amount != 0;  // who is released before it has held anything holds 0 as well
+            if (!said && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
         }
         return status::ok;
     }

@@ -166,6 +166,7 @@ private:
     // --- what goes out
     void tick(nanoseconds now);
     void tell(tick_report const& report, nanoseconds took);
+    void end_released(tick_report const& report, nanoseconds now);
     void tell_policy_log(nanoseconds now);
     void tell(event_body body, nanoseconds at) { parts_.out.tell({at, std::move(body)}); }
     void warn_once(std::string_view subject, std::string sentence, nanoseconds now);

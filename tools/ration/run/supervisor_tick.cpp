@@ -3,6 +3,7 @@
 #include "run/supervisor.hpp"
 
 #include <fstream>
+#include <utility>
 
 #include <sys/utsname.h>
 
@@ -63,7 +64,18 @@ void supervisor::tick(nanoseconds now) {
         else
             job.health.suspend(now);
     }
+    end_released(report, now);
     work_on_devices(now);
+}
+
+/// A job that reaches its Objective before its first limit holds nothing yet, so that its release is no change.
+void supervisor::end_released(tick_report const& report, nanoseconds now) {
+    auto const ids = std::as_const(board_.store())[board_.columns().id];
+    for (auto const& g : report.grants) {
+        if (g.amount != 0 || g.resource != static_cast<std::uint16_t>(resource_id::cpu) || g.job >= ids.size()) continue;
+        auto& job = board_.job({ids[g.job]});
+        if (job.alive() && parts_.node.ends(job.id)) ask_to_stop(job, "objective reached", now);
+    }
 }
 
 void supervisor::tell_policy_log(nanoseconds now) {
