@@ -41,7 +41,7 @@ class grants {
     grant *first_ = nullptr, *next_ = nullptr, *last_ = nullptr;
     grant *simple_ = nullptr, *compared_ = nullptr;  ///< up to here a row is just written, or compared and written if it differs
     changed_rows* changed_ = nullptr;
-    grant const* shown_ = nullptr;  ///< the rows, when they lie elsewhere
+    std::span<grant const> shown_;  ///< the rows, when they lie elsewhere
     bool by_rows_ = false, overflowed_ = false;
 
 public:
@@ -71,7 +71,7 @@ public:
     [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(last_ - next_); }
     /// The space behind the rows, for an answer that is written there as a whole, and `commit` afterwards. `n` is at most its size.
     [[nodiscard]] std::span<grant> unused() noexcept {
-        if (shown_ != nullptr) take_over();
+        if (shown_.data() != nullptr) take_over();
         if (changed_ != nullptr) changed_->give_up();
         return {next_, room()};
     }
@@ -82,12 +82,13 @@ public:
     /// False, and nothing has happened, when it has to be written into the space: there are rows already, or somebody reads that.
     [[nodiscard]] bool show(std::span<grant const> rows) noexcept {
         if (!by_rows_ || next_ != first_) return false;
-        if (!rows.empty()) shown_ = rows.data(), next_ = first_ + rows.size(), simple_ = compared_ = first_;
+        if (!rows.empty()) shown_ = rows, next_ = first_ + rows.size(), simple_ = compared_ = first_;
         return true;
     }
 
     [[nodiscard]] std::span<grant const> rows() const noexcept {
-        return {shown_ != nullptr ? shown_ : first_, static_cast<std::size_t>(next_ - first_)};
+        if (shown_.data() != nullptr) return shown_;
+        return {first_, static_cast<std::size_t>(next_ - first_)};
     }
     [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
     void clear() noexcept {
@@ -123,7 +124,7 @@ private:
     }
     void write_anew() noexcept {
         if (changed_ != nullptr) changed_->give_up();
-        shown_ = nullptr, simple_ = last_;
+        shown_ = {}, simple_ = last_;
     }
 };
 
