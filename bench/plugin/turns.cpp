@@ -189,11 +189,16 @@ void add(std::string const& policy, char const* path) {
     }
 }
 
-void print_row(medians const& all, std::string const& name, int jobs) {
+void print_row(medians const& all, std::string const& name, int jobs, change what) {
     auto const of = [&](char const* counter) { return all.of(name, counter); };
     std::printf("%10d %11.1f %11.1f |", jobs, of("by hand"), of("class"));
-    for (auto const& n : more_than_the_class) std::printf(" %+11.1f", of(n.name));
-    std::printf(" | %+7.1f %% %9.2f %9.0f\n", 100 * of("in process") / of("class"), of("checked") / jobs, of("line"));
+    bool const checked = what == change::nothing;
+    for (auto const& n : more_than_the_class)
+        if (n.value == &turn::checked && !checked) std::printf(" %11s", "");
+        else std::printf(" %+11.1f", of(n.name));
+    std::printf(" | %+7.1f %%", 100 * of("in process") / of("class"));
+    checked ? std::printf(" %9.2f", of("checked") / jobs) : std::printf(" %9s", "");
+    std::printf(" %9.0f\n", of("line"));
 }
 
 }  // namespace
@@ -216,7 +221,7 @@ void print_turns(medians const& all) {
             for (auto const& n : more_than_the_class) std::printf(" %11s", n.name);
             std::printf(" | %9s %9s %9s\n", "in process", "check/job", "line");
             for (int const jobs : jobs_of_turns)
-                if (all.has(of(jobs))) print_row(all, of(jobs), jobs);
+                if (all.has(of(jobs))) print_row(all, of(jobs), jobs, kind.what);
         }
 }
 

@@ -10,7 +10,7 @@ using namespace plugin_test;
 
 namespace {
 
-/// The state is saved in a pause of 50 us; it takes some milliseconds under a sanitizer on a busy machine.
+/// The state is saved in a pause of 50 us; on a busy machine a worker may not run at once.
 constexpr useconds_t time_to_save = 100'000;
 
 }  // namespace
