@@ -16,13 +16,18 @@ class Fastest(Policy):
 
     def decide(self, tick, grant):
         state, speedup = tick["jobs/state"], tick["jobs/speedup"]
-        holds = {job: 0 for job in range(len(state)) if state[job] in (QUEUED, RUNNING)}
+        jobs = [job for job in range(len(state)) if state[job] in (QUEUED, RUNNING)]
+        holds = [0] * len(state)
+
+        def gain(job):
+            n = holds[job]
+            return speedup[job][n + 1] - speedup[job][n] if n + 1 < speedup.width else -1
+
         for _ in range(tick["nodes/capacity.gpu"][0]):
-            gain = {job: speedup[job][n + 1] - speedup[job][n] for job, n in holds.items() if n + 1 < speedup.width}
-            best = max(gain, key=gain.get, default=None)
-            if best is None or gain[best] < self.least:
+            best = max(jobs, key=gain, default=None)
+            if best is None or gain(best) < self.least:
                 break
             holds[best] += 1
-        for job, devices in holds.items():
-            grant(job, 0, GPU, devices, 1 if devices else 0)
+        for job in jobs:
+            grant(job, 0, GPU, holds[job], 1 if holds[job] else 0)
 # [policy]
