@@ -26,6 +26,7 @@ public:
         ids_.reserve(jobs), former_ids_.reserve(jobs);
         values_.reserve(jobs), former_values_.reserve(jobs);
     }
+    [[nodiscard]] std::size_t capacity() const noexcept { return values_.capacity(); }
 
     /// Moves every value to the row where its job is now; new jobs start with `T{}`. Precondition: `ids` ascend.
     /// Returns true when a job came or went.

@@ -190,7 +190,7 @@ concept has_prepare = requires(P& p, limits const& most) {
     { p.prepare(most) } noexcept -> std::same_as<status>;
 };
 
-/// Optional: `p.on_events(events)` moves durable state: `decide` may be repeated, this is called once.
+/// Optional: `p.on_events(events)` hears of each event once, while `decide` may be asked again about the same tick.
 template <class P>
 concept has_events = requires(P& p, std::span<event const> events) {
     { p.on_events(events) } noexcept -> std::same_as<void>;
@@ -211,7 +211,8 @@ concept has_parameters = std::is_constructible_v<P, typename P::parameters const
 /// A rule that shares resources among jobs.
 /// Valid expressions: `P::about`, `typename P::inputs`, `p.decide(tick, grants)`.
 /// Laws: (1) the same ticks since the start give the same grants; (2) every grant passes `check`; (3) no I/O, no clock, no dice
-/// but the tick's; (4) `decide` allocates nothing after `prepare`.
+/// but the tick's; (4) `decide` allocates nothing after `prepare`; (5) a tick that is asked again is answered the same, and so are
+/// those after it; (6) what is saved is all that a policy remembers.
 /// Cost: as documented by the policy; it has to fit `tick.budget()`.
 /// Smallest model: `ration::testing::policy_archetype`.
 template <class P>

@@ -2,6 +2,10 @@
 // The laws of Policy: kept by the policies of this library, and each broken by one made for it.
 #include "support/catch.hpp"
 
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ration/policies/elastic_batch_dp.hpp>
@@ -74,7 +78,7 @@ struct knows_its_address : lawless<> {
 struct fails_now_and_then : lawless<> {
     status decide(tick<inputs> const&, grants&) noexcept {
         static int calls = 0;
-        return ++calls % 7 == 0 ? status::internal : status::ok;
+        return ++calls % 6 == 0 ? status::internal : status::ok;
     }
 };
 struct gives_too_much : lawless<> {
@@ -119,6 +123,48 @@ struct allocates_at_once : lawless<> {
 struct cannot_prepare : lawless<> {
     status prepare(ration::limits const&) noexcept { return status::no_memory; }
     status decide(tick<inputs> const&, grants&) noexcept { return status::ok; }
+};
+
+/// The second answer to a tick is another.
+struct knows_when_it_is_asked_again : lawless<> {
+    std::uint64_t last = ~std::uint64_t{0};
+    status decide(tick<inputs> const& t, grants& out) noexcept { return give(t, out, 1 + (std::exchange(last, t.number()) == t.number())); }
+};
+/// The second answer to a tick is the first one, but the next tick is another.
+struct remembers_the_second_call : lawless<> {
+    std::uint64_t last = ~std::uint64_t{0};
+    std::int64_t repeated = 0;
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        auto const said = give(t, out, 1 + repeated);
+        repeated = std::exchange(last, t.number()) == t.number();
+        return said;
+    }
+};
+
+/// Counts ticks, and what it saves of that is what the kind says.
+enum class kept { all, nothing, refused, without_room };
+template <kept Kind>
+struct counts_ticks : lawless<> {
+    std::uint64_t ticks = 0, last = ~std::uint64_t{0};
+    std::vector<int> room;
+
+    status prepare(ration::limits const&) noexcept { return room.reserve(1000), status::ok; }
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        ticks += std::exchange(last, t.number()) != t.number();
+        room.assign(1000, 0);
+        return give(t, out, ticks % 3 == 0 ? ration::unlimited : 0);  // both are within all bounds
+    }
+    std::size_t save(std::span<std::byte> space) const noexcept {
+        ration::state_writer out(space);
+        if (Kind != kept::nothing) out.put(ticks), out.put(last);
+        return out.needed();
+    }
+    status load(std::span<std::byte const> saved) noexcept {
+        if (Kind == kept::nothing) return status::ok;
+        if (Kind == kept::without_room) std::vector<int>().swap(room);
+        ration::state_reader in(saved);
+        return in.get(ticks) && in.get(last) && in.finished() && Kind != kept::refused ? status::ok : status::state;
+    }
 };
 
 /// Reads a column that only its author's host offers.
@@ -172,6 +218,23 @@ TEST_CASE("a policy that allocates in decide is caught, if somebody counts", "[l
     CHECK(verdict<allocates>() == "Policy law 4");
     CHECK(verdict<allocates>(trial_options{}) == "");
     CHECK(verdict<allocates_at_once>() == "");
+}
+
+TEST_CASE("a policy that answers a repeated tick otherwise, or later ones for it, is caught", "[laws][policy]") {
+    CHECK(verdict<knows_when_it_is_asked_again>() == "Policy law 5");
+    CHECK(verdict<remembers_the_second_call>() == "Policy law 5");
+    auto const at_once = policy_laws([] { return knows_when_it_is_asked_again{}; }), later = policy_laws([] { return remembers_the_second_call{}; });
+    CHECK(std::string_view(at_once.failure().subject).find("asked again it differs at tick ") == 0);
+    CHECK(std::string_view(later.failure().subject).find("an instance that was asked each tick twice differs at tick ") == 0);
+}
+
+TEST_CASE("a policy that does not save all that it remembers, or does not take it back, is caught", "[laws][policy]") {
+    CHECK(verdict<counts_ticks<kept::all>>() == "");
+    CHECK(verdict<counts_ticks<kept::nothing>>() == "Policy law 6");
+    CHECK(verdict<counts_ticks<kept::refused>>() == "Policy law 6");
+    CHECK(verdict<counts_ticks<kept::without_room>>() == "Policy law 4");
+    auto const refused = policy_laws([] { return counts_ticks<kept::refused>{}; });
+    CHECK(refused.failure().subject == "load refuses what was saved before tick 0");
 }
 
 TEST_CASE("a policy that cannot be tried is no broken law", "[laws][policy]") {

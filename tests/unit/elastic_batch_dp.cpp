@@ -347,8 +347,9 @@ TEST_CASE("elastic batch DP: no nodes, no jobs, no space, inactive jobs", "[elas
 
 namespace {
 
-/// Profiles for a trial's jobs, by id and tick: gaps, falls, and batches that some jobs do not accept.
+/// Profiles for a trial's jobs, by id and tick: gaps, falls, and batches that some jobs do not accept. The node's batch does not suffice for all.
 void profiles(ration::snapshot_store& store, std::uint64_t tick) {
+    for (auto& capacity : store[must(store.find<std::int64_t>("nodes/capacity.batch"))]) capacity = 300;
     auto const speedup = must(store.declare<double>("jobs/speedup", 9));
     auto const batch = must(store.declare<std::int64_t>("jobs/batch", 9));
     auto const id = must(store.find<std::uint64_t>("jobs/id"));

@@ -48,7 +48,11 @@ struct shared : asked<loss_delta_ratio> {
         for (auto const& g : rows) devices.push_back(g.amount);
         return devices;
     }
-    /// Lets the jobs begin: the first report after a change of devices begins a window.
+    /// What the last answer says comes into force; from now on `decide` is silent where it stays so.
+    void hold() {
+        for (auto const& g : rows) on.store[on.of(resource_id::gpu).held][g.job] = g.amount;
+    }
+    /// Lets the jobs begin: the first report begins a window.
     void begin() {
         static_cast<void>(decide());
         static_cast<void>(decide());
@@ -58,7 +62,6 @@ struct shared : asked<loss_delta_ratio> {
         begin();
         for (std::size_t row = 0; row < on.store.rows(table_id::jobs); ++row) fall(row, 1);
         static_cast<void>(decide());
-        static_cast<void>(decide());  // a job that was resized begins its next window here
     }
     /// The devices of two jobs where the younger's delta is `ratio` times the older's.
     counts two(double ratio) {

@@ -178,14 +178,26 @@ TEST_CASE("loss-delta ratio: whatever happens, the devices suffice, and none is 
     }
 }
 
+namespace {
+
+/// Three devices, for which many jobs have to wait; a resize costs nothing.
+void few_devices(ration::snapshot_store& store, std::uint64_t) {
+    for (auto& capacity : store[must(store.find<std::int64_t>("nodes/capacity.gpu"))]) capacity = 3;
+    for (auto& most : store[must(store.find<std::int64_t>("jobs/max.gpu"))]) most = most > 0 ? most : 2;
+    for (auto& cost : store[must(store.find<double>("jobs/restart_cost"))]) cost = 0;
+}
+
+}  // namespace
+
 TEST_CASE("loss-delta ratio keeps the laws of a policy", "[loss_delta]") {
     for (std::uint64_t seed = 1; seed <= 8; ++seed)
         for (std::size_t const jobs : {3, 8, 24})
-            for (auto const direction : {loss_delta_direction::favour_small, favour_large}) {
+            for (auto const& p : {loss_delta_ratio_parameters{.window = 200, .residence = 5, .aging = 40},
+                                  loss_delta_ratio_parameters{.window = 200, .direction = favour_large, .residence = 0, .aging = 40}}) {
                 auto const kept = ration::testing::policy_laws(
-                    [&] { return loss_delta_ratio({.window = 200, .direction = direction, .residence = 5, .aging = 40}); },
-                    {.seed = seed, .ticks = 400, .most = {.jobs = jobs, .nodes = 1}, .allocations = allocations});
-                INFO("seed " << seed << ", jobs " << jobs);
+                    [&] { return loss_delta_ratio(p); },
+                    {.seed = seed, .ticks = 400, .most = {.jobs = jobs, .nodes = 1}, .fill = few_devices, .allocations = allocations});
+                INFO("seed " << seed << ", jobs " << jobs << ", residence " << p.residence);
                 if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
             }
 }

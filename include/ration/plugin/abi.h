@@ -171,7 +171,8 @@ typedef struct ration_policy {
     int32_t (*bind)(void *self, const ration_schema *schema, uint64_t *scratch_size, char *err, uint64_t err_size);
     /* [tick]: one at a time on an instance; the thread may change. May be NULL. */
     int32_t (*on_event)(void *self, const ration_event *events, uint64_t count, uint32_t stride);
-    /* [tick]: no allocation, no I/O; durable state moves in `on_event` only, so that a call can be repeated. */
+    /* [tick]: no allocation, no I/O. May be called again for the same tick: the answer is the same, and so are those to later ticks. What
+       became of an answer is told by `on_event`, once, and by the columns. */
     int32_t (*decide)(void *self, const ration_tick *tick, ration_out *out);
     /* [control]: both or neither. `*size` is what is needed, also when `capacity` is too small. */
     int32_t (*save)(void *self, void *buffer, uint64_t capacity, uint64_t *size);

@@ -104,7 +104,7 @@ public:
         batch_ = t.get<"nodes/capacity.batch">()[0];
         memory_.follow(t.get<"jobs/id">());
         bool const in_force = still_holds(t);
-        if (!in_force || !decided_ || t.now() - decided_at_ >= seconds(parameters_.interval)) decide_anew(t);
+        if (!in_force || is_due(t.now())) decide_anew(t);
         return say(t, out);
     }
 
@@ -155,6 +155,11 @@ private:
 
     [[nodiscard]] static bool active(tick<inputs> const& t, std::size_t row) noexcept {
         return is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
+    }
+
+    /// Asked again at the time of a decision it is not, whatever the interval: who was let in then counts as one who was in before.
+    [[nodiscard]] bool is_due(nanoseconds now) const noexcept {
+        return !decided_ || (now != decided_at_ && now - decided_at_ >= seconds(parameters_.interval));
     }
 
     /// What differs from what is held, and why a job holds nothing.

@@ -99,16 +99,18 @@ public:
         bool changed = memory_.follow(t.get<"jobs/id">());
         auto const devices = t.get<"nodes/capacity.gpu">()[0];
         changed |= std::exchange(devices_, devices) != devices;
-        auto const least = t.get<"jobs/min.gpu">(), most = t.get<"jobs/max.gpu">();
+        auto const least = t.get<"jobs/min.gpu">(), most = t.get<"jobs/max.gpu">(), held = t.get<"jobs/held.gpu">();
         auto const state = t.get<"jobs/state">();
         auto const step = t.get<"jobs/step">();
         auto const loss = t.get<"jobs/loss">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
-            changed |= begin_or_end(memory_[row], is_active(static_cast<job_state>(state[row])), {least[row], most[row]}, t.now());
-            memory_[row].losses.see(step[row], loss[row], parameters_.window);
+            entry& e = memory_[row];
+            changed |= begin_or_end(e, is_active(static_cast<job_state>(state[row])), {least[row], most[row]}, t.now());
+            if (std::exchange(e.held, held[row]) != held[row]) e.losses.begin_anew();  // another number of devices, another slope
+            e.losses.see(step[row], loss[row], parameters_.window);
         }
         if (changed || t.now() >= rests_until_) share_out(t);
-        say(t.get<"jobs/held.gpu">(), out);
+        say(held, out);
         return status::ok;
     }
 
@@ -135,12 +137,12 @@ private:
         bounds accepted;    // of devices
         nanoseconds since;  // when it began to hold devices, or to wait for them
         detail::loss_window losses;
-        std::int64_t given = 0;
+        std::int64_t given = 0, held = 0;  // held: while the losses were measured
         bool active = false;
         reason why = unexplained;
 
         [[nodiscard]] static auto fields(auto& self) noexcept {
-            return std::tie(self.accepted.minimum, self.accepted.maximum, self.since, self.losses, self.given, self.active, self.why);
+            return std::tie(self.accepted.minimum, self.accepted.maximum, self.since, self.losses, self.given, self.held, self.active, self.why);
         }
         [[nodiscard]] bool sane() const noexcept { return given >= 0 && given <= max_amount && why <= cannot_run; }
     };
@@ -195,7 +197,8 @@ private:
         double cost = 0;
         for (double const c : t.get<"jobs/restart_cost">())
             if (c > cost && is_finite(c)) cost = c;
-        rests_until_ = t.now() + seconds(parameters_.residence + (cost < 1e6 ? cost : 1e6));
+        nanoseconds const rest = seconds(parameters_.residence + (cost < 1e6 ? cost : 1e6));
+        rests_until_ = t.now() + (rest.count > 0 ? rest : nanoseconds{1});  // asked again at the same time it divides nothing anew
     }
 
     [[nodiscard]] static std::int64_t least_of(entry const& e) noexcept { return e.accepted.minimum > 1 ? e.accepted.minimum : 1; }
@@ -281,7 +284,6 @@ private:
         if (devices == e.given) return false;
         if ((devices == 0) != (e.given == 0)) e.since = now;
         e.given = devices;
-        e.losses.begin_anew();  // another number of devices, another slope
         return true;
     }
 };

@@ -104,6 +104,7 @@ public:
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         tradl loaded(parameters_);
+        loaded.latched_use_.reserve(latched_use_.capacity());
         bool const whole = loaded.latched_use_.load(in) && in.get(loaded.running_) && in.get(loaded.accepted_) && in.get(loaded.limiting_) &&
                            in.get(loaded.try_again_) && in.get(loaded.wait_);
         if (!whole || !in.finished() || loaded.wait_ < first_wait || loaded.wait_ > longest_wait) return status::state;

@@ -2,8 +2,12 @@
 /// The laws of Policy as a check that users run on their own policy.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -17,31 +21,73 @@ namespace ration::testing {
 
 namespace detail {
 
-/// Two instances of one policy, asked the same.
+/// One instance of a policy, and its last answer.
 template <Policy P>
-class twin_policies {
+class policy_on_trial {
+    std::unique_ptr<P> policy_;
+    std::vector<grant> space_;
+    grants answer_;
+    status said_ = status::ok;
+
+public:
+    template <class Make>
+    policy_on_trial(Make& make, std::size_t grants)
+        : policy_(new P(make())), space_(grants), answer_(space_) {}
+
+    [[nodiscard]] bool prepare(limits const& most) {
+        if constexpr (has_prepare<P>) return policy_->prepare(most) == status::ok;
+        return true;
+    }
+    void decide(tick<typename P::inputs> const& t) noexcept {
+        answer_.clear();
+        said_ = policy_->decide(t, answer_);
+        if (said_ == status::ok && answer_.overflowed()) said_ = status::capacity;
+    }
+    [[nodiscard]] status said() const noexcept { return said_; }
+    [[nodiscard]] std::span<grant const> rows() const noexcept { return answer_.rows(); }
+    [[nodiscard]] bool answers_as(policy_on_trial const& other) const noexcept {
+        return said_ == other.said_ && std::ranges::equal(rows(), other.rows());
+    }
+
+    [[nodiscard]] std::vector<std::byte> saved() const {
+        std::vector<std::byte> state(policy_->save({}));
+        static_cast<void>(policy_->save(state));
+        return state;
+    }
+    [[nodiscard]] status load(std::span<std::byte const> state) noexcept { return policy_->load(state); }
+};
+
+/// Instances of one policy, asked the same.
+template <Policy P, class Make>
+class policies_on_trial {
+    using instance = policy_on_trial<P>;
+
+    static constexpr std::uint64_t ticks_of_a_life = 16;
+    static constexpr char const* law_4 = "Policy law 4: decide() allocates nothing after prepare()";
+    static constexpr char const* law_6 = "Policy law 6: what is saved is all that a policy remembers";
+
     trial_options const& options_;
-    P first_, second_;
+    Make& make_;
+    std::size_t grants_;
+    instance first_, second_, asked_twice_;
+    std::optional<instance> restarted_;
     binding<typename P::inputs> bound_;
-    std::vector<grant> first_space_, second_space_;
     checker proof_;
     buffer<checked_grant> accepted_;
     buffer<rejection> rejected_;
 
 public:
-    template <class Make>
-    twin_policies(Make& make, trial_options const& options)
-        : options_(options), first_(make()), second_(make()),
-          first_space_(options.most.jobs * options.most.nodes * std::size(standard_resources)), second_space_(first_space_) {}
+    policies_on_trial(Make& make, trial_options const& options)
+        : options_(options), make_(make), grants_(options.most.jobs * options.most.nodes * std::size(standard_resources)), first_(make, grants_),
+          second_(make, grants_), asked_twice_(make, grants_) {}
 
     [[nodiscard]] result<void> bind(trial const& host) {
         auto bound = bind_columns<typename P::inputs>(host.store.schema());
         if (!bound) return bound.failure();
         bound_ = *bound;
-        if constexpr (has_prepare<P>)
-            if (first_.prepare(options_.most) != status::ok || second_.prepare(options_.most) != status::ok)
-                return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
-        proof_.prepare(host.store, host.columns, standard_resources, options_.most.nodes, first_space_.size());
+        for (auto* const p : {&first_, &second_, &asked_twice_})
+            if (!p->prepare(options_.most)) return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
+        proof_.prepare(host.store, host.columns, standard_resources, options_.most.nodes, grants_);
         return {};
     }
 
@@ -50,30 +96,57 @@ public:
         tick_data const data = host.data(number);
         auto const shown = static_cast<unsigned long long>(number);
         tick<typename P::inputs> const t(data, bound_);
-        grants first(first_space_), second(second_space_);
-
-        std::size_t const before = options_.allocations != nullptr ? options_.allocations() : 0;
-        status const said = first_.decide(t, first);
-        std::size_t const after = options_.allocations != nullptr ? options_.allocations() : 0;
-        if (after != before)
-            return broken_law("Policy law 4: decide() allocates nothing after prepare()", seen("%zu allocations at tick %llu", after - before, shown));
-        if (said != second_.decide(t, second) || !same(first, second))
+        if (auto kept = restart(number); !kept) return kept;
+        if (auto const taken = allocations_of_decide(first_, t); taken > 0)
+            return broken_law(law_4, seen("%zu allocations at tick %llu", taken, shown));
+        second_.decide(t);
+        if (!second_.answers_as(first_))
             return broken_law("Policy law 1: the same ticks since the start give the same grants", seen("two instances differ at tick %llu", shown));
-        if (said != status::ok || first.overflowed())
-            return broken_law("Policy law 2: every grant passes check", seen("no answer, status %d, at tick %llu", static_cast<int>(said), shown));
-        return prove(host, first, shown);
+        if (first_.said() != status::ok)
+            return broken_law("Policy law 2: every grant passes check",
+                              seen("no answer, status %d, at tick %llu", static_cast<int>(first_.said()), shown));
+        if (auto kept = ask_twice(t, shown); !kept) return kept;
+        if (auto kept = go_on_after_restart(t, shown); !kept) return kept;
+        return prove(host, shown);
     }
 
 private:
-    [[nodiscard]] static bool same(grants const& a, grants const& b) noexcept {
-        if (a.rows().size() != b.rows().size()) return false;
-        for (std::size_t i = 0; i < a.rows().size(); ++i)
-            if (!(a.rows()[i] == b.rows()[i])) return false;
-        return true;
+    [[nodiscard]] std::size_t allocations_of_decide(instance& asked, tick<typename P::inputs> const& t) {
+        std::size_t const before = options_.allocations != nullptr ? options_.allocations() : 0;
+        asked.decide(t);
+        return options_.allocations != nullptr ? options_.allocations() - before : 0;
     }
 
-    [[nodiscard]] result<void> prove(trial& host, grants const& answer, unsigned long long number) {
-        proof_.check(host.held, answer.rows(), accepted_, rejected_);
+    [[nodiscard]] result<void> ask_twice(tick<typename P::inputs> const& t, unsigned long long number) {
+        for (char const* const seen_at : {"an instance that was asked each tick twice differs at tick %llu", "asked again it differs at tick %llu"}) {
+            asked_twice_.decide(t);
+            if (!asked_twice_.answers_as(first_))
+                return broken_law("Policy law 5: a tick that is asked again is answered the same, and so are those after it", seen(seen_at, number));
+        }
+        return {};
+    }
+
+    /// Now and then a fresh instance takes over what the first one has saved, and goes on beside it.
+    [[nodiscard]] result<void> restart([[maybe_unused]] std::uint64_t number) {
+        if constexpr (has_state<P>) {
+            if (number % ticks_of_a_life != 0) return {};
+            auto const state = first_.saved();
+            restarted_.emplace(make_, grants_);
+            if (!restarted_->prepare(options_.most) || restarted_->load(state) != status::ok)
+                return broken_law(law_6, seen("load refuses what was saved before tick %llu", static_cast<unsigned long long>(number)));
+        }
+        return {};
+    }
+    [[nodiscard]] result<void> go_on_after_restart(tick<typename P::inputs> const& t, unsigned long long number) {
+        if (!restarted_) return {};
+        if (auto const taken = allocations_of_decide(*restarted_, t); taken > 0)
+            return broken_law(law_4, seen("%zu allocations at tick %llu, after load", taken, number));
+        if (!restarted_->answers_as(first_)) return broken_law(law_6, seen("an instance that has loaded it differs at tick %llu", number));
+        return {};
+    }
+
+    [[nodiscard]] result<void> prove(trial& host, unsigned long long number) {
+        proof_.check(host.held, first_.rows(), accepted_, rejected_);
         if (!rejected_.empty())
             return broken_law("Policy law 2: every grant passes check",
                               seen("row %u at tick %llu: %s", rejected_[0].row, number, text<64>(name_of(rejected_[0].rule)).c_str()));
@@ -84,18 +157,18 @@ private:
 
 }  // namespace detail
 
-/// The laws of Policy on a made-up host. `make()` returns a fresh instance; it is called twice. Law 3 (no I/O, no clock, no dice)
+/// The laws of Policy on a made-up host. `make()` returns a fresh instance, the same each time. Law 3 (no I/O, no clock, no dice)
 /// is seen as far as it breaks law 1. Errors besides broken laws: those of `bind_columns`, for a column that neither the standard
 /// ones nor `options.fill` offers.
 template <class Make>
     requires Policy<std::invoke_result_t<Make&>>
 [[nodiscard]] result<void> policy_laws(Make make, trial_options const& options = {}) {
     trial host(options);
-    detail::twin_policies<std::invoke_result_t<Make&>> twins(make, options);
-    if (auto bound = twins.bind(host); !bound) return bound;
+    detail::policies_on_trial<std::invoke_result_t<Make&>, Make> policies(make, options);
+    if (auto bound = policies.bind(host); !bound) return bound;
     for (std::uint64_t number = 0; number < options.ticks; ++number) {
         host.step(number);
-        if (auto kept = twins.step(host, number); !kept) return kept;
+        if (auto kept = policies.step(host, number); !kept) return kept;
     }
     return {};
 }
