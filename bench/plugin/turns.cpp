@@ -50,6 +50,7 @@ void report(benchmark::State& state, std::vector<turn> const& turns) {
     state.counters["class"] = median(turns, [](turn const& t) { return t.here; });
     state.counters["by hand"] = median(turns, [](turn const& t) { return t.by_hand; });
     state.counters["line"] = median(turns, [](turn const& t) { return t.line; });
+    state.counters["boundary"] = median(turns, [](turn const& t) { return t.worker - t.second_core; });
     for (auto const& n : more_than_the_class) state.counters[n.name] = median(turns, [&](turn const& t) { return t.*n.value - t.here; });
 }
 
@@ -146,8 +147,8 @@ public:
         // what it costs to refuse some of them, as where bounds have changed beyond what there is, is another question
         t.checked = what_ != change::nothing ? t.here : time_of(on_, [&] { return on_.ask(here_), proof_.of(on_.said); });
         t.in_process = time_of(on_, [&] { return on_.ask(*in_process_); });
-        t.worker = time_of(on_, [&] { return on_.ask(*worker_); });
         t.copied = time_of(apart_, [&] { return apart_.ask(*copied_); });
+        t.worker = time_of(on_, [&] { return on_.ask(*worker_); });
         on_second_core second(there_);
         t.second_core = time_of(on_, [&] { return on_.ask(second); });
         t.line = second.round_trip();
@@ -196,7 +197,7 @@ void print_row(medians const& all, std::string const& name, int jobs, change wha
     for (auto const& n : more_than_the_class)
         if (n.value == &turn::checked && !checked) std::printf(" %11s", "");
         else std::printf(" %+11.1f", of(n.name));
-    std::printf(" | %+7.1f %%", 100 * of("in process") / of("class"));
+    std::printf(" %+11.1f | %+7.1f %%", of("boundary"), 100 * of("in process") / of("class"));
     checked ? std::printf(" %9.2f", of("checked") / jobs) : std::printf(" %9s", "");
     std::printf(" %9.0f\n", of("line"));
 }
@@ -211,7 +212,8 @@ void register_turns() {
 }
 
 void print_turns(medians const& all) {
-    std::printf("nanoseconds a tick: by hand and as a class; then how much more than the class; line: what one takes to the other core and back\n");
+    std::printf("nanoseconds a tick: by hand and as a class; then how much more than the class;\n"
+                "boundary: the worker over the class on the second core, turn by turn; line: what one takes to the other core and back\n");
     for (auto const* const policy : policies_of_turns)
         for (auto const& kind : kinds) {
             auto const name = std::string(policy) + ", " + kind.name;
@@ -219,7 +221,7 @@ void print_turns(medians const& all) {
             if (std::ranges::none_of(jobs_of_turns, [&](int jobs) { return all.has(of(jobs)); })) continue;
             std::printf("\n%s, %s between two ticks\n%10s %11s %11s |", policy, kind.sentence, "jobs", "by hand", "class");
             for (auto const& n : more_than_the_class) std::printf(" %11s", n.name);
-            std::printf(" | %9s %9s %9s\n", "in process", "check/job", "line");
+            std::printf(" %11s | %9s %9s %9s\n", "boundary", "in process", "check/job", "line");
             for (int const jobs : jobs_of_turns)
                 if (all.has(of(jobs))) print_row(all, of(jobs), jobs, kind.what);
         }

@@ -95,7 +95,7 @@ public:
         grants out(space_);
         auto const said = policy_->decide({.number = 0, .seed = 0, .now = {}, .budget = seconds(1), .data = store_.view()}, out);
         if (said != status::ok) std::fprintf(stderr, "the policy refused a tick\n"), std::exit(1);
-        rows_ = out.rows().size();
+        rows_ = out.size();
     }
     /// In the order of the rows.
     [[nodiscard]] counts granted() const {

@@ -45,7 +45,7 @@ void measure(benchmark::State& state, cluster<P>& c) {
     for (auto _ : state) {
         ration::grants out(rows);
         benchmark::DoNotOptimize(c.policy.decide(t, out));
-        answered = out.rows().size();
+        answered = out.size();
     }
     state.counters["rows"] = static_cast<double>(answered);
 }

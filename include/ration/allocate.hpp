@@ -94,7 +94,7 @@ template <class Decide>
     checker proof;
     proof.prepare(tables.store, tables.columns, standard_resources, nodes, out.asked.size());
     proof.check(tables.held, answer.rows(), out.granted, out.rejected);
-    out.asked.resize(answer.rows().size());
+    out.asked.resize(answer.size());
     return out;
 }
 

@@ -23,6 +23,16 @@ struct grant {
 };
 static_assert(sizeof(grant) == 24);
 
+namespace detail {
+
+/// Job and node in one word, and what is neither that nor the amount in another: fields beside each other that compilers read at once.
+[[nodiscard]] constexpr std::uint64_t place_word(grant const& g) noexcept { return g.job | std::uint64_t{g.node} << 32; }
+[[nodiscard]] constexpr std::uint64_t kind_word(grant const& g) noexcept {
+    return g.resource | std::uint64_t{g.reason} << 16 | std::uint64_t{g.group} << 32;
+}
+
+}  // namespace detail
+
 /// A list of the rows that differ from what stood in their places before; one that is longer than `capacity` is not complete.
 struct changed_rows {
     std::uint32_t* row = nullptr;
@@ -88,8 +98,10 @@ public:
 
     [[nodiscard]] std::span<grant const> rows() const noexcept {
         if (shown_.data() != nullptr) return shown_;
-        return {first_, static_cast<std::size_t>(next_ - first_)};
+        return {first_, size()};
     }
+    /// Of `rows`.
+    [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(next_ - first_); }
     [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
     void clear() noexcept {
         next_ = first_, overflowed_ = false;
@@ -99,9 +111,8 @@ public:
 private:
     /// In three words, without a branch for each member.
     [[nodiscard]] static bool differ(grant const& a, grant const& b) noexcept {
-        auto const place = [](grant const& g) { return g.job | std::uint64_t{g.node} << 32; };
-        auto const rest = [](grant const& g) { return g.resource | std::uint64_t{g.reason} << 16 | std::uint64_t{g.group} << 32; };
-        return ((place(a) ^ place(b)) | (rest(a) ^ rest(b)) | static_cast<std::uint64_t>(a.amount ^ b.amount)) != 0;
+        using detail::place_word, detail::kind_word;
+        return ((place_word(a) ^ place_word(b)) | (kind_word(a) ^ kind_word(b)) | static_cast<std::uint64_t>(a.amount ^ b.amount)) != 0;
     }
 
     [[nodiscard]] bool add_if_changed(grant const& g) noexcept {

@@ -129,27 +129,36 @@ public:
         holdings_.erase(first, last);
     }
 
-    /// What jobs hold that are asked for in ascending order: O(holdings) for all of them together, and O(log holdings) for each that is
-    /// far from the one before.
+    /// What jobs hold that are asked for once each, in ascending order: O(holdings) for all of them together, and O(log holdings) for each
+    /// that is far from the one before.
     class walk {
-        static constexpr int near = 8;
         ledger const* all_;
         holding const *next_, *end_;
+
+        void go_to(job_id job) noexcept {
+            if (next_ != end_ && next_->what.job < job) next_ = all_->not_before(job, next_);
+        }
 
     public:
         explicit walk(ledger const& all) noexcept : all_(&all), next_(all.holdings_.begin()), end_(all.holdings_.end()) {}
         [[nodiscard]] holding_range of(job_id job) noexcept {
-            if (next_ != end_ && next_->what.job < job) go_to(job);
-            holding const* last = next_;
-            while (last != end_ && last->what.job == job) ++last;
-            return {next_, last};
+            go_to(job);
+            holding const* const first = next_;
+            while (next_ != end_ && next_->what.job == job) ++next_;
+            return {first, next_};
         }
-
-    private:
-        void go_to(job_id job) noexcept {
-            for (int step = 0; step < near; ++step)
-                if (++next_ == end_ || !(next_->what.job < job)) return;
-            next_ = all_->holdings_.data() + all_->lower_bound({job, 0, resource_id{}, 0}, static_cast<std::size_t>(next_ - all_->holdings_.data()));
+        /// What the job holds of the resource, all of it on that node. -1, and it can be asked for again, when some is elsewhere.
+        [[nodiscard]] std::int64_t only(job_id job, std::uint32_t node, resource_id resource) noexcept {
+            go_to(job);
+            holding const* h = next_;
+            std::int64_t amount = 0;
+            for (; h != end_ && h->what.job == job; ++h) {
+                if (h->what.resource != resource) continue;
+                if (h->what.node != node) return -1;
+                amount = h->what.amount;
+            }
+            next_ = h;
+            return amount;
         }
     };
 
@@ -169,6 +178,13 @@ private:
     [[nodiscard]] std::size_t end_of(job_id job, std::size_t first) const noexcept {
         while (first < holdings_.size() && holdings_[first].what.job == job) ++first;
         return first;
+    }
+    /// The job's first holding, or where it would be, behind one of an earlier job: most are near.
+    [[nodiscard, gnu::noinline]] holding const* not_before(job_id job, holding const* from) const noexcept {
+        constexpr int near = 8;
+        for (int step = 0; step < near; ++step)
+            if (++from == holdings_.end() || !(from->what.job < job)) return from;
+        return holdings_.data() + lower_bound({job, 0, resource_id{}, 0}, static_cast<std::size_t>(from - holdings_.data()));
     }
     /// The first holding not before it, from `low` on.
     [[nodiscard]] std::size_t lower_bound(setting const& s, std::size_t low = 0) const noexcept {

@@ -146,6 +146,7 @@ TEST_CASE("bounds are those of what the job holds on all nodes together", "[chec
     CHECK(rules({{.job = 0, .node = 1, .amount = 0}}) == std::vector{below_minimum});
     CHECK(rules({{.job = 0, .node = 1, .amount = 50}}) == std::vector{passed});
     CHECK(rules({{.job = 0, .node = 0, .amount = 0}, {.job = 0, .node = 1, .amount = 0}}) == std::vector{passed, passed});
+    CHECK(rules({{.job = 0, .node = 2, .amount = 300}, {.job = 1, .node = 2, .amount = 1}}) == std::vector{above_maximum, passed});  // 700
     CHECK(rules({{.job = 0, .node = 2, .amount = unlimited}}) == std::vector{passed});
     h.hold(0, resource_id::cpu, unlimited, 2);
     CHECK(rules({{.job = 0, .node = 0, .amount = 0}}) == std::vector{passed});
@@ -264,6 +265,27 @@ TEST_CASE("every rule of one grant holds among others of the same place too", "[
     h.hold(3, resource_id::cpu, unlimited);
     CHECK(rule_in_run(cpu, 3, 980) == check_rule::passed);  // no limit promises nothing
     CHECK(rule_in_run(cpu, 3, 981) == check_rule::over_capacity);
+}
+
+TEST_CASE("a run of rows of one place ends where another place, a group or an unknown job begins", "[check]") {
+    host h(4, 2);
+    answer a(h);
+    auto const run_with = [&a](grant third) {
+        a.check({{.job = 0, .amount = 1}, {.job = 1, .amount = 1}, third, {.job = 3, .amount = 1}});
+        return a.rule_of(2);
+    };
+    h.set_capacity(resource_id::memory, 0, 0), h.set_capacity(resource_id::cpu, 3, 1);
+    CHECK(run_with({.job = 2, .resource = 1, .amount = 1}) == check_rule::over_capacity);
+    CHECK(run_with({.job = 2, .node = 1, .amount = 4}) == check_rule::over_capacity);
+    CHECK(run_with({.job = 2, .node = 1, .amount = 3}) == check_rule::passed);
+    for (std::uint32_t const job : {4U, 5U, ~0U}) {
+        a.check({{.job = 0, .amount = 1}, {.job = 1, .amount = 1}, {.job = job}});
+        CHECK(a.rule_of(2) == check_rule::unknown_job);
+    }
+    REQUIRE(run_with({.job = 2, .group = 9, .amount = 1}) == check_rule::passed);
+    CHECK((a.accepted[2].job_row() == 3 && a.accepted[3].job_row() == 2));  // by group
+    CHECK(run_with({.job = 2, .reason = 9, .amount = 1}) == check_rule::passed);
+    CHECK((a.accepted[2].job_row() == 2 && a.accepted[2].reason() == 9));
 }
 
 TEST_CASE("a store that has grown is read where it is now", "[check]") {

@@ -63,14 +63,16 @@ struct slow_checker {
 
     /// What each job would hold of each resource, place by place.
     void judge_jobs() {
+        std::map<std::uint64_t, std::vector<ration::setting>> holdings;
+        for (auto const& held : h.held.all()) holdings[held.what.job.value].push_back(held.what);
         std::map<std::pair<std::uint32_t, std::uint16_t>, std::vector<std::uint32_t>> by_job;
         for (std::uint32_t i = 0; i < rows.size(); ++i)
             if (rules[i] == check_rule::passed) by_job[{rows[i].job, rows[i].resource}].push_back(i);
         for (auto const& [which, its] : by_job) {
             std::map<std::uint32_t, std::int64_t> amounts;
             auto const r = static_cast<resource_id>(which.second);
-            for (auto const& held : h.held.all())
-                if (held.what.job == h.id(which.first) && held.what.resource == r) amounts[held.what.node] = held.what.amount;
+            for (auto const& its_held : holdings[h.id(which.first).value])
+                if (its_held.resource == r) amounts[its_held.node] = its_held.amount;
             std::set<std::pair<bool, std::uint32_t>> in;
             for (auto const i : its) amounts[rows[i].node] = rows[i].amount, in.insert(group_of(rows[i]));
             std::int64_t sum = 0;
@@ -186,13 +188,15 @@ void change_the_host(host& h, dice& d) {
 /// one row that is wrong.
 std::vector<grant> likely_answer(host const& h, dice& d) {
     std::size_t const jobs = h.store.rows(table_id::jobs), nodes = h.store.rows(table_id::nodes);
+    std::uint32_t const with_two = d.one_in(2) ? 5 : 700;  // short runs of one resource, and long ones
     std::vector<grant> rows;
     for (std::uint32_t job = 0; job < jobs; ++job) {
         if (d.one_in(3)) continue;
+        std::uint16_t const one = d.one_in(50);
         bool const is_done = h.store[h.columns.state][job] == static_cast<std::uint32_t>(job_state::done);
         for (std::uint16_t r = 0; r < 2; ++r)
             for (std::uint32_t node = 0; node < nodes; ++node)
-                if (nodes == 1 ? r == 0 || job % 5 == 0 : !d.one_in(3))
+                if (nodes == 1 ? r == one || job % with_two == 0 : !d.one_in(3))
                     rows.push_back({.job = job, .node = node, .resource = r, .amount = is_done ? 0 : static_cast<std::int64_t>(d.below(40))});
     }
     if (d.one_in(3))

@@ -30,19 +30,26 @@ public:
 private:
     enum class outcome : std::uint8_t { good, not_good, not_in_order };  // a place that comes twice is in no order
 
-    /// Rows as they stand, or as `order` has them.
-    struct rows_view {
+    /// Rows as they stand.
+    struct as_written {
         grant const* all;
         std::size_t size;
-        job_order const* order = nullptr;
+
+        [[nodiscard]] grant const& operator[](std::size_t i) const noexcept { return all[i]; }
+        [[nodiscard]] std::uint32_t job(std::size_t i) const noexcept { return all[i].job; }
+    };
+    /// Rows as `order` has them.
+    struct by_job {
+        grant const* all;
+        std::size_t size;
+        job_order const& order;
 
         [[nodiscard]] grant const& operator[](std::size_t i) const noexcept {
             constexpr std::size_t ahead = 16;
-            if (order == nullptr) return all[i];
-            if (i + ahead < size) __builtin_prefetch(&all[order->row(i + ahead)]);
-            return all[order->row(i)];
+            if (i + ahead < size) __builtin_prefetch(&all[order.row(i + ahead)]);
+            return all[order.row(i)];
         }
-        [[nodiscard]] std::uint32_t job(std::size_t i) const noexcept { return order == nullptr ? all[i].job : order->job(i); }
+        [[nodiscard]] std::uint32_t job(std::size_t i) const noexcept { return order.job(i); }
     };
 
     job_order order_;
@@ -60,9 +67,9 @@ public:
     [[nodiscard]] bool accept(grant_rules const& by, ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
         accepted.clear();
         checked_grant* const out = accepted.extend(rows.size());
-        auto said = accept(by, held, rows_view{rows.data(), rows.size()}, out, rows.size());
+        auto said = accept_rows(by, held, as_written{rows.data(), rows.size()}, out);
         if (said == outcome::not_in_order && order_.sort(rows, by.jobs()))
-            said = accept(by, held, rows_view{rows.data(), rows.size(), &order_}, out, rows.size());
+            said = accept_rows(by, held, by_job{rows.data(), rows.size(), order_}, out);
         return said == outcome::good;
     }
 
@@ -78,6 +85,7 @@ private:
         std::uint32_t resource = ~std::uint32_t{0};
         std::int64_t *place = nullptr, sum = 0, capacity = 0;
         grant_rules::bounds_view bounds{};
+        std::size_t plain_end = 0;  ///< rows up to here are plain by themselves
 
         /// False when there is no such place.
         [[nodiscard]] bool go_to(grant const& g) noexcept {
@@ -102,7 +110,9 @@ private:
         }
     };
 
-    [[nodiscard]] outcome accept(grant_rules const& by, ledger const& held, rows_view const rows, checked_grant* const out, std::size_t const size) noexcept {
+    template <class Rows>
+    [[nodiscard]] outcome accept_rows(grant_rules const& by, ledger const& held, Rows const& rows, checked_grant* const out) noexcept {
+        std::size_t const size = rows.size;
         promises_.start(held);
         ledger::walk walk(held);
         here at{by, promises_};
@@ -111,7 +121,7 @@ private:
             if (job >= by.jobs()) return outcome::not_good;
             if (first > 0 && job < rows.job(first - 1)) return outcome::not_in_order;
             if (first + 1 < size && begins_run(rows[first], rows[first + 1])) {
-                last = accept_run(rows, walk, at, out, size, first);
+                last = accept_run(rows, walk, at, out, first);
                 if (last > first) continue;
             }
             auto const owned = walk.of(by.id_of(job));
@@ -136,41 +146,57 @@ private:
         return owned.first + 1 == owned.last && what.node == node && static_cast<std::uint32_t>(what.resource) == resource ? what.amount : -1;
     }
 
-    /// The plain rows from `first` on: each the only one of its job, of the same place as the first, with an amount that its job accepts alone,
-    /// while the job holds nothing anywhere else. Returns where others begin. Apart from the rest, so that all of it is in registers.
-    [[nodiscard, gnu::noinline]] static std::size_t accept_run(rows_view const rows, ledger::walk& walk, here& at, checked_grant* const out,
-                                                               std::size_t const size, std::size_t const first) noexcept {
-        if (!at.go_to(rows[first])) return first;
+    /// A run is gone through twice, in pieces that stay in the nearest cache meanwhile and whose sums cannot overflow.
+    static constexpr std::size_t piece = 256;
+
+    /// The end of the rows from `first` on that are plain by themselves: each the only one of its job, of the place that was gone to, with an
+    /// amount that its job accepts alone. Apart from the rest, so that all of it is in registers.
+    template <class Rows>
+    [[nodiscard, gnu::noinline]] static std::size_t end_of_plain(Rows const rows, here const& at, std::size_t first, std::size_t last) noexcept {
         std::int64_t const *const minimum = at.bounds.minimum, *const maximum = at.bounds.maximum;
-        std::uint64_t const* const ids = at.by.ids();
         std::uint32_t const* const states = at.by.states();
         std::uint64_t const jobs = at.by.jobs();
-        std::uint32_t const node = at.node, resource = at.resource;
-        std::int64_t const capacity = at.capacity;
-        bool const can_be_free = at.by.can_be_unlimited(resource);
-        ledger::walk held = walk;
-        std::int64_t sum = at.sum;
-        bool crowded = false;
+        std::uint64_t const first_job = std::uint64_t{at.node} << 32, resource = at.resource, any_reason = 0xFFFF0000;
+        bool const can_be_free = at.by.can_be_unlimited(at.resource);
         std::size_t i = first;
-        std::uint64_t least = first == 0 ? 0 : std::uint64_t{rows.job(first - 1)} + 1;
-        for (; i < size; ++i) {
+        std::uint64_t least = 0;  // the job before `first` is another one
+        for (; i < last; ++i) {
             grant const& g = rows[i];
-            std::uint32_t const job = g.job;
+            std::uint64_t const job = place_word(g) - first_job;  // on another node it is more than all jobs
             std::int64_t const amount = g.amount;
-            if (job < least || job >= jobs || g.node != node || g.resource != resource || g.group != 0) break;
-            bool const in_bounds = amount >= minimum[job] && amount <= maximum[job] && static_cast<std::uint64_t>(amount) < max_amount;
+            if (job < least || job >= jobs || (kind_word(g) & ~any_reason) != resource) break;
+            least = job + 1;
             bool const active = is_active(static_cast<job_state>(states[job]));
-            if (!(in_bounds && active) && !(amount == unlimited && can_be_free && active) && amount != 0) break;
-            std::int64_t const before = all_held(held.of({ids[job]}), node, resource);
-            std::int64_t const growth = ledger::counted(amount) - ledger::counted(before);
-            if (before < 0 || sum + growth >= far_too_much) break;
-            sum += growth;
-            crowded |= growth > 0 && sum > capacity;
-            out[i] = {{{ids[job]}, node, static_cast<resource_id>(resource), amount}, before, &g};
-            least = std::uint64_t{job} + 1;
+            if (amount >= minimum[job] && amount <= maximum[job] && static_cast<std::uint64_t>(amount) < max_amount && active) [[likely]] continue;
+            if (amount != 0 && !(amount == unlimited && can_be_free && active)) break;
         }
-        if (i > first && i < size && std::uint64_t{rows.job(i)} + 1 == least) sum -= out[--i].growth();  // it is not the only one of its job
-        at.sum = sum, at.crowded |= crowded;
+        bool const of_one_job = i > first && i < rows.size && rows.job(i) == rows.job(i - 1);
+        return of_one_job ? i - 1 : i;
+    }
+
+    /// Accepts a piece of the plain rows from `first` on, as long as their jobs hold none of the resource anywhere else. Returns where others
+    /// begin.
+    template <class Rows>
+    [[nodiscard, gnu::noinline]] static std::size_t accept_run(Rows const rows, ledger::walk& walk, here& at, checked_grant* const out,
+                                                               std::size_t const first) noexcept {
+        if (!at.go_to(rows[first]) || at.sum >= far_too_much) return first;
+        if (first >= at.plain_end) at.plain_end = end_of_plain(rows, at, first, first + piece < rows.size ? first + piece : rows.size);
+        std::uint64_t const* const ids = at.by.ids();
+        std::uint32_t const node = at.node, resource = at.resource;
+        ledger::walk held = walk;
+        std::int64_t sum = at.sum, peak = sum;
+        std::size_t i = first;
+        for (; i < at.plain_end; ++i) {
+            grant const& g = rows[i];
+            job_id const job{ids[g.job]};
+            std::int64_t const before = held.only(job, node, static_cast<resource_id>(resource));
+            if (before < 0) break;
+            out[i] = {{job, node, static_cast<resource_id>(resource), g.amount}, before, &g};
+            if (g.amount == before) continue;  // most are
+            sum += out[i].growth();
+            peak = sum > peak ? sum : peak;
+        }
+        at.sum = sum, at.crowded |= peak > at.capacity;
         walk = held;
         return i;
     }
@@ -185,7 +211,8 @@ private:
     }
 
     /// Where there is one node, no other row can add to what the job holds of a resource.
-    [[nodiscard]] static outcome accept_each(rows_view const& rows, holding_range owned, here& at, checked_grant* out, std::size_t first,
+    template <class Rows>
+    [[nodiscard]] static outcome accept_each(Rows const& rows, holding_range owned, here& at, checked_grant* out, std::size_t first,
                                              std::size_t last) noexcept {
         job_id const job = at.by.id_of(rows.job(first));
         bool const active = at.by.is_active(rows[first]);
@@ -219,7 +246,8 @@ private:
     }
 
     /// All rows of one job, and what it holds, both by node and resource.
-    [[nodiscard]] outcome accept_several(rows_view const& rows, holding_range owned, here& at, checked_grant* out, std::size_t first,
+    template <class Rows>
+    [[nodiscard]] outcome accept_several(Rows const& rows, holding_range owned, here& at, checked_grant* out, std::size_t first,
                                          std::size_t last) noexcept {
         job_id const job = at.by.id_of(rows.job(first));
         bool const active = at.by.is_active(rows[first]);

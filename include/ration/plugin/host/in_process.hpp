@@ -33,7 +33,9 @@ class in_process_policy final : public plugin_policy {
     library code_;
     live_instance live_;
     ration_tick tick_{};
+    ration_out answer_ = blank_answer;
     static constexpr std::uint32_t cancel_ = 0;  // nobody watches the clock in this process
+    static constexpr ration_out blank_answer{sizeof(ration_out), 0, 0, 0, 0, nullptr};
 
 public:
     in_process_policy(library code, log_sink log)
@@ -67,15 +69,15 @@ public:
         tick_.table = tables_of(t.data);
         auto const space = out.unused();
         auto* const first = reinterpret_cast<ration_grant*>(space.data());
-        ration_out answer{sizeof answer, 0, space.size(), 0, 0, first};
+        answer_.capacity = space.size(), answer_.count = 0, answer_.grant = first;
         detail::float_modes const modes;
-        std::int32_t const code = live_.decide(tick_, answer);
+        std::int32_t const code = live_.decide(tick_, answer_);
         if (modes.restore(t.number)) return fail(fault_kind::meddled, t.number, "changed the floating-point modes");
-        if (answer.struct_size != sizeof answer || answer.flags != 0 || answer.capacity != space.size() || answer.grant != first)
-            return fail(fault_kind::malformed, t.number, "changed a field of the answer that belongs to the host");
+        if (answer_.struct_size != sizeof answer_ || answer_.flags != 0 || answer_.capacity != space.size() || answer_.grant != first)
+            return answer_ = blank_answer, fail(fault_kind::malformed, t.number, "changed a field of the answer that belongs to the host");
         if (code != RATION_OK) return fail(fault_kind::refused, t.number, text_of(code), known_status(code));
-        if (answer.count > space.size()) return fail(fault_kind::malformed, t.number, "says that it wrote more grants than there is space for");
-        out.commit(answer.count);
+        if (answer_.count > space.size()) return fail(fault_kind::malformed, t.number, "says that it wrote more grants than there is space for");
+        out.commit(answer_.count);
         return status::ok;
     }
 
