@@ -211,6 +211,7 @@ PLUGINS = {
     "it is no ELF file": ration("policies", "./text.so", text_so="int main() {}" * 100),
     "it has no manifest": a_library_that_is_none,
     "another major version": ration("policies", f"{EVIL}/evil_36.so"),
+    "this host does not offer it": ration("policies", f"{EVIL}/evil_69.so"),
     "name the .so of a policy": ration("check", "absent.so"),
     "CRASHED": ration("check", f"{EVIL}/evil_14.so"),
 }

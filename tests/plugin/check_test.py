@@ -78,6 +78,11 @@ class NoPlugins(unittest.TestCase):
                     self.assertRegex(done.stdout, r"load/open +skipped +mend file/elf first\n")
                     self.assertIn("0 passed, 1 red, ", done.stdout)
 
+    def test_a_file_that_fails_when_it_is_read_is_no_error_of_ration(self) -> None:
+        done = check("/proc/self/mem")  # a regular file without a size, at whose beginning nothing can be read
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertRegex(done.stdout, r"^file/elf +FAILED")
+
     def test_a_name_cannot_steer_the_terminal(self) -> None:
         self.assertNotIn("\x1b", self.refused("/nowhere/\x1b[2J.so"))
 

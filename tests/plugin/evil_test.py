@@ -78,6 +78,18 @@ TABLE = {
     56: Expected("decide/pointers", "crashed", "it read nodes/capacity.cpu, which is locked"),
     57: Expected("state/refusal", "failed", "load said 17, which is no code of the ABI"),
     58: Expected("bind/needs", "failed", "shows the columns of `needs` and no others"),
+    59: Expected("decide/io", "failed", "tick 1: decide called write"),
+    60: Expected("decide/io", "failed", "tick 1: decide called openat"),
+    61: Expected("decide/io", "failed", "tick 1: decide called clock_nanosleep"),
+    62: Expected("decide/io", "failed", "tick 1: decide called write"),
+    63: Expected("life/files", "failed", "12 instances left 12 open file descriptors behind"),
+    64: Expected("life/process", "failed", "changed which signals its thread blocks"),
+    65: Expected("life/process", "failed", "changed the CPUs that its thread may use"),
+    66: Expected("life/process", "failed", "changed the umask"),
+    67: Expected("life/process", "failed", "changed the locale"),
+    68: Expected("file/manifest", "failed", "its version 'banana' is no semantic version: write three numbers, as in 1.0.0"),
+    69: Expected("file/manifest", "failed", "extension org.example.dreams/1: this host does not offer it"),
+    70: Expected("answer/again", "failed", "tick 1: asked again about the same tick it answers otherwise: row 0: amount "),
 }
 
 
@@ -100,8 +112,8 @@ class Evil(unittest.TestCase):
 
     def test_each_goes_red_with_its_own_probe_and_no_other(self) -> None:
         for k, expected in TABLE.items():
-            if k == 19 and platform.machine() != "x86_64":
-                continue
+            if k == 19 and platform.machine() != "x86_64" or k == 65 and len(os.sched_getaffinity(0)) == 1:
+                continue  # there it does nothing
             with self.subTest(misbehaviour=k):
                 code, said = self.found[k]
                 red = [p for p in said["probes"] if p["result"] not in ("passed", "skipped")]

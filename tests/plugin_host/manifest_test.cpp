@@ -65,8 +65,22 @@ TEST_CASE("a manifest that this host cannot serve is refused by what is wrong wi
     CHECK(refused(m) == "id and name");
     m = good, m.flags |= 1U << 20;
     CHECK(refused(m) == "flags");
-    m = good, std::strcpy(m.extensions, "org.example.dreams/1\n");
-    CHECK(refused(m) == "extensions");
+    m = good, std::strcpy(m.extensions, "org.example.dreams/1\norg.example.clocks/2\n");
+    CHECK(refused(m) == "extension org.example.dreams/1");
+    std::memset(m.extensions, 'x', sizeof m.extensions - 1);
+    CHECK(refused(m).starts_with("extension xxx"));
+}
+
+TEST_CASE("a semantic version is three numbers, and what may follow them", "[manifest]") {
+    for (char const* good : {"0.0.0", "1.0.0", "10.20.30", "1.0.0-rc", "1.0.0-0", "1.0.0-rc.1", "1.0.0-x-y-z.--", "1.0.0-01a", "1.0.0+001", "1.0.0-rc.1+exp.sha-5114f85"}) {
+        INFO(good);
+        CHECK(is_semantic_version(good));
+    }
+    for (char const* bad : {"", "banana", "1", "1.0", "1.0.", ".1.0", "1..0", "1.0.0.0", "v1.0.0", "01.0.0", "1.0.00", "1.0.0-", "1.0.0-01", "1.0.0-rc..1",
+                            "1.0.0+", "1.0.0+a+b", "1.0.0+a..b", "1.0.0-rc_1", "1.0.0 ", "-1.0.0", "1.0.x"}) {
+        INFO(bad);
+        CHECK_FALSE(is_semantic_version(bad));
+    }
 }
 
 TEST_CASE("a line of needs that is none is refused, and named", "[manifest]") {

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <fstream>
 
+#include <sched.h>
+
 using namespace plugin_test;
 
 TEST_CASE("a plugin answers like a class that was compiled in, wherever it runs", "[plugin]") {
@@ -111,6 +113,22 @@ TEST_CASE("in process: a plugin that touches the process is refused, and what it
     CHECK(now.sa_handler == SIG_DFL);
     CHECK(refusal(path_of("mischief"), options(isolation::in_process, "wander")).subject == "changed the working directory");
     CHECK(std::filesystem::current_path() == folder);
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "block")).subject == "changed which signals are blocked");
+    sigset_t blocked{};
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    CHECK(::sigismember(&blocked, SIGUSR2) == 0);
+}
+
+TEST_CASE("in process: a plugin that takes CPUs from the process is refused, and they come back", "[plugin]") {
+    cpu_set_t before{}, after{};
+    REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
+    if (CPU_COUNT(&before) == 1) {
+        WARN("skipped: this process has one CPU");
+        return;
+    }
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "stay here")).subject == "changed the CPUs that it runs on");
+    REQUIRE(::sched_getaffinity(0, sizeof after, &after) == 0);
+    CHECK(CPU_EQUAL(&before, &after));
 }
 
 TEST_CASE("in process: a plugin that touches the process while it is loaded or bound is refused as well", "[plugin]") {

@@ -30,7 +30,27 @@ struct folder {
     return opened.failure().code;
 }
 
+[[nodiscard]] std::string remedy_of(std::string const& path) {
+    auto const opened = plugin::plugin_file::open(path);
+    REQUIRE_FALSE(opened);
+    return opened.failure().remedy;
+}
+
 }  // namespace
+
+TEST_CASE("a file that is not loaded is refused with what to do", "[plugin]") {
+    folder const here;
+    auto const path = here.with_plugin(), link = (here.path / "link.so").string();
+    CHECK(remedy_of("p.so") == "give the whole path, from / on");
+    CHECK(remedy_of(path + "x") == "name a file that is there and can be read");
+    CHECK(remedy_of(here.path.string()) == "it is no regular file: name the .so of a policy");
+    fs::create_symlink(link, link);  // to itself
+    CHECK(remedy_of(link) == "it is a symbolic link: name the file that it leads to");
+    CHECK(remedy_of(here.with_plugin(fs::perms(0664))) == "its group or others may write to it, or own it: chmod go-w the file, or copy it to one of your own");
+    static_cast<void>(here.with_plugin());
+    fs::permissions(here.path, fs::perms(0770));
+    CHECK(remedy_of(path) == "its group or others may write to this folder, or own it: chmod go-w it, or move the plugin");
+}
 
 TEST_CASE("only a file that nobody else can change is loaded", "[plugin]") {
     folder const here;

@@ -69,6 +69,8 @@ TEST_CASE("the other commands") {
     CHECK(std::get<clean_options>(parsed({"clean", "--dry-run"})).dry_run);
     CHECK_FALSE(std::get<clean_options>(parsed({"clean"})).dry_run);
     auto const check = std::get<check_options>(parsed({"check", "./mine.so", "--seed", "7", "--config", "{}", "--json"}));
+    CHECK(std::get<check_options>(parsed({"check", "f", "--seed", "18446744073709551615"})).seed == ~std::uint64_t{0});
+    CHECK(std::get<check_options>(parsed({"check", "f", "--seed", "0"})).seed == 0);
     CHECK((check.file == "./mine.so" && check.seed == 7 && check.config == "{}" && check.json));
     auto const project = std::get<new_options>(parsed({"new", "my-policy", "--lang", "c"}));
     CHECK((project.name == "my-policy" && project.language == "c"));
@@ -96,7 +98,11 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
     CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");
-    CHECK(refusal({"check", "f", "--seed", "x"}).find("--seed") != std::string::npos);
+    for (auto const* bad : {"x", "-1", "1.5", "007", "0x10", "+1", "", " 1", "18446744073709551616"}) {
+        std::string const said = "--seed: '" + std::string(bad) + "' is no seed: write a whole number from 0 to 18446744073709551615, without a 0 in front";
+        CHECK(refusal({"check", "f", "--seed", bad}) == "ration: " + said);
+        CHECK(refusal({"bench", "--policies", "tradl", "--seed", bad}) == "ration: " + said);
+    }
     CHECK(refusal({"doctor", "x"}) == "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
     CHECK(refusal({"run", "f", "--polcy=none"}) == "ration: there is no option '--polcy=none'; did you mean '--policy'?");
     CHECK(refusal({"doctor", "--jsn"}) == "ration: there is no option '--jsn'; did you mean '--json'?");

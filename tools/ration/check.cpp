@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 
@@ -35,14 +34,12 @@ constexpr std::uintmax_t most_bytes = std::uintmax_t{256} << 20;
     auto const path = std::filesystem::canonical(options.file, failed);
     if (failed) return refuse(failed.message() + "; name the .so of a policy");
     if (!std::filesystem::is_regular_file(path, failed)) return refuse("it is no regular file; name the .so of a policy");
-    if (std::filesystem::file_size(path, failed) > most_bytes)
-        return refuse("it is larger than 256 MiB, and no host takes such a plugin");
+    auto const size = std::filesystem::file_size(path, failed);
+    if (failed || size > most_bytes) return refuse("it is larger than 256 MiB, and no host takes such a plugin");
+    subject s{.path = path.string(), .file = std::vector<std::byte>(size), .config = options.config, .seed = options.seed};
     std::ifstream in(path, std::ios::binary);
-    std::vector<char> const bytes(std::istreambuf_iterator<char>(in), {});
-    if (!in) return refuse("it cannot be read; make it readable");
-    subject s{
-        .path = path.string(), .file = std::vector<std::byte>(bytes.size()), .config = options.config, .seed = options.seed};
-    std::transform(bytes.begin(), bytes.end(), s.file.begin(), [](char c) { return static_cast<std::byte>(c); });
+    if (!in.read(reinterpret_cast<char*>(s.file.data()), static_cast<std::streamsize>(size)))
+        return refuse("it cannot be read to its end; make it readable, or copy it again");
     return s;
 }
 

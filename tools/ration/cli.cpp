@@ -251,7 +251,7 @@ private:
     void add_check(CLI::App& check) {
         check.footer(help_of_check);
         check.add_option("FILE", check_.file, "The .so of a policy")->required()->type_name("");
-        check.add_option("--seed", check_.seed, "Of the made-up machine rooms; 1 when left out")->type_name("N");
+        check.add_option("--seed", check_.seed, "Of the made-up machine rooms; 1 when left out")->type_name("N")->check(problem_with_seed);
         check.add_option("--config", check_.config, "The text that the policy is created with, when it needs one")->type_name("TEXT");
         check.add_flag("--json", check_.json, "The results as one JSON object");
     }

@@ -2,6 +2,7 @@
 #include "problem.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "events/json_writer.hpp"
 
@@ -66,6 +67,13 @@ std::string suggestion(std::string_view word, std::vector<std::string_view> cons
         out += candidate;
     }
     return out;
+}
+
+std::string problem_with_seed(std::string const& word) {
+    std::uint64_t seed = 0;
+    std::from_chars(word.data(), word.data() + word.size(), seed);
+    if (std::to_string(seed) == word) return {};  // no sign, and no 0 in front, after which CLI11 would read octal digits
+    return quoted(word) + " is no seed: write a whole number from 0 to 18446744073709551615, without a 0 in front";
 }
 
 std::string printable(std::string_view text) {

@@ -35,6 +35,9 @@ void sort_by_place(std::vector<problem>& problems);
 /// "; did you mean 'tradl'?" when there is a nearest candidate, otherwise "; known here: a, b, c".
 [[nodiscard]] std::string suggestion(std::string_view word, std::vector<std::string_view> const& candidates);
 
+/// What is wrong with a word of the command line that is to be a seed; empty when nothing is.
+[[nodiscard]] std::string problem_with_seed(std::string const& word);
+
 /// `text` with all that could harm a terminal replaced by '?': control characters, U+0080 to U+009F among them, and what is not UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
 

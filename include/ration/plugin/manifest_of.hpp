@@ -2,6 +2,7 @@
 /// The manifest of a policy class, written by the compiler from what the class declares, so that the two cannot drift.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -30,6 +31,40 @@ public:
         return *this;
     }
 };
+
+namespace detail {
+
+[[nodiscard]] constexpr bool is_all_of(std::string_view word, std::string_view letters) noexcept {
+    return !word.empty() && word.find_first_not_of(letters) == word.npos;
+}
+inline constexpr std::string_view digits = "0123456789", version_letters = "0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+[[nodiscard]] constexpr bool is_version_number(std::string_view word) noexcept { return is_all_of(word, digits) && (word == "0" || word[0] != '0'); }
+
+/// Of all that stands between dots.
+template <class Good>
+[[nodiscard]] constexpr bool all_parts(std::string_view text, Good good) noexcept {
+    for (std::size_t dot = text.find('.'); dot != text.npos; dot = text.find('.')) {
+        if (!good(text.substr(0, dot))) return false;
+        text.remove_prefix(dot + 1);
+    }
+    return good(text);
+}
+
+}  // namespace detail
+
+/// "1.4.0", "2.0.0-rc.1+build.7". Source: semver.org, version 2.0.0.
+[[nodiscard]] constexpr bool is_semantic_version(std::string_view version) noexcept {
+    auto const is_word = [](std::string_view part) { return detail::is_all_of(part, detail::version_letters); };
+    auto const is_ordered = [&](std::string_view part) { return is_word(part) && (detail::is_version_number(part) || !detail::is_all_of(part, detail::digits)); };
+    std::size_t const build = version.find('+');
+    if (build != version.npos && !detail::all_parts(version.substr(build + 1), is_word)) return false;
+    version = version.substr(0, build);
+    std::size_t const candidate = version.find('-');
+    if (candidate != version.npos && !detail::all_parts(version.substr(candidate + 1), is_ordered)) return false;
+    version = version.substr(0, candidate);
+    return std::ranges::count(version, '.') == 2 && detail::all_parts(version, &detail::is_version_number);
+}
 
 /// "jobs/speedup f64[]": a column as the manifest names it.
 [[nodiscard]] constexpr std::string_view type_word(column_type type) noexcept {
@@ -61,7 +96,7 @@ constexpr void write_parameters(ration_manifest& m) {
     }
 }
 
-/// Errors: a text that is too long does not compile.
+/// Errors: a text that is too long does not compile, nor does a version that is no semantic one.
 template <class P>
 [[nodiscard]] consteval ration_manifest manifest_of() {
     ration_manifest m{};
@@ -72,6 +107,7 @@ template <class P>
     m.flags = RATION_F_DETERMINISTIC;
     field_writer(m.id) << P::about.id;
     write_short_name(P::about.id, m.name);
+    static_assert(is_semantic_version(P::about.version), "ration: the version of a plugin is a semantic one: give ration::meta three numbers, as in 1.0.0");
     field_writer(m.version) << P::about.version;
     field_writer(m.vendor) << P::about.vendor;
     field_writer(m.license) << P::about.license;

@@ -127,7 +127,11 @@ RATION_MANIFEST evil_manifest = {{'R', 'A', 'T', 'I', 'O', 'N', evil::misbehavio
                                  RATION_F_DETERMINISTIC,
                                  "org.example.evil",
                                  "evil",
+#if EVIL == 68
+                                 "banana",
+#else
                                  "1.0.0",
+#endif
                                  "ration",
                                  "BSL-1.0",
                                  "correct but for one thing",
@@ -138,7 +142,11 @@ RATION_MANIFEST evil_manifest = {{'R', 'A', 'T', 'I', 'O', 'N', evil::misbehavio
 #else
                                  "jobs/state u32\njobs/min.cpu i64\njobs/max.cpu i64\nnodes/capacity.cpu i64\n",
 #endif
+#if EVIL == 69
+                                 "org.example.dreams/1\n",
+#else
                                  "",
+#endif
                                  "\nan equal share of the first node\n",
 #if EVIL == 53
                                  "{\"type\":"};

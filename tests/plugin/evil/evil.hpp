@@ -10,7 +10,7 @@
 #include <ration/plugin/abi.h>
 
 #ifndef EVIL
-#error "build it with -DEVIL=0 to 58"
+#error "build it with -DEVIL=0 to 70"
 #endif
 
 namespace evil {

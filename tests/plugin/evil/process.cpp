@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // What an instance does to the process around it.
 #include <atomic>
+#include <clocale>
 #include <csignal>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "evil.hpp"
@@ -43,6 +47,21 @@ void* wait_for_the_end(void*) {
 }
 #endif
 
+[[maybe_unused]] void block(int signal) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    pthread_sigmask(SIG_BLOCK, &one, nullptr);
+}
+
+/// Stays on one of the CPUs that it may use.
+[[maybe_unused]] void settle_on_one_cpu() {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 }  // namespace
 
 void on_create([[maybe_unused]] char* err, [[maybe_unused]] std::uint64_t err_size) {
@@ -62,6 +81,16 @@ void on_create([[maybe_unused]] char* err, [[maybe_unused]] std::uint64_t err_si
     if (instances++ == 0) pthread_create(&helper, nullptr, &wait_for_the_end, nullptr);
 #elif EVIL == 43
     setenv("RATION_EVIL", "1", 1);
+#elif EVIL == 63
+    static_cast<void>(open("/dev/null", O_RDONLY | O_CLOEXEC));
+#elif EVIL == 64
+    block(SIGTERM);
+#elif EVIL == 65
+    settle_on_one_cpu();
+#elif EVIL == 66
+    umask(0);
+#elif EVIL == 67
+    std::setlocale(LC_ALL, "C.UTF-8");
 #endif
 }
 

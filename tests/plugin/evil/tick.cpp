@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // What goes wrong during a tick.
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "evil.hpp"
@@ -36,6 +38,25 @@ __attribute__((noinline)) void take_64_mib_of_stack() {
     return static_cast<std::int64_t const*>(tick->table[RATION_JOBS]->slot[slot])[out->grant[0].job];
 }
 
+/// What a policy must not do that wants to know how busy the machine is.
+[[maybe_unused]] void read_the_load() {
+    char text[64];
+    int const file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    static_cast<void>(!read(file, text, sizeof text));
+    close(file);
+}
+
+#if EVIL == 62
+/// Open from the beginning, with a buffer of its own: a tick that prints allocates nothing, and nothing arrives before the buffer is full.
+struct record_file {
+    char buffer[BUFSIZ];
+    FILE* to = std::fopen("/dev/null", "w");
+    record_file() { std::setvbuf(to, buffer, _IOFBF, sizeof buffer); }
+    ~record_file() { std::fclose(to); }
+} record;
+#endif
+
 [[maybe_unused]] unsigned calls = 0;  // shared by all instances
 
 }  // namespace
@@ -68,6 +89,14 @@ void on_decide(instance* self, [[maybe_unused]] ration_tick const* tick) {
 #elif EVIL == 46
     auto const* const states = static_cast<std::uint32_t const volatile*>(tick->table[RATION_JOBS]->slot[self->slot.state]);
     static_cast<void>(states[tick->table[RATION_JOBS]->n_rows + 64 / sizeof states[0]]);  // the padding ends before
+#elif EVIL == 59
+    static_cast<void>(!write(STDOUT_FILENO, "tick\n", 5));
+#elif EVIL == 60
+    read_the_load();
+#elif EVIL == 61
+    usleep(100);
+#elif EVIL == 62
+    std::fputs("tick\n", record.to);
 #endif
     static_cast<void>(self);
 }
@@ -92,6 +121,8 @@ void spoil([[maybe_unused]] instance* self, [[maybe_unused]] ration_tick const* 
     if (out->count > 1) out->grant[1] = first;
 #elif EVIL == 29
     first.reason = static_cast<std::uint16_t>(++calls % 2);
+#elif EVIL == 70
+    first.reason = static_cast<std::uint16_t>(++self->seen.ticks % 2);
 #elif EVIL == 30
     out->count = out->capacity + 1;
 #elif EVIL == 31

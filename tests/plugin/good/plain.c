@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/* A plugin in C99 with nothing but abi.h: every running job gets the same share of the CPUs of each node. */
+/* A plugin in C99 with nothing but abi.h: every running job gets the same share of the CPUs of each node. It says each tick that it lives, by the host's log, which is
+   the one way to say something on a tick. */
 #include <ration/plugin/abi.h>
 
 #include <stdio.h>
@@ -11,18 +12,22 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION
                             "jobs/state u32\nnodes/capacity.cpu i64\n", "", "\nthe same for all\n", ""};
 
 typedef struct plain {
+    const ration_host *host;
     uint32_t state, capacity; /* slots */
 } plain;
 
 static int32_t create(const ration_host *host, const char *config, uint64_t length, void **self, char *err, uint64_t err_size) {
-    (void)host;
+    plain *mine;
     (void)config;
     if (length != 0) {
         snprintf(err, (size_t)err_size, "it takes no parameters: leave them out");
         return RATION_E_ARG;
     }
-    *self = calloc(1, sizeof(plain));
-    return *self == NULL ? RATION_E_NOMEM : RATION_OK;
+    mine = calloc(1, sizeof(plain));
+    if (mine == NULL) return RATION_E_NOMEM;
+    mine->host = host;
+    *self = mine;
+    return RATION_OK;
 }
 
 static int find(const ration_schema *schema, const char *name, uint32_t type, uint32_t *slot) {
@@ -51,8 +56,10 @@ static int32_t decide(void *self, const ration_tick *tick, ration_out *out) {
     const ration_table *jobs = tick->table[RATION_JOBS], *nodes = tick->table[RATION_NODES];
     const uint32_t *state = jobs->slot[mine->state];
     const int64_t *capacity = nodes->slot[mine->capacity];
+    static const char lives[] = "one more tick";
     uint64_t running = 0, count = 0;
     uint32_t job, node;
+    mine->host->log(mine->host->ctx, RATION_LOG_DEBUG, lives, sizeof lives - 1);
     for (job = 0; job < jobs->n_rows; ++job) running += state[job] == RATION_RUNNING;
     if (running * nodes->n_rows > out->capacity) {
         out->needed = running * nodes->n_rows;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -35,6 +36,16 @@ struct instance {
 void meddle(std::string_view how) {
     if (how == "signal") ::signal(SIGUSR2, SIG_IGN);
     if (how == "wander") static_cast<void>(::chdir("/"));
+    if (how == "block") {
+        sigset_t one{};
+        ::sigaddset(&one, SIGUSR2);
+        ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
+    }
+    if (how == "stay here") {
+        cpu_set_t here{};
+        CPU_SET(::sched_getcpu(), &here);
+        ::sched_setaffinity(0, sizeof here, &here);
+    }
 #if defined(__x86_64__)
     if (how == "flush to zero") _mm_setcsr(_mm_getcsr() | 0x8040);
 #endif

@@ -48,7 +48,7 @@ void add_bench_options(CLI::App& bench, bench_options& into, word_check const& p
                                            "Where a .so runs: worker, as 'ration run' does it, or in-process; worker when left out")
         ->type_name("WORD")->check(problem_with_place);
     list("--set", into.settings, "A parameter of a policy, as in las.promote=0")->type_name("POLICY.NAME=VALUE")->check(problem_with_setting);
-    bench.add_option("--seed", into.seed, "Of the worlds and the small problems; 1 when left out")->type_name("N");
+    bench.add_option("--seed", into.seed, "Of the worlds and the small problems; 1 when left out")->type_name("N")->check(problem_with_seed);
     bench.add_flag("--json", into.json, "All figures, and what machine this is, as one JSON object");
 }
 

@@ -90,7 +90,7 @@ public:
         status said = policy.decide(data, out);
         after();
         if (said == status::ok && out.overflowed()) said = status::capacity;
-        answered_ = said == status::ok ? out.rows().size() : 0;
+        answered_ = said == status::ok ? out.size() : 0;
         return said;
     }
     [[nodiscard]] tick_outcome take(status said);

@@ -15,6 +15,7 @@ namespace ration::conformance {
 namespace {
 
 constexpr int ticks = 40;
+constexpr int ticks_of_a_past = 300;  // long enough for a policy that waits or measures a while before it changes anything
 
 void expect_whole_output(session const& room, answer const& a) {
     if (!a.changed_field.empty())
@@ -124,6 +125,22 @@ void repeat_itself(subject const& s) {
     }
 }
 
+void answer_again_the_same(subject const& s) {
+    if (!s.repeats) skip("two instances of it differ: nothing is to be told from one that does");
+    library const loaded(s);
+    session once(loaded, s, {.seed = s.seed}), twice(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < ticks_of_a_past; ++i) {
+        once.advance(), twice.advance();
+        auto const a = once.ask(), b = twice.ask(), again = twice.ask();
+        expect_answer(once, a);
+        if (auto const how = difference(b, again); !how.empty())
+            broken(fmt::format("tick {}: asked again about the same tick it answers otherwise: {}", once.room().tick(), how));
+        if (auto const how = difference(a, b); !how.empty())
+            broken(fmt::format("tick {}: asked each tick twice it answers otherwise than asked once: {}", once.room().tick(), how));
+        once.apply(a), twice.apply(b);
+    }
+}
+
 void follow_the_last_schema(subject const& s) {
     library const loaded(s);
     session rebound(loaded, s, {.seed = s.seed, .bound_before = true}), fresh(loaded, s, {.seed = s.seed});
@@ -142,6 +159,8 @@ constexpr probe probes[] = {
      then::go_on,
      {},
      &subject::repeats},
+    {"answer/again", "let decide change nothing that a second call for the same tick would change again: go by the tick's columns, events and time",
+     &answer_again_the_same},
     {"answer/rebind", "take slots and sizes from each schema anew: bind comes again when the tables change in shape", &follow_the_last_schema},
     {"answer/output", "set out->count and out->needed, and nothing else of *out", &leave_the_hosts_fields},
     {"answer/grants",

@@ -40,7 +40,7 @@ constexpr made_up_column<made_up_job const&> job_columns[] = {
     {"jobs/state", [](made_up_job const& j, std::size_t) { return whole(j.state); }},
     {"jobs/step", [](made_up_job const& j, std::size_t) { return whole(j.step); }},
     {"jobs/loss", [](made_up_job const& j, std::size_t) { return real(j.loss); }},
-    {"jobs/loss.best", [](made_up_job const& j, std::size_t) { return real(j.loss); }},
+    {"jobs/loss.best", [](made_up_job const& j, std::size_t) { return real(j.best_loss); }},
     {"jobs/loss.window",
      [](made_up_job const& j, std::size_t k) { return real(j.loss * (1 + 0.01 * static_cast<double>(loss_window - 1 - k))); }},
     {"jobs/tier", [](made_up_job const& j, std::size_t) { return whole(j.tier); }},

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // One call of decide: that it comes back, and what it touches.
+#include <cstdio>
 #include <fmt/core.h>
 
 #include "finding.hpp"
 #include "heap.hpp"
+#include "kernel_calls.hpp"
 #include "library.hpp"
 #include "probe.hpp"
 #include "session.hpp"
@@ -58,6 +60,23 @@ void allocate_nothing(subject const& s) {
     }
 }
 
+void ask_the_kernel_for_nothing(subject const& s) {
+    library const loaded(s);
+    session room(loaded, s, {.seed = s.seed});
+    if (!refuse_kernel_calls()) skip("this kernel has no seccomp filters");
+    for (int i = 0; i < ticks; ++i) {
+        room.advance();
+        std::fflush(nullptr);  // what it prints when it hears of events is not printed by decide
+        static_cast<void>(take_refused_call());
+        auto const a = room.ask();
+        std::fflush(nullptr);  // and what decide prints may wait in a buffer
+        if (auto const call = take_refused_call(); !call.empty())
+            broken(fmt::format("tick {}: decide called {}: it may read, print and wait for nothing", room.room().tick(), call));
+        expect_answer(room, a);
+        room.apply(a);
+    }
+}
+
 void keep_floating_point_mode(subject const& s) {
     auto const before = floating_point_mode();
     library const loaded(s);
@@ -91,6 +110,8 @@ constexpr probe probes[] = {
     {"decide/inputs", "treat tables and tick as const: copy what has to change into the scratch", &leave_inputs_alone},
     {"decide/pointers", "follow the pointers of this tick: those of the last one died when decide returned", &keep_no_pointer},
     {"decide/heap", "allocate in bind, for schema->max_jobs rows, or ask for scratch", &allocate_nothing},
+    {"decide/io", "decide by the columns and the time of the tick alone; what is to be told belongs into the reasons of grants, or into host->log",
+     &ask_the_kernel_for_nothing},
     {"decide/float_mode", "put the floating-point control word back before decide returns", &keep_floating_point_mode},
     {"decide/stack", "use at most 1 MiB of stack: large arrays belong into the scratch", &keep_within_the_stack},
     {"decide/scratch", "ask in bind for as much scratch as decide uses", &keep_within_scratch},

@@ -53,6 +53,8 @@ void expect_manifest(subject const& s) {
     auto const m = good(plugin::manifest_in(s.file));
     if (auto const fine = plugin::acceptable(m); !fine)
         broken(fmt::format("{}: {}", fine.failure().subject.view(), fine.failure().remedy));
+    if (std::string_view const version(m.version); !plugin::is_semantic_version(version))
+        broken(fmt::format("its version '{}' is no semantic version: write three numbers, as in 1.0.0", version));
     static_cast<void>(good(plugin::needs_of(m)));
     std::string_view const schema(m.parameters);
     if (!schema.empty() && !nlohmann::json::parse(schema, nullptr, false).is_object()) broken("its parameters are no JSON schema: write an object, or nothing");
@@ -76,7 +78,7 @@ constexpr probe probes[] = {
     {"file/abi", "build it again with this host's ration/plugin/abi.h", &expect_magic, then::stop},
     {"file/minor", "upgrade the host, or build it with an older ration/plugin/abi.h", &expect_minor, then::stop},
     {"file/layout", "build it without -fpack-struct and with an unchanged ration/plugin/abi.h", &expect_layout, then::stop},
-    {"file/manifest", "mend the texts, flags and needs of the manifest", &expect_manifest, then::stop},
+    {"file/manifest", "mend the texts, version, flags, needs and extensions of the manifest", &expect_manifest, then::stop},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "heap.hpp"
+#include "kernel_calls.hpp"
 
 namespace ration::conformance {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr std::uint64_t most_scratch = std::uint64_t{256} << 20, most_state = std::uint64_t{64} << 20;
 
 void print_log(void*, std::uint32_t level, char const* text, std::uint64_t length) {
+    calls_of_the_program const mine;
     std::fprintf(stderr, "log %u: %.*s\n", level, static_cast<int>(length), text);
 }
 void const* no_extension(void*, char const*) { return nullptr; }

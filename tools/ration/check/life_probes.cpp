@@ -3,6 +3,7 @@
 #include <chrono>
 #include <dlfcn.h>
 #include <fmt/core.h>
+#include <string_view>
 #include <thread>
 
 #include "finding.hpp"
@@ -25,17 +26,25 @@ void live_once(library const& loaded, subject const& s) {
     room.instance().destroy();
 }
 
-/// What grows by one allocation per life or more is a leak; what is made once and kept is not.
-void give_everything_back(subject const& s) {
-    if (!sees_the_heap()) skip("this build cannot see the heap: it needs glibc");
+/// What grows by one per life or more is left behind; what is made once and kept is not.
+void leave_none_behind(subject const& s, std::int64_t (*count)(), std::string_view of_what) {
     library const loaded(s);
     for (int i = 0; i < warm_up; ++i) live_once(loaded, s);
-    auto const before = live_allocations();
+    auto const before = count();
     auto const threads_before = threads();
     for (int i = warm_up; i < cycles; ++i) live_once(loaded, s);
     if (threads() > threads_before) skip(threads_are_left);
-    if (auto const left = live_allocations() - before; left >= cycles - warm_up)
-        broken(fmt::format("{} instances left {} allocations behind", cycles - warm_up, left));
+    if (auto const left = count() - before; left >= cycles - warm_up)
+        broken(fmt::format("{} instances left {} {} behind", cycles - warm_up, left, of_what));
+}
+
+void give_everything_back(subject const& s) {
+    if (!sees_the_heap()) skip("this build cannot see the heap: it needs glibc");
+    leave_none_behind(s, &live_allocations, "allocations");
+}
+
+void close_every_file(subject const& s) {
+    leave_none_behind(s, &open_files, "open file descriptors");
 }
 
 void leave_the_process_alone(subject const& s) {
@@ -76,6 +85,7 @@ void go_when_unloaded(subject const& s) {
 
 constexpr probe probes[] = {
     {"life/heap", "free in destroy what create and bind allocated", &give_everything_back},
+    {"life/files", "close in destroy what create and bind opened", &close_every_file},
     {"life/process", "leave signals, directory, umask, locale, environment and affinity alone: they are the host's",
      &leave_the_process_alone},
     {"life/threads", "say RATION_F_OWN_THREADS, and join every thread before destroy returns", &leave_no_thread},

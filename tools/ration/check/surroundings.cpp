@@ -14,8 +14,23 @@
 
 namespace ration::conformance {
 
+namespace {
+
+[[nodiscard]] std::int64_t entries_of(char const* folder) {
+    std::error_code gone;
+    auto const all = std::filesystem::directory_iterator(folder, gone);
+    return std::distance(begin(all), end(all));
+}
+
+}  // namespace
+
 surroundings::surroundings() {
-    for (int signal = 1; signal < signals; ++signal) ::sigaction(signal, nullptr, &handlers_[static_cast<std::size_t>(signal)]);
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    for (int signal = 1; signal < signals; ++signal) {
+        ::sigaction(signal, nullptr, &handlers_[static_cast<std::size_t>(signal)]);
+        if (::sigismember(&blocked, signal) == 1) blocked_.push_back(signal);
+    }
     std::error_code gone;
     directory_ = std::filesystem::current_path(gone).string();
     if (auto const* const locale = std::setlocale(LC_ALL, nullptr)) locale_ = locale;
@@ -35,6 +50,7 @@ std::string surroundings::change_since(surroundings const& before) const {
         if (was.sa_handler != is.sa_handler || was.sa_flags != is.sa_flags)
             return fmt::format("it replaced the handler of signal {}: signals belong to the host", signal);
     }
+    if (blocked_ != before.blocked_) return "it changed which signals its thread blocks: signals belong to the host";
     if (directory_ != before.directory_) return "it changed the working directory";
     if (mask_ != before.mask_) return "it changed the umask";
     if (locale_ != before.locale_) return "it changed the locale";
@@ -57,10 +73,7 @@ std::uint64_t floating_point_mode() noexcept {
 #endif
 }
 
-std::size_t threads() {
-    std::error_code gone;
-    auto const all = std::filesystem::directory_iterator("/proc/self/task", gone);
-    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
+std::int64_t threads() { return entries_of("/proc/self/task"); }
+std::int64_t open_files() { return entries_of("/proc/self/fd"); }
 
 }  // namespace ration::conformance

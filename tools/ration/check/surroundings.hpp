@@ -4,17 +4,17 @@
 
 #include <array>
 #include <csignal>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace ration::conformance {
 
-/// Signal handlers, working directory, umask, locale, environment and CPU affinity, at one moment.
+/// Signal handlers and blocked signals, working directory, umask, locale, environment and CPU affinity, at one moment.
 class surroundings {
     static constexpr int signals = 65;
     std::array<struct sigaction, signals> handlers_{};
+    std::vector<int> blocked_;
     std::string directory_, locale_;
     std::vector<std::string> environment_;
     std::vector<unsigned char> affinity_;
@@ -29,6 +29,7 @@ public:
 /// The bits by which the processor rounds, flushes and traps: not those that say what happened.
 [[nodiscard]] std::uint64_t floating_point_mode() noexcept;
 
-[[nodiscard]] std::size_t threads();
+[[nodiscard]] std::int64_t threads();
+[[nodiscard]] std::int64_t open_files();
 
 }  // namespace ration::conformance

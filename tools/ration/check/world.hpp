@@ -32,7 +32,7 @@ struct made_up_job {
     std::uint64_t id = 0, step = 0;
     std::uint32_t tenant = 0, state = RATION_QUEUED, tier = 0, restarts = 0;
     std::int64_t submitted = 0, started = -1;
-    double weight = 1, loss = 100, restart_cost = 0;
+    double weight = 1, loss = 100, best_loss = 100, restart_cost = 0;
     double length = 0, remaining = 0;  ///< steps; NaN = unknown
     double pace = 0, attained = 0;     ///< steps in the last second; device-seconds
     per_resource<double> used{};

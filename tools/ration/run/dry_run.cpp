@@ -21,6 +21,7 @@
 #include "run/job_board.hpp"
 #include "doctor/machine.hpp"
 #include "policies/policy_registry.hpp"
+#include "problem.hpp"
 
 namespace ration::program {
 namespace {
@@ -151,7 +152,7 @@ void print(run_options const& options, job_board const& board, meta const& about
             auto const given = is_size ? std::optional(devices.give(op.job, change.grant.what.amount)) : std::nullopt;
             options.json ? print_json(job.name, op, reason, given) : print_text(job.name, op, options.explain, given);
         }
-        if (options.explain && !options.json) fmt::print("  {:<12} because {}\n", "", reason);
+        if (options.explain && !options.json) fmt::print("  {:<12} because {}\n", "", printable(reason));
     }
 }
 
@@ -189,7 +190,7 @@ void print_jobs(run_config const& config) {
     }
     if (!options.json) {
         std::string const shared = devices.names().empty() ? "" : fmt::format(" and {} devices", devices.names().size());
-        fmt::print("{} with {} on {} of {} cpus{}; nothing is started or changed\n\nwould start\n", policy_name, backend.name(), cpus, here, shared);
+        fmt::print("{} with {} on {} of {} cpus{}; nothing is started or changed\n\nwould start\n", printable(policy_name), backend.name(), cpus, here, shared);
         print_jobs(config);
         fmt::print("\nand, once all of them run, set\n");
     }

@@ -14,6 +14,7 @@
 #include <ration/plugin/manifest_of.hpp>
 #include <ration/policy.hpp>
 #include <ration/result.hpp>
+#include <ration/text.hpp>
 
 namespace ration::plugin {
 
@@ -77,6 +78,12 @@ template <std::size_t N>
     return true;
 }
 
+/// "extension org.example.dreams/1".
+[[nodiscard]] inline text<120> first_extension(ration_manifest const& m) noexcept {
+    auto const all = text_in(m.extensions);
+    return text<120>("extension ").append(all.substr(0, all.find('\n')));
+}
+
 }  // namespace detail
 
 inline constexpr std::uint32_t known_flags =
@@ -85,8 +92,8 @@ inline constexpr std::uint32_t known_flags =
 /// Whether this host can load the plugin. Errors: not_supported (other ABI, newer minor, other layout, unknown flag or
 /// extension), invalid_value (texts).
 [[nodiscard]] inline result<void> acceptable(ration_manifest const& m) noexcept {
-    auto const refuse = [&](errc code, char const* subject, char const* remedy) {
-        return error{.code = code, .operation = "read manifest:", .subject = std::string_view(subject), .remedy = remedy};
+    auto const refuse = [&](errc code, text<120> const& subject, char const* remedy) {
+        return error{.code = code, .operation = "read manifest:", .subject = subject, .remedy = remedy};
     };
     if (std::memcmp(m.magic, RATION_ABI_MAGIC, sizeof m.magic) != 0)
         return refuse(errc::not_supported, "ABI", "the plugin was built for another major version: build it with this host's ration/plugin/abi.h");
@@ -101,7 +108,7 @@ inline constexpr std::uint32_t known_flags =
     if (m.id[0] == '\0' || m.name[0] == '\0') return refuse(errc::invalid_value, "id and name", "both must be given: see ration::meta");
     if ((m.flags & ~known_flags) != 0) return refuse(errc::not_supported, "flags", "the plugin asks for what this host does not know: upgrade the host");
     if (m.extensions[0] != '\0')
-        return refuse(errc::not_supported, "extensions", "this host offers none: choose a plugin that does without");
+        return refuse(errc::not_supported, detail::first_extension(m), "this host does not offer it: choose a plugin that does without, or a host that does");
     return {};
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What of a process a plugin must leave alone: signal handlers, the working directory, the mask for new files, floating-point modes.
+/// What of a process a plugin must leave alone: signals, the CPUs that it runs on, the working directory, the mask for new files, floating-point modes.
 #pragma once
 
 #include <csignal>
 #include <cstring>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@ namespace ration::plugin {
 /// Remembers it at construction. About 100 system calls: for loading and binding, not for ticks.
 class process_state {
     struct sigaction handlers_[NSIG] = {};
+    sigset_t blocked_{};
+    cpu_set_t cpus_{};
     descriptor folder_{::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
     mode_t mask_ = current_mask();
     unsigned float_modes_ = detail::float_modes::now();
@@ -42,14 +45,31 @@ class process_state {
         return changed;
     }
 
+    [[nodiscard]] bool restore_blocked() const noexcept {
+        sigset_t now{};
+        ::pthread_sigmask(SIG_SETMASK, &blocked_, &now);
+        for (int signal = 1; signal < NSIG; ++signal)
+            if (::sigismember(&now, signal) != ::sigismember(&blocked_, signal)) return true;
+        return false;
+    }
+    [[nodiscard]] bool restore_cpus() const noexcept {
+        cpu_set_t now{};
+        ::sched_getaffinity(0, sizeof now, &now);
+        return !CPU_EQUAL(&now, &cpus_) && ::sched_setaffinity(0, sizeof cpus_, &cpus_) == 0;
+    }
+
 public:
     process_state() noexcept {
         for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, nullptr, &handlers_[signal]);
+        ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked_);
+        ::sched_getaffinity(0, sizeof cpus_, &cpus_);  // of more than 1024 CPUs nothing is known, then and later
     }
 
     /// Puts back what has changed since, and says what it was; nullptr when nothing had.
     [[nodiscard]] char const* restore() const noexcept {
         char const* what = restore_handlers() ? "replaced a signal handler" : nullptr;
+        if (restore_blocked()) what = "changed which signals are blocked";
+        if (restore_cpus()) what = "changed the CPUs that it runs on";
         if (folder_ && !same_place(folder_.get())) {
             what = "changed the working directory";
             if (::fchdir(folder_.get()) != 0) what = "changed the working directory for good";

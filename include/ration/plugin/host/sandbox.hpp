@@ -92,7 +92,7 @@ public:
         add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
         add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     }
-    void refuse_the_rest() noexcept { add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM); }
+    void answer_the_rest(std::uint32_t with) noexcept { add(BPF_RET | BPF_K, with); }
 
     [[nodiscard]] bool install() noexcept {
         sock_fprog const program{size_, code_};
@@ -112,7 +112,7 @@ public:
     filter.allow_if(__NR_tgkill, 0, ~0U, static_cast<std::uint32_t>(::getpid()));  // abort()
     filter.allow_if_null(__NR_prlimit64, 2);                                       // reading limits
     filter.allow_if(__NR_fcntl, 1, ~0U, F_GETFD);  // reading a flag of its own file: CPython does so once before it trusts O_CLOEXEC
-    filter.refuse_the_rest();
+    filter.answer_the_rest(SECCOMP_RET_ERRNO | EPERM);
     return filter.install();
 }
 

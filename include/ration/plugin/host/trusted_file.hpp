@@ -43,7 +43,7 @@ namespace detail {
         struct stat about{};
         if (::stat(folder.c_str(), &about) != 0) return file_error(errc::not_found, folder, "name a file that is there", errno);
         if (!only_we_can_change(about))
-            return file_error(errc::denied, folder, "others may write to this folder, or own it: chmod go-w it, or move the plugin");
+            return file_error(errc::denied, folder, "its group or others may write to this folder, or own it: chmod go-w it, or move the plugin");
     }
     return {};
 }
@@ -58,11 +58,11 @@ namespace detail {
     descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     if (!file)
         return file_error(errno == ELOOP ? errc::invalid_value : errno == ENOENT ? errc::not_found : errc::denied, path,
-                          errno == ELOOP ? "it is a symbolic link: name the file itself" : "name a file that is there and can be read", errno);
+                          errno == ELOOP ? "it is a symbolic link: name the file that it leads to" : "name a file that is there and can be read", errno);
     struct stat about{};
-    if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return file_error(errc::invalid_value, path, "name a regular file");
+    if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return file_error(errc::invalid_value, path, "it is no regular file: name the .so of a policy");
     if (!detail::only_we_can_change(about))
-        return file_error(errc::denied, path, "others may write to it, or own it: chmod go-w the file, or copy it to one of your own");
+        return file_error(errc::denied, path, "its group or others may write to it, or own it: chmod go-w the file, or copy it to one of your own");
     if (static_cast<std::uint64_t>(about.st_size) > largest_plugin) return file_error(errc::no_capacity, path, "a plugin has at most 256 MiB");
     if (auto const folders = detail::check_folders(path); !folders) return folders.failure();
     return file;
