@@ -33,11 +33,11 @@ int main() {
     if (!answer) return 1;
     // [call]
     for (auto const& g : answer->granted) {
-        std::cout << "job " << g.what.job.value << ": ";
-        if (g.what.amount == ration::unlimited)
+        std::cout << "job " << g.job.value << ": ";
+        if (g.amount() == ration::unlimited)
             std::cout << "no limit";
         else
-            std::cout << g.what.amount << " millicores";
+            std::cout << g.amount() << " millicores";
         std::cout << " (" << policy.about.reason(g.reason()) << ")\n";
     }
 }

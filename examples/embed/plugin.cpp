@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     with.run([&](campus::job_list const& running, int second) {
         auto const answer = host.allocate(ration::adapted(running), machine, {.now = ration::seconds(second)});
         if (!answer) return void(++missing);  // what is in force stays
-        for (auto const& g : answer->granted) with.limit(static_cast<int>(g.what.job.value), static_cast<double>(g.what.amount) / 1000);
+        for (auto const& g : answer->granted) with.limit(static_cast<int>(g.job.value), static_cast<double>(g.amount()) / 1000);
     });
     with.report("with the policy of the file");
     std::printf("  %d answers are missing\n", missing);

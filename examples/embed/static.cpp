@@ -16,7 +16,7 @@ int main() {
     with.run([&](campus::job_list const& running, int second) {
         auto const answer = ration::allocate(policy, ration::adapted(running), machine, {.now = ration::seconds(second)});
         if (!answer) return;  // what is in force stays
-        for (auto const& g : answer->granted) with.limit(static_cast<int>(g.what.job.value), static_cast<double>(g.what.amount) / 1000);
+        for (auto const& g : answer->granted) with.limit(static_cast<int>(g.job.value), static_cast<double>(g.amount()) / 1000);
     });
     // [ask]
     with.report("with tradl");

@@ -22,7 +22,7 @@ struct capacities {
 /// What else a policy may want to know.
 struct circumstances {
     nanoseconds now{};                  ///< on the scheduler's one clock
-    std::span<setting const> held{};    ///< what is in force: the `what` of grants that were carried out. Of jobs not listed: free
+    std::span<setting const> held{};    ///< what is in force: the `what()` of grants that were carried out. Of jobs not listed: free
     std::uint64_t number = 0;           ///< of this call
     std::uint64_t seed = 0;
 };

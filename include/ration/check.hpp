@@ -85,8 +85,7 @@ private:
 
     [[nodiscard]] checked_grant named(ledger const& held, grant const& g) const noexcept {
         job_id const job = by_.knows_job(g) ? by_.id_of(g.job) : job_id{0};
-        setting const what{job, g.node, static_cast<resource_id>(g.resource), g.amount};
-        return {what, by_.knows_job(g) ? held.amount(what.job, what.node, what.resource) : 0, &g};
+        return {job, by_.knows_job(g) ? held.amount(job, g.node, static_cast<resource_id>(g.resource)) : 0, &g};
     }
 
     [[nodiscard]] static std::uint32_t index_of(checked_grant const& g, std::span<grant const> rows) noexcept {

@@ -185,8 +185,8 @@ private:
     /// The policy whose answer it was hears what became of it.
     void tell(decider& who, std::span<grant const> answer, nanoseconds now) noexcept {
         events_.clear();
-        for (auto const& c : changes_.view()) events_.push_back(event_of(event_kind::grant_applied, c.grant.what, c.grant.job_row(), now));
-        for (auto const& f : failed_.view()) events_.push_back(event_of(event_kind::grant_failed, f.grant.what, f.grant.job_row(), now));
+        for (auto const& c : changes_.view()) events_.push_back(event_of(event_kind::grant_applied, c.grant.what(), c.grant.job_row(), now));
+        for (auto const& f : failed_.view()) events_.push_back(event_of(event_kind::grant_failed, f.grant.what(), f.grant.job_row(), now));
         for (auto const& r : rejected_.view()) {
             grant const& g = answer[r.row];
             job_id const job{g.job < store_.rows(table_id::jobs) ? store_.at(columns_.id, g.job) : 0};
@@ -213,11 +213,11 @@ private:
 
     [[nodiscard]] job_outlook outlook_of(checked_grant const& g) const noexcept {
         job_outlook outlook{.started = {store_.at(columns_.started, g.job_row())}};
-        if (resources_[static_cast<std::size_t>(g.what.resource)].cut != divisibility::whole) return outlook;
+        if (resources_[static_cast<std::size_t>(g.resource())].cut != divisibility::whole) return outlook;
         outlook.restart_cost = store_.at(columns_.restart_cost, g.job_row());
         outlook.remaining_seconds = store_.at(columns_.remaining, g.job_row()) / store_.at(columns_.pace, g.job_row());
         outlook.speedup_held = speedup_at(g.job_row(), g.held);
-        outlook.speedup_granted = speedup_at(g.job_row(), g.what.amount);
+        outlook.speedup_granted = speedup_at(g.job_row(), g.amount());
         return outlook;
     }
 
@@ -260,7 +260,7 @@ private:
             texts_.resize(first_text);
             for (auto const& g : group) failed_.push_back({g, *failure});
         } else if (mode == tick_mode::apply) {
-            for (auto const& g : group) ledger_.set(g.what, now);
+            for (auto const& g : group) ledger_.set(g.what(), now);
         }
     }
 
@@ -290,7 +290,7 @@ private:
 
     /// "No limit" never means more than the job itself accepts, where that is less than the node has.
     [[nodiscard]] setting in_effect(checked_grant const& g) const noexcept {
-        setting s = g.what;
+        setting s = g.what();
         std::int64_t const most = store_.at(of(s.resource).maximum, g.job_row());
         if (s.amount == unlimited && most < capacity(s.node, s.resource)) s.amount = most;
         return s;

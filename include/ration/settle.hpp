@@ -60,9 +60,9 @@ struct job_outlook {
 /// Why this one grant should wait; `none` when it should not. What releases, and what is the first of its kind, never waits.
 [[nodiscard]] constexpr deferral reason_to_wait(settle_rules const& rules, checked_grant const& g, holding const* held,
                                                 std::int64_t capacity, job_outlook const& job, nanoseconds now) noexcept {
-    if (g.what.amount == g.held) return deferral::unchanged;
-    if (g.what.amount == 0 || held == nullptr) return deferral::none;
-    bool const both_limited = g.what.amount != unlimited && g.held != unlimited;
+    if (g.amount() == g.held) return deferral::unchanged;
+    if (g.amount() == 0 || held == nullptr) return deferral::none;
+    bool const both_limited = g.amount() != unlimited && g.held != unlimited;
     double const change = both_limited ? static_cast<double>(g.growth()) : static_cast<double>(capacity);
     if ((change < 0 ? -change : change) < rules.dead_band * static_cast<double>(capacity)) return deferral::dead_band;
     if (now - held->since < rules.dwell) return deferral::dwell;
@@ -114,8 +114,8 @@ private:
     template <class Outlook, class Capacity>
     [[nodiscard]] static deferral wait_of(settle_rules const& rules, ledger const& held, nanoseconds now, checked_grant const& g,
                                           Outlook& outlook, Capacity& capacity) noexcept {
-        if (g.what.amount == g.held) return deferral::unchanged;  // most are, and need no search
-        return reason_to_wait(rules, g, held.find(g.what.job, g.what.node, g.what.resource), capacity(g.what.node, g.what.resource),
+        if (g.amount() == g.held) return deferral::unchanged;  // most are, and need no search
+        return reason_to_wait(rules, g, held.find(g.job, g.node(), g.resource()), capacity(g.node(), g.resource()),
                               outlook(g), now);
     }
 };

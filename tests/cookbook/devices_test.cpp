@@ -81,8 +81,8 @@ TEST_CASE("queue: the fourth that has to wait is dropped on its arrival, and sta
     auto const answer = ration::allocate(policy, jobs, std::vector<ration::capacities>{{.gpu = 8}});
     REQUIRE(answer);
     REQUIRE(answer->granted.size() == 2);
-    CHECK(answer->granted[0].what.amount == 1);
-    CHECK(answer->granted[1].what.amount == 0);
+    CHECK(answer->granted[0].amount() == 1);
+    CHECK(answer->granted[1].amount() == 0);
     CHECK(policy.about.reason(answer->granted[1].reason()) == "dropped: three others waited when it came");
 }
 

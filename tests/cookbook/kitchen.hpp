@@ -53,7 +53,7 @@ template <class Policy>
     std::vector<std::int64_t> given(jobs.size(), -1);
     for (auto const& g : answer->granted)
         for (std::size_t i = 0; i < jobs.size(); ++i)
-            if (g.what.job == jobs[i].id() && g.what.resource == what) given[i] = (given[i] < 0 ? 0 : given[i]) + g.what.amount;
+            if (g.job == jobs[i].id() && g.resource() == what) given[i] = (given[i] < 0 ? 0 : given[i]) + g.amount();
     return given;
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("an adapted struct is a job with every member in its column", "[adapt]
     REQUIRE(answer);
     CHECK(policy.rows == std::vector<witness::seen>{{2, 340.5, 2000, 20, 6000, 0, 2}, {7, 118, 4000, 10, 5000, 1, 2}});
     REQUIRE(answer->granted.size() == 2);
-    CHECK((answer->granted[1].what.job.value == 7 && answer->granted[1].what.amount == 70));
+    CHECK((answer->granted[1].job.value == 7 && answer->granted[1].amount() == 70));
     STATIC_REQUIRE(Job<adapted_job<theirs::entry>>);
     STATIC_REQUIRE(can_pair<witness, adapted_job<theirs::entry>>);
 }
@@ -214,7 +214,7 @@ TEST_CASE("what was carried out is told when the policy is asked again", "[adapt
     // [held]
     std::vector<setting> in_force;  // job, node, resource and amount of each
     auto const answer = allocate(policy, adapted(queue), nodes, {.held = in_force});
-    for (auto const& g : answer->granted) in_force.push_back(g.what);
+    for (auto const& g : answer->granted) in_force.push_back(g.what());
     auto const next = allocate(policy, adapted(queue), nodes, {.held = in_force});
     // [held]
     CHECK(in_force == std::vector<setting>{{{1}, 0, resource_id::gpu, 4}, {{2}, 1, resource_id::gpu, 3}});
@@ -237,7 +237,7 @@ TEST_CASE("a sorted table is shown where it is, and another is copied in order",
     REQUIRE(answer);
     CHECK(policy.rows == rows);
     CHECK(policy.used == jobs.used_cpu.data());
-    CHECK((answer->granted.size() == 2 && answer->granted[1].what.amount == 70));
+    CHECK((answer->granted.size() == 2 && answer->granted[1].amount() == 70));
 
     jobs = {{7, 2}, {4000, 2000}, {118, 340.5F}, {5000, 6000}};
     REQUIRE(allocate(policy, adapted_table(jobs), machine));
@@ -347,9 +347,9 @@ TEST_CASE("a policy chosen at run time answers as a compiled one does, and is bo
     std::vector<theirs::bare> queue{{1}, {2}};
     auto const answer = host.allocate(adapted(queue), machine);
     REQUIRE(answer);
-    CHECK((answer->granted.size() == 2 && answer->granted[0].what.amount == 4000));
+    CHECK((answer->granted.size() == 2 && answer->granted[0].amount() == 4000));
     queue = {{1}, {2}, {3}, {4}};
-    CHECK(host.allocate(adapted(queue), machine)->granted[0].what.amount == 2000);
+    CHECK(host.allocate(adapted(queue), machine)->granted[0].amount() == 2000);
     CHECK(policy.bound == 1);  // there was room for twice as many
     queue.push_back({5});
     CHECK(host.allocate(adapted(queue), machine)->granted.size() == 5);

@@ -43,7 +43,7 @@ TEST_CASE("a grant that passes keeps what it says and learns what is held", "[ch
     a.check({{.job = 1, .node = 0, .resource = cpu, .reason = 7, .group = 0, .amount = 500}});
     REQUIRE(a.accepted.size() == 1);
     auto const& g = a.accepted[0];
-    CHECK(g.what == ration::setting{{2}, 0, resource_id::cpu, 500});
+    CHECK(g.what() == ration::setting{{2}, 0, resource_id::cpu, 500});
     CHECK(g.held == 300);
     CHECK(g.growth() == 200);
     CHECK(g.job_row() == 1);

@@ -94,7 +94,7 @@ struct slow_checker {
     [[nodiscard]] sums promised() const {
         sums s;
         for (auto const& holding : h.held.all())
-            s[{holding.what.node, static_cast<std::uint16_t>(holding.what.resource)}] += counted(holding.what.amount);
+            s[{holding.node(), static_cast<std::uint16_t>(holding.resource())}] += counted(holding.amount());
         return s;
     }
     void add(sums& s, std::vector<std::uint32_t> const& group) const {
@@ -218,8 +218,8 @@ std::vector<grant> likely_answer(host const& h, dice& d) {
     for (std::size_t i = 0; i < a.accepted.size(); ++i) {
         auto const& g = a.accepted[i];
         grant const& asked = a.asked[a.row_of(g)];
-        if (g.what.job != h.id(asked.job) || g.what.node != asked.node || g.what.amount != asked.amount) return false;
-        if (g.held != h.held.amount(g.what.job, g.what.node, g.what.resource)) return false;
+        if (g.job != h.id(asked.job) || g.node() != asked.node || g.amount() != asked.amount) return false;
+        if (g.held != h.held.amount(g.job, g.node(), g.resource())) return false;
         if (i == 0) continue;
         auto const& before = a.accepted[i - 1];
         if (before.group() > g.group() || (before.group() == g.group() && before.asked >= g.asked)) return false;
@@ -244,7 +244,7 @@ TEST_CASE("no answer, however hostile, gets more than there is or breaks a group
         rows_tried += rows.size();
         rows_accepted += a.accepted.size();
         if (d.one_in(2))
-            for (auto const& g : a.accepted) h.held.set(g.what, {});
+            for (auto const& g : a.accepted) h.held.set(g.what(), {});
         if (d.one_in(20)) h.held.release(h.id(d.below(6)));
     }
     CHECK(rows_accepted > rows_tried / 10);  // the test has seen both sides
@@ -265,7 +265,7 @@ TEST_CASE("likely answers, in any order and on any number of nodes, are proved a
                 if (!fault.empty()) FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": " << fault);
                 if (!are_in_order(h, a)) FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": not in order");
                 (a.rejected.empty() ? whole : broken) += 1;
-                for (auto const& g : a.accepted) h.held.set(g.what, {});
+                for (auto const& g : a.accepted) h.held.set(g.what(), {});
             }
         }
     CHECK(whole > 200);

@@ -70,7 +70,7 @@ struct elastic_asked {
         rows.resize(out.rows().size());
         proof.prepare(on.store, on.columns, ration::standard_resources, 1, space);
         proof.check(on.held, rows, accepted, rejected);
-        for (auto const& g : accepted) on.held.set(g.what, {});
+        for (auto const& g : accepted) on.held.set(g.what(), {});
         for (auto const& g : rows) why[on.id(g.job).value] = g.reason;
         ration::show_holdings(on.held, on.store, on.columns);
         return granted(resource_id::gpu);

@@ -27,14 +27,11 @@ constexpr settle_rules rules{.dead_band = 0.01, .dwell = seconds(1), .grace = se
 constexpr std::int64_t capacity = 1000;
 constexpr nanoseconds now = seconds(100);
 
-[[nodiscard]] constexpr checked_grant from_to(std::int64_t held, std::int64_t amount) {
-    return {.what = {{1}, 0, resource_id::cpu, amount}, .held = held};
-}
-
 /// Why a change of a holding that is old, of a job that started long ago, has to wait.
 [[nodiscard]] constexpr deferral wait(std::int64_t held, std::int64_t amount, job_outlook const& job = {}, nanoseconds since = {}) {
     holding const h{{{1}, 0, resource_id::cpu, held}, since};
-    return reason_to_wait(rules, from_to(held, amount), held == 0 ? nullptr : &h, capacity, job, now);
+    ration::grant const asked{.resource = static_cast<std::uint16_t>(resource_id::cpu), .amount = amount};
+    return reason_to_wait(rules, {.job = {1}, .held = held, .asked = &asked}, held == 0 ? nullptr : &h, capacity, job, now);
 }
 
 }  // namespace
@@ -66,8 +63,10 @@ TEST_CASE("deferral: dead band, up and down", "[settle]") {
 TEST_CASE("no dead band lets every change through", "[settle]") {
     constexpr settle_rules none{.dead_band = 0, .dwell = {}, .grace = {}};
     holding const h{{{1}, 0, resource_id::cpu, 500}, now};
-    CHECK(reason_to_wait(none, from_to(500, 501), &h, capacity, {.started = now}, now) == deferral::none);
-    CHECK(reason_to_wait(none, from_to(500, 501), &h, 0, {.started = now}, now) == deferral::none);
+    ration::grant const asked{.amount = 501};
+    checked_grant const more{.job = {1}, .held = 500, .asked = &asked};
+    CHECK(reason_to_wait(none, more, &h, capacity, {.started = now}, now) == deferral::none);
+    CHECK(reason_to_wait(none, more, &h, 0, {.started = now}, now) == deferral::none);
 }
 
 TEST_CASE("deferral: dwell", "[settle]") {
@@ -122,8 +121,8 @@ struct settling {
     /// Job holds `amount` since the given time.
     void hold(std::uint64_t job, std::int64_t amount, nanoseconds since = {}) { held.set({{job}, 0, resource_id::cpu, amount}, since); }
     void grant(std::uint32_t job, std::int64_t amount, std::uint32_t group = 0, resource_id r = resource_id::cpu) {
-        asked[grants.size()] = {.job = job, .group = group};
-        grants.push_back({.what = {{job}, 0, r, amount}, .held = held.amount({job}, 0, r), .asked = &asked[grants.size()]});
+        asked[grants.size()] = {.job = job, .resource = static_cast<std::uint16_t>(r), .group = group, .amount = amount};
+        grants.push_back({.job = {job}, .held = held.amount({job}, 0, r), .asked = &asked[grants.size()]});
     }
     void settle() {
         settler.settle(

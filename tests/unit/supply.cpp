@@ -134,9 +134,9 @@ TEST_CASE("one call asks a policy and proves its answer", "[allocate]") {
     ration::policies::tradl policy;
     auto const answer = must(allocate(policy, jobs, machine));
     REQUIRE(answer.granted.size() == 2);
-    CHECK(answer.granted[0].what == ration::setting{{4}, 0, resource_id::cpu, 1333});
+    CHECK(answer.granted[0].what() == ration::setting{{4}, 0, resource_id::cpu, 1333});
     CHECK(answer.granted[0].reason() == ration::policies::tradl::at_fair_share);
-    CHECK(answer.granted[1].what.amount == unlimited);
+    CHECK(answer.granted[1].amount() == unlimited);
     CHECK(answer.rejected.empty());
     CHECK(answer.asked.size() == 2);
 }
@@ -145,9 +145,9 @@ TEST_CASE("a policy keeps its memory from call to call", "[allocate]") {
     std::vector<training> jobs{{.number = 1, .loss = 119, .cores = 3}, {.number = 2, .loss = 300, .cores = 1}};
     capacities const machine[] = {{.cpu = 4000}};
     ration::policies::tradl policy;
-    CHECK(must(allocate(policy, jobs, machine)).granted[0].what.amount == 1000);
+    CHECK(must(allocate(policy, jobs, machine)).granted[0].amount() == 1000);
     jobs[0].cores = 1, jobs[1].cores = 3;
-    CHECK(must(allocate(policy, jobs, machine, {.now = ration::seconds(1)})).granted[0].what.amount == 1000);
+    CHECK(must(allocate(policy, jobs, machine, {.now = ration::seconds(1)})).granted[0].amount() == 1000);
 }
 
 TEST_CASE("what is refused is told beside what is granted", "[allocate]") {
@@ -156,7 +156,7 @@ TEST_CASE("what is refused is told beside what is granted", "[allocate]") {
     ration::policies::equal_share policy;
     auto const answer = must(allocate(policy, jobs, small));
     REQUIRE(answer.granted.size() == 1);
-    CHECK(answer.granted[0].what == ration::setting{{1}, 0, resource_id::cpu, 900});
+    CHECK(answer.granted[0].what() == ration::setting{{1}, 0, resource_id::cpu, 900});
     REQUIRE(answer.rejected.size() == 1);
     CHECK(answer.rejected[0].rule == ration::check_rule::over_capacity);
     CHECK(answer.asked[answer.rejected[0].row].amount == 900);

@@ -191,7 +191,7 @@ private:
             job_id const job{ids[g.job]};
             std::int64_t const before = held.only(job, node, static_cast<resource_id>(resource));
             if (before < 0) break;
-            out[i] = {{job, node, static_cast<resource_id>(resource), g.amount}, before, &g};
+            out[i] = {job, before, &g};
             if (g.amount == before) continue;  // most are
             sum += out[i].growth();
             peak = sum > peak ? sum : peak;
@@ -205,7 +205,7 @@ private:
     [[nodiscard]] static outcome accept_one(grant const& g, holding_range owned, here& at, checked_grant& out) noexcept {
         if (!at.go_to(g) || g.group != 0) return outcome::not_good;
         std::int64_t const before = all_held(owned, g.node, g.resource);
-        out = {{at.by.id_of(g.job), g.node, static_cast<resource_id>(g.resource), g.amount}, before < 0 ? 0 : before, &g};
+        out = {at.by.id_of(g.job), before < 0 ? 0 : before, &g};
         bool const plain = before >= 0 && at.bounds.hold(g) && at.by.is_active(g);
         return (plain || is_good(g, owned, at.by, out)) && at.promise(out) ? outcome::good : outcome::not_good;
     }
@@ -220,11 +220,11 @@ private:
         for (std::size_t i = first; i < last; ++i) {
             grant const& g = rows[i];
             auto const resource = static_cast<resource_id>(g.resource);
-            if (i > first && out[i - 1].what.resource >= resource) return outcome::not_in_order;
+            if (i > first && out[i - 1].resource() >= resource) return outcome::not_in_order;
             if (!at.go_to(g) || g.group != 0) return outcome::not_good;
             while (next != owned.last && next->what.resource < resource) ++next;
             bool const holds = next != owned.last && next->what.resource == resource;
-            out[i] = {{job, g.node, resource, g.amount}, holds ? next->what.amount : 0, &g};
+            out[i] = {job, holds ? next->what.amount : 0, &g};
             bool const plain = active && at.bounds.hold(g);
             if (!(plain || is_good(g, {next, next + holds}, at.by, out[i])) || !at.promise(out[i])) return outcome::not_good;
         }
@@ -237,7 +237,7 @@ private:
         if (by.rule_for(g) != check_rule::passed) return false;
         job_sum sum{.group = out.group()};
         for (auto const& h : owned) {
-            if (h.what.resource != out.what.resource) continue;
+            if (h.what.resource != out.resource()) continue;
             sum.hold(h.what.amount);
             if (h.what.node == g.node) out.held = h.what.amount;
         }
@@ -262,7 +262,7 @@ private:
             if (!at.go_to(g) || g.group != 0 || !(is_plain(g, active) || at.by.rule_for(g) == check_rule::passed)) said = outcome::not_good;
             if (said != outcome::good) break;
             while (next != owned.last && ledger::before(next->what, what)) ++next;
-            out[i] = {what, next != owned.last && ledger::same_place(next->what, what) ? next->what.amount : 0, &g};
+            out[i] = {job, next != owned.last && ledger::same_place(next->what, what) ? next->what.amount : 0, &g};
             job_sum& its = sums_[g.resource];
             its.group = out[i].group();
             its.add(out[i]);
@@ -284,14 +284,14 @@ private:
     void forget(holding_range owned, checked_grant const* rows, std::size_t size) noexcept {
         if (size == 0) return sums_.reset(sums_.size());
         for (auto const& h : owned) sums_[static_cast<std::size_t>(h.what.resource)] = {};
-        for (std::size_t i = 0; i < size; ++i) sums_[static_cast<std::size_t>(rows[i].what.resource)] = {};
+        for (std::size_t i = 0; i < size; ++i) sums_[static_cast<std::size_t>(rows[i].resource())] = {};
     }
 
     /// All that gives back has done so: whoever takes must find room.
     [[nodiscard]] bool fits(grant_rules const& by, checked_grant const* rows, std::size_t size) noexcept {
         bool fit = true;
         for (checked_grant const* g = rows; g != rows + size; ++g)
-            fit &= g->growth() <= 0 || promises_.at(g->what.node, g->what.resource) <= by.capacity(g->what.node, g->what.resource);
+            fit &= g->growth() <= 0 || promises_.at(g->node(), g->resource()) <= by.capacity(g->node(), g->resource());
         return fit;
     }
 };

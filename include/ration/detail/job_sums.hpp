@@ -25,7 +25,7 @@ struct job_sum {
     }
     void add(checked_grant const& g) noexcept {
         divided = divided || g.group() != group;
-        unlimited_nodes += g.what.amount == unlimited;
+        unlimited_nodes += g.amount() == unlimited;
         unlimited_nodes -= g.held == unlimited;
         if (amount <= max_amount) amount += g.growth();  // beyond, it is more than all that any job may have
     }
@@ -46,14 +46,14 @@ public:
 
     /// The sum of the grant's job and resource, which begins with what the job holds. Precondition: fewer sums than reserved.
     [[nodiscard]] job_sum& of(checked_grant const& g, ledger const& held) noexcept {
-        std::uint64_t const key = std::uint64_t{g.job_row()} << 16 | static_cast<std::uint64_t>(g.what.resource);
+        std::uint64_t const key = std::uint64_t{g.job_row()} << 16 | static_cast<std::uint64_t>(g.resource());
         std::size_t const mask = slots_.size() - 1;
         std::size_t i = static_cast<std::size_t>(key * 0x9E3779B97F4A7C15u >> shift_);
         for (; slots_[i].round == round_; i = (i + 1) & mask)
             if (slots_[i].key == key) return slots_[i];
         slots_[i] = {.key = key, .round = round_, .group = g.group()};
-        for (auto const& h : held.of(g.what.job))
-            if (h.what.resource == g.what.resource) slots_[i].hold(h.what.amount);
+        for (auto const& h : held.of(g.job))
+            if (h.what.resource == g.resource()) slots_[i].hold(h.what.amount);
         return slots_[i];
     }
 };

@@ -150,7 +150,7 @@ private:
         if (!rejected_.empty())
             return broken_law("Policy law 2: every grant passes check",
                               seen("row %u at tick %llu: %s", rejected_[0].row, number, text<64>(name_of(rejected_[0].rule)).c_str()));
-        for (auto const& g : accepted_) host.held.set(g.what, {});
+        for (auto const& g : accepted_) host.held.set(g.what(), {});
         return {};
     }
 };

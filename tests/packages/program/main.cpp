@@ -19,5 +19,5 @@ int main() {
     ration::capacities const machine[] = {{.cpu = 8000}};
     ration::policies::equal_share policy;
     auto const answer = ration::allocate(policy, jobs, machine);
-    return answer && answer->granted.size() == 2 && answer->granted[0].what.amount == 4000 ? 0 : 1;
+    return answer && answer->granted.size() == 2 && answer->granted[0].amount() == 4000 ? 0 : 1;
 }

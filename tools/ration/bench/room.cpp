@@ -138,9 +138,9 @@ tick_outcome room::take(status said) {
     for (auto const& r : rejected_)
         if (first_wrong_.empty() && r.rule != check_rule::broken_group) first_wrong_ = sentence_on(r);
     for (auto const& g : accepted_.view()) {
-        if (g.what.amount == g.held) continue;
-        held_.set(g.what, now());
-        events_.push_back(event_of(event_kind::grant_applied, g.what, g.job_row(), now()));
+        if (g.amount() == g.held) continue;
+        held_.set(g.what(), now());
+        events_.push_back(event_of(event_kind::grant_applied, g.what(), g.job_row(), now()));
     }
     show_changes(held_, store_, columns_.standard);
     if (shape_.what == shared::cores) return share_cores(), made;

@@ -145,11 +145,11 @@ void print_text(std::string const& job, operation_text const& op, bool explain, 
 
 void print(run_options const& options, job_board const& board, meta const& about, tick_report const& report, paper_devices& devices) {
     for (auto const& change : report.changes) {
-        auto const& job = *board.job(change.grant.what.job).config;
+        auto const& job = *board.job(change.grant.job).config;
         auto const reason = about.reason(change.grant.reason());
         for (auto const& op : report.operations.subspan(change.first_operation, change.operations)) {
             bool const is_size = op.resource == resource_id::gpu;
-            auto const given = is_size ? std::optional(devices.give(op.job, change.grant.what.amount)) : std::nullopt;
+            auto const given = is_size ? std::optional(devices.give(op.job, change.grant.amount())) : std::nullopt;
             options.json ? print_json(job.name, op, reason, given) : print_text(job.name, op, options.explain, given);
         }
         if (options.explain && !options.json) fmt::print("  {:<12} because {}\n", "", printable(reason));

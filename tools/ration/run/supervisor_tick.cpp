@@ -54,10 +54,10 @@ void supervisor::tick(nanoseconds now) {
     tell_policy_log(now);  // what it said before its answer
     tell(report, took);
     for (auto const& change : report.changes) {
-        auto& job = board_.job(change.grant.what.job);
-        bool const sizes_it = change.grant.what.resource == resource_id::gpu || change.grant.what.resource == resource_id::batch;
+        auto& job = board_.job(change.grant.job);
+        bool const sizes_it = change.grant.resource() == resource_id::gpu || change.grant.resource() == resource_id::batch;
         if (sizes_it && !parts_.node.ends(job.id)) continue;  // its machine sees to it
-        if (change.grant.what.amount != 0)
+        if (change.grant.amount() != 0)
             job.health.resume(now);
         else if (parts_.node.ends(job.id))
             ask_to_stop(job, "objective reached", now);
@@ -102,7 +102,7 @@ void supervisor::tell(tick_report const& report, nanoseconds took) {
         warn_once("policy " + parts_.policy_name, fmt::format("its answer was refused (status {}); the last good limits stay",
                                                               static_cast<int>(report.policy_status)), now);
     for (auto const& change : report.changes) {
-        auto& job = board_.job(change.grant.what.job);
+        auto& job = board_.job(change.grant.job);
         job.waits.reset();
         for (auto const& operation : report.operations.subspan(change.first_operation, change.operations))
             tell(change_applied{.job = job.config->name, .operation = operation, .took = took,
@@ -110,17 +110,17 @@ void supervisor::tell(tick_report const& report, nanoseconds took) {
                  now);
     }
     for (auto const& [grant, why] : report.deferred) {
-        auto& job = board_.job(grant.what.job);
+        auto& job = board_.job(grant.job);
         if (job.waits == why) continue;
         job.waits = why;
-        tell(change_deferred{.job = job.config->name, .resource = standard_resources[static_cast<std::size_t>(grant.what.resource)].name,
-                             .amount = grant.what.amount, .why = name_of(why)},
+        tell(change_deferred{.job = job.config->name, .resource = standard_resources[static_cast<std::size_t>(grant.resource())].name,
+                             .amount = grant.amount(), .why = name_of(why)},
              now);
     }
     for (auto const& rejected : report.rejected)
         tell(grant_rejected{.row = report.grants[rejected.row], .rule = name_of(rejected.rule), .detail = parts_.policy_name}, now);
     for (auto const& failed : report.failed)
-        warn_once(board_.job(failed.grant.what.job).config->name,
+        warn_once(board_.job(failed.grant.job).config->name,
                   fmt::format("a limit could not be changed: {}{}", to_text(failed.failure.cause),
                               failed.failure.rolled_back ? "; the old one stays" : "; the old one could not be restored"),
                   now);
