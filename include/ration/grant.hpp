@@ -65,7 +65,11 @@ public:
     [[nodiscard]] bool add(grant const& g) noexcept {
         if (next_ >= simple_) {
             if (next_ < compared_) return add_if_changed(g);
-            if (!make_room()) return false;
+            if (next_ == last_) {
+                overflowed_ = true;
+                return false;
+            }
+            *this = taken_over(*this);
         }
         *next_++ = g;
         return true;
@@ -120,14 +124,10 @@ private:
         ++next_;
         return true;
     }
-    /// Where the rows lie elsewhere, they move here. False when the space is full.
-    [[nodiscard, gnu::cold, gnu::noinline]] bool make_room() noexcept {
-        if (next_ == last_) {
-            overflowed_ = true;
-            return false;
-        }
-        take_over();
-        return true;
+    /// By value, so that a compiler may keep all of this in registers where it writes row after row.
+    [[nodiscard, gnu::cold, gnu::noinline]] static grants taken_over(grants rows) noexcept {
+        rows.take_over();
+        return rows;
     }
     void take_over() noexcept {
         for (std::size_t i = 0; first_ + i != next_; ++i) first_[i] = shown_[i];
