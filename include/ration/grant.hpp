@@ -64,7 +64,7 @@ public:
     /// Adds one row; false when the space is full, and then the whole tick is refused.
     [[nodiscard]] bool add(grant const& g) noexcept {
         if (next_ >= simple_) {
-            if (next_ < compared_) return add_if_changed(g);
+            if (next_ < compared_) [[likely]] return add_if_changed(g);
             if (next_ == last_) {
                 overflowed_ = true;
                 return false;

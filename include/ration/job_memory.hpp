@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -72,10 +73,7 @@ public:
 
 private:
     [[nodiscard]] bool same(std::span<std::uint64_t const> ids) const noexcept {
-        if (ids.size() != ids_.size()) return false;
-        for (std::size_t i = 0; i < ids.size(); ++i)
-            if (ids[i] != ids_[i]) return false;
-        return true;
+        return ids.size() == ids_.size() && (ids.empty() || std::memcmp(ids.data(), ids_.data(), ids.size_bytes()) == 0);
     }
 };
 

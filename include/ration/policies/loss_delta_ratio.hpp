@@ -103,14 +103,20 @@ public:
         auto const state = t.get<"jobs/state">();
         auto const step = t.get<"jobs/step">();
         auto const loss = t.get<"jobs/loss">();
+        bool unsaid = false;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             entry& e = memory_[row];
             changed |= begin_or_end(e, is_active(static_cast<job_state>(state[row])), {least[row], most[row]}, t.now());
-            if (std::exchange(e.held, held[row]) != held[row]) e.losses.begin_anew();  // another number of devices, another slope
+            if (e.held != held[row]) {  // another number of devices, another slope
+                e.held = held[row];
+                e.losses.begin_anew();
+            }
             e.losses.see(step[row], loss[row], parameters_.window);
+            unsaid |= is_to_be_said(e, held[row]);
         }
-        if (changed || t.now() >= rests_until_) share_out(t);
-        say(held, out);
+        bool const anew = changed || t.now() >= rests_until_;
+        if (anew) share_out(t);
+        if (anew || unsaid) say(held, out);
         return status::ok;
     }
 
@@ -167,10 +173,11 @@ private:
     }
 
     /// What differs from what is held, and why a job holds nothing.
+    [[nodiscard]] static bool is_to_be_said(entry const& e, std::int64_t held) noexcept { return e.active && (e.given != held || e.given == 0); }
     void say(std::span<std::int64_t const> held, grants& out) const noexcept {
         for (std::size_t row = 0; row < held.size(); ++row) {
             entry const& e = memory_[row];
-            if (e.active && (e.given != held[row] || e.given == 0)) static_cast<void>(out.set(row, 0, resource_id::gpu, e.given, e.why));
+            if (is_to_be_said(e, held[row])) static_cast<void>(out.set(row, 0, resource_id::gpu, e.given, e.why));
         }
     }
 

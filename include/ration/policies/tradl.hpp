@@ -81,7 +81,7 @@ public:
         if (t.nodes() == 0) return status::ok;
         capacity_ = t.get<"nodes/capacity.cpu">()[0];
         latched_use_.follow(t.get<"jobs/id">());
-        jobs const all{t.get<"jobs/state">(), t.get<"jobs/tier">(), t.get<"jobs/used.cpu">()};
+        jobs const all{t.get<"jobs/state">(), t.get<"jobs/tier">(), t.get<"jobs/used.cpu">(), accepted_from(), finished_from()};
         double const used = look_at(all, t.now());
         shares const now = shares_of(free_competition(used, t.now()));
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
@@ -116,8 +116,11 @@ private:
     struct jobs {
         std::span<std::uint32_t const> state, tier;
         std::span<double const> used;  ///< millicores
+        std::uint64_t accepted_from, finished_from;  ///< the tiers
 
         [[nodiscard]] bool is_running(std::size_t row) const noexcept { return static_cast<job_state>(state[row]) == job_state::running; }
+        [[nodiscard]] bool is_accepted(std::size_t row) const noexcept { return tier[row] >= accepted_from; }
+        [[nodiscard]] bool is_finished(std::size_t row) const noexcept { return tier[row] >= finished_from; }
     };
     struct decision {
         std::int64_t amount;
@@ -140,11 +143,12 @@ private:
     static constexpr nanoseconds first_wait = seconds(5), longest_wait = seconds(160);
     static constexpr double slack = 0.05;  // below alpha by this much before limits are lifted again
 
-    [[nodiscard]] bool is_finished(jobs const& all, std::size_t row) const noexcept {
-        return parameters_.scenario == tradl_scenario::FT && all.tier[row] >= two_tier_target::objective_tier;
+    static constexpr std::uint64_t no_tier = std::uint64_t{1} << 32;  // above all that a column holds
+    [[nodiscard]] std::uint64_t accepted_from() const noexcept {
+        return parameters_.scenario == tradl_scenario::NA ? no_tier : two_tier_target::acceptable_tier;
     }
-    [[nodiscard]] bool is_accepted(jobs const& all, std::size_t row) const noexcept {
-        return parameters_.scenario != tradl_scenario::NA && all.tier[row] >= two_tier_target::acceptable_tier;
+    [[nodiscard]] std::uint64_t finished_from() const noexcept {
+        return parameters_.scenario == tradl_scenario::FT ? two_tier_target::objective_tier : no_tier;
     }
 
     /// Counts n, the jobs that go on, and those of them that are accepted; any change of either is a new situation. Returns what all use
@@ -155,9 +159,9 @@ private:
         for (std::size_t row = 0; row < all.state.size(); ++row) {
             if (!all.is_running(row)) continue;
             used += all.used[row];
-            if (is_finished(all, row)) continue;
+            if (all.is_finished(row)) continue;
             ++running;
-            if (!is_accepted(all, row)) continue;
+            if (!all.is_accepted(row)) continue;
             ++accepted;
             if (latched_use_[row] == 0) latched_use_[row] = all.used[row] / static_cast<double>(capacity_);
         }
@@ -189,9 +193,9 @@ private:
                 .above_fair = capacity_ / (2 * running_), .at_fair = capacity_ / (running_ + 1)};
     }
     [[nodiscard]] decision decide_one(jobs const& all, std::size_t row, shares const& now) const noexcept {
-        if (is_finished(all, row)) return {0, objective};
+        if (all.is_finished(row)) return {0, objective};
         if (now.free) return {unlimited, machine_not_full};
-        if (!is_accepted(all, row)) return {unlimited, below_acceptable};
+        if (!all.is_accepted(row)) return {unlimited, below_acceptable};
         if (latched_use_[row] > now.fair) return {now.above_fair, above_fair_share};
         return {now.at_fair, at_fair_share};
     }

@@ -34,9 +34,9 @@ public:
     void see(std::uint64_t step, double loss, std::int64_t steps) noexcept {
         if (!is_finite(loss)) return;
         bool const begun = step_ != 0 && step >= step_;  // a job restarts from an earlier step
-        auto const length = static_cast<double>(step - step_), wanted = static_cast<double>(steps);
-        if (begun && length < wanted) return;
-        double const fall = begun ? (loss_ - loss) * (wanted / length) : 0;
+        std::uint64_t const length = step - step_;
+        if (begun && length < static_cast<std::uint64_t>(steps)) return;
+        double const fall = begun ? (loss_ - loss) * (static_cast<double>(steps) / static_cast<double>(length)) : 0;
         step_ = step, loss_ = loss;
         if (!(fall > 0) || !is_finite(fall)) return;
         delta_ = fall;
