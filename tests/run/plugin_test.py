@@ -71,14 +71,17 @@ class Plugins(RunTest):
     def test_nothing_of_a_file_can_steer_the_terminal(self) -> None:
         """Neither its name nor what it says of its reasons; `--explain` prints both."""
         with open(f"{EVIL}/evil_0.so", "rb") as correct:
-            plugin = correct.read().replace(b"an equal share of", b"\x1b[2Jqual share of")
+            plugin = correct.read().replace(b"an equal share of", b"\x1b[2Jqual \xffhare of")
         with open(os.path.join(self.folder, "odd\x1b[2J.so"), "wb") as odd:
             odd.write(plugin)
         self.write(*self.jobs())
         done = self.run_jobs("--dry-run", "--explain", "--policy", "./odd\x1b[2J.so")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("because ?[2Jqual share of the first node", done.stdout)
+        self.assertIn("because ?[2Jqual ?hare of the first node", done.stdout)
         self.assertNotIn("\x1b", done.stdout + done.stderr)
+        done = self.run_jobs("--dry-run", "--json", "--policy", "./odd\x1b[2J.so")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({json.loads(line)["reason"] for line in done.stdout.splitlines()}, {"\x1b[2Jqual \ufffdhare of the first node"})
 
     def test_wrong_parameters_are_told_with_their_place(self) -> None:
         self.write(*self.jobs(), head=f'policy = "{PLUGINS}/tradl.so"\ntradl = {{ alpha = 7 }}\n')

@@ -131,7 +131,7 @@ void print_json(std::string const& job, operation_text const& op, std::string_vi
                                 {"subject", op.subject.view()}, {"old", op.old_value.view()},
                                 {"new", op.new_value.view()}, {"when", name_of(op.when)}, {"reason", reason}};
     if (given) line["devices"] = given->devices, line["cpus"] = given->place.cpu_list(), line["placement"] = given->place.why, line["percent"] = given->percent;
-    std::puts(line.dump().c_str());
+    std::puts(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
 
 void print_text(std::string const& job, operation_text const& op, bool explain, std::optional<paper_devices::given> const& given) {
@@ -160,7 +160,7 @@ void print_jobs(run_config const& config) {
     for (auto const& job : config.jobs) {
         std::string command;
         for (auto const& word : job.command) command += (command.empty() ? "" : " ") + word;
-        fmt::print("  at {:>6.1f} s  {:<12} {}\n", to_seconds(job.at), job.name, command);
+        fmt::print("  at {:>6.1f} s  {:<12} {}\n", to_seconds(job.at), job.name, printable(command));
     }
 }
 
@@ -185,7 +185,7 @@ void print_jobs(run_config const& config) {
     bound_policy<policies::none> fallback;
     engine<paper_backend> planner(backend, *policy, fallback, board.store(), board.columns(), host_resources(board.shares_devices()), {});
     if (auto bound = planner.bind({.jobs = config.jobs.size(), .nodes = 1}); !bound) {
-        std::fprintf(stderr, "ration: %s\n", to_text(bound.failure()).c_str());
+        std::fprintf(stderr, "ration: %s\n", printable(to_text(bound.failure())).c_str());
         return exit_code::no_backend;
     }
     if (!options.json) {
