@@ -26,7 +26,7 @@ struct rejection {
 };
 
 /// Proves grants against one snapshot. Only `prepare` allocates; `check` is O(grants + holdings). An answer with groups of its own, or
-/// with something to refuse, is judged row by row, which takes longer: O(grants log grants) when its rows are not in the order of groups.
+/// with something to refuse but for the capacity, is judged row by row, which takes longer: O(grants log grants) when its rows are not in the order of groups.
 class checker {
     detail::grant_rules by_;
     detail::good_answer good_;
@@ -51,20 +51,27 @@ public:
     /// rows.
     void check(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted,
                buffer<rejection>& rejected) noexcept {
+        using detail::good_answer;
         rejected.clear();
-        if (good_.accept(by_, held, rows, accepted)) return;
-        accepted.clear();
-        judge(held, rows, accepted);
-        detail::sort(accepted.data(), accepted.size(), detail::good_answer::by_group{});
-        drop_broken_groups(rows, accepted, rejected);
+        auto const said = good_.accept(by_, held, rows, accepted);
+        if (said == good_answer::outcome::good) return;
+        if (said != good_answer::outcome::over_capacity) judge(held, rows, accepted, rejected);
         fit_.fit(
             held, accepted, [&](std::uint32_t node, resource_id r) { return by_.capacity(node, r); },
             [&](checked_grant const& g) { rejected.push_back({index_of(g, rows), check_rule::over_capacity}); });
     }
 
 private:
+    /// All that is not refused for itself, or for another row of its group, by group.
+    void judge(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted, buffer<rejection>& rejected) noexcept {
+        accepted.clear();
+        judge_each(held, rows, accepted);
+        detail::sort(accepted.data(), accepted.size(), detail::good_answer::by_group{});
+        drop_broken_groups(rows, accepted, rejected);
+    }
+
     /// Row by row what can be said of it, and then what its job would hold of the resource on all nodes together.
-    void judge(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
+    void judge_each(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
         rules_.clear();
         places_.clear();
         sums_.clear();

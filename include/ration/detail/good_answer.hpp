@@ -16,10 +16,12 @@
 
 namespace ration::detail {
 
-/// Proves the common answer: without groups of its own, and with nothing to refuse. Its rows are read once, job by job, beside what the
-/// jobs hold; rows in another order are put into this one first.
+/// Proves the common answer: without groups of its own, and with nothing to refuse but what is beyond the capacity. Its rows are read once, job
+/// by job, beside what the jobs hold; rows in another order are put into this one first.
 class good_answer {
 public:
+    enum class outcome : std::uint8_t { good, over_capacity, not_good, not_in_order };  // a place that comes twice is in no order
+
     /// By group, then as they stand in the answer.
     struct by_group {
         [[nodiscard]] bool operator()(checked_grant const& a, checked_grant const& b) const noexcept {
@@ -28,8 +30,6 @@ public:
     };
 
 private:
-    enum class outcome : std::uint8_t { good, not_good, not_in_order };  // a place that comes twice is in no order
-
     /// Rows as they stand.
     struct as_written {
         grant const* all;
@@ -63,14 +63,15 @@ public:
         promises_.prepare(most_nodes, resources);
     }
 
-    /// Accepts all rows, by job and then as they stand, or says false; then `accepted` holds nothing of worth.
-    [[nodiscard]] bool accept(grant_rules const& by, ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
+    /// Accepts all rows, by job and then as they stand; some of them are to be dropped where that is `over_capacity`. Otherwise `accepted` holds
+    /// nothing of worth.
+    [[nodiscard]] outcome accept(grant_rules const& by, ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
         accepted.clear();
         checked_grant* const out = accepted.extend(rows.size());
         auto said = accept_rows(by, held, as_written{rows.data(), rows.size()}, out);
         if (said == outcome::not_in_order && order_.sort(rows, by.jobs()))
             said = accept_rows(by, held, by_job{rows.data(), rows.size(), order_}, out);
-        return said == outcome::good;
+        return said;
     }
 
 private:
@@ -132,7 +133,7 @@ private:
             if (said != outcome::good) return said;
         }
         at.leave();
-        return !at.crowded || fits(by, out, size) ? outcome::good : outcome::not_good;
+        return !at.crowded || fits(by, out, size) ? outcome::good : outcome::over_capacity;
     }
 
     [[nodiscard]] static bool begins_run(grant const& first, grant const& second) noexcept {
