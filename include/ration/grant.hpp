@@ -33,16 +33,29 @@ namespace detail {
 
 }  // namespace detail
 
-/// A list of the rows that differ from what stood in their places before; one that is longer than `capacity` is not complete.
+/// A list of the rows that differ from what stood in their places before; one that is longer than `capacity` is not complete. Whoever waits for
+/// the answer then takes all rows, and may begin with those in front while others are still written.
 struct changed_rows {
+    static constexpr std::uint64_t anew = ~std::uint64_t{0};
+
     std::uint32_t* row = nullptr;
     std::size_t capacity = 0, count = 0;
+    std::uint64_t* written = nullptr;  ///< so many rows in front stay as they are, or `anew`; null where nobody asks
 
-    void note(std::size_t at) noexcept {
+    /// False when the list is full.
+    [[nodiscard]] bool note(std::size_t at) noexcept {
         if (count < capacity) row[count] = static_cast<std::uint32_t>(at);
-        ++count;
+        return ++count <= capacity;
     }
     void give_up() noexcept { count = capacity + 1; }
+    void tell(std::uint64_t rows) const noexcept {
+        if (written != nullptr) __atomic_store_n(written, rows, __ATOMIC_RELEASE);
+    }
+    /// The rows are written again after all.
+    void take_back() noexcept {
+        give_up();
+        if (written != nullptr && *written != 0) tell(anew);
+    }
 };
 
 /// Where a policy writes its grants: a fixed space that the host owns.
@@ -69,7 +82,7 @@ public:
                 overflowed_ = true;
                 return false;
             }
-            *this = taken_over(*this);
+            *this = with_more_room(*this);
         }
         *next_++ = g;
         return true;
@@ -108,8 +121,10 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(next_ - first_); }
     [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
     void clear() noexcept {
-        next_ = first_, overflowed_ = false;
-        write_anew();
+        next_ = first_, overflowed_ = false, shown_ = {};
+        if (changed_ == nullptr) return write_all();
+        changed_->take_back();
+        compared_ = first_, simple_ = last_;  // and nobody is told any more
     }
 
 private:
@@ -120,23 +135,27 @@ private:
     }
 
     [[nodiscard]] bool add_if_changed(grant const& g) noexcept {
-        if (differ(*next_, g)) changed_->note(static_cast<std::size_t>(next_ - first_)), *next_ = g;
+        if (differ(*next_, g)) {
+            if (!changed_->note(static_cast<std::size_t>(next_ - first_))) compared_ = first_;  // from here on, it is quicker to write them all
+            *next_ = g;
+        }
         ++next_;
         return true;
     }
-    /// By value, so that a compiler may keep all of this in registers where it writes row after row.
-    [[nodiscard, gnu::cold, gnu::noinline]] static grants taken_over(grants rows) noexcept {
-        rows.take_over();
+    /// Where the rows lie elsewhere, they move here; where somebody waits for them, he is told of a few at a time. By value, so that a compiler
+    /// may keep all of this in registers where it writes row after row.
+    [[nodiscard, gnu::cold, gnu::noinline]] static grants with_more_room(grants rows) noexcept {
+        if (rows.changed_ == nullptr) return rows.take_over(), rows;
+        constexpr std::ptrdiff_t at_once = 256;
+        rows.changed_->tell(rows.size());
+        rows.simple_ = rows.last_ - rows.next_ > at_once ? rows.next_ + at_once : rows.last_;
         return rows;
     }
     void take_over() noexcept {
         for (std::size_t i = 0; first_ + i != next_; ++i) first_[i] = shown_[i];
-        write_anew();
+        write_all();
     }
-    void write_anew() noexcept {
-        if (changed_ != nullptr) changed_->give_up();
-        shown_ = {}, simple_ = last_;
-    }
+    void write_all() noexcept { shown_ = {}, simple_ = last_; }
 };
 
 }  // namespace ration

@@ -73,7 +73,7 @@ public:
 
 private:
     [[nodiscard]] bool same(std::span<std::uint64_t const> ids) const noexcept {
-        return ids.size() == ids_.size() && (ids.empty() || std::memcmp(ids.data(), ids_.data(), ids.size_bytes()) == 0);
+        return ids.size() == ids_.size() && (ids_.empty() || std::memcmp(ids.data(), ids_.data(), ids_.size() * sizeof(std::uint64_t)) == 0);
     }
 };
 

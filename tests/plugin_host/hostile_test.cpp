@@ -71,6 +71,14 @@ TEST_CASE("a row that is listed more than once is taken as it stands, and one th
     CHECK(l.space[2].amount == 102);
 }
 
+TEST_CASE("rows that cannot be are not fetched, and the answer stands for itself", "[plugin][hostile]") {
+    loaded l("counter", hostile(GENERATE("more written than there is space for@1", "written without end@1")));
+    for (int i = 0; i < 10; ++i) {
+        REQUIRE(l.tick() == status::ok);
+        REQUIRE(is_honest(l));
+    }
+}
+
 TEST_CASE("a worker that answers another tick, or none, is replaced by one that is in step", "[plugin][hostile]") {
     auto const deed = GENERATE("a later tick@1", "an older tick@1", "hang@1", "stop@1", "leave a thread@1", "leave a child@1");
     INFO(deed);

@@ -82,6 +82,7 @@ void scribble(taken_over const& self, bool also_the_sequence) {
     for (std::uint32_t i = 1;; ++i) {
         r.count = i % 5 == 0 ? ~std::uint64_t{0} : i % 40, r.changed_rows = i % 3 == 0 ? all_rows : i % 40;
         r.code = i % 7 == 0 ? static_cast<std::int32_t>(i) : RATION_OK;
+        r.written = i % 9 == 0 ? ~std::uint64_t{0} : i % 50, r.written_again = i % 2;
         r.meddled = i % 11 == 0, r.changed = i % 13 == 0;
         self.list()[i % self.places.most_changed] = i % 2 == 0 ? i : i % 16;
         self.rows()[i % self.brief.most_grants] = {i, i, 0, 0, i, i};
@@ -116,6 +117,8 @@ std::map<std::string, deed> const deeds{
     {"changes without end", [](taken_over& self) { return self.reply().changed_rows = all_rows - 1, true; }},
     {"a change behind the rows", [](taken_over& self) { return list_rows(self, {0, 3}), true; }},
     {"a change far away", [](taken_over& self) { return list_rows(self, {~0U}), true; }},
+    {"more written than there is space for", [](taken_over& self) { return self.reply().written = self.request().capacity + 1, ::usleep(1000), true; }},
+    {"written without end", [](taken_over& self) { return self.reply().written = ~std::uint64_t{0} - 1, ::usleep(1000), true; }},
     {"the same row twice", [](taken_over& self) { return list_rows(self, {2, 1, 2, 2}), true; }},
     {"a code", [](taken_over& self) { return self.reply().code = 1 << 30, true; }},
     {"a later tick", [](taken_over& self) { return self.publish(self.sequence + 5), false; }},

@@ -2,6 +2,7 @@
 // The host's copy of an answer against a worker that says and does what it likes.
 #include <csignal>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <sys/mman.h>
@@ -38,6 +39,10 @@ struct forged {
         reply().count = count, reply().changed_rows = changed;
         return answer.take(shared, places, sequence, space);
     }
+    void fetch(std::uint64_t written, std::size_t space = most) {
+        reply().written = written;
+        answer.fetch(shared, places, space);
+    }
     void answer_whole(std::size_t count) {
         for (std::size_t i = 0; i < most; ++i) rows()[i] = {.job = static_cast<std::uint32_t>(i), .amount = 100};
         REQUIRE(take(5, count, plugin::all_rows).empty());
@@ -50,13 +55,13 @@ TEST_CASE("an answer is copied whole, and then row by row as they change", "[plu
     forged f;
     f.answer_whole(10);
     REQUIRE(f.answer.rows().size() == 10);
-    CHECK(f.answer.known() == 5);
+    CHECK(f.answer.await() == 5);
     f.rows()[3].amount = 7, f.rows()[4].amount = 8;
     CHECK(f.answer.rows()[3].amount == 100);  // a copy
     f.list()[0] = 3;
     REQUIRE(f.take(6, 9, 1).empty());
     CHECK(f.answer.rows().size() == 9);
-    CHECK(f.answer.known() == 6);
+    CHECK(f.answer.await() == 6);
     CHECK(f.answer.rows()[3].amount == 7);
     CHECK(f.answer.rows()[4].amount == 100);  // not listed
     REQUIRE(f.take(7, 10, 0).empty());
@@ -76,7 +81,7 @@ TEST_CASE("numbers that cannot be cost the answer, and the next one is whole", "
     f.answer_whole(10);
     f.list()[0] = 0, f.list()[1] = row, f.list()[0] = row;
     CHECK_FALSE(f.take(6, count, changed, space).empty());
-    CHECK(f.answer.known() == 0);
+    CHECK(f.answer.await() == 0);
     CHECK(f.answer.rows().empty());
     f.rows()[2].amount = 55;
     REQUIRE(f.take(7, 10, 0).empty());  // lists nothing against an answer that is not here: so all of it is taken
@@ -91,6 +96,50 @@ TEST_CASE("what an earlier worker had space for is not what this one has", "[plu
     CHECK(f.take(2, 8, plugin::all_rows).empty());
 }
 
+TEST_CASE("rows that are written already are fetched before the answer is there", "[plugin]") {
+    forged f;
+    f.answer_whole(10);
+    REQUIRE(f.answer.await() == 5);
+    for (std::size_t i = 0; i < 30; ++i) f.rows()[i].amount = 200;
+    f.fetch(20);
+    CHECK(f.answer.rows().empty());  // neither the last answer nor the next
+    f.rows()[3].amount = 300, f.rows()[20].amount = 300;
+    f.fetch(10);  // less than before
+    SECTION("and not again") {
+        REQUIRE(f.take(6, 30, plugin::all_rows).empty());
+        REQUIRE(f.answer.rows().size() == 30);
+        CHECK((f.answer.rows()[3].amount == 200 && f.answer.rows()[19].amount == 200));
+        CHECK((f.answer.rows()[20].amount == 300 && f.answer.rows()[29].amount == 200));
+        CHECK(f.answer.await() == 6);
+        f.rows()[3].amount = 400;
+        REQUIRE(f.take(7, 30, plugin::all_rows).empty());  // of another answer
+        CHECK(f.answer.rows()[3].amount == 400);
+    }
+    SECTION("an answer that is shorter than what was fetched") {
+        REQUIRE(f.take(6, 2, plugin::all_rows).empty());
+        CHECK((f.answer.rows().size() == 2 && f.answer.rows()[1].amount == 200));
+    }
+    SECTION("unless they were written again") {
+        f.reply().written_again = 1;
+        REQUIRE(f.take(6, 30, plugin::all_rows).empty());
+        CHECK((f.answer.rows()[3].amount == 300 && f.answer.rows()[29].amount == 200));
+    }
+    SECTION("of an answer that never came they are nobody's") {
+        CHECK(f.answer.await() == 0);
+        f.list()[0] = 3;
+        REQUIRE(f.take(7, 30, 1).empty());  // lists a change against the answer before it
+        CHECK((f.answer.rows()[3].amount == 300 && f.answer.rows()[20].amount == 300 && f.answer.rows()[0].amount == 200));
+    }
+}
+
+TEST_CASE("more rows than there can be are not fetched", "[plugin]") {
+    auto const [written, space] = GENERATE(std::pair{65, 1000}, std::pair{9, 8}, std::pair{-1, 64});
+    forged f;
+    f.answer_whole(10);
+    f.fetch(static_cast<std::uint64_t>(written), static_cast<std::size_t>(space));
+    CHECK(f.answer.rows().size() == 10);
+}
+
 TEST_CASE("a worker that writes while its answer is read gains nothing by it", "[plugin]") {
     forged f;
     f.answer_whole(forged::most);
@@ -98,6 +147,7 @@ TEST_CASE("a worker that writes while its answer is read gains nothing by it", "
     if (other == 0)
         for (std::uint32_t i = 1;; ++i) {
             f.reply().count = i % 3 == 0 ? ~0ULL : i % 70, f.reply().changed_rows = i % 5 == 0 ? plugin::all_rows : i % 40;
+            f.reply().written = i % 7 == 0 ? ~0ULL : i % 70, f.reply().written_again = i % 2;
             f.list()[i % 8] = i % 2 == 0 ? i : i % 64;
             f.rows()[i % 64] = {.job = i, .node = i, .resource = 0, .reason = 0, .group = i, .amount = i};
             asm volatile("" ::: "memory");
@@ -105,6 +155,8 @@ TEST_CASE("a worker that writes while its answer is read gains nothing by it", "
     REQUIRE(other > 0);
     int good = 0;
     for (std::uint32_t i = 6; i < 20000; ++i) {
+        if (i % 3 != 0) static_cast<void>(f.answer.await());
+        for (int times = 0; times < 3; ++times) f.answer.fetch(f.shared, f.places, forged::most);
         bool const taken = f.answer.take(f.shared, f.places, i, forged::most).empty();
         good += taken;
         auto const rows = f.answer.rows();

@@ -59,7 +59,7 @@ TEST_CASE("what stands there already is neither written nor listed", "[grants]")
         for (std::size_t i = 0; i < amounts.size(); ++i) CHECK(g.rows()[i].amount == amounts[i]);
         return changed.count;
     };
-    CHECK(answer({1, 2, 3, 4}) == 4);  // beyond the list
+    CHECK(answer({1, 2, 3, 4}) > list.size());
     CHECK(answer({1, 2, 3, 4}) == 0);
     CHECK(answer({1, 7, 3, 8}) == 2);
     CHECK(list == std::array<std::uint32_t, 2>{1, 3});
@@ -93,6 +93,43 @@ TEST_CASE("what is written past the list is said to be any row", "[grants]") {
     SECTION("the space as a whole") { static_cast<void>(g.unused()); }
     SECTION("rows that were taken back") { g.clear(); }
     CHECK(changed.count > changed.capacity);
+}
+
+TEST_CASE("beyond the list, rows that stay are told while others are still written", "[grants]") {
+    std::array<grant, 1000> space{};
+    std::array<std::uint32_t, 2> list{};
+    std::uint64_t written = 0, told = 0;
+    changed_rows changed{.row = list.data(), .capacity = list.size(), .written = &written};
+    grants g(space, changed);
+    CHECK((g.set(0, 0, resource_id::cpu, 1) && g.set(1, 0, resource_id::cpu, 1) && written == 0));  // these are listed
+    for (std::size_t i = 2; i < space.size(); ++i) {
+        REQUIRE(g.set(i, 0, resource_id::cpu, 1));
+        REQUIRE((written >= told && written <= i));
+        if (written > told) CHECK(written == i);  // all that was there before this row
+        told = written;
+    }
+    CHECK(told >= space.size() - 256);
+    CHECK(changed.count > changed.capacity);
+    for (std::size_t i = 0; i < space.size(); ++i) REQUIRE((space[i].job == i && space[i].amount == 1));
+    CHECK_FALSE(g.set(1000, 0, resource_id::cpu, 1));
+    SECTION("until they are taken back") {
+        g.clear();
+        CHECK(written == changed_rows::anew);
+        for (std::size_t i = 0; i < space.size(); ++i) REQUIRE(g.set(i, 0, resource_id::cpu, 2));
+        CHECK(written == changed_rows::anew);
+        CHECK(changed.count > changed.capacity);
+        CHECK((space[0].amount == 2 && space[999].amount == 2));
+    }
+}
+
+TEST_CASE("what was taken back before anybody was told is as if it had not been", "[grants]") {
+    std::array<grant, 4> space{};
+    std::uint64_t written = 0;
+    changed_rows changed{.written = &written};
+    grants g(space, changed);
+    g.clear();
+    CHECK(g.set(0, 0, resource_id::cpu, 1));
+    CHECK(written == 0);
 }
 
 TEST_CASE("an answer that lies elsewhere is shown to whoever goes by rows", "[grants]") {

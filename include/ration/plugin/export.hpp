@@ -87,7 +87,13 @@ class exported {
     [[nodiscard]] static ration_changed_rows const* changed_rows_of(ration_host const* host) noexcept {
         if (host == nullptr || host->extension == nullptr) return nullptr;
         auto const* const offered = static_cast<ration_changed_rows const*>(host->extension(host->ctx, RATION_EXT_CHANGED_ROWS));
-        return offered != nullptr && offered->struct_size >= sizeof(ration_changed_rows) ? offered : nullptr;
+        return offered != nullptr && offered->struct_size >= offsetof(ration_changed_rows, written) ? offered : nullptr;
+    }
+
+    [[nodiscard]] static changed_rows list_of(ration_changed_rows const* offered) noexcept {
+        if (offered == nullptr) return {};
+        bool const tells = offered->struct_size > offsetof(ration_changed_rows, written);
+        return {.row = offered->row, .capacity = offered->capacity, .written = tells ? offered->written : nullptr};
     }
 
     [[nodiscard]] static std::vector<column_info> columns_of(ration_schema const& schema) {
@@ -134,8 +140,7 @@ public:
         tick_data const data{.number = t->number, .seed = t->seed, .now = {t->now_ns}, .budget = {t->budget_ns},
                              .data = {reinterpret_cast<table_view const* const*>(t->table)}};
         std::span const space(reinterpret_cast<grant*>(out->grant), out->capacity);
-        changed_rows changed;
-        if (mine.changed != nullptr) changed = {.row = mine.changed->row, .capacity = mine.changed->capacity};
+        changed_rows changed = list_of(mine.changed);
         grants answer = mine.changed == nullptr ? grants(space) : grants(space, changed);
         auto const said = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
         if (mine.changed != nullptr) *mine.changed->count = changed.count;

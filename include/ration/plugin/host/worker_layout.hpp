@@ -64,10 +64,12 @@ struct worker_reply {
     alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< of the request that this answers
     std::atomic<std::uint32_t> kept{0};                  ///< of the last request whose state is written
     std::atomic<std::uint32_t> asleep{0};                ///< 1: the next request has to wake it
+    std::uint64_t written = 0;                           ///< so many rows of the next answer can be fetched already; 0 between two ticks
     alignas(64) std::int32_t code = 0;
     std::uint32_t meddled = 0, changed = 0, state_lost = 0;
     std::uint64_t count = 0;
     std::uint64_t changed_rows = 0;            ///< so many are listed, against the answer that the host has; or `all_rows`
+    std::uint32_t written_again = 0;           ///< 1: those that could be fetched already are not what they were
     std::uint64_t state_tick[2] = {}, state_size[2] = {};
     char sentence[256] = {};
     worker_log log;
@@ -83,13 +85,16 @@ inline constexpr std::size_t on_line(std::size_t size) noexcept { return (size +
 
 inline constexpr std::uint64_t all_rows = ~std::uint64_t{0};
 
+/// Of an answer with so many rows: beyond one in 32 it is as quick to take them all.
+inline constexpr std::size_t most_listed(std::size_t rows) noexcept { return rows / 32 + 16; }
+
 /// What follows the reply in `output`, from its beginning.
 struct output_places {
     std::size_t grants = on_line(sizeof(worker_reply)), changed, states, state_capacity, most_changed;
 
     output_places(std::size_t most_grants, std::size_t capacity_of_state) noexcept
         : changed(grants + on_line(most_grants * sizeof(ration_grant))), state_capacity(capacity_of_state),
-          most_changed(most_grants / 8 + 16) {  // beyond an eighth it is as quick to take all of them
+          most_changed(most_listed(most_grants)) {
         states = changed + on_line(most_changed * sizeof(std::uint32_t));
     }
     [[nodiscard]] std::size_t state(std::size_t place) const noexcept { return states + place * state_capacity; }
@@ -126,10 +131,12 @@ inline void wake(std::atomic<std::uint32_t>& word) noexcept {
 inline constexpr nanoseconds short_wait{50'000};
 
 /// Waits for so long without sleeping, and says whether the word has changed. The clock is looked at every microsecond or two.
-[[nodiscard]] inline bool spin_while(std::atomic<std::uint32_t> const& word, std::uint32_t seen, nanoseconds at_most) noexcept {
+template <class Meanwhile>
+[[nodiscard]] bool spin_while(std::atomic<std::uint32_t> const& word, std::uint32_t seen, nanoseconds at_most, Meanwhile meanwhile) noexcept {
     for (nanoseconds end{};;) {
         for (int turn = 0; turn < 64; ++turn) {
             if (word.load(std::memory_order_acquire) != seen) return true;
+            meanwhile();
 #if defined(__x86_64__)
             __builtin_ia32_pause();
 #endif

@@ -138,7 +138,8 @@ public:
         auto code = library::load(std::move(file).value(), &message);
         if (!code) return answer(RATION_E_UNSUPPORTED, message.empty() ? std::string_view(code.failure().remedy) : message);
         worker_log_writer log(reply().log);
-        changed_ = {sizeof changed_, 0, places().most_changed, &changes_, reinterpret_cast<std::uint32_t*>(output_.data() + places().changed)};
+        changed_ = {sizeof changed_, 0, places().most_changed, &changes_, reinterpret_cast<std::uint32_t*>(output_.data() + places().changed),
+                    &reply().written};
         live_instance live(code->table(), log.as_sink(), &changed_);
         return start(live, log);
     }
@@ -173,7 +174,7 @@ private:
 
     /// For the next request. Where none comes for a while, there is time to save.
     void await(live_instance& live, std::uint32_t done) noexcept {
-        while (!spin_while(request().sequence, done, short_wait)) {
+        while (!spin_while(request().sequence, done, short_wait, [] {})) {
             if (!saved_) {
                 save_state(live, done);
                 continue;
@@ -199,6 +200,7 @@ private:
         bool const known = told_ != 0 && asked.known == told_;
         ration_out out{sizeof out, 0, capacity, 0, 0, space};
         changes_ = all_rows;
+        changed_.capacity = known ? std::min(most_listed(same_), places().most_changed) : 0;
         float_modes const modes;
         auto& r = reply();
         r.code = live.decide(t, out);
@@ -206,6 +208,8 @@ private:
         r.changed = out.struct_size != sizeof out || out.flags != 0 || out.capacity != capacity || out.grant != space ? 1 : 0;
         r.count = out.count;
         r.changed_rows = known && changes_ <= changed_.capacity && out.count <= same_ ? changes_ : all_rows;
+        r.written_again = r.written == changed_rows::anew ? 1 : 0;
+        r.written = 0;
         told_ = r.code == RATION_OK ? sequence : 0;
         if (r.changed_rows == all_rows) same_ = out.count;
     }

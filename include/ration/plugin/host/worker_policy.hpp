@@ -109,7 +109,7 @@ public:
         if (phase_ == phase::starting) look_whether_ready();
         if (phase_ != phase::ready) return fail(fault_kind::absent, t.number, "is not there: it is started again after a pause");
         ask(t, out.room());
-        if (!wait_for_answer(std::max(options_.deadline, t.budget))) return give_up_on(t.number);
+        if (!wait_for_answer(std::max(options_.deadline, t.budget), out.room())) return give_up_on(t.number);
         return take_answer(t.number, out);
     }
 
@@ -272,7 +272,7 @@ private:
         std::copy(events_.begin(), events_.end(), r.event_at);
         memory_.tell(events_, t.number, t.now);
         events_.clear();
-        r.known = answer_.known(), r.save = memory_.wants_state() ? 1 : 0;
+        r.known = answer_.await(), r.save = memory_.wants_state() ? 1 : 0;
         r.sequence.store(++sequence_);  // sequentially consistent: see `await` of the worker
         woken_ = reply().asleep.load() != 0;
         if (woken_) wake(r.sequence);
@@ -292,18 +292,19 @@ private:
 
     /// Stays awake for as long as most answers take, which in process would take this core as well. Where that was not enough, as when
     /// the worker needs this very core, not for long for the next 64 answers, and not at all after waking it.
-    [[nodiscard]] bool answers_at_once(std::uint32_t before, nanoseconds at_most) noexcept {
+    [[nodiscard]] bool answers_at_once(std::uint32_t before, nanoseconds at_most, std::size_t room) noexcept {
         constexpr nanoseconds long_wait = milliseconds(5);
         bool const patient = impatient_for_ == 0;
         nanoseconds const patience = patient ? long_wait : woken_ ? nanoseconds{} : short_wait;
-        bool const came = spin_while(reply().sequence, before, std::min(patience, at_most));
+        auto const fetch = [&, from = output_.map.data(), at = places()] { answer_.fetch(from, at, room); };
+        bool const came = spin_while(reply().sequence, before, std::min(patience, at_most), fetch);
         impatient_for_ = came ? 0 : patient ? 64 : impatient_for_ - 1;
         return came;
     }
 
-    [[nodiscard]] bool wait_for_answer(nanoseconds at_most) noexcept {
+    [[nodiscard]] bool wait_for_answer(nanoseconds at_most, std::size_t room) noexcept {
         std::uint32_t const before = sequence_ - 1;
-        if (answers_at_once(before, at_most)) return true;
+        if (answers_at_once(before, at_most, room)) return true;
         nanoseconds const deadline = monotonic_now() + at_most;
         while (reply().sequence.load(std::memory_order_acquire) == before) {
             nanoseconds const left = deadline - monotonic_now();
