@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <random>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -100,6 +104,30 @@ class contest {
     std::unique_ptr<plugin::guarded_policy> in_process_, worker_, copied_;
     proof proof_{on_};
     int ticks_ = 1;  // of a turn
+    struct step {
+        double turn::*into;
+        std::function<double()> time;
+    };
+    static constexpr std::chrono::milliseconds until_workers_sleep{6};  // who waits for a request would take the second core from the next one
+    std::vector<step> steps_;
+    std::minstd_rand dice_{1};
+    double line_ = 0;  // from core to core and back
+
+    void line_up() {
+        if constexpr (says_every_row || std::is_same_v<P, policies::equal_share>) steps_.push_back({&turn::by_hand, [this] { return time_of(on_, by_hand_); }});
+        steps_.push_back({&turn::here, [this] { return time_of(on_, [&] { return on_.ask(here_); }); }});
+        // what it costs to refuse some of them, as where bounds have changed beyond what there is, is another question
+        if (what_ == change::nothing) steps_.push_back({&turn::checked, [this] { return time_of(on_, [&] { return on_.ask(here_), proof_.of(on_.said); }); }});
+        steps_.push_back({&turn::in_process, [this] { return time_of(on_, [&] { return on_.ask(*in_process_); }); }});
+        steps_.push_back({&turn::copied, [this] { return time_of(apart_, [&] { return apart_.ask(*copied_); }); }});
+        steps_.push_back({&turn::worker, [this] { return time_of(on_, [&] { return on_.ask(*worker_); }); }});
+        steps_.push_back({&turn::second_core, [this] {
+                              on_second_core second(there_);
+                              double const took = time_of(on_, [&] { return on_.ask(second); });
+                              line_ = second.round_trip();
+                              return took;
+                          }});
+    }
 
     template <class Tick>
     [[nodiscard]] double time_of(scene& on, Tick tick) {
@@ -122,6 +150,7 @@ public:
         for (decider* policy : {static_cast<decider*>(&here_), static_cast<decider*>(&there_), static_cast<decider*>(in_process_.get()), static_cast<decider*>(worker_.get())})
             need(policy->bind(on_.store.schema(), on_.most()));
         need(copied_->bind(apart_.store.schema(), apart_.most()));
+        line_up();
     }
 
     /// What is wrong with their first answers: to the same question, so they have to be the same.
@@ -140,18 +169,16 @@ public:
 
     void set_length() { ticks_ = std::max(8, static_cast<int>(3e5 / (20 + time_of(on_, [&] { return on_.ask(here_); })))); }
 
+    /// In another order each time: what the one before has left in the caches makes a difference of a twentieth.
     [[nodiscard]] turn take_turns() {
         turn t;
-        if constexpr (says_every_row || std::is_same_v<P, policies::equal_share>) t.by_hand = time_of(on_, by_hand_);
-        t.here = time_of(on_, [&] { return on_.ask(here_); });
-        // what it costs to refuse some of them, as where bounds have changed beyond what there is, is another question
-        t.checked = what_ != change::nothing ? t.here : time_of(on_, [&] { return on_.ask(here_), proof_.of(on_.said); });
-        t.in_process = time_of(on_, [&] { return on_.ask(*in_process_); });
-        t.copied = time_of(apart_, [&] { return apart_.ask(*copied_); });
-        t.worker = time_of(on_, [&] { return on_.ask(*worker_); });
-        on_second_core second(there_);
-        t.second_core = time_of(on_, [&] { return on_.ask(second); });
-        t.line = second.round_trip();
+        std::ranges::shuffle(steps_, dice_);
+        for (auto const& next : steps_) {
+            std::this_thread::sleep_for(until_workers_sleep);
+            t.*next.into = next.time();
+        }
+        t.line = line_;
+        if (what_ != change::nothing) t.checked = t.here;
         return t;
     }
 
