@@ -46,11 +46,13 @@ namespace detail {
 /// How often the state is saved while one request follows the other: after every answer when that is a matter of nanoseconds, else so that
 /// saving takes about one part in 256 of the time, and once a second at least.
 class save_pace {
-    static constexpr nanoseconds always{2000}, longest = seconds(1);
+    static constexpr nanoseconds always{2000}, longest = seconds(1), most_patient = milliseconds(5);
     nanoseconds begun_{}, ended_{}, takes_{};
 
 public:
     [[nodiscard]] bool due() const noexcept { return takes_ <= always || monotonic_now() - ended_ >= std::min(nanoseconds{takes_.count * 256}, longest); }
+    /// So long nobody has to ask before there is time to save: who asks before that would have waited for it.
+    [[nodiscard]] nanoseconds patience() const noexcept { return std::clamp(takes_, short_wait, most_patient); }
     void begin() noexcept { begun_ = monotonic_now(); }
     /// What was interrupted by other processes takes long once, and counts for eight times the last time at most.
     void end() noexcept {
@@ -174,7 +176,7 @@ private:
 
     /// For the next request. Where none comes for a while, there is time to save.
     void await(live_instance& live, std::uint32_t done) noexcept {
-        while (!spin_while(request().sequence, done, short_wait, [] {})) {
+        while (!spin_while(request().sequence, done, saved_ ? short_wait : pace_.patience(), [] {})) {
             if (!saved_) {
                 save_state(live, done);
                 continue;
