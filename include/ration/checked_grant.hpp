@@ -16,7 +16,7 @@ namespace ration {
 struct checked_grant {
     job_id job;
     std::int64_t held = 0;         ///< what the job holds of it there now
-    grant const* asked = nullptr;  ///< the row of the policy's answer, which lives as long as that
+    grant const* asked = nullptr;  ///< the row of the policy's answer, which lives until the policy is asked again
 
     [[nodiscard]] constexpr std::uint32_t node() const noexcept { return asked->node; }  ///< row of the nodes table
     [[nodiscard]] constexpr resource_id resource() const noexcept { return static_cast<resource_id>(asked->resource); }

@@ -128,10 +128,11 @@ typedef struct ration_out {
 
 /* What a host's `extension("ration.changed-rows/1")` points to, if it offers that; valid until `destroy` returns. Such a host gives every
    `decide` the same `ration_out.grant`, with what the last one has left there. A plugin that goes by this writes no row that stands there already, and
-   lists the rows that it did write, in `row`, as long as they are at most `capacity`, with their number in `*count`; `capacity` may change from call to call. The host sets `*count`
-   to UINT64_MAX before the call: more than `capacity` says that any row may have changed. Where the host offers `written`, by `struct_size`, and it is
-   not null, a plugin whose list is full may store there, with release order, how many rows in front it will not write to any more in this call, so that the
-   host can fetch them meanwhile; and UINT64_MAX, and nothing more, when it writes to them after all. The host sets it to 0 before the call. */
+   lists the rows that it did write, in `row`, as long as they are at most `capacity`, with their number in `*count`; `capacity` may change from call
+   to call. The host sets `*count` to UINT64_MAX before the call: more than `capacity` says that any row may have changed.
+   Where the host offers `written`, by `struct_size`, and it is not null, a plugin whose list is full may store there, with release order, how many rows
+   in front it will not write to any more in this call, so that the host can fetch them meanwhile; and UINT64_MAX, and nothing more, when it writes to
+   them after all. The host sets it to 0 before the call. */
 #define RATION_EXT_CHANGED_ROWS "ration.changed-rows/1"
 typedef struct ration_changed_rows {
     uint32_t struct_size, reserved; /* reserved: zero */
