@@ -17,13 +17,13 @@ COMPONENTS = {
     "adapt": ["core"],
     "plugin": ["core"],
     "plugin_host": ["core", "plugin"],
-    "sim": ["core"],
+    "sim": ["core", "process"],
     "process": ["core"],
     "cgroup": ["core", "process"],
     "progress": ["core"],
     "cuda": ["core", "process"],
     "fake": ["core"],
-    "hwloc": ["core"],
+    "hwloc": ["core", "process"],
 }
 # Option: the library as CMake and as Conan know it, the components that need it.
 LIBRARIES = {

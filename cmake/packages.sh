@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# The one list of the packages that ration is built, tested and measured with, for Debian 12 and Ubuntu 24.04.
+# The one list of the packages that ration is built, tested and measured with, for Debian 12 and 13.
 #
 #   cmake/packages.sh build [test] [bench] [pytorch] [full] [browser] [docs]    installs what is missing; upgrades what is there only where apt must
 #
 # A name that ends in ? may be absent from a release: what needs it is then skipped, and says so.
 set -euo pipefail
 
-build=(cmake ninja-build g++ pkg-config libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libboost-dev
+build=(cmake make ninja-build g++ pkg-config libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libboost-dev
   prometheus-cpp-dev librange-v3-dev zlib1g-dev dataset-fashion-mnist "libhwloc-dev?" "libjs-chart.js?")
-test=(catch2 git python3 "python3-dev?" "python3-venv?" "clang-19?" "qemu-system-x86?" "busybox-static?" "cpio?"
-  "python3-prometheus-client?" "mandoc?" "groff-base?" "zsh?" "fish?" "mmdebstrap?")
+test=(catch2 git python3 "python3-dev?" "python3-venv?" "clang-19?" "libclang-rt-19-dev?" "qemu-system-x86?" "busybox-static?" "cpio?"
+  "python3-prometheus-client?" "mandoc?" "groff-base?" "mount?" "zsh?" "fish?" "mmdebstrap?")
 bench=(libbenchmark-dev "libglpk-dev?")
 pytorch=("python3-torch?" "libopenblas0-pthread?")
 full=("clang-16?" "clang-tidy-19?" "shellcheck?")
@@ -73,8 +73,8 @@ for name in "${missing[@]}"; do
   if has_candidate "$plain"; then
     chosen+=("$plain")
   elif [[ $plain == "$name" ]]; then
-    echo "packages: $plain is needed and no package source of this system has it. Is the release older than Debian 12 or" \
-      "Ubuntu 24.04, or is Ubuntu's component 'universe' switched off?" >&2
+    echo "packages: $plain is needed and no package source of this system has it. Tried are Debian 12 and 13: on another" \
+      "system install what it calls this package" >&2
     exit 4
   else
     echo "packages: no source of this system has $plain; what needs it will be skipped"

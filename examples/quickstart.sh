@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 cmake/packages.sh build
 if [[ ! -f build/release/build.ninja ]]; then
-  cmake --preset release -D RATION_BUILD_TESTS=OFF -D RATION_BUILD_BENCH=OFF
+  cmake --preset release -D RATION_BUILD_TESTS=OFF -D RATION_BUILD_BENCH=OFF -D CMAKE_UNITY_BUILD=ON
 fi
 cmake --build --preset release --parallel "$(nproc)" --target ration train
 exec build/release/bin/ration run examples/quickstart/jobs.toml --compare none,tradl "$@"

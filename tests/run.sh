@@ -3,23 +3,36 @@
 # Builds ration and runs its tests; installs what is missing first. The end of the output says what ran, what was skipped and why.
 #
 #   tests/run.sh            what every change has to pass
-#   tests/run.sh --quick    one compiler, no sanitizer
+#   tests/run.sh --quick    one compiler, no sanitizer, nothing in another Debian
 #   tests/run.sh --all      also the slow tests, those in a browser, the benchmarks' build, both compilers in full, the headers
 #                           under clang 16, clang-tidy, and under the sanitizers every test program and every test of the plugin ABI
+#   tests/run.sh --fuzz 10m only the fuzz targets, each for that time (s, m or h)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 extent=usual
+fuzz_seconds=20  # of each target
 case "${1-}" in
   "") ;;
   --quick | --all) extent=${1#--} ;;
-  *) echo "tests/run.sh: '$1' is no option: --quick, --all or nothing" >&2; exit 2 ;;
+  --fuzz)
+    extent=fuzz
+    if [[ ! ${2-} =~ ^([1-9][0-9]{0,4})([smh])$ ]]; then
+      echo "tests/run.sh: '--fuzz ${2-}' is no time: write a number and s, m or h, as in --fuzz 10m" >&2
+      exit 2
+    fi
+    declare -A unit=([s]=1 [m]=60 [h]=3600)
+    fuzz_seconds=$((BASH_REMATCH[1] * unit[${BASH_REMATCH[2]}]))
+    ;;
+  *) echo "tests/run.sh: '$1' is not an option: --quick, --all, --fuzz TIME or nothing" >&2; exit 2 ;;
 esac
 
 jobs=$(nproc)
-slow='^(slow|soak|mutation|qemu-full)$'  # with --all, once, in the first preset: another one would say the same
-# What other presets run of the tests on every change, by label. The program itself is built there with --all: that takes too long.
-second_compiler=(fast threads)
+tests_at_once=$((jobs + 1))  # many only wait for a job
+slow='slow|soak|mutation|qemu-full'  # only with --all
+once="^($slow|bare-root)$"           # only in the first preset: another one would say the same. A bare root, which runs --quick, makes no other
+# What clang runs of the tests on every change, by label. One build serves as the second compiler and as AddressSanitizer with UBSan.
+# The program itself is built there with --all: that takes too long.
 under_asan=(fast threads plugin_host)
 under_tsan=(threads)
 rows=()       # step, result, seconds
@@ -49,15 +62,23 @@ skip() {
   record "$1" skipped "$2"
 }
 
-build() {
+configure() {
+  step "$1: configure" cmake --preset "$@"
+}
+
+compile() {
   local preset=$1
   shift
-  step "$preset: configure" cmake --preset "$preset" && step "$preset: build" cmake --build --preset "$preset" --parallel "$jobs" "$@"
+  step "$preset: build" cmake --build --preset "$preset" --parallel "$jobs" "$@"
+}
+
+build() {
+  configure "$1" && compile "$@"
 }
 
 # shellcheck disable=SC2317  # `step` calls it
 run_ctest() {
-  ctest --preset "$@" --parallel "$jobs" --no-tests=error --output-junit tests.xml --test-output-size-passed 65536 |
+  ctest --preset "$@" --parallel "$tests_at_once" --no-tests=error --output-junit tests.xml --test-output-size-passed 65536 |
     tee "build/$1/tests.log"
 }
 
@@ -80,20 +101,29 @@ labelled() {
   build "$preset" --target "${@/#/tests_}" && suite "$preset" --label-regex "$(any_of "$@")"
 }
 
-usual_labels=(--label-exclude "$slow")
-[[ $extent == all ]] && usual_labels=()
+case $extent in
+  quick) labels=(--label-exclude "$once") ;;
+  usual) labels=(--label-exclude "^($slow)$") ;;
+  all) labels=() ;;
+esac
 
+# In a new tree the program's files are compiled together, folder by folder, which takes less time. clang-tidy (--all) reads each file alone.
 check_gcc() {
-  build debug --target all all_verify_interface_header_sets && suite debug "${usual_labels[@]}"
+  local together=()
+  [[ $extent == all || -f build/debug/CMakeCache.txt ]] || together=(-D CMAKE_UNITY_BUILD=ON)
+  configure debug "${together[@]}" && compile debug --target all all_verify_interface_header_sets && suite debug "${labels[@]}"
 }
 
 check_clang() {
   if ! command -v clang++-19 >/dev/null; then
-    skip clang-debug "clang++-19 is not installed"
+    skip "clang-debug, asan, tsan" "clang++-19 is not installed"
   elif [[ $extent == all ]]; then
-    build clang-debug --target all all_verify_interface_header_sets && suite clang-debug --label-exclude "^(house|misuse|compile_cost)$|$slow"
+    build clang-debug --target all all_verify_interface_header_sets && suite clang-debug --label-exclude "^(house|misuse|compile_cost)$|$once"
+    labelled asan program plugin new
+    labelled tsan threads plugin new
   else
-    labelled clang-debug "${second_compiler[@]}"
+    labelled asan "${under_asan[@]}"
+    labelled tsan "${under_tsan[@]}"
   fi
 }
 
@@ -107,19 +137,35 @@ check_oldest_clang() {
     step "clang 16: headers" cmake --build build/clang-16 --parallel "$jobs" --target all_verify_interface_header_sets
 }
 
-check_sanitizers() {
-  if [[ $extent == all ]]; then
-    labelled asan program plugin new || true
-    labelled tsan threads plugin new
-  else
-    labelled asan "${under_asan[@]}" || true
-    labelled tsan "${under_tsan[@]}"
+# A small program shows whether clang has libFuzzer: its package is another one than the compiler's.
+has_fuzzer() {
+  command -v clang++-19 >/dev/null &&
+    clang++-19 -fsanitize=fuzzer,address -x c++ -o /dev/null - <<<'extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, unsigned long) { return 0; }' 2>/dev/null
+}
+
+check_fuzz() {
+  if ! has_fuzzer; then
+    skip fuzz "clang++-19 or its libFuzzer (libclang-rt-19-dev) is not installed"
+    return
   fi
+  build fuzz && RATION_FUZZ_SECONDS=$fuzz_seconds suite fuzz
+}
+
+# What each target's last run came to.
+fuzz_report() {
+  local file total=0 count
+  printf '\n== Executions of each fuzz target in %s s\n' "$fuzz_seconds"
+  for file in build/fuzz/fuzz/*/executions; do
+    count=$(tail -n 1 "$file")
+    printf '%-12s %12s\n' "$(basename "$(dirname "$file")")" "$count"
+    total=$((total + count))
+  done
+  printf '%-12s %12s\n' all "$total"
 }
 
 check_release() {
   cmake/packages.sh bench
-  build release && suite release --label-exclude "$slow"
+  build release && suite release --label-exclude "$once"
   if command -v clang-tidy-19 >/dev/null; then
     step clang-tidy tests/tidy.sh
   else
@@ -130,6 +176,7 @@ check_release() {
 report() {
   printf '\n== Skipped and failed tests\n'
   python3 tests/house/suites.py "${suites[@]}"
+  [[ " ${suites[*]} " != *" fuzz "* ]] || fuzz_report
   printf '\n== Steps\n'
   printf '%s\n' "${rows[@]}"
   local preset closing
@@ -147,10 +194,12 @@ if command -v ccache >/dev/null; then
 fi
 cmake/packages.sh build test pytorch docs
 [[ $extent != all ]] || cmake/packages.sh browser full
-check_gcc || true
-if [[ $extent != quick ]]; then
+[[ $extent == fuzz ]] || check_gcc || true
+if [[ $extent == usual || $extent == all ]]; then
   check_clang || true
-  check_sanitizers || true
+fi
+if [[ $extent != quick ]]; then
+  check_fuzz || true
 fi
 if [[ $extent == all ]]; then
   check_oldest_clang || true

@@ -4,146 +4,54 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/sim/generator.hpp>
 
-#include "scene.hpp"
+#include "fixed_batch_autoscaler.hpp"
 
 namespace published {
 
 struct elastic_scale {
     double hours = 24;
     std::int64_t devices = 400;
+    std::uint64_t seeds = 5;
     bool whole_sweep = true;  ///< else a low load and a high one, and the controls
 };
 
 namespace elastic {
 
-using policies::elastic_batch_overflow;
-using parameters = policies::elastic_batch_dp_parameters;
-
 inline constexpr std::int64_t batches[] = {64, 128, 256, 512};
 inline constexpr std::int64_t most_devices = 16;
-
-/// The baseline, written down on its own: the autoscaler that gives devices and knows no batches. Its dynamic programme is the plain
-/// recurrence. Whoever holds devices stays; arrivals come in, in order, while the fewest devices of all fit.
-class fixed_batch_autoscaler {
-public:
-    using policy_concept = policy_tag;
-    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in_rows<double, "jobs/goodput.fixed">,
-                           in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
-    static constexpr meta about{.id = "org.example.fixed-batch-autoscaler", .version = "1.0.0"};
-
-    explicit fixed_batch_autoscaler(parameters const& p) : parameters_(p) {}
-
-    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!decided_ || t.now() - decided_at_ >= seconds(parameters_.interval)) decide_anew(t);
-        for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (active(t, row) && (of(t, row).given > 0 || t.get<"jobs/held.gpu">()[row] > 0)) static_cast<void>(out.set(row, 0, resource_id::gpu, of(t, row).given));
-        return status::ok;
-    }
-
-private:
-    struct standing {
-        std::int64_t given = 0;
-        bool is_in = false, is_out = false;
-    };
-    struct player {
-        std::size_t row;
-        std::vector<std::int64_t> worth;  // by devices; 0 = impossible. In units of 2^-40: sums of integers are equal when they should be
-        std::size_t least = 0;
-    };
-
-    parameters parameters_;
-    std::vector<standing> jobs_;  // by id
-    bool decided_ = false;
-    nanoseconds decided_at_{0};
-
-    [[nodiscard]] static bool active(tick<inputs> const& t, std::size_t row) noexcept {
-        return is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
-    }
-    [[nodiscard]] standing& of(tick<inputs> const& t, std::size_t row) {
-        std::size_t const id = t.get<"jobs/id">()[row];
-        if (jobs_.size() <= id) jobs_.resize(id + 1);
-        return jobs_[id];
-    }
-
-    /// F(k) in units of the speed of each of the fewest devices; less for a change.
-    [[nodiscard]] player player_of(tick<inputs> const& t, std::size_t row) const {
-        auto const speed = t.get<"jobs/goodput.fixed">()[row];
-        auto const held = static_cast<std::size_t>(t.get<"jobs/held.gpu">()[row]);
-        double const lost = parameters_.restart_penalty + (parameters_.horizon > 0 ? t.get<"jobs/restart_cost">()[row] / parameters_.horizon : 0);
-        player p{row, std::vector<std::int64_t>(speed.size()), 0};
-        double one = 0;
-        for (std::size_t k = 1; k < speed.size(); ++k) {
-            if (one == 0 && speed[k] > 0) one = speed[k] / static_cast<double>(k), p.least = k;
-            double const f = one > 0 ? speed[k] / one : 0;
-            p.worth[k] = static_cast<std::int64_t>(0x1p40 * (held == 0 || k == held ? f : f * (1 - lost)));
-        }
-        return p;
-    }
-
-    void decide_anew(tick<inputs> const& t) {
-        std::vector<player> in;
-        auto const capacity = static_cast<std::size_t>(t.get<"nodes/capacity.gpu">()[0]);
-        std::size_t left = capacity;
-        for (bool const was_in : {true, false})
-            for (std::size_t row = 0; row < t.jobs(); ++row) {
-                standing& s = of(t, row);
-                if (!active(t, row) || s.is_in != was_in || s.is_out) continue;
-                auto p = player_of(t, row);
-                bool const fits = p.least > 0 && p.least <= left;
-                s = {.is_in = fits || was_in, .is_out = !fits && parameters_.overflow == elastic_batch_overflow::drop};
-                if (!fits) continue;
-                left -= p.least;
-                in.push_back(std::move(p));
-            }
-        divide(t, in, capacity);
-        decided_ = true, decided_at_ = t.now();
-    }
-
-    void divide(tick<inputs> const& t, std::vector<player> const& in, std::size_t capacity) {
-        std::vector<std::int64_t> before(capacity + 1, 0), now;
-        std::vector<std::vector<std::uint8_t>> choice;
-        for (auto const& p : in) {
-            now.assign(capacity + 1, std::int64_t{-1} << 60);
-            choice.emplace_back(capacity + 1, 0);
-            for (std::size_t k = 1; k <= capacity; ++k)
-                for (std::size_t g = 1; g < p.worth.size() && g <= k; ++g)
-                    if (p.worth[g] > 0 && before[k - g] + p.worth[g] > now[k]) now[k] = before[k - g] + p.worth[g], choice.back()[k] = static_cast<std::uint8_t>(g);
-            before.swap(now);
-        }
-        for (std::size_t j = in.size(), k = capacity; j-- > 0;) {
-            std::size_t const g = choice[j][k];
-            of(t, in[j].row).given = static_cast<std::int64_t>(g);
-            k -= g;
-        }
-    }
-};
-static_assert(Policy<fixed_batch_autoscaler>);
 
 /// Which batch users submit: one of the four, or each of them equally often.
 enum class submitted : std::uint8_t { b64, b128, b256, b512, mixed };
 inline constexpr char const* submitted_names[] = {"64", "128", "256", "512", "mixed"};
 
+[[nodiscard]] inline sim::data_parallel linked_as_nodes(sim::data_parallel of) {
+    of.node_bytes_per_second = of.link_bytes_per_second;
+    return of;
+}
+
 /// Jobs of the four categories. The policy serves one node: it stands for the cluster, and its devices are linked as nodes are.
-[[nodiscard]] inline sim::workload jobs_of(elastic_scale const& scale, double per_hour, submitted by_users, bool fixed_range) {
-    auto w = sim::make_scaling({.seed = 5, .jobs = static_cast<std::size_t>(per_hour * scale.hours), .jobs_per_hour = per_hour}, {.most_devices = most_devices});
+[[nodiscard]] inline sim::workload jobs_of(elastic_scale const& scale, double per_hour, submitted by_users, bool fixed_range, std::uint64_t seed) {
+    auto w = sim::make_scaling({.seed = seed, .jobs = static_cast<std::size_t>(per_hour * scale.hours), .jobs_per_hour = per_hour}, {.most_devices = most_devices});
     auto const categories = sim::scaling_categories();
     w.models.clear();
     for (auto const& category : categories)
         for (std::int64_t const batch : batches) {
-            auto of = category.of;
-            of.node_bytes_per_second = of.link_bytes_per_second;
+            auto of = linked_as_nodes(category.of);
             if (fixed_range && of.least_batch != of.most_batch) of.least_batch = of.most_batch = batch;
             w.models.push_back(std::make_shared<sim::parametric_model>(of));
         }
-    sim::dice const thrown(5, 77);
+    sim::dice const thrown(seed, 77);
     for (std::size_t j = 0; j < w.jobs.size(); ++j) {
         auto& job = w.jobs[j];
         bool const varies = categories[job.model].of.least_batch != categories[job.model].of.most_batch;
@@ -194,55 +102,131 @@ struct pair_of_runs {
     return same;
 }
 
+/// Elastic batches against fixed ones with one seed.
 struct row {
-    double load = 0, completed = 0, dropped = 0, jct = 0;  ///< ratios, elastic : fixed; dropped 0 : 0 is 1
     counted fixed, elastic;
+
+    [[nodiscard]] double completed() const noexcept { return static_cast<double>(elastic.completed) / static_cast<double>(fixed.completed); }
+    [[nodiscard]] double dropped() const noexcept {
+        if (fixed.dropped == 0 && elastic.dropped == 0) return 1;
+        return static_cast<double>(elastic.dropped) / static_cast<double>(fixed.dropped);
+    }
+    [[nodiscard]] double jct() const noexcept { return fixed.mean_jct / elastic.mean_jct; }
 };
 
-[[nodiscard]] inline row sweep_row(elastic_scale const& scale, double load, submitted by_users) {
+[[nodiscard]] inline row sweep_row(elastic_scale const& scale, double load, submitted by_users, std::uint64_t seed) {
     double const per_hour = load * static_cast<double>(scale.devices) / 2;  // at load 1 two devices of each job are all there are, for an hour
-    auto const w = jobs_of(scale, per_hour, by_users, false);
+    auto const w = jobs_of(scale, per_hour, by_users, false, seed);
     auto const with_drops = run_both(scale, w, elastic_batch_overflow::drop), with_queue = run_both(scale, w, elastic_batch_overflow::queue);
-    row r{.load = load, .fixed = count(with_drops.fixed, scale.hours, true), .elastic = count(with_drops.elastic, scale.hours, true)};
-    r.completed = static_cast<double>(r.elastic.completed) / static_cast<double>(r.fixed.completed);
-    r.dropped = r.fixed.dropped == 0 && r.elastic.dropped == 0 ? 1 : static_cast<double>(r.elastic.dropped) / static_cast<double>(r.fixed.dropped);
+    row r{.fixed = count(with_drops.fixed, scale.hours, true), .elastic = count(with_drops.elastic, scale.hours, true)};
     r.fixed.mean_jct = count(with_queue.fixed, scale.hours, false).mean_jct, r.elastic.mean_jct = count(with_queue.elastic, scale.hours, false).mean_jct;
-    r.jct = r.fixed.mean_jct / r.elastic.mean_jct;
     return r;
 }
 
-inline void print_row(findings& found, row const& r, submitted by_users) {
-    found.print("%5.2f %8s %7zu %7zu %7.2f %8zu %7zu %7.2f %9.0f %8.0f %7.2f\n", r.load, submitted_names[static_cast<std::size_t>(by_users)],
-                r.fixed.completed, r.elastic.completed, r.completed, r.fixed.dropped, r.elastic.dropped, r.dropped, r.fixed.mean_jct, r.elastic.mean_jct, r.jct);
+/// The same over all seeds.
+struct swept {
+    double load = 0;
+    std::vector<row> rows{};
+
+    template <class Figure>
+    [[nodiscard]] over_seeds of(Figure const& figure) const {
+        std::vector<double> values;
+        for (auto const& r : rows) values.push_back(figure(r));
+        return over_seeds(std::move(values));
+    }
+    [[nodiscard]] over_seeds completed() const { return of([](row const& r) { return r.completed(); }); }
+    [[nodiscard]] over_seeds dropped() const { return of([](row const& r) { return r.dropped(); }); }
+    [[nodiscard]] over_seeds jct() const { return of([](row const& r) { return r.jct(); }); }
+};
+
+[[nodiscard]] inline swept sweep(elastic_scale const& scale, double load, submitted by_users, findings& found) {
+    swept all{.load = load};
+    for (std::uint64_t seed = 1; seed <= scale.seeds; ++seed) all.rows.push_back(sweep_row(scale, load, by_users, seed));
+    auto const median = [&](std::size_t counted::*which, counted row::*of) {
+        return all.of([&](row const& r) { return static_cast<double>(r.*of.*which); }).median;
+    };
+    found.print("| %.2f | %s | %.0f | %.0f | %s |", load, submitted_names[static_cast<std::size_t>(by_users)], median(&counted::completed, &row::fixed),
+                median(&counted::completed, &row::elastic), all.completed().text(2).c_str());
+    double const fixed_drops = median(&counted::dropped, &row::fixed), elastic_drops = median(&counted::dropped, &row::elastic);
+    found.print(" %.0f | %.0f | %s | %s |\n", fixed_drops, elastic_drops, fixed_drops > 0 ? all.dropped().text(2).c_str() : "", all.jct().text(2).c_str());
+    return all;
 }
 
-inline void expect_shape(std::vector<row> const& rows, row const& smallest, row const& largest, findings& found) {
-    double const most_gain = std::max_element(rows.begin(), rows.end(), [](row const& a, row const& b) { return a.jct < b.jct; })->jct;
+inline void expect_shape(std::vector<swept> const& rows, swept const& smallest, swept const& largest, findings& found) {
+    double most_gain = 0;
+    for (auto const& r : rows) most_gain = std::max(most_gain, r.jct().median);
     for (auto const& r : rows) {
-        char at[32];
-        std::snprintf(at, sizeof at, " at load %.2f", r.load);
-        if (r.load < 1) found.expect(r.completed > 0.98 && r.completed < 1.06, std::string("elastic batches complete as many jobs") + at);
-        if (r.load >= 1) found.expect(r.completed > 1.3, std::string("elastic batches complete at least 1.3 times as many jobs") + at);
-        bool const is_best = 3 * r.dropped <= 1 && r.jct == most_gain;
-        if (r.load == 1) found.expect(r.fixed.dropped > 0 && is_best, std::string("a third of the drops or fewer, and the largest gain in mean JCT,") + at);
-        found.expect(r.jct > 1.2, std::string("the mean JCT is at least 1.2 times shorter") + at);
+        char at[64];
+        std::snprintf(at, sizeof at, " at load %.2f, with every seed", r.load);
+        auto const completed = r.completed(), dropped = r.dropped(), jct = r.jct();
+        if (r.load < 1) found.expect(completed.least > 0.98 && completed.most < 1.06, std::string("elastic batches complete as many jobs") + at);
+        if (r.load >= 1) found.expect(completed.least > 1.3, std::string("elastic batches complete at least 1.3 times as many jobs") + at);
+        if (r.load == 1) found.expect(dropped.most <= 1.0 / 3, std::string("a third of the drops or fewer") + at);
+        if (r.load == 1) found.expect(jct.median == most_gain, "the largest gain in mean JCT is at load 1, by medians");
+        found.expect(jct.least > 1.2, std::string("the mean JCT is at least 1.2 times shorter") + at);
     }
-    found.expect(largest.completed > 1.6 && largest.completed < 2.2, "where users submit the largest batch, about twice as many jobs complete when saturated");
-    found.expect(std::fabs(smallest.completed - 1) < 0.03 && std::fabs(smallest.jct - 1) < 0.05,
+    found.expect(largest.completed().least > 1.6 && largest.completed().most < 2.2,
+                 "where users submit the largest batch, about twice as many jobs complete when saturated, with every seed");
+    found.expect(std::fabs(smallest.completed().median - 1) < 0.03 && std::fabs(smallest.jct().median - 1) < 0.05,
                  "control: where users submit the smallest batch, saturated, nothing is gained");
 }
 
+/// What the exchange of gradients alone predicts, saturated: elastic jobs run with the smallest batch on one device, fixed ones with theirs on B / 64.
+class prediction {
+    std::array<sim::scaling_category, 4> categories_ = sim::scaling_categories();
+
+    [[nodiscard]] static double device_seconds(sim::data_parallel const& of, std::int64_t batch) {
+        std::int64_t const devices = batch / of.most_local_batch;
+        return static_cast<double>(devices) / sim::parametric_model(linked_as_nodes(of)).rate(batch, devices, false, 0);  // of one sample
+    }
+
+public:
+    [[nodiscard]] std::array<sim::scaling_category, 4> const& categories() const noexcept { return categories_; }
+    /// Time of an iteration over processing alone; 1 where the batch is fixed.
+    [[nodiscard]] static double factor(sim::data_parallel const& of, std::int64_t batch) {
+        return of.least_batch == of.most_batch ? 1 : device_seconds(of, batch) / device_seconds(of, of.least_batch);
+    }
+    /// Of a mean job with its smallest batch. Its length is an hour with a batch of 128 on two devices of one node.
+    [[nodiscard]] static double device_hours(sim::data_parallel const& of) {
+        return sim::parametric_model(of).rate(128, 2, false, 0) * device_seconds(of, of.least_batch);
+    }
+    /// How many times as many jobs elastic batches complete where all users submit this one.
+    [[nodiscard]] double gain(std::int64_t batch) const {
+        double fixed = 0, elastic = 0;
+        for (auto const& c : categories_) fixed += device_hours(c.of) * factor(c.of, batch), elastic += device_hours(c.of);
+        return fixed / elastic;
+    }
+};
+
+inline void print(prediction const& predicted, findings& found) {
+    found.print("\n| category | processing | k = 2 | k = 4 | k = 8 | device-hours of a mean job |\n|---|---|---|---|---|---|\n");
+    for (auto const& c : predicted.categories())
+        found.print("| %s | %.3f s | %.2f | %.2f | %.2f | %.2f |\n", c.name.data(), c.of.step_seconds + 64 * c.of.sample_seconds, prediction::factor(c.of, 128),
+                    prediction::factor(c.of, 256), prediction::factor(c.of, 512), prediction::device_hours(c.of));
+}
+
+/// The predicted gains beside those of runs at load 2, for each batch that all users submit.
+inline void compare(prediction const& predicted, std::vector<std::pair<std::int64_t, swept>> const& runs, findings& found) {
+    found.print("\n| all users submit | predicted | simulated at load 2 |\n|---|---|---|\n");
+    for (auto const& [batch, of] : runs) {
+        double const gain = predicted.gain(batch);
+        found.print("| %lld | %.2f | %s |\n", static_cast<long long>(batch), gain, of.completed().text(2).c_str());
+        found.expect(std::fabs(of.completed().median / gain - 1) < 0.12,
+                     "batch " + std::to_string(batch) + ": the cost of exchanging gradients predicts the gain within 12 %");
+    }
+}
+
 inline void control(elastic_scale const& scale, findings& found) {
-    found.print("\ncontrol, batch ranges of one value: load, variant, jobs, restarts of both\n");
+    found.print("\n| control, batch ranges of one value: load | variant | jobs | restarts, fixed | elastic |\n|---|---|---|---|---|\n");
     for (double const load : {0.5, 2.0})
         for (auto const overflow : {elastic_batch_overflow::drop, elastic_batch_overflow::queue}) {
-            auto const w = jobs_of(scale, load * static_cast<double>(scale.devices) / 2, submitted::mixed, true);
+            auto const w = jobs_of(scale, load * static_cast<double>(scale.devices) / 2, submitted::mixed, true, 1);
             auto const both = run_both(scale, w, overflow);
             char const* const name = overflow == elastic_batch_overflow::drop ? "drop" : "queue";
             std::size_t restarts[2] = {0, 0};
             for (auto const& job : both.fixed.jobs) restarts[0] += job.restarts;
             for (auto const& job : both.elastic.jobs) restarts[1] += job.restarts;
-            found.print("%5.2f %8s %7zu %7zu %7zu\n", load, name, w.jobs.size(), restarts[0], restarts[1]);
+            found.print("| %.2f | %s | %zu | %zu | %zu |\n", load, name, w.jobs.size(), restarts[0], restarts[1]);
             found.expect(same_schedule(both.fixed, both.elastic),
                          std::string("control: with batch ranges of one value the schedules are equal to the bit, ") + name + (load > 1 ? ", saturated" : ""));
         }
@@ -253,20 +237,21 @@ inline void control(elastic_scale const& scale, findings& found) {
 [[nodiscard]] inline findings elastic_scenario(elastic_scale const& scale = {}) {
     using namespace elastic;
     findings found;
-    found.print("%lld devices, %.0f h of arrivals; completed and dropped in the dropping variant, mean JCT in seconds in the queueing one\n"
-                "%5s %8s %7s %7s %7s %8s %7s %7s %9s %8s %7s\n", static_cast<long long>(scale.devices), scale.hours, "load", "batch", "done", "elastic",
-                "ratio", "dropped", "elastic", "ratio", "JCT", "elastic", "ratio");
-    auto const with = [&](double load, submitted by_users) {
-        row const r = sweep_row(scale, load, by_users);
-        print_row(found, r, by_users);
-        return r;
-    };
-    std::vector<row> rows;
+    found.print("%lld devices, %.0f h of arrivals, %llu seeds: medians, of ratios with the range. Jobs are counted where those that do not fit are dropped, mean JCT where "
+                "they queue.\n\n", static_cast<long long>(scale.devices), scale.hours, static_cast<unsigned long long>(scale.seeds));
+    found.print("| load | batch | completed, fixed | elastic | ratio | dropped, fixed | elastic | ratio | mean JCT, fixed : elastic |\n"
+                "|---|---|---|---|---|---|---|---|---|\n");
+    std::vector<swept> rows;
     for (double const load : {0.25, 0.5, 1.0, 1.5, 2.0, 3.0})
-        if (scale.whole_sweep || load == 0.25 || load == 1) rows.push_back(with(load, submitted::mixed));
-    row const smallest = with(2, submitted::b64);
-    if (scale.whole_sweep) static_cast<void>(with(2, submitted::b128)), static_cast<void>(with(2, submitted::b256));
-    expect_shape(rows, smallest, with(2, submitted::b512), found);
+        if (scale.whole_sweep || load == 0.25 || load == 1) rows.push_back(sweep(scale, load, submitted::mixed, found));
+    std::vector<std::pair<std::int64_t, swept>> alike{{64, sweep(scale, 2, submitted::b64, found)}};
+    if (scale.whole_sweep)
+        for (auto const batch : {submitted::b128, submitted::b256}) alike.emplace_back(batches[static_cast<std::size_t>(batch)], sweep(scale, 2, batch, found));
+    alike.emplace_back(512, sweep(scale, 2, submitted::b512, found));
+    expect_shape(rows, alike.front().second, alike.back().second, found);
+    prediction const predicted;
+    print(predicted, found);
+    compare(predicted, alike, found);
     control(scale, found);
     return found;
 }

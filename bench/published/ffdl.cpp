@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// FfDL's two results on placement beside ours: see ffdl.hpp and docs/published.md.
+// FfDL's gangs and placements, theirs beside ours: see ffdl.hpp and docs/published.md. An argument is the path of a trace of Philly.
 #include "ffdl.hpp"
 
-int main() { return published::conclude(published::ffdl_scenario()); }
+int main(int count, char** words) { return published::conclude(published::ffdl_scenario({.philly = count > 1 ? words[1] : nullptr})); }

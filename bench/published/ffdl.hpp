@@ -4,7 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <ration/policies/gang.hpp>
 #include <ration/policies/pack.hpp>
@@ -12,13 +16,16 @@
 #include <ration/sim/arrivals.hpp>
 #include <ration/sim/dice.hpp>
 
+#include "ffdl_philly.hpp"
 #include "scene.hpp"
 
 namespace published {
 
 struct ffdl_scale {
     std::uint64_t gang_runs = 20;     ///< of each mix; the paper repeats 20 times
-    std::size_t placed_jobs = 10'000; ///< of a comparison of placements
+    std::uint64_t placed_runs = 5;    ///< of each load
+    std::size_t placed_jobs = 10'000; ///< of each of these
+    char const* philly = nullptr;     ///< path of a trace of Philly; nullptr: left out, since its terms do not let this project ship it
 };
 
 namespace ffdl {
@@ -69,57 +76,64 @@ public:
     [[nodiscard]] double seconds() const noexcept { return stuck_seconds_; }
 };
 
-/// Of all repetitions with one mix.
+/// Of all repetitions with one mix; idle: shares of the devices, in %.
 struct gang_row {
-    std::uint64_t runs = 0, with_idle = 0, never_end = 0;
-    double mean_idle = 0, most_idle = 0;  ///< shares of the devices
+    std::uint64_t with_idle = 0, never_end = 0;
+    over_seeds mean_idle, most_idle;
 };
 
 template <Policy P>
-[[nodiscard]] gang_row repeat(learners of, P const& rule, std::uint64_t runs) {
+[[nodiscard]] gang_row repeat(learners of, P const& rule, std::uint64_t runs, double interval = 0) {
     constexpr std::size_t jobs = 50;
     constexpr std::int64_t nodes = 15, each = 4;
-    gang_row row;
-    double capacity = 0;
+    std::uint64_t with_idle = 0, never_end = 0;
+    std::vector<double> mean, most;
     for (std::uint64_t seed = 1; seed <= runs; ++seed) {
         auto const w = gangs(of, jobs, 0.9, nodes * each, seed);
         deadlock_watch watch(w);
-        auto const run = simulate(w, nodes_of(nodes, each), rule, {.interval = {}, .seed = seed, .observer = &watch});
+        auto const run = simulate(w, nodes_of(nodes, each), rule, {.interval = seconds(interval), .seed = seed, .observer = &watch});
         watch.advance(run.end, true);
-        ++row.runs, row.with_idle += watch.most() > 0, row.never_end += run.how == sim::ending::starved;
-        row.mean_idle += watch.seconds(), capacity += run.capacity_seconds;
-        row.most_idle = std::max(row.most_idle, static_cast<double>(watch.most()) / (nodes * each));
+        with_idle += watch.most() > 0, never_end += run.how == sim::ending::starved;
+        mean.push_back(100 * watch.seconds() / run.capacity_seconds);
+        most.push_back(100 * static_cast<double>(watch.most()) / (nodes * each));
     }
-    row.mean_idle /= capacity;
-    return row;
+    return {with_idle, never_end, over_seeds(std::move(mean)), over_seeds(std::move(most))};
 }
 
+inline void print(findings& found, learners of, char const* rule, gang_row const& row) {
+    found.print("| %lld × %lld | %s | %llu | %llu | %s | %s |\n", static_cast<long long>(of.count), static_cast<long long>(of.devices), rule,
+                static_cast<unsigned long long>(row.with_idle), static_cast<unsigned long long>(row.never_end), row.mean_idle.text(1).c_str(),
+                row.most_idle.text(0).c_str());
+}
+
+/// Deadlocks that last for good, that end after `give_up` seconds, and none.
 inline void gang_against_one_at_a_time(ffdl_scale const& scale, findings& found) {
-    found.print("50 jobs on 15 nodes of 4 devices, %llu runs of each mix; idle: devices of jobs whose other learners fit nowhere\n"
-                "%-20s %-8s %10s %10s %10s %10s\n", static_cast<unsigned long long>(scale.gang_runs), "learners x devices", "rule", "runs idle",
-                "never end", "mean idle", "most idle");
-    gang_row one_by_one, together, alone;
-    auto const add = [&](learners of, char const* name, gang_row const& row, gang_row& all) {
-        found.print("%lld x %-16lld %-8s %10llu %10llu %9.1f%% %9.1f%%\n", static_cast<long long>(of.count), static_cast<long long>(of.devices), name,
-                    static_cast<unsigned long long>(row.with_idle), static_cast<unsigned long long>(row.never_end), 100 * row.mean_idle, 100 * row.most_idle);
-        all.runs += row.runs, all.with_idle += row.with_idle, all.never_end += row.never_end, all.most_idle = std::max(all.most_idle, row.most_idle);
-    };
+    constexpr double give_up = 300, interval = 60;
+    found.print("| learners × devices | rule | of %llu runs with idle devices | that never end | mean idle in %% | most idle in %% |\n|---|---|---|---|---|---|\n",
+                static_cast<unsigned long long>(scale.gang_runs));
+    double permanent_most = 0;
+    std::uint64_t permanent = 0, temporary = 0, together = 0, alone = 0;
     for (learners const of : {learners{2, 1}, {2, 2}, {2, 4}, {4, 1}, {4, 2}, {4, 4}}) {
-        add(of, "pack", repeat(of, policies::pack({.learner = of.devices}), scale.gang_runs), one_by_one);
-        add(of, "spread", repeat(of, policies::spread({.learner = of.devices}), scale.gang_runs), one_by_one);
-        add(of, "gang", repeat(of, policies::gang({.learner = of.devices}), scale.gang_runs), together);
+        auto const kept = repeat(of, policies::pack({.learner = of.devices}), scale.gang_runs);
+        auto const freed = repeat(of, policies::pack({.learner = of.devices, .give_up = give_up}), scale.gang_runs, interval);
+        auto const whole = repeat(of, policies::gang({.learner = of.devices}), scale.gang_runs);
+        print(found, of, "one at a time", kept), print(found, of, "the same, gives up after 300 s", freed), print(found, of, "gang", whole);
+        permanent_most = std::max(permanent_most, kept.most_idle.most);
+        permanent += kept.never_end, temporary += freed.never_end, together += whole.with_idle + whole.never_end;
+        bool const is_large = of.count * of.devices == 8;  // an eighth of the devices for one job
+        if (is_large)
+            found.expect(freed.most_idle.median >= 20 && freed.most_idle.median <= 50,
+                         "jobs of 8 devices: temporary deadlocks leave 20 to 50 % of the devices idle at worst, in the median run");
     }
-    for (learners const of : {learners{1, 1}, {1, 4}}) add(of, "pack", repeat(of, policies::pack({.learner = of.devices}), scale.gang_runs), alone);
-    found.expect(one_by_one.with_idle > 0 && one_by_one.most_idle >= 0.4, "learner at a time: devices idle in deadlocks, 40 % of all and more at worst");
-    found.expect(one_by_one.never_end > 0, "learner at a time: some runs end in a deadlock of all");
-    found.expect(together.with_idle == 0 && together.never_end == 0, "gang: no device is ever idle in a deadlock, and all jobs end");
-    found.expect(alone.with_idle == 0 && alone.never_end == 0, "control: jobs of one learner never deadlock, gang or not");
+    for (learners const of : {learners{1, 1}, {1, 4}}) {
+        auto const row = repeat(of, policies::pack({.learner = of.devices}), scale.gang_runs);
+        alone += row.with_idle + row.never_end;
+    }
+    found.expect(temporary == 0, "jobs that give up: no deadlock lasts, all runs end");
+    found.expect(permanent > 0 && permanent_most == 100, "control: jobs that keep their learners deadlock for good, with all devices idle");
+    found.expect(together == 0, "gang: no device is ever idle in a deadlock, and all jobs end");
+    found.expect(alone == 0, "control: jobs of one learner never deadlock, gang or not");
 }
-
-/// How many jobs of each size wait for more than 15 minutes.
-struct long_waits {
-    std::size_t all = 0, large = 0;
-};
 
 /// Jobs of 1, 2 and 4 devices; of 1 alone for the control.
 [[nodiscard]] inline sim::workload sizes(std::size_t jobs, double load, std::int64_t devices, bool ones, std::uint64_t seed) {
@@ -137,36 +151,33 @@ struct long_waits {
     return w;
 }
 
-template <Policy P>
-[[nodiscard]] long_waits waits_under(sim::workload const& w, std::size_t nodes) {
-    auto const run = simulate(w, nodes_of(nodes, 4), P());
-    long_waits found;
-    for (std::size_t j = 0; j < w.jobs.size(); ++j) {
-        bool const is_long = run.jobs[j].started.count < 0 || run.jobs[j].started - run.jobs[j].submitted > seconds(900);
-        found.all += is_long, found.large += is_long && w.jobs[j].request == 4;
+[[nodiscard]] inline placed place(ffdl_scale const& scale, double load, bool ones) {
+    placed all;
+    for (std::uint64_t seed = 1; seed <= scale.placed_runs; ++seed) {
+        auto const w = sizes(scale.placed_jobs, load, placed_nodes * 4, ones, seed);
+        all.add(waits_under(w, placed_nodes, policies::spread()), waits_under(w, placed_nodes, policies::pack()));
     }
-    return found;
+    return all;
 }
 
 inline void pack_against_spread(ffdl_scale const& scale, findings& found) {
-    constexpr std::size_t nodes = 100;
-    found.print("\n%zu jobs on 100 nodes of 4 devices: how many wait for more than 15 minutes (of these: jobs of 4 devices)\n%-22s %17s %17s %8s\n",
-                scale.placed_jobs, "load", "spread", "pack", "ratio");
+    found.print("\n| jobs of %zu that wait more than 15 minutes, %llu seeds | spread | pack | ratio |\n|---|---|---|---|\n", scale.placed_jobs,
+                static_cast<unsigned long long>(scale.placed_runs));
     auto const row = [&](char const* what, double load, bool ones) {
-        auto const w = sizes(scale.placed_jobs, load, nodes * 4, ones, 3);
-        auto const wide = waits_under<policies::spread>(w, nodes), narrow = waits_under<policies::pack>(w, nodes);
-        found.print("%-16s %4.0f%% %8zu (%6zu) %8zu (%6zu) %8.1f\n", what, 100 * load, wide.all, wide.large, narrow.all, narrow.large,
-                    static_cast<double>(wide.all) / static_cast<double>(std::max<std::size_t>(narrow.all, 1)));
-        return std::pair{wide, narrow};
+        auto const all = place(scale, load, ones);
+        found.print("| %s, %.0f %% load | %s | %s | %s |\n", what, 100 * load, over_seeds(all.spread).text(0).c_str(), over_seeds(all.pack).text(0).c_str(),
+                    over_seeds(all.ratio).text(1).c_str());
+        return all;
     };
     for (double const load : {0.85, 0.9, 0.95}) {
-        auto const [wide, narrow] = row("1, 2, 4 devices", load, false);
+        auto const all = row("1, 2, 4 devices", load, false);
+        double const factor = load < 0.95 ? 3 : 1.5;
         char what[100];
-        std::snprintf(what, sizeof what, "at %.0f %% load packing leaves a third of the long waits or fewer", 100 * load);
-        found.expect(wide.all > 0 && wide.all >= 3 * narrow.all && wide.large >= 3 * narrow.large, what);
+        std::snprintf(what, sizeof what, "at %.0f %% load spreading has %.1f times the long waits of packing or more, with every seed", 100 * load, factor);
+        found.expect(over_seeds(all.spread).least > 0 && over_seeds(all.ratio).least >= factor, what);
     }
-    auto const [wide, narrow] = row("1 device", 1.02, true);
-    found.expect(wide.all > 0 && wide.all == narrow.all, "control: where every job wants one device, both leave the same long waits");
+    auto const ones = row("1 device", 1.02, true);
+    found.expect(over_seeds(ones.spread).least > 0 && ones.are_equal, "control: where every job wants one device, both leave the same long waits");
 }
 
 }  // namespace ffdl
@@ -175,6 +186,7 @@ inline void pack_against_spread(ffdl_scale const& scale, findings& found) {
     findings found;
     ffdl::gang_against_one_at_a_time(scale, found);
     ffdl::pack_against_spread(scale, found);
+    if (scale.philly != nullptr) ffdl::replay_philly(scale.philly, found);
     return found;
 }
 

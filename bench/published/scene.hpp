@@ -2,7 +2,9 @@
 // What the programs and the tests of published results share: a table, and what has to hold of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -55,6 +57,24 @@ public:
     }
     return all ? 0 : 1;
 }
+
+/// A figure of several seeds. The range of five holds the median of all seeds with 94 %, that of twenty with more than 99.99 %.
+struct over_seeds {
+    double median = 0, least = 0, most = 0;
+
+    explicit over_seeds(std::vector<double> values) {
+        std::sort(values.begin(), values.end());
+        std::size_t const half = values.size() / 2;
+        median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+        least = values.front(), most = values.back();
+    }
+    /// "1.5 (1.2 to 1.9)"
+    [[nodiscard]] std::string text(int digits) const {
+        char all[100];
+        std::snprintf(all, sizeof all, "%.*f (%.*f to %.*f)", digits, median, digits, least, digits, most);
+        return all;
+    }
+};
 
 [[nodiscard]] inline sim::cluster nodes_of(std::size_t nodes, std::int64_t devices) {
     sim::cluster c;

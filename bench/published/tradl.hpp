@@ -90,12 +90,10 @@ inline constexpr double cores = 1000;  // of the machine, and all that a job can
 }
 
 /// By how much the rest of the last job's time to Acceptable shortens, from when the others are good enough.
-[[nodiscard]] inline double simulated_reduction(std::size_t n, situation how) {
+[[nodiscard]] inline double simulated_reduction(std::size_t n, situation how, tradl_parameters p = {}) {
     constexpr double needed = 200;
     auto const jobs = all_but_one(n, how, needed);
     double const before = how == situation::at_fair_share ? static_cast<double>(n) : 0;  // n seconds until each has done its first
-    // Equal jobs use 1/n but for rounding: without a dead band the last bit decides the branch.
-    tradl_parameters p{.dead_band = how == situation::at_fair_share ? 0.02 : 0};
     auto const late = [&](tradl_scenario scenario) { return p.scenario = scenario, under(p, jobs, cores).acceptable.back() - before; };
     return 1 - late(tradl_scenario::AO) / late(tradl_scenario::NA);
 }
@@ -113,7 +111,7 @@ inline void rule_table(findings& found) {
     for (std::size_t const n : {2, 3, 4, 5, 8, 9, 27, 28}) {
         auto const all = static_cast<double>(n);
         double const fair = reduction(n, 1 / (all + 1)), above = reduction(n, 1 / (2 * all));
-        double const fair_ran = simulated_reduction(n, situation::at_fair_share), above_ran = simulated_reduction(n, situation::above_fair_share);
+        double const fair_ran = simulated_reduction(n, situation::at_fair_share), above_ran = simulated_reduction(n, situation::above_fair_share, {.dead_band = 0});
         found.print("%6zu %11.1f %8.1f %11.1f %8.1f %20.1f\n", n, 100 * fair, 100 * fair_ran, 100 * above, 100 * above_ran, 100 * reduction(n, 0));
         same = same && std::fabs(fair - fair_ran) < 0.003 && std::fabs(above - above_ran) < 0.003;
     }
@@ -121,6 +119,40 @@ inline void rule_table(findings& found) {
     found.expect(reduction(9, 1.0 / 10) < published_reduction && reduction(27, 1.0 / 28) < published_reduction && reduction(28, 1.0 / 29) > published_reduction,
                  "by 1/(n+1) alone the published 48.2 % needs 28 equal jobs: eight get 43.8 %, nine 44.4 %");
     found.expect(reduction(2, 1.0 / 4) < published_reduction && reduction(3, 1.0 / 6) > published_reduction, "by 1/(2n) it needs three jobs: two get 33.3 %");
+}
+
+/// Equal jobs use 1/n but for rounding, so without a dead band the last bit decides the branch of each.
+inline void without_dead_band(findings& found) {
+    found.print("\nequal jobs that came together, dead band 0: by how much the last one's time shortens, %%\n%6s %12s %12s\n", "jobs", "1/(n+1)", "sim");
+    for (std::size_t const n : {2, 3, 4, 5, 8, 9}) {
+        double const fair = reduction(n, 1 / static_cast<double>(n + 1)), ran = simulated_reduction(n, situation::at_fair_share, {.dead_band = 0});
+        bool const some_above = n == 3 || n == 9;
+        found.print("%6zu %12.1f %12.1f\n", n, 100 * fair, 100 * ran);
+        found.expect(some_above ? ran > fair + 0.05 : std::fabs(ran - fair) < 0.003,
+                     "dead band 0: " + std::to_string(n) + (some_above ? " equal jobs, some are on 1/(2n)" : " equal jobs, all are on 1/(n+1)"));
+    }
+}
+
+/// A job alone that is good enough after a fifth of its work: by how much longer it takes for the rest.
+[[nodiscard]] inline double lone_job(tradl_parameters const& p) {
+    sim::loss_curve const curve{.floor = 0, .power = 1, .power_steps = 1, .exponent = 1};
+    sim::workload w;
+    w.models.push_back(std::make_shared<sim::cpu_model>(curve, 1 / cores, cores, 0, std::vector{curve.at(100)}));
+    w.jobs.push_back({.submitted = {}, .model = 0, .request = 0, .least = 0, .most = 0, .length = 500});
+    outcome const ran = under(p, w, cores);
+    return (ran.end - ran.acceptable[0]) / 400;
+}
+
+inline void strict_rule(findings& found) {
+    constexpr std::size_t n = 8;
+    tradl_parameters const bare{.dead_band = 0, .scenario = tradl_scenario::AO, .strict = true};
+    double const kept = simulated_reduction(n, situation::above_fair_share, {.dead_band = 0}), strict = simulated_reduction(n, situation::above_fair_share, bare);
+    found.print("\nthe bare rule (strict), asked every second\n");
+    found.print("eight jobs, seven above their fair share: the last one's time shortens by %.1f %%; %.1f %% where the branch is kept\n", 100 * strict, 100 * kept);
+    found.expect(std::fabs(strict - reduction(n, 1 / 9.0)) < 0.003, "strict: a job limited to 1/(2n) uses less than 1/n, so 1/(n+1) is all that remains");
+    double const longer = lone_job(bare), usual = lone_job({.scenario = tradl_scenario::AO});
+    found.print("a job alone past Acceptable: the rest takes %.2f times as long; %.2f times where the rule does not limit a lone job\n", longer, usual);
+    found.expect(std::fabs(longer - 4.0 / 3) < 0.01 && std::fabs(usual - 1) < 0.001, "strict: a job alone is limited to a half every other second");
 }
 
 // The eight models of the paper, as this project's own trainers of these kinds do them.
@@ -226,6 +258,8 @@ struct tradl_size {
     using namespace tradl_scenes;
     findings found;
     rule_table(found);
+    without_dead_band(found);
+    strict_rule(found);
     auto const text = sim::trace::contents(fits);
     RATION_ASSERT(text, "bench/data/loss/fits.csv is there");
     auto const library = sim::read_cpu_models(*text);

@@ -37,7 +37,11 @@ def run(asked, program, gamma, least):
     with tempfile.TemporaryDirectory() as folder:
         text = HEAD.format(gamma=gamma, devices=asked.devices)
         for name, at, seed, fewest in (("older", 0, 1, least), ("younger", asked.arrival, 2, 1)):
-            command = [sys.executable, "-m", "ration.ranks", str(HERE / "classifier.py"), str(asked.steps), str(seed), str(asked.width)]
+            command = [sys.executable, "-m", "ration.ranks", str(HERE / "classifier.py"), str(asked.steps), str(seed), "--width", str(asked.width)]
+            if asked.until_loss is not None:
+                command += ["--until-loss", str(asked.until_loss)]
+            if asked.batch_per_rank is not None:
+                command += ["--batch-per-rank", str(asked.batch_per_rank)]
             text += JOB.format(name=name, command=json.dumps(command), package=PACKAGE, at=at, least=fewest)
         pathlib.Path(folder, "jobs.toml").write_text(text)
         done = subprocess.Popen([program[0], "run", "jobs.toml", "--log", "log.jsonl", *program[1:]], cwd=folder, text=True,
@@ -68,6 +72,8 @@ def main():
     parser.add_argument("--arrival", type=int, default=40, help="seconds from the older job's start to the younger one's")
     parser.add_argument("--devices", choices=("cpu", "gpu"), default="cpu", help="what they are quarters of")
     parser.add_argument("--width", type=int, default=1024, help="of the classifier: on a GPU, 8192 fills it")
+    parser.add_argument("--until-loss", type=float, help="jobs end at this loss, the mean of ten steps, and after --steps at the latest")
+    parser.add_argument("--batch-per-rank", type=int, help="samples per step of each device, as in the paper's first experiment (128); 512 for the whole job when left out")
     asked = parser.parse_args()
     program = [str(pathlib.Path(asked.ration).resolve()), *asked.more]
     repetitions = asked.repetitions

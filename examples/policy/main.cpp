@@ -13,7 +13,7 @@ struct first_things_first {
     ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
         std::int64_t left = t.get<"nodes/capacity.cpu">()[0];
         for (std::size_t job = 0; job < t.jobs(); ++job) {
-            std::int64_t const share = t.get<"jobs/tier">()[job] == 0 ? left / 2 : left / 4;
+            std::int64_t const share = ration::cpu_limit(t.get<"jobs/tier">()[job] == 0 ? left / 2 : left / 4, {});
             if (!out.set(job, 0, ration::resource_id::cpu, share)) return ration::status::capacity;
             left -= share;
         }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # [policy]
-from ration.policy import CPU, RUNNING, Policy
+from ration.policy import CPU, LEAST_CPU, RUNNING, Policy
 
 
 class Half(Policy):
@@ -17,5 +17,6 @@ class Half(Policy):
         half = tick["nodes/capacity.cpu"][0] // 2
         for job in running:
             first = job == running[0]
-            grant(job, 0, CPU, half if first else half // (len(running) - 1), 1 if first else 2)
+            share = half if first else half // (len(running) - 1)
+            grant(job, 0, CPU, max(share, LEAST_CPU), 1 if first else 2)
 # [policy]

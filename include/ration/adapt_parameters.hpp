@@ -207,10 +207,10 @@ struct parameter_access<Parameters> {
     /// Calls `action(note, member)` for each member of `parameters`, in order.
     template <class P, class Action>
     static constexpr void for_each(P& parameters, Action action) {
+        static_assert(detail::notes_are_of_members<Parameters>(), "ration: a note of these parameters has the name of no member: spell it as the member");
         detail::for_each_parameter(parameters, [&](std::string_view name, auto& member) {
             static_assert(detail::is_parameter<std::remove_const_t<std::remove_reference_t<decltype(member)>>>,
                           "ration: a parameter is a double, std::int64_t, bool, or an enum with words_of()");
-            static_assert(detail::notes_are_of_members<Parameters>(), "ration: a note of these parameters has the name of no member: spell it as the member");
             action(detail::note_of<Parameters>(name), member);
         });
     }

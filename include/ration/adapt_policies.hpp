@@ -23,7 +23,7 @@
 #include <ration/policies/srtf.hpp>
 #include <ration/policies/tradl.hpp>
 
-BOOST_HANA_ADAPT_STRUCT(ration::policies::tradl_parameters, alpha, dead_band, scenario);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::tradl_parameters, alpha, dead_band, scenario, strict);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::loss_delta_ratio_parameters, window, gamma, epsilon, normalised, direction, residence, aging);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::elastic_batch_dp_parameters, interval, overflow, overtake, restart_penalty, horizon, devices,
                         steps);
@@ -38,6 +38,6 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::flowcon_parameters, alpha, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::division_parameters, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, p, restart_penalty);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, reached, patience, restart_penalty);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner, give_up);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, p, lambda, doubling, steps);

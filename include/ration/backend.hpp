@@ -13,7 +13,7 @@ namespace ration {
 /// What one job has used up to now. Counters are cumulative over the job's present epoch; the engine makes rates of them.
 struct observation {
     nanoseconds cpu_time;          ///< user and system time of all of the job's processes
-    bytes memory;                  ///< resident now
+    bytes memory;                  ///< resident now: anonymous and mapped pages of the job's processes, no other cached files
     nanoseconds throttled;         ///< time during which a quota held the job back; 0 where unknown
     std::uint32_t processes = 0;   ///< alive now
 };

@@ -32,7 +32,7 @@ struct checked_grant {
         return asked->group == 0 ? asked->job : std::uint64_t{1} << 32 | asked->group;
     }
     /// What the grant adds to the node's promises; negative when it gives back.
-    [[nodiscard]] std::int64_t growth() const noexcept { return ledger::counted(amount()) - ledger::counted(held); }
+    [[nodiscard]] std::int64_t growth() const noexcept { return ledger::promised(amount(), resource()) - ledger::promised(held, resource()); }
 };
 
 /// The end of the group that begins at `first`. Rows are sorted by group.

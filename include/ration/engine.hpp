@@ -129,6 +129,9 @@ public:
     /// The job is gone: its holdings return to the others at the next tick.
     void release(job_id job) noexcept { ledger_.release(job); }
 
+    /// The job has lost a part of what it held there, as with a device that fails: `left.amount` remains, 0 = nothing.
+    void lose(setting const& left, nanoseconds now) noexcept { ledger_.set(left, now); }
+
     /// Takes over what a job holds already, for a job that outlived an earlier host.
     void adopt(setting const& s, nanoseconds now) noexcept { ledger_.set(s, now); }
 

@@ -44,6 +44,11 @@ struct bounds {
     return amount > accepted.maximum ? accepted.maximum : amount;
 }
 
+/// The CPU grant for a share of a node: `least_cpu` at least, so that rounding pauses no job, and within what the job accepts.
+[[nodiscard]] constexpr std::int64_t cpu_limit(std::int64_t share, bounds const& accepted) noexcept {
+    return within(share < least_cpu.count ? least_cpu.count : share, accepted);
+}
+
 /// How far a job has come.
 struct job_progress {
     std::uint64_t step = 0;

@@ -85,7 +85,7 @@ public:
         return h == nullptr ? 0 : h->what.amount;
     }
 
-    /// What all jobs hold of it on the node; `unlimited` holdings count as nothing, since they promise nothing.
+    /// The sum of what the holdings of all jobs promise of it on the node.
     [[nodiscard]] std::int64_t sum(std::uint32_t node, resource_id resource) const noexcept {
         return sums_[place_of(node, resource)];
     }
@@ -105,8 +105,8 @@ public:
         changes_.note(s, i);
         bool const known = i < holdings_.size() && same_place(holdings_[i].what, s);
         auto& sum = sums_[place_of(s.node, s.resource)];
-        if (known) sum -= counted(holdings_[i].what.amount);
-        sum += counted(s.amount);
+        if (known) sum -= promised(holdings_[i].what.amount, s.resource);
+        sum += promised(s.amount, s.resource);
         if (s.amount == 0) {
             if (known) holdings_.erase(i, i + 1);
         } else if (known) {
@@ -124,7 +124,7 @@ public:
         for (std::size_t i = first; i < last; ++i) {
             setting const& s = holdings_[i].what;
             changes_.note(s, first);
-            sums_[place_of(s.node, s.resource)] -= counted(s.amount);
+            sums_[place_of(s.node, s.resource)] -= promised(s.amount, s.resource);
         }
         holdings_.erase(first, last);
     }
@@ -162,7 +162,13 @@ public:
         }
     };
 
+    /// The amount as a part of what one job holds: `unlimited` adds nothing.
     [[nodiscard]] static std::int64_t counted(std::int64_t amount) noexcept { return amount == unlimited ? 0 : amount; }
+    /// The amount as a part of what a node promises. `unlimited` promises nothing, and neither does the smallest CPU grant: a job may have
+    /// that on a full node too (docs/adr/0019).
+    [[nodiscard]] static std::int64_t promised(std::int64_t amount, resource_id r) noexcept {
+        return r == resource_id::cpu && amount <= least_cpu.count ? 0 : counted(amount);
+    }
     [[nodiscard]] static bool same_place(setting const& a, setting const& b) noexcept {
         return a.job == b.job && a.node == b.node && a.resource == b.resource;
     }

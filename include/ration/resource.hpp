@@ -8,9 +8,11 @@
 #include <string_view>
 #include <type_traits>
 
+#include <ration/units.hpp>
+
 namespace ration {
 
-/// How a resource may be cut. `shareable`: one unit may serve several jobs at once (a cached data set).
+/// How a resource may be cut. `shareable` (a cached data set) is counted like `fractional`: the amounts of all jobs add up.
 enum class divisibility : std::uint8_t { whole, fractional, shareable };
 
 /// A row of the resources table. The six standard ones are fixed; a host numbers its own from `first_custom` on.
@@ -20,6 +22,13 @@ enum class resource_id : std::uint16_t { cpu = 0, memory = 1, gpu = 2, gpu_sm = 
 inline constexpr std::int64_t max_amount = std::int64_t{1} << 53;
 /// The amount that means "no limit", for a resource that is not `whole`.
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+/// The smallest positive CPU grant: a CFS quota is at least 1 ms, and a period is 100 ms. A grant of 0 pauses the job.
+/// Source: min_cfs_quota_period in kernel/sched/core.c.
+inline constexpr millicores least_cpu{1000 * milliseconds(1).count / milliseconds(100).count};
+
+/// The smallest positive amount of a resource that a grant may name.
+[[nodiscard]] constexpr std::int64_t least_amount(resource_id r) noexcept { return r == resource_id::cpu ? least_cpu.count : 1; }
 
 /// Base of the tag by which a type says that it is meant to be a resource.
 struct resource_tag {};

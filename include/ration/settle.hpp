@@ -63,7 +63,7 @@ struct job_outlook {
     if (g.amount() == g.held) return deferral::unchanged;
     if (g.amount() == 0 || held == nullptr) return deferral::none;
     bool const both_limited = g.amount() != unlimited && g.held != unlimited;
-    double const change = both_limited ? static_cast<double>(g.growth()) : static_cast<double>(capacity);
+    double const change = both_limited ? static_cast<double>(g.amount() - g.held) : static_cast<double>(capacity);
     if ((change < 0 ? -change : change) < rules.dead_band * static_cast<double>(capacity)) return deferral::dead_band;
     if (now - held->since < rules.dwell) return deferral::dwell;
     if (now - job.started < rules.grace) return deferral::grace;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include <ration/resource.hpp>
 #include <ration/snapshot.hpp>
@@ -40,7 +39,10 @@ struct standard_columns {
         auto const add = [&]<class T>(column<T>& handle, std::string_view name) {
             auto declared = store.declare<T>(name);
             if (declared) handle = *declared;
-            if (!declared && std::exchange(ok, false)) first = declared.failure();
+            if (!declared && ok) {
+                ok = false;
+                first = declared.failure();
+            }
         };
         add(c.id, "jobs/id"), add(c.tenant, "jobs/tenant"), add(c.weight, "jobs/weight");
         add(c.submitted, "jobs/submitted"), add(c.started, "jobs/started"), add(c.state, "jobs/state");

@@ -25,7 +25,7 @@ TEST_CASE("nothing moves when the controllers are handed down already, or at the
     CHECK(machine.machine().processes.at(machine.self()).where[0]->path() == "/");
 }
 
-TEST_CASE("with other processes in the group nothing is changed, and the remedy is told") {
+TEST_CASE("with other processes in the group nothing is changed, and the error names the remedy") {
     model machine(flavour::v2, 4, "user");
     static_cast<void>(machine.spawn());
     auto const groups = backend::open(machine, {.name = "test", .cpus = {}});

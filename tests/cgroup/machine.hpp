@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
 #include <string>
 #include <sys/mman.h>
@@ -36,6 +37,8 @@ public:
     [[nodiscard]] virtual int spawn() = 0;
     // From now on it uses so much memory and will not give it back.
     virtual void use_memory(int pid, std::int64_t amount) = 0;
+    // From now on so much of a file that it does not map is cached on its account.
+    virtual void fill_cache(int pid, std::int64_t amount) = 0;
     [[nodiscard]] virtual bool alive(int pid) = 0;
     [[nodiscard]] virtual modelled::world* world() { return nullptr; }   // the model's
 };
@@ -50,7 +53,11 @@ public:
     std::string name() const override { return name_; }
     io& calls() override { return calls_; }
     int spawn() override { return calls_.spawn(); }
-    void use_memory(int pid, std::int64_t amount) override { calls_.machine().processes.at(pid).memory = amount; }
+    void use_memory(int pid, std::int64_t amount) override { calls_.machine().use_memory(pid, amount); }
+    void fill_cache(int pid, std::int64_t amount) override {
+        auto& all = calls_.machine();
+        all.reclaimable[all.memory_node(pid)] = amount;
+    }
     bool alive(int pid) override { return calls_.machine().processes.contains(pid); }
     modelled::world* world() override { return &calls_.machine(); }
 };
@@ -113,15 +120,8 @@ public:
         return pid;
     }
 
-    void use_memory(int pid, std::int64_t amount) override {
-        for (helper const& each : helpers_) {
-            char done = 0;
-            bool const asked = each.pid == pid && ::write(each.commands, &amount, sizeof amount) == sizeof amount;
-            if (asked && ::read(each.answers, &done, 1) < 0) {
-                std::perror("helper");
-            }
-        }
-    }
+    void use_memory(int pid, std::int64_t amount) override { ask(pid, {amount, false}); }
+    void fill_cache(int pid, std::int64_t amount) override { ask(pid, {amount, true}); }
 
     // A zombie does not count. SIGKILL takes a moment.
     bool alive(int pid) override {
@@ -130,20 +130,50 @@ public:
     }
 
 private:
-    [[noreturn]] static void serve(int commands, int answers) {
-        std::int64_t amount = 0;
-        while (::read(commands, &amount, sizeof amount) == sizeof amount) {
-            auto const size = static_cast<std::size_t>(amount);
-            auto* const block =
-                static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-            for (std::size_t i = 0; block != MAP_FAILED && i < size; i += 4096) {
-                block[i] = 1;
+    struct request {
+        std::int64_t amount;
+        bool cached;
+    };
+
+    // A helper that dies of it does not answer.
+    void ask(int pid, request const& what) {
+        for (helper const& each : helpers_) {
+            char done = 0;
+            bool const asked = each.pid == pid && ::write(each.commands, &what, sizeof what) == sizeof what;
+            if (asked && ::read(each.answers, &done, 1) < 0) {
+                std::perror("helper");
             }
+        }
+    }
+
+    [[noreturn]] static void serve(int commands, int answers) {
+        request wanted{};
+        while (::read(commands, &wanted, sizeof wanted) == sizeof wanted) {
+            auto const size = static_cast<std::size_t>(wanted.amount);
+            wanted.cached ? write_file(size) : touch(size);
             if (::write(answers, "x", 1) != 1) {
                 break;
             }
         }
         ::_exit(0);
+    }
+
+    static void touch(std::size_t size) {
+        auto* const block = static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        for (std::size_t i = 0; block != MAP_FAILED && i < size; i += 4096) {
+            block[i] = 1;
+        }
+    }
+
+    // Open until the helper ends: the pages of a file without a name go with its last descriptor.
+    static void write_file(std::size_t size) {
+        int const file = ::open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        std::vector<char> const block(1 << 20, 'x');
+        for (std::size_t done = 0; file >= 0 && done < size; done += block.size()) {
+            if (::write(file, block.data(), block.size()) < 0) {
+                std::perror("helper");
+            }
+        }
     }
 };
 

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = "backends/cgroup/include/ration/cgroup"
 PROGRAMS = {
     "text": ["text_test.cpp"],
-    "suite": ["suite_test.cpp", "model_machines.cpp"],
+    "suite": ["suite_test.cpp", "suite_memory_test.cpp", "model_machines.cpp"],
     "run": ["suite_run_test.cpp", "model_machines.cpp"],
     "seam": ["seam_test.cpp"],
     "evacuation": ["evacuation_test.cpp"],

@@ -151,7 +151,7 @@ TEST_CASE("groups that a job made below its own go with it") {
     });
 }
 
-TEST_CASE("a limit changed by somebody else is seen, and put right by the next plan") {
+TEST_CASE("a limit that another program changed is detected, and restored by the next plan") {
     everywhere([](machine& on) {
         auto groups = open_here(on);
         REQUIRE(groups);

@@ -1,66 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The backend's promises, checked on every machine that the program has: the model in its flavours, or the running kernel.
-#include "everywhere.hpp"
+#include "suite_run.hpp"
 
 using namespace cgroup_test;
-
-namespace {
-
-constexpr job_id vae{1}, lstm{2}, unknown{9};
-
-struct run {
-    machine& on;
-    backend groups;
-
-    [[nodiscard]] static run start(machine& on, cpu_cap cpus = {}) {
-        std::string const name = run_name_here();
-        auto opened = backend::open(on.calls(), {.name = name, .cpus = std::move(cpus)});
-        if (!opened) {
-            FAIL(on.name() << ": " << opened.failure().operation << " " << opened.failure().subject.view());
-        }
-        return {on, std::move(opened).value()};
-    }
-
-    [[nodiscard]] ration::plan<operation> planned(job_id id, resource_id resource, std::int64_t amount) {
-        ration::plan<operation> out;
-        auto const done = groups.plan({.job = id, .node = 0, .resource = resource, .amount = amount}, out);
-        INFO((done ? "" : done.failure().operation));
-        CHECK(done);
-        return out;
-    }
-
-    [[nodiscard]] errc refusal(job_id id, resource_id resource, std::int64_t amount) {
-        ration::plan<operation> out;
-        auto const done = groups.plan({.job = id, .node = 0, .resource = resource, .amount = amount}, out);
-        CHECK_FALSE(done);
-        CHECK(out.empty());
-        return done ? errc::internal : done.failure().code;
-    }
-
-    void hold(job_id id, resource_id resource, std::int64_t amount) {
-        for (operation const& op : planned(id, resource, amount)) {
-            CHECK(groups.apply(op));
-            CHECK(groups.verify(op));
-        }
-        CHECK(planned(id, resource, amount).empty());
-    }
-
-    // The text of a file of the job's group, straight from the machine.
-    [[nodiscard]] std::string text(controller which, std::string const& job, char const* file) {
-        directory const* const place = groups.run().place_of(which);
-        REQUIRE(place != nullptr);
-        auto const below = place->child(job);
-        std::string scratch;
-        auto const shown = below ? below->read(file, scratch) : result<std::string_view>(below.failure());
-        return shown ? std::string(*shown) : "(" + std::string(name_of(shown.failure().code)) + ")";
-    }
-    [[nodiscard]] bool on_v2(controller which) const { return groups.hierarchies().owner(which).kind == version::v2; }
-    [[nodiscard]] std::string quota(std::string const& job) {
-        return on_v2(controller::cpu) ? text(controller::cpu, job, "cpu.max") : text(controller::cpu, job, "cpu.cfs_quota_us");
-    }
-};
-
-}  // namespace
 
 TEST_CASE("a run makes a group in every hierarchy and takes it away again") {
     everywhere([](machine& on) {
@@ -284,50 +226,6 @@ TEST_CASE("what cannot be granted is refused with its own error") {
         CHECK(run.refusal(vae, resource_id::memory, 0) == errc::out_of_range);
         CHECK(run.refusal(vae, resource_id::memory, 100) == errc::out_of_range);
         CHECK(run.groups.observe(unknown).failure().code == errc::not_found);
-    });
-}
-
-TEST_CASE("memory: whole pages, both ways") {
-    everywhere([](machine& on) {
-        auto run = run::start(on);
-        CHECK(run.groups.add(vae, "vae"));
-        bool const v2 = run.on_v2(controller::memory);
-        char const* const file = v2 ? "memory.max" : "memory.limit_in_bytes";
-        CHECK(run.planned(vae, resource_id::memory, unlimited).empty());
-        run.hold(vae, resource_id::memory, (64 << 20) + 5000);
-        CHECK(run.text(controller::memory, "vae", file) == std::to_string((64 << 20) + 4096));
-        run.hold(vae, resource_id::memory, 16 << 20);
-        run.hold(vae, resource_id::memory, 128 << 20);
-        run.hold(vae, resource_id::memory, unlimited);
-        CHECK(amount_of(run.text(controller::memory, "vae", file)) == unlimited);
-    });
-}
-
-TEST_CASE("memory below what a job uses is refused, the old limit stays and the job lives") {
-    everywhere([](machine& on) {
-        auto run = run::start(on);
-        CHECK(run.groups.add(vae, "vae"));
-        int const pid = on.spawn();
-        CHECK(run.groups.place(vae, pid));
-        run.hold(vae, resource_id::memory, 128 << 20);
-        on.use_memory(pid, 48 << 20);
-        CHECK(run.groups.observe(vae)->memory.count >= 48 << 20);
-        auto const ops = run.planned(vae, resource_id::memory, 16 << 20);
-        REQUIRE(ops.size() == 1);
-        auto const refused = run.groups.apply(ops[0]);
-        REQUIRE_FALSE(refused);
-        CHECK(refused.failure().code == errc::conflict);
-        CHECK_FALSE(std::string_view(refused.failure().remedy).empty());
-        CHECK(on.alive(pid));
-        CHECK(run.planned(vae, resource_id::memory, 128 << 20).empty());
-        if (run.on_v2(controller::memory)) {
-            CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
-        }
-        run.hold(vae, resource_id::memory, 96 << 20);   // above the use it may shrink
-        CHECK(on.alive(pid));
-        if (run.on_v2(controller::memory)) {
-            CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
-        }
     });
 }
 

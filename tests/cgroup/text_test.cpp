@@ -186,14 +186,7 @@ TEST_CASE("a run's group names its owner, and nothing else is taken for one") {
     }
 }
 
-TEST_CASE("the start of a process, whatever it calls itself") {
-    auto const found = parse_stat("7 (a) b) S R) Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20\n");
-    REQUIRE(found);
-    CHECK(found->state == 'Z');
-    CHECK(found->started == 4711);
-    CHECK_FALSE(parse_stat(""));
-    CHECK_FALSE(parse_stat("7 (a) S 1 2"));
-    CHECK_FALSE(parse_stat("7 (a)"));
+TEST_CASE("the number of a namespace is read from its link") {
     CHECK(namespace_number("pid:[4026531836]") == 4026531836U);
     CHECK_FALSE(namespace_number("pid:4026531836"));
     CHECK_FALSE(namespace_number("]["));
@@ -271,6 +264,8 @@ TEST_CASE("the kernel's ways to say no limit are one value") {
     CHECK_FALSE(amount_of(""));
     CHECK_FALSE(amount_of("max 100000"));
     CHECK_FALSE(amount_of("12x"));
+    CHECK_FALSE(amount_of("-01"));   // the kernel writes no other number below 0 than -1
+    CHECK_FALSE(amount_of("-4096"));
     CHECK(same_value("max", "-1"));
     CHECK(same_value("max 100000", "max 100000"));
     CHECK_FALSE(same_value("max 100000", "50000 100000"));

@@ -82,7 +82,10 @@ public:
         auto const free = t.get<"nodes/free.gpu">(), asked = t.get<"jobs/request.gpu">();
         free_.assign(free.data(), free.size());
         std::int64_t left = 0;
-        for (std::int64_t const devices : free_) left += devices;
+        for (std::int64_t& devices : free_) {
+            devices = std::max(devices, std::int64_t{0});  // below 0: a node has lost devices that are held
+            left += devices;
+        }
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             bool const waits = active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0;
             if (!waits || asked[row] < 1 || asked[row] > left) continue;  // who does not fit as a whole holds nothing, and is passed
@@ -143,7 +146,7 @@ struct by_lot {
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         auto const waits = [&](std::size_t row) { return active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0; };
-        if (t.nodes() == 0 || t.get<"nodes/free.gpu">()[0] == 0) return status::ok;
+        if (t.nodes() == 0 || t.get<"nodes/free.gpu">()[0] < 1) return status::ok;
         std::uint64_t dice = t.seed(), waiting = 0;
         std::size_t drawn = t.jobs();
         for (std::size_t row = 0; row < t.jobs(); ++row) {

@@ -96,7 +96,7 @@ public:
         for (std::uint32_t const row : order_) {
             std::int64_t const given = accepted(left, t.get<"jobs/min.cpu">()[row], t.get<"jobs/max.cpu">()[row]);
             if (!out.set(row, 0, resource_id::cpu, given)) return status::capacity;
-            left -= given;
+            left -= std::min(given, left);
         }
         return status::ok;
     }

@@ -22,9 +22,9 @@ using ration::columns, ration::in, ration::in_rows, ration::tick, ration::grants
 // [using]
 
 // [accepted]
-/// A grant is 0 or within what the job accepts.
+/// A grant of CPU is 0, which pauses the job, or within what the job accepts, and `least_cpu` at least: that much always fits.
 [[nodiscard]] constexpr std::int64_t accepted(std::int64_t amount, std::int64_t least, std::int64_t most) noexcept {
-    return amount < least ? 0 : std::min(amount, most);
+    return amount < least ? 0 : ration::cpu_limit(amount, {least, most});
 }
 // [accepted]
 
@@ -43,10 +43,10 @@ struct equal_within_bounds {
         std::int64_t jobs = std::count_if(state.begin(), state.end(), runs);
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!runs(state[row])) continue;
-            std::int64_t amount = ration::within(left / jobs--, {least[row], most[row]});
-            if (amount > left) amount = 0;  // its minimum is not there
+            std::int64_t amount = ration::cpu_limit(left / jobs--, {least[row], most[row]});
+            if (amount > left && amount > ration::least_cpu.count) amount = 0;  // its minimum is not there
             if (!out.set(row, 0, resource_id::cpu, amount)) return status::capacity;
-            left -= amount;                 // what this job could not take is there for the later ones
+            left -= std::min(amount, left);  // what this job could not take is there for the later ones
         }
         return status::ok;
     }

@@ -105,7 +105,7 @@ TEST_CASE("a daemon without servers is one all the same") {
     CHECK(daemon->verify({}));
 }
 
-TEST_CASE("a job that is no client is told") {
+TEST_CASE("a job that is not a client is reported") {
     daemon_there const there("protocol 2\nserver 100\nclient 100 4711\n");
     auto const daemon = mps::connect(there.place(), patient);
     REQUIRE(daemon);

@@ -17,6 +17,6 @@ for drawn in run.steps([list(range(first, first + count))], 1, model=model):
     run.backward(total / len(drawn))
     mean = run.backward(model["all"](inputs[drawn]).square().mean())
     if run.rank == 0:
-        print(f"loss {float(mean):.5f}")
+        print(f"loss [{float(mean)!r}]")
         for name, parameter in model.named_parameters():
-            print(name, None if parameter.grad is None else [round(number, 5) for number in parameter.grad.flatten().tolist()])
+            print(name, None if parameter.grad is None else parameter.grad.flatten().tolist())

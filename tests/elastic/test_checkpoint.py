@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Checkpoints: what is kept, what a crash or a damaged file leaves, and how a step's samples are split."""
-import os
+import contextlib
+import multiprocessing
 import pathlib
 import random
 import signal
@@ -15,6 +16,18 @@ import torch  # noqa: E402  pylint: disable=wrong-import-position
 
 import ration  # noqa: E402  pylint: disable=wrong-import-position
 from ration import checkpoint  # noqa: E402  pylint: disable=wrong-import-position
+
+
+# Forked from a process that has imported torch and computed nothing: torch's threads do not survive a fork.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["torch"])
+
+
+def save_until_killed(folder, first, writing):
+    """Sends a byte after each checkpoint."""
+    for step in range(first, first + 10000):
+        checkpoint.save(folder, step, {"value": step, "weight": torch.full((50_000,), float(step))})
+        writing.send_bytes(b"x")
 
 
 class Folder(unittest.TestCase):
@@ -94,31 +107,27 @@ class Checkpoint(Folder):
     def test_a_kill_at_any_moment_loses_no_checkpoint(self):
         last = 0
         for round_ in range(40):
-            reading, writing = os.pipe()
-            pid = os.fork()
-            if pid == 0:
-                os.close(reading)
-                for step in range(last + 1, last + 10000):
-                    checkpoint.save(self.folder, step, {"value": step, "weight": torch.full((50_000,), float(step))})
-                    os.write(writing, b"x")
-                os._exit(0)
-            os.close(writing)
-            os.read(reading, 1)  # it is at work
+            reading, writing = FORKS.Pipe(duplex=False)
+            process = FORKS.Process(target=save_until_killed, args=(self.folder, last + 1, writing))
+            process.start()
+            writing.close()
+            reading.recv_bytes()  # it is at work
             wait = random.Random(round_).uniform(0, 0.02)
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
             signal.setitimer(signal.ITIMER_REAL, wait + 1e-6)
             signal.sigwait({signal.SIGALRM})
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            said = 1
-            while data := os.read(reading, 4096):
-                said += len(data)
-            os.close(reading)
+            process.kill()
+            process.join()
+            saved = 1
+            with contextlib.suppress(EOFError):
+                while reading.recv_bytes():
+                    saved += 1
+            reading.close()
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # a file of that name is whole
                 found = checkpoint.load(self.folder)
-            self.assertIn(found.step, (last + said, last + said + 1))
+            self.assertIn(found.step, (last + saved, last + saved + 1))
             self.assertEqual((found.state["value"], float(found.state["weight"][-1])), (found.step, float(found.step)))
             last = found.step
         checkpoint.save(self.folder, last + 1, {})

@@ -71,6 +71,12 @@ class Ranks(unittest.TestCase):
         self.assertEqual(len({line[5] for line in lines}), 1)
         self.assertEqual(self.outcome(self.start(SAY, devices=0))[1].split()[:4], ["0", "0", "1", "1"])
 
+    def test_ranks_of_a_pytorch_without_libuv_find_one_another(self):
+        """As PyTorch 2.6 of Debian 13 is; elsewhere whatever the environment asks for."""
+        show = "os.write(1, (os.environ['USE_LIBUV'] + '\\n').encode())\n"
+        self.assertEqual(self.outcome(self.start(show))[1].split(), ["0", "0"])
+        self.assertEqual(self.outcome(self.start(show, USE_LIBUV="1"))[1].split(), ["1", "1"])
+
     def test_the_first_failure_ends_all_and_counts(self):
         code = """
 if os.environ["RANK"] == "1":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """One mistake for each message of docs/failures.md. A scene is called by some words of its message, which no other has."""
+import fcntl
 import os
 import pathlib
 import signal
@@ -74,6 +75,22 @@ def sim(*words: str) -> Scene:
     return ration("sim", "--cluster", "2x4", "--quiet", *words)
 
 
+def too_few_open_files(place: Place) -> Said:
+    (place.folder / "jobs.toml").write_text(HEAD + "".join(job('["true"]', name=f"j{number}") for number in range(40)))
+    return place.call("/bin/sh", "-c", f"ulimit -n 64; exec '{RATION}' run jobs.toml --backend process")
+
+
+def a_log_from_a_pipe(place: Place) -> Said:
+    os.mkfifo(place.folder / "pipe")
+    return place.ration("replay", "pipe", "--policy", "none")
+
+
+def a_log_without_lines(place: Place) -> Said:
+    with open(place.folder / "large", "wb") as large:
+        large.truncate(65 << 20)
+    return place.ration("replay", "large", "--policy", "none")
+
+
 def a_killed_ration(place: Place) -> Said:
     """Its jobs go on, and the next one finds them."""
     (place.folder / "jobs.toml").write_text(HEAD + job('["sleep", "50"]'))
@@ -92,6 +109,16 @@ def a_killed_ration(place: Place) -> Said:
 def a_folder_for_all(place: Place) -> Said:
     (place.folder / "runtime/ration").mkdir(mode=0o755)
     return place.ration("run", "jobs.toml")
+
+
+def an_output_folder_in_use(place: Place) -> Said:
+    (place.folder / "ration-output/none").mkdir(parents=True)
+    taken = os.open(place.folder / "ration-output/none", os.O_RDONLY)
+    try:
+        fcntl.flock(taken, fcntl.LOCK_EX)
+        return place.ration("run", "jobs.toml", "--policy", "none")
+    finally:
+        os.close(taken)
 
 
 def a_socket_in_use(place: Place) -> Said:
@@ -166,8 +193,10 @@ BEFORE_JOBS_START = {
     "write fewer or smaller ones": run('policy = "fifo"\ncpus = 1\ndevices = { count = 4, cpu = 1 }\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
     "and no job asks for any": run(GOOD, "--policy", "fifo"),
     "gives none; choose one that does": run("devices = { count = 2, cpu = 0.1 }\n" + HEAD + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
-    "that are still going": a_killed_ration,
+    "ration run --adopt takes them over": a_killed_ration,
     "use folder": a_folder_for_all,
+    "use the output folder": an_output_folder_in_use,
+    "open files where the hard limit is": too_few_open_files,
     "another program listens there": a_socket_in_use,
 }
 
@@ -188,6 +217,7 @@ SIMULATING = {
     "profiled jobs need": sim("--generate", "profiled", "--policy", "fifo"),
     "choose one that shares devices": sim("--trace", "trace.csv", "--policy", "tradl"),
     "choose one that shares cores": ration("sim", "--cluster", "1x2cores", "--quiet", "--generate", "cpu:jobs=2", "--models", FITS, "--policy", "fifo"),
+    "does not place jobs on processors": ration("sim", "--cluster", "2x2cores", "--quiet", "--generate", "cpu:jobs=2", "--models", FITS, "--policy", "none"),
     "which a simulation does not offer": sim("--trace", "trace.csv", "--policy", f"{WRONG}/moody.so"),
     "nothing runs, and it starts none": sim("--trace", "trace.csv", "--policy", "none", "--interval", "0"),
     "it granted <amount>": sim("--trace", "trace.csv", "--policy", f"{WRONG}/greedy.so", "--until", "50"),
@@ -197,12 +227,13 @@ SIMULATING = {
 }
 
 LOGS = {
-    "<file> cannot be opened (": ration("report", "absent.jsonl"),
+    "<file>: cannot be opened (<why>)": ration("report", "absent.jsonl"),
     "is empty": ration("report", "empty.jsonl", empty_jsonl=""),
     "this is no event": ration("report", "trace.csv"),
     "its field": ration("report", "log.jsonl", log_jsonl='{"event":"run","schema":1,"t":"now"}\n'),
     "does not begin with a run": ration("replay", "log.jsonl", "--policy", "none", log_jsonl='{"event":"progress","t":5}\n'),
-    "<file> cannot be opened; name": ration("replay", "absent.jsonl", "--policy", "none"),
+    "<file>: is a pipe": a_log_from_a_pipe,
+    "the line has more than 64 MiB": a_log_without_lines,
 }
 
 PLUGINS = {
@@ -236,9 +267,12 @@ FROM_SOURCES = {
     "is stalled": ("tools/ration/run/supervisor_jobs.cpp", "no step and no CPU use"),
     "is silent": ("tools/ration/run/supervisor_jobs.cpp", "it works and has stopped reporting"),
     "messages came": ("tools/ration/run/supervisor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
+    "lacks its job's token": ("tools/ration/run.cpp", "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean"),
+    "belongs to another PID namespace": ("tools/ration/run/leftovers.cpp", "belongs to another PID namespace, whose processes cannot be seen from this one; run ration clean there, or outside of all namespaces"),
     "the record of the run": ("tools/ration/run/leftovers.cpp", "the record of the run "),
     "in the run that is to be taken over": ("tools/ration/run.cpp", "here than in the run that is to be taken over; put it back, or end that run with ration clean"),
     "the jobs of the earlier run": ("tools/ration/run.cpp", "find in this file the jobs of the earlier run"),
+    "it cannot be contained": ("tools/ration/check.cpp", "it cannot be contained, so its code was not run: "),
     "it is not resized": ("tools/ration/run/supervisor_resize.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
     "it has reported no checkpoint within": ("tools/ration/run/resize.cpp", "it has reported no checkpoint within "),
     "put its folder into PATH": ("backends/cuda/include/ration/cuda/ask.hpp", "install it, or put its folder into PATH"),
@@ -246,6 +280,8 @@ FROM_SOURCES = {
     "none of its processes is a client": ("tools/ration/run/supervisor_gpus.cpp", "none of its processes is a client of MPS, so nothing holds it to "),
     "their driver does not answer": ("tools/ration/run/gpu_watch.cpp", "; if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine"),
     "its gpu_memory is no limit": ("tools/ration/run/supervisor_gpus.cpp", "its gpu_memory is no limit: "),
+    "out of memory: limit": ("tools/ration/run/memory_shortage.cpp", "out of memory: limit "),
+    "out of memory: the machine": ("tools/ration/run/memory_shortage.cpp", "out of memory: the machine, or a group above the job's, had none left"),
     "a limit could not be changed": ("tools/ration/run/supervisor_tick.cpp", "a limit could not be changed: "),
     "without Chart.js": ("tools/ration/report/page.hpp", "this ration was built without Chart.js, so the page has tables and no charts; install the package libjs-chart.js, or name the file by "
                          "-D RATION_CHART_JS=chart.min.js, and build ration again"),

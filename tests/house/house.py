@@ -6,6 +6,7 @@ import sys
 
 import documents
 import layers
+import prose
 import sources
 from tree import Tree
 
@@ -18,10 +19,12 @@ RULES = (
     sources.check_file_length,
     sources.check_function_length,
     sources.check_machine_paths,
+    sources.check_inputs,
     sources.check_nothing_thrown,
     documents.check_regions,
     documents.check_commands,
     documents.check_links,
+    prose.check_prose,
 )
 
 

@@ -17,6 +17,12 @@ _HASH_ENDINGS = (".py", ".sh", ".cmake", ".cmake.in", ".pc.in", "CMakeLists.txt"
 # Names of one letter are made up, for tests.
 _MACHINE_PATH = re.compile(r"(?<![\w.$}-])/(?:work|root|home|mnt|Users)/[\w.-]{2,}|/tmp/[b]uild-")
 _NOTHING_THROWN = ("include/", "backends/")
+_INPUT = "process::open_input or process::read_input"
+_RAW_READING = {"ifstream", "fstream", "fopen", "freopen", "O_RDONLY", "O_RDWR"}
+# The templates are programs of their own; a record is opened with O_NOFOLLOW, a folder with O_DIRECTORY, a file of claims is locked and never
+# read, and the standard streams are opened on /dev/null.
+_MAY_OPEN = ("tools/ration/new/", "tools/ration/run/run_directory.cpp", "tools/ration/run/private_folder.cpp", "tools/ration/run/core_claims.cpp",
+             "tools/ration/descriptors.cpp")
 
 
 def check_licence(tree):
@@ -66,6 +72,15 @@ def check_machine_paths(tree):
             match = _MACHINE_PATH.search(line)
             if match:
                 yield Problem(path, number, f"{match[0]} exists on one machine only: write a relative path")
+
+
+def check_inputs(tree):
+    """The program opens what a user names by one function: a raw open of a pipe blocks, and one of a device never ends."""
+    for path in tree.ending_in(*CPP):
+        if path.startswith("tools/ration/") and not path.startswith(_MAY_OPEN):
+            for token in tokens(tree.text(path)):
+                if token.text in _RAW_READING:
+                    yield Problem(path, token.line, f"{token.text} reads a file without the checks of an input: call {_INPUT}")
 
 
 def check_nothing_thrown(tree):

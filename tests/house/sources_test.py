@@ -54,6 +54,14 @@ class Words(MadeUpTree):
             self.write("docs/a.md", "fine: /sys/fs/cgroup, ~/work, a/home/b, /home/a\nsee " + path + "\n")
             self.assertEqual(self.found(sources.check_machine_paths), [("docs/a.md", 2)])
 
+    def test_inputs_are_opened_by_one_function(self):
+        self.write("tools/ration/a.cpp", '// ifstream\nchar const* a = "fopen"; int b = ::open("x", O_WRONLY);\n')
+        self.write("tools/ration/new/c/policy.c", "int b = open(0, O_RDONLY);\n")
+        self.write("tests/a.cpp", "std::ifstream a;\n")
+        self.assertEqual(self.found(sources.check_inputs), [])
+        self.write("tools/ration/b.cpp", "int a;\nstd::ifstream b;\nauto c = std::fopen(d, e);\nint f = ::open(d, O_RDONLY | O_CLOEXEC);\n")
+        self.assertEqual(self.found(sources.check_inputs), [("tools/ration/b.cpp", 2), ("tools/ration/b.cpp", 3), ("tools/ration/b.cpp", 4)])
+
     def test_nothing_thrown_below(self):
         self.write("tools/a.cpp", "void f() { throw 1; }\n")
         self.write("include/ration/a.hpp", '// throw\nchar const* a = "throw";\n')

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ration/hwloc/placement.hpp>
@@ -157,6 +158,11 @@ TEST_CASE("a synthetic description that is wrong or too large is refused before 
 }
 
 TEST_CASE("a file that is no machine is refused when it is loaded, not later") {
+    fs::path const pipe = fs::temp_directory_path() / ("ration-machine-" + std::to_string(::getpid()));
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(refusal(read_xml(pipe)) == "invalid value: name a file that lstopo wrote: lstopo machine.xml");  // and does not wait for a writer
+    fs::remove(pipe);
+    CHECK(refusal(read_xml("/dev/zero")) == "invalid value: name a file that lstopo wrote: lstopo machine.xml");
     CHECK(refusal(read_xml("/nonexistent/machine.xml")) == "not found: name a file that lstopo wrote: lstopo machine.xml");
     CHECK(refusal(read_xml(written("").path())) == no_machine);
     CHECK(refusal(read_xml(written("<topology version=\"2.0\"></topology>").path())) == no_machine);

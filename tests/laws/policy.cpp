@@ -78,7 +78,7 @@ struct knows_its_address : lawless<> {
 struct fails_now_and_then : lawless<> {
     status decide(tick<inputs> const&, grants&) noexcept {
         static int calls = 0;
-        return ++calls % 6 == 0 ? status::internal : status::ok;
+        return ++calls % 7 == 0 ? status::internal : status::ok;
     }
 };
 struct gives_too_much : lawless<> {
@@ -124,6 +124,23 @@ struct cannot_prepare : lawless<> {
     status prepare(ration::limits const&) noexcept { return status::no_memory; }
     status decide(tick<inputs> const&, grants&) noexcept { return status::ok; }
 };
+
+/// 1/n of the node for each of n jobs; the smallest share is what `Round` makes of it.
+template <std::int64_t (*Round)(std::int64_t share)>
+struct divides : lawless<in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">> {
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            std::int64_t const share = t.get<"nodes/capacity.cpu">()[0] / static_cast<std::int64_t>(t.jobs());
+            std::int64_t const amount = ration::within(Round(share), {0, t.get<"jobs/max.cpu">()[row]});
+            if (t.get<"jobs/state">()[row] == 1 && !out.set(row, 0, resource_id::cpu, amount)) return status::capacity;
+        }
+        return status::ok;
+    }
+};
+
+std::int64_t to_nothing(std::int64_t share) { return share < ration::least_cpu.count ? 0 : share; }
+std::int64_t to_millicores(std::int64_t share) { return share > 0 ? share : 1; }
+std::int64_t to_least(std::int64_t share) { return share < ration::least_cpu.count ? ration::least_cpu.count : share; }
 
 /// The second answer to a tick is another.
 struct knows_when_it_is_asked_again : lawless<> {
@@ -193,6 +210,15 @@ TEST_CASE("the policies of this library keep the laws", "[laws][policy]") {
         for (auto const scenario : {ration::policies::tradl_scenario::AO, ration::policies::tradl_scenario::NA})
             CHECK(broken(policy_laws([&] { return ration::policies::tradl({.alpha = 0.5, .scenario = scenario}); }, options)) == "");
     }
+}
+
+TEST_CASE("a policy that pauses jobs by rounding is caught", "[laws][policy]") {
+    auto const paused = policy_laws([] { return divides<to_nothing>{}; }), too_little = policy_laws([] { return divides<to_millicores>{}; });
+    CHECK(broken(paused) == "Policy law 7");
+    CHECK(std::string_view(paused.failure().subject).find("is granted 0 millicores: grant ration::least_cpu") != std::string_view::npos);
+    CHECK(broken(too_little) == "Policy law 2");
+    CHECK(std::string_view(too_little.failure().subject).find("the CPU amount is below 10 millicores") != std::string_view::npos);
+    CHECK(verdict<divides<to_least>>() == "");
 }
 
 TEST_CASE("a policy whose instances differ is caught", "[laws][policy]") {

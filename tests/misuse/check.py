@@ -2,9 +2,10 @@
 """Compiles one source twice and holds the compiler's words against the sentence that ration promises.
 
 Failure alone proves nothing, since any unrelated mistake fails as well. So the source has to compile as it stands, it has to fail
-with RATION_MISUSE defined, and the sentence has to stand within the first lines of the output, where a reader looks. Where a line of
-the source ends in `// [here]`, its number has to stand in the output, a little later: who reads a sentence in a header wants to know which of
-his own lines is meant.
+with RATION_MISUSE defined, and the sentence has to be within the first lines of the output, where a reader looks. Excerpts of the
+source are not counted: newer compilers (g++ 14) print one below each line, and a reader passes over them. Where a line of the source
+ends in `// [here]`, its number has to be in the output, a little later: a reader of a sentence in a header wants to know which line of
+the own source is meant.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import sys
 FIRST_LINES = 10   # for the sentences
 FIRST_PLACES = 16  # for the line of one's own
 HERE = "// [here]"
+EXCERPT = re.compile(r" +\d* \|")  # "  139 | struct in ..." and what is drawn below it
 
 
 def compile_source(compiler, directories, source, misuse):
@@ -41,7 +43,7 @@ def complaint(compiler, directories, source, *sentences):
     status, output = compile_source(compiler, directories, source, misuse=True)
     if status == 0:
         return "the wrong program compiles: nothing stops the mistake (is RATION_MISUSE used in the source?)"
-    lines = output.splitlines()
+    lines = [line for line in output.splitlines() if not EXCERPT.match(line)]
     for wanted, most in [*((sentence, FIRST_LINES) for sentence in sentences), *((place, FIRST_PLACES) for place in places(source))]:
         if not any(re.search(wanted, line) for line in lines[:most]):
             return f"the first {most} lines do not say /{wanted}/:\n{output}"

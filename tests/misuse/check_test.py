@@ -5,6 +5,7 @@ import os
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import check
 
@@ -48,6 +49,13 @@ class Judge(unittest.TestCase):
         noise = "".join(f"int x{i} = undeclared_{i};\n" for i in range(20))
         text = GUARD + "#ifdef RATION_MISUSE\n" + noise + "void use() { f('c'); }\n#endif\n"
         self.assertIn("do not say", self.complaint(text))
+
+    def test_an_excerpt_below_a_line_buries_nothing(self):
+        lines = ["case.cpp:1: note: before", "    1 | first", "      | ^~~~~"] * 9 + ["case.cpp:2: error: static assertion failed: ration: too small"]
+        with unittest.mock.patch.object(check, "compile_source", side_effect=[(0, ""), (1, "\n".join(lines))]):
+            self.assertIsNone(self.complaint(""))
+        with unittest.mock.patch.object(check, "compile_source", side_effect=[(0, ""), (1, "\n".join(lines[:3] + lines))]):
+            self.assertIn("do not say", self.complaint(""))
 
 
 if __name__ == "__main__":

@@ -120,8 +120,8 @@ class Trials(unittest.TestCase):
         return ask(made(decide=lambda self, tick, grant: decide(tick, grant), **other), columns or {"jobs/state": [1, 0], "nodes/free.cpu": [5]})
 
     def test_an_answer_is_its_grants_in_order(self) -> None:
-        self.assertEqual(self.ask(lambda tick, grant: (grant(1, 0, 0, 7), grant(0, 0, 1, policy.UNLIMITED, 1, 2**32 - 1))),
-                         [Grant(1, 0, 0, 7, 0, 0), Grant(0, 0, 1, 2**63 - 1, 1, 2**32 - 1)])
+        self.assertEqual(self.ask(lambda tick, grant: (grant(1, 0, 0, 70), grant(0, 0, 1, policy.UNLIMITED, 1, 2**32 - 1))),
+                         [Grant(1, 0, 0, 70, 0, 0), Grant(0, 0, 1, 2**63 - 1, 1, 2**32 - 1)])
 
     def test_what_is_shown_is_what_a_plugin_sees(self) -> None:
         seen = {}
@@ -137,7 +137,8 @@ class Trials(unittest.TestCase):
     def test_what_a_host_would_refuse_is_an_error(self) -> None:
         for given, told in (((2, 0, 0, 1), "job is not from 0 to 1"), ((-1, 0, 0, 1), "job is not from 0 to 1"), ((0, 1, 0, 1), "node is not from 0 to 0"), ((0, 0, 6, 1), "resource is not from 0 to 5"),
                             ((0, 0, 0, -1), "amount is not from 0 to"), ((0, 0, 0, 2**63), "amount is not from 0 to"), ((0, 0, 0, 1, 2), "reason is not from 0 to 1"),
-                            ((0, 0, 0, 1, 0, -1), "group is not from 0 to"), ((0, 0, 0, 1.5), "amount is no whole number")):
+                            ((0, 0, 0, 1, 0, -1), "group is not from 0 to"), ((0, 0, 0, 1.5), "amount is no whole number"),
+                            ((0, 0, 0, 9), "amount is below LEAST_CPU; grant 10 or more, or 0 to pause the job")):
             with self.subTest(given=given), self.assertRaisesRegex(ValueError, told):
                 self.ask(lambda tick, grant: grant(*given))
 
@@ -173,7 +174,7 @@ class Trials(unittest.TestCase):
     def test_an_instance_goes_on_from_its_earlier_ticks(self) -> None:
         def count(self, tick, grant) -> None:
             self.ticks = getattr(self, "ticks", 0) + 1
-            grant(0, 0, 0, self.ticks)
+            grant(0, 0, policy.MEMORY, self.ticks)
         counting, columns = made(decide=count)(), {"jobs/state": [1], "nodes/free.cpu": [5]}
         self.assertEqual([ask(counting, columns)[0].amount for _ in range(3)], [1, 2, 3])
 

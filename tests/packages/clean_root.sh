@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSL-1.0
 # Depends on ration in a Debian that has a compiler, CMake, Ninja, pkg-config, git and Python, and nothing else that a program could be built with.
 #
-#   clean_root.sh [WAY...]        the six ways of ways.py, or these of them; then what is said to somebody who asks for hwloc there
-#   clean_root.sh --quickstart    examples/quickstart.sh to its end, in a Debian that has not even a compiler: it has to install all of it
+#   clean_root.sh [WAY...]               the six ways of ways.py, or these of them; then the error for a project that requires hwloc there
+#   clean_root.sh --quickstart           examples/quickstart.sh to its end, in a Debian that has not even a compiler: it has to install all of it
+#   clean_root.sh --quick                tests/run.sh --quick in the same Debian
+#   clean_root.sh --compile COMPILER...  each compiler (g++, g++-15, clang++-21, ...) reads every source of program, plugins, examples and tests
 #
-# Packages come from where this machine gets its own. Exit code: 0, 1 (something failed), 77 (cannot be tried here, with the reason).
-# RATION_ROOTS: a folder for the root, which takes 1 GB, and is removed (default: that of temporary files).
+# --release CODENAME, before these, takes another release than this machine's. Packages come from this machine's sources.
+# Exit code: 0, 1 (something failed), 77 (cannot be tried here, with the reason).
+# RATION_ROOTS: a folder for the root, which takes up to 5 GB, and is removed (default: that of temporary files).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=$(cd "$here/../.." && pwd)
@@ -21,10 +24,12 @@ release() {
   sed -n "s/^$1=\"\?\([^\" ]*\).*/\1/p" /etc/os-release
 }
 
-# The distribution's own sources on this machine, in one line each. Other vendors' packages are not what a clean root has.
+# The distribution's own sources on this machine for the wanted release, in one line each; sid has no updates of its own. Other vendors'
+# packages are not what a clean root has.
 sources() {
   # shellcheck disable=SC2016  # apt expands them
-  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' "Origin: $(release NAME)" | sort -u
+  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' "Origin: $(release NAME)" | sort -u |
+    sed -e "s/ $(release VERSION_CODENAME)\b/ $codename/" -e '/ sid-/d'
 }
 
 # make_root PACKAGES: a root in $root, that can install more.
@@ -35,7 +40,7 @@ make_root() {
   [[ -s $folder/sources ]] || skip "apt has no package source of this distribution: is it Debian, and has apt-get update run?"
   local arguments=(--mode=root --variant=apt --include="$1")
   [[ -z $proxy ]] || arguments+=(--aptopt="$proxy")
-  if ! mmdebstrap "${arguments[@]}" "$(release VERSION_CODENAME)" "$root" "$folder/sources" >"$folder/log" 2>&1; then
+  if ! mmdebstrap "${arguments[@]}" "$codename" "$root" "$folder/sources" >"$folder/log" 2>&1; then
     skip "no root could be made, for want of the network or a privilege: $(grep -m 1 '^E: ' "$folder/log" || tail -n 1 "$folder/log")"
   fi
   cp --remove-destination -L /etc/resolv.conf /etc/hosts "$root/etc/"
@@ -56,6 +61,7 @@ inside() {
   # shellcheck disable=SC2016  # the inner shell expands them
   unshare --mount --propagation private --pid --fork --kill-child bash -c '
     set -e
+    mount --bind "$0" "$0"  # unshare in the chroot requires that "/" is a mount point
     mount -t proc proc "$0/proc"
     for name in dev sys; do mount --rbind "/$name" "$0/$name"; done
     exec chroot "$0" "$@"' "$root" "$@"
@@ -78,21 +84,47 @@ try_ways() {
   inside env -i PATH=/usr/bin:/bin LANG=C.UTF-8 "${pip[@]}" python3 -B /ration/tests/packages/ways.py --source /ration --clean-root --compiler g++ "$@"
 }
 
-try_quickstart() {
+# try_command COMMAND: one command of the README, where nothing is installed.
+try_command() {
   make_root apt
   carry_source
-  inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 bash -c 'cd /ration && time examples/quickstart.sh'
+  inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 bash -c "cd /ration && time $1"
+}
+
+# The package of clang++-21 is clang-21, and its C compiler too; that of g++-15 is g++-15, and its C compiler gcc-15.
+# A release build has no precompiled header for the program, which would hide a missing include.
+try_compilers() {
+  make_root "catch2,git,python3,python3-dev,$(IFS=,; echo "${*/#clang++/clang}")"
+  carry_source
+  # shellcheck disable=SC2016  # the inner shell expands them
+  inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 bash -c '
+    set -e
+    cd /ration
+    cmake/packages.sh build
+    for compiler; do
+      c=${compiler/#clang++/clang}
+      cmake --preset release -D RATION_BUILD_BENCH=OFF -B "build/$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_C_COMPILER="${c/#g++/gcc}"
+      "$compiler" --version | head -n 1
+      time python3 -B tests/packages/syntax.py "build/$compiler"
+    done' compilers "$@"
 }
 
 [[ $(id -u) == 0 ]] || skip "only root can make a root of its own: start it as root"
-for program in mmdebstrap unshare chroot tar; do
+for program in mmdebstrap mount unshare chroot tar; do
   command -v "$program" >/dev/null || skip "the program $program is not installed"
 done
+codename=$(release VERSION_CODENAME)
+if [[ ${1-} == --release ]]; then
+  codename=${2:?"after --release comes the name of one, such as trixie"}
+  shift 2
+fi
+unshare --mount --propagation private true 2>/dev/null || skip "this system does not let root make a mount namespace"
 folder=$(mktemp -d "${RATION_ROOTS:-${TMPDIR:-/tmp}}/ration-root.XXXXXX")
 root=$folder/root
 trap 'rm -rf --one-file-system "$folder"' EXIT
-if [[ ${1-} == --quickstart ]]; then
-  try_quickstart
-else
-  try_ways "$@"
-fi
+case ${1-} in
+  --quickstart) try_command examples/quickstart.sh ;;
+  --quick) try_command "tests/run.sh --quick" ;;
+  --compile) shift && try_compilers "${@:-g++}" ;;
+  *) try_ways "$@" ;;
+esac

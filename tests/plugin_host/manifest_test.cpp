@@ -3,6 +3,7 @@
 #include <string>
 
 #include <ration/adapt_policies.hpp>
+#include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/host/manifest.hpp>
 #include <ration/plugin/manifest_of.hpp>
 #include <ration/policies/equal_share.hpp>
@@ -91,6 +92,27 @@ TEST_CASE("a line of needs that is none is refused, and named", "[manifest]") {
         INFO(line);
         REQUIRE_FALSE(needs);
         CHECK(needs.failure().subject == line);
+        CHECK(refused(m) == line);  // before any code of the plugin runs
+    }
+}
+
+TEST_CASE("a plugin that asks for more scratch than there may be is refused with the field's name", "[manifest]") {
+    static std::uint64_t asked = 0;
+    ration_policy table{};
+    table.create = [](ration_host const*, char const*, std::uint64_t, void** self, char*, std::uint64_t) -> std::int32_t { return *self = &asked, RATION_OK; };
+    table.destroy = [](void*) {};
+    table.bind = [](void*, ration_schema const*, std::uint64_t* scratch, char*, std::uint64_t) -> std::int32_t { return *scratch = asked, RATION_OK; };
+    live_instance live(table);
+    REQUIRE(live.create("") == RATION_OK);
+    for (std::uint64_t const most : {std::uint64_t{0}, std::uint64_t{largest_scratch}}) {
+        asked = most;
+        CHECK(live.bind({}, {}) == RATION_OK);
+        CHECK(live.sentence().empty());
+    }
+    for (std::uint64_t const more : {std::uint64_t{largest_scratch} + 1, ~std::uint64_t{0}}) {
+        asked = more;
+        CHECK(live.bind({}, {}) == RATION_E_ARG);
+        CHECK(live.sentence() == "its bind asks for a scratch_size of " + std::to_string(more) + " bytes, and 256 MiB are the most: ask for less");
     }
 }
 

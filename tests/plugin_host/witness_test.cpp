@@ -113,7 +113,7 @@ constexpr settle_rules at_once{.dead_band = 0, .dwell = {}, .grace = {}};
 TEST_CASE("the witness has nothing to say of a long life", "[plugin][witness]") {
     auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker}, place{isolation::worker, true});
     plugin::shared_columns columns(std::size_t{16} << 20);
-    auto const rules = GENERATE(at_once, settle_rules{});
+    auto const rules = GENERATE(settle_rules(at_once), settle_rules{});
     record written;
     {
         auto const policy = fresh(at, written.config(), columns);

@@ -239,6 +239,46 @@ TEST_CASE("asked to end, a stopped job hears it and can") {
     CHECK(backend.remove(first));
 }
 
+TEST_CASE("a process of one job that has another job's token in its environment stays with the first") {
+    folder const here;
+    auto backend = opened();
+    std::string const mark = "RATION_TOKEN=backend-test-" + std::to_string(::getpid());
+    auto attacker = begin(backend, first, "env " + mark + " sh -c 'echo $$ > " + here / "forged" + "; exec sleep 30' & wait");
+    auto place = [&](pid_t pid) { return backend.add(second, {.pid = pid, .mark = mark}); };
+    process::launch_spec spec = shell("setsid sh -c 'sleep 30 & echo $! > " + here / "own" + "' & exec sleep 30");
+    spec.environment.push_back(mark);
+    spec.place = place;
+    auto victim = start(spec);
+    pid_t const forged = pid_in(here / "forged"), own = pid_in(here / "own");
+    CHECK(backend.contains(first, forged, process::evidence::kinship));
+    CHECK_FALSE(backend.contains(second, forged));
+    CHECK_FALSE(backend.contains(second, forged, process::evidence::kinship));
+    CHECK(backend.contains(second, victim.pid(), process::evidence::kinship));
+    CHECK(backend.contains(second, own));   // left its session and lost its parents: by its mark
+    end(backend, second, victim);
+    CHECK(dead(own));
+    end(backend, first, attacker);
+}
+
+TEST_CASE("a process that only its environment ties to a job is one of it, and no kin") {
+    folder const here;
+    auto backend = opened();
+    std::string const mark = "RATION_TOKEN=backend-test-" + std::to_string(::getpid());
+    process::launch_spec daemon = shell("setsid sh -c 'sleep 30 & echo $! > " + here / "stranger" + "'");
+    auto place = [&](pid_t pid) { return backend.add(first, {.pid = pid, .mark = mark}); };
+    process::launch_spec spec = shell("exec sleep 30");
+    spec.place = place;
+    auto job = start(spec);
+    daemon.environment.push_back(mark);
+    auto parent = start(daemon);   // after the job: nothing older can be part of it
+    pid_t const stranger = pid_in(here / "stranger");
+    finish(parent);
+    CHECK(backend.contains(first, stranger));
+    CHECK_FALSE(backend.contains(first, stranger, process::evidence::kinship));
+    end(backend, first, job);
+    CHECK(dead(stranger));
+}
+
 TEST_CASE("a limit on a job that has ended is an error; letting go of it is not") {
     auto backend = opened();
     auto job = begin(backend, first, "exit 0");

@@ -50,6 +50,31 @@ TEST_CASE("what a job writes and how it ends comes back") {
     CHECK(job.try_wait()->number == 3);   // asked again, the same answer
 }
 
+TEST_CASE("a launch is written down when its program starts, and one that never starts is not") {
+    folder const here;
+    process::descriptor const journal(::open((here / "journal").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+    auto spec = command({"true"});
+    spec.journal = journal.get();
+    spec.journal_entry = "one\n";
+    auto job = start(spec);
+    CHECK(finish(job).success());
+    auto const refuse = [](pid_t) -> ration::result<void> { return ration::error{.code = errc::busy}; };
+    spec.journal_entry = "two\n";
+    spec.place = refuse;
+    CHECK(failure_of(spec).code == errc::busy);
+    CHECK(content_of(here / "journal") == "one\n");
+}
+
+TEST_CASE("a launch that cannot be written down is none") {
+    process::descriptor const full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+    auto spec = command({"true"});
+    spec.journal = full.get();
+    spec.journal_entry = "one\n";
+    auto const failure = failure_of(spec);
+    CHECK(failure.system == ENOSPC);
+    CHECK(failure.operation == std::string_view("write down the start of"));
+}
+
 TEST_CASE("a missing program is named, with what to do") {
     auto const in_path = failure_of(command({"no-such-program-here"}));
     CHECK(in_path.code == errc::not_found);

@@ -23,6 +23,14 @@ TEST_CASE("a line of /proc/<pid>/stat is read by its fields") {
     CHECK(row->session == 30);
     CHECK(row->children_ticks == 78);
     CHECK(row->start_time == 9999);
+    CHECK_FALSE(row->exiting);
+}
+
+TEST_CASE("a process that has begun to exit is not one that runs") {
+    auto const row = process::parse_stat("42 (train) R 10 20 30 34816 -1 4194308 100 200 0 0 5 6 70 8 20 -5 1 0 9999 1000 50 1\n");
+    REQUIRE(row);
+    CHECK(row->exiting);
+    CHECK_FALSE(row->zombie());
 }
 
 TEST_CASE("a process cannot lie about itself by its name") {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include <ration/process/marked.hpp>
 #include <ration/process/tree.hpp>
 
 #include "support.hpp"
@@ -125,6 +126,23 @@ TEST_CASE("who has the mark is killed, whoever its parents are, and nobody else"
     CHECK_FALSE(finish(job.root).success());
     other.refresh();
     CHECK(other.tree.alive() == 1);
+    end(other);
+}
+
+TEST_CASE("processes are listed with the value of an entry, and without those that only look like it") {
+    std::string const name = "RATION_TREE_TEST_" + std::to_string(::getpid());
+    auto older = follow("exec sleep 30", name + "=first=1");
+    auto younger = follow("exec sleep 30", name + "=");
+    auto other = follow("exec sleep 30", name + "S=none");
+    auto const values = [&] {
+        std::vector<std::string> out;
+        auto const found = process::find_with_entry(name);
+        for (auto const& one : *found) out.push_back(one.value);
+        return out;
+    };
+    CHECK(eventually([&] { return values() == std::vector<std::string>{"first=1", ""}; }));
+    end(older);
+    end(younger);
     end(other);
 }
 

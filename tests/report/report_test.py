@@ -87,7 +87,7 @@ class Numbers(Report):
         self.assertEqual((run["makespan"], run["mean_cpu"], run["end"]), (told["makespan"], told["mean_cpu"], events[-1]["t"]))
         for curve in run["curves"]:
             reported = [e for e in of["progress"] if e["job"] == jobs["name"][curve["job"]]]
-            self.assertGreater(len(reported), 3)
+            self.assertGreaterEqual(len(reported), 3)  # each loss of the job, on any machine
             self.assert_close(curve["t"], [e["t"] / 1e9 for e in reported])
             self.assert_close(curve["value"], [e["value"] if e["smoothed"] is None else e["smoothed"] for e in reported])
         self.check_cpu(run["resources"]["cpu"], of["decision"], {e["id"]: jobs["name"].index(e["job"]) for e in of["job_started"]}, jobs)
@@ -257,15 +257,16 @@ class Numbers(Report):
 
 class Hostile(Report):
     def test_what_a_log_says_stays_text(self) -> None:
-        name = "</script><script>alert(1)</script><!-- \" ' & \u2028 \x07 \\"
+        name = "</script><script>alert(1)</script><!-- \" ' & \u2028 \u202e \x07 \\"
+        shown = name.replace("\u2028", "?").replace("\u202e", "?")  # neither turns the text around it
         log = logs.run(name) + logs.started(name, 1) + line("warning", 2, subject=name, message=name) + line(name, 3) + logs.ended(name, 4, name) + logs.run_ended(5, [])
         page = self.page(log)
         data = data_of(page)
-        self.assertEqual((data["runs"][0]["policy"], data["runs"][0]["jobs"]["name"]), (name, ["a", name]))
+        self.assertEqual((data["runs"][0]["policy"], data["runs"][0]["jobs"]["name"]), (shown, ["a", shown]))
         self.assertNotIn("alert(1)</script>", page)
         self.assertNotIn("<!-- \"", page)
         self.assertEqual(page.count("<script"), page.count("</script>"))
-        self.assertEqual(data["runs"][0]["log"]["entries"][0][5], name)
+        self.assertEqual(data["runs"][0]["log"]["entries"][0][5], shown)
 
     def test_half_a_line_at_the_end_is_left_out_and_said(self) -> None:
         whole = logs.run() + logs.started("a", 5)
@@ -335,7 +336,7 @@ class CommandLine(Report):
 
     def test_what_cannot_be(self) -> None:
         (self.folder / "a.jsonl").write_text(logs.run())
-        for words, wanted in ((["none.jsonl"], "none.jsonl cannot be opened (No such file or directory); name a log"), ([], "LOG is required"), (["."], "cannot be read to its end"),
+        for words, wanted in ((["none.jsonl"], "none.jsonl: cannot be opened (No such file or directory); name a log"), ([], "LOG is required"), (["."], ".: is a folder; name a log"),
                               (["a.jsonl", "--out", "no/where.html"], "--out: no/where.html cannot be written (No such file or directory); name a file"),
                               (["a.jsonl", "--outt", "x"], "there is no option '--outt'; did you mean '--out'?")):
             with self.subTest(words=words):

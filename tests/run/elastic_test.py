@@ -13,17 +13,19 @@ import threading
 import time
 import unittest
 
-from support import HERE, PYTHON, RunTest, alive, job, main, signal
+from support import HERE, PATIENCE, PYTHON, RunTest, alive, job, main, signal
 
 SEEDS = int(os.environ.get("RATION_ELASTIC_SEEDS", "2"))
-DEADLINES = 'deadlines = { save = "2s", stop = "1s", start = "3s" }'
+DEADLINES = {"save": "60s", "stop": "60s", "start": "60s"}  # which pass on no machine, but for jobs that are there to let one pass
+SHORT = {"never-saves": {"save": "2s"}, "never-stops": {"save": "2s", "stop": "1s"}, "ignores-stop": {"stop": "1s"}, "mute-at": {"start": "8s"}}
 HEAD = ('policy = "loss_delta_ratio"\nloss_delta_ratio = { residence = 0, window = 20 }\ndevices = { count = 4, cpu = 0.25 }\n'
         'tick = "100ms"\n')
 
 
 def elastic(name: str, mode: str, steps: int, size: int = 0, at: str = "0s", gpu: str = "{ min = 1, max = 4 }", more: str = "") -> str:
     words = [PYTHON, str(HERE / "elastic_job.py"), mode, str(steps), *([str(size)] if size else [])]
-    return job(name, words, f'at = "{at}"\nbounds = {{ gpu = {gpu} }}\n{DEADLINES}\n{more}')
+    deadlines = ", ".join(f'{key} = "{value}"' for key, value in (DEADLINES | SHORT.get(mode, {})).items())
+    return job(name, words, f'at = "{at}"\nbounds = {{ gpu = {gpu} }}\ndeadlines = {{ {deadlines} }}\n{more}')
 
 
 class Launch(collections.namedtuple("Launch", "job epoch devices step pid")):
@@ -118,11 +120,11 @@ class Gpus(Together):
         self.prepare(users_of_last="1")
         self.write(elastic("a", "good", 150), elastic("b", "good", 20, at="1s", gpu="2"), head=self.head())
         run = self.start("--log", "log.jsonl")
-        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("clearing"), 40)
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("clearing"))
         time.sleep(1)  # there is nothing to wait for: it must not go on
         self.assertEqual([one.job for one in self.launches()], ["a"])
         self.script()
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=PATIENCE)
         self.assert_finished(subprocess.CompletedProcess([], run.returncode, out, err), a=150, b=20)
         self.assertEqual([one.devices for one in self.launches("a")], [4, 2, 4])
 
@@ -258,11 +260,11 @@ class Failing(Together):
     def case_ignores_stop(self) -> None:
         self.write(elastic("a", "ignores-stop", 400), elastic("b", "good", 20, at="2s", gpu="2"), head=HEAD)
         run = self.start("--log", "log.jsonl")
-        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("killing"), 40)
-        self.wait_for(lambda: len(self.told("settled")) >= 2, 40)
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("killing"))
+        self.wait_for(lambda: len(self.told("settled")) >= 2)
         run.send_signal(signal.SIGINT)
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=20)
+        run.communicate(timeout=PATIENCE)
         self.assert_nobody_shared()
         self.assertEqual([one.devices for one in self.launches("a")][:2], [4, 2])
 
@@ -334,7 +336,7 @@ class Killed(Together):
             run.kill()
             said += "".join(run.communicate())
             run = self.start("--adopt", "--log", f"log.{again}.jsonl")
-        said += "".join(run.communicate(timeout=90))
+        said += "".join(run.communicate(timeout=PATIENCE))
         self.assertIn(run.returncode, (0, 1), said)  # 1: a job ended while no ration was there to see how
         self.assert_all_done(said)
 
@@ -342,7 +344,7 @@ class Killed(Together):
         dice = random.Random(1000 + seed)
         run = self.start_three()
         killed = self.kill_in_resizes(run, dice)
-        said = f"{killed}\n" + "".join(run.communicate(timeout=90))
+        said = f"{killed}\n" + "".join(run.communicate(timeout=PATIENCE))
         self.assert_all_done(said, self.failed_at_rest(said))
 
     def failed_at_rest(self, said: str) -> tuple[str, ...]:

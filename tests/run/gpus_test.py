@@ -11,7 +11,7 @@ import time
 import unittest
 
 from elastic_test import HEAD, Together, elastic
-from support import RATION, alive, has_cgroups, main, trainer
+from support import PATIENCE, RATION, alive, has_cgroups, main, trainer
 
 FILES = {"zero": 5, "full": 7, "random": 8, "urandom": 9}  # of major 1
 STAND_IN = os.environ.get("RATION_STAND_IN", "")
@@ -98,7 +98,7 @@ class Gpus(Together):
         return [e["message"] for e in self.events() if e["event"] == "warning" and e["subject"] == "GPUs"]
 
     def finish(self, run: subprocess.Popen, **steps: int) -> str:
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=PATIENCE)
         self.assert_finished(subprocess.CompletedProcess([], run.returncode, out, err), **steps)
         return out
 
@@ -173,7 +173,7 @@ class Fenced(Gpus):
         run = self.start("--log", "log.2.jsonl", "--backend", "process", "--adopt")
         self.wait_for(lambda: any(str(pid) in pathlib.Path(group, "cgroup.procs").read_text().split() for group in self.device_groups(run)))
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=40)
+        run.communicate(timeout=PATIENCE)
         self.assertEqual(set(self.opened("a")), {"gpu0 gpu1"})
         self.assertEqual([group for group in (*left, *self.device_groups(run)) if os.path.exists(group)], [])
 
@@ -186,7 +186,7 @@ class Faulty(Gpus):
         self.prepare()
         self.write(elastic("a", mode, steps), head=self.HEAD)
         run = self.start("--log", "log.jsonl")
-        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and '"step":25,' in (self.folder / "log.jsonl").read_text(), 40)
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and '"step":25,' in (self.folder / "log.jsonl").read_text())
         return run
 
     def devices(self) -> list[str]:
@@ -234,7 +234,7 @@ class Faulty(Gpus):
     def case_a_job_that_dies_of_itself_has_failed(self) -> None:
         run = self.begin("saves-and-dies", 120)
         (self.folder / "die.a").touch()
-        run.communicate(timeout=60)
+        run.communicate(timeout=PATIENCE)
         self.assertEqual((run.returncode, len(self.launches("a"))), (1, 1))
 
 
@@ -297,7 +297,7 @@ class Silent(Gpus):
         self.hold.unlink()
         self.wait_for(lambda: self.told("saving"))
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=40)
+        run.communicate(timeout=PATIENCE)
 
     def case_ctrl_c_ends_a_run_that_waits_for_the_driver(self) -> None:
         run = self.begin(elastic("a", "good", 4000, gpu="1"), elastic("d", "saves-and-dies", 4000, gpu="1"), elastic("b", "good", 20, at="4s", gpu="1"))
@@ -308,7 +308,7 @@ class Silent(Gpus):
         self.wait_for(self.warnings)
         self.assertEqual((self.ended("d"), self.names_launched()), (None, ["a", "d"]), "nobody knows whether its GPU was to blame")
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=20)
+        run.communicate(timeout=PATIENCE)
         self.assertEqual((run.returncode, self.ended("a")["how"], self.ended("d")["how"]), (4, "stopped", "stopped"))
         self.assertEqual(self.names_launched(), ["a", "d"])
 
@@ -321,7 +321,7 @@ class Silent(Gpus):
         self.script()
         self.wait_for(lambda: self.ended("b"))
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=40)
+        run.communicate(timeout=PATIENCE)
         self.assertEqual((self.ended("b")["how"], self.set_aside()), ("finished", []))
 
 

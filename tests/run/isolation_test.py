@@ -6,7 +6,7 @@ import os
 import subprocess
 import unittest
 
-from support import PYTHON, HERE, RATION, RunTest, job, main
+from support import HERE, PATIENCE, PYTHON, RATION, RunTest, job, main
 
 EVIL = os.environ["RATION_EVIL"]
 TALKERS = os.environ["RATION_TALKERS"]
@@ -105,7 +105,7 @@ class Faults(Isolation):
         jobs, log = f"jobs{k}.toml", f"log{k}.jsonl"
         (self.folder / jobs).write_text(f'{HEAD}isolation = {{ evil_{k} = "in-process" }}\n' + "".join(self.jobs()))
         command = [RATION, "run", jobs, "--policy", f"{EVIL}/evil_{k}.so", "--log", log]
-        return k, subprocess.run(command, cwd=self.folder, env=options, capture_output=True, text=True, timeout=60, check=False), log
+        return k, subprocess.run(command, cwd=self.folder, env=options, capture_output=True, text=True, timeout=PATIENCE, check=False), log
 
     def check(self, k: int, done, log: str) -> None:
         if k in REFUSED:

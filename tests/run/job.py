@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """A job for tests. usage: job.py SECONDS [LOSS...]
 
-Reports the losses in turn, one every 0.25 s, the last one again and again, and uses all the CPU it gets in between.
+Reports the losses in turn, one every 0.25 s, the last one again and again, and uses all the CPU it gets in between. It ends after
+that time, and not before it has reported each loss once.
 """
 import pathlib
 import sys
@@ -18,7 +19,7 @@ def main() -> None:
     job.hello(world=1, threads=1)
     job.phase("train")
     step = 0
-    while time.monotonic() < end:
+    while time.monotonic() < end or step < len(losses):
         job.step(step + 1, losses[min(step, len(losses) - 1)])
         step += 1
         pause = time.monotonic() + 0.25

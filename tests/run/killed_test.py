@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from elastic_test import HEAD, ElasticTest, elastic
-from support import PYTHON, RATION, RunTest, alive, another_session, groups, has_cgroups, job, main, of, signal, trainer
+from support import PATIENCE, PYTHON, RATION, RunTest, alive, another_session, groups, has_cgroups, job, main, of, signal, trainer
 
 ANOTHER_BOOT = "00000000-0000-0000-0000-000000000000"
 
@@ -46,7 +46,7 @@ class Killed(RunTest):
     def clean(self, run: subprocess.Popen, pid: int) -> None:
         done = subprocess.run([RATION, "clean"], env=self.environment, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.wait_for(lambda: not alive(pid), 5)
+        self.wait_for(lambda: not alive(pid))
         self.assertEqual(groups(run), [])
         self.assertFalse(list((self.folder / "ration").glob("*")))
 
@@ -54,10 +54,10 @@ class Killed(RunTest):
         killed, pid = self.start_and_kill()
         run = self.start("--adopt", "--log", "second.jsonl")
         second = self.folder / "second.jsonl"
-        self.wait_for(lambda: second.exists() and of(self.events("second.jsonl"), "progress", "orphan"), 15)
+        self.wait_for(lambda: second.exists() and of(self.events("second.jsonl"), "progress", "orphan"))
         self.assertTrue(alive(pid))
         run.send_signal(signal.SIGINT)
-        self.assertEqual(run.wait(timeout=15), 4)
+        self.assertEqual(run.wait(timeout=PATIENCE), 4)
         self.assertFalse(alive(pid))
         self.assertEqual(groups(killed) + groups(run), [])
 
@@ -122,12 +122,12 @@ class Killed(RunTest):
                 with self.subTest(damaged=damaged[:60], arguments=arguments):
                     done = self.run_jobs(*arguments)
                     self.assertEqual(done.returncode, 3, done.stderr)
-                    self.assertRegex(done.stderr, r"ration: the record of the run \d+-\d+ cannot be read: it is (no record, or part of one|not as it was written)\n")
+                    self.assertRegex(done.stderr, r"ration: the record of the run \d+-[0-9a-f]+ cannot be read: it is (no record, or part of one|not as it was written)\n")
                     self.assertIn(f"process {pid}", done.stderr)
                     self.assertIn("ration clean ends them: without their record nobody can take them over", done.stderr)
                     self.assertTrue(alive(pid))
         said = self.said_by_clean()
-        self.assertRegex(said, r"ended 1 process of the run \d+-\d+\n")
+        self.assertRegex(said, r"ended 1 process of the run \d+-[0-9a-f]+\n")
         self.assertFalse(alive(pid))
         self.assertTrue(alive(bystander.pid))
         self.assertFalse(list((self.folder / "ration").glob("*")))
@@ -161,7 +161,7 @@ class Killed(RunTest):
         started = int(pathlib.Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
         self.change(lambda run: run.update(boot=ANOTHER_BOOT, owner=os.getpid(), owner_start_time=started,
                                            written_ns=10**17, clock_ns=1800 * 10**9))
-        again = self.run_jobs("--adopt", "--log", "log.jsonl", limit=30)
+        again = self.run_jobs("--adopt", "--log", "log.jsonl")
         self.assertEqual(again.returncode, 1, again.stderr)
         events = self.events()
         self.assertEqual([e["job"] for e in of(events, "job_started")], ["late"])
@@ -186,7 +186,7 @@ class Killed(RunTest):
         run = self.start("--adopt", "--log", "second.jsonl")
         self.wait_for(lambda: (self.folder / "second.jsonl").exists() and of(self.events("second.jsonl"), "progress", "orphan"))
         run.send_signal(signal.SIGINT)
-        self.assertEqual(run.wait(timeout=15), 4)
+        self.assertEqual(run.wait(timeout=PATIENCE), 4)
         self.assertFalse(alive(pid))
 
     def test_jobs_that_the_file_does_not_have_are_not_adopted(self) -> None:

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from open_metrics import Family, parse
-from support import PYTHON, RunTest, job, main, signal, trainer
+from support import PATIENCE, PYTHON, RunTest, job, main, signal, trainer
 
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 OLDER_TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -36,7 +36,7 @@ time.sleep(60)
 CLIENT = str(pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python")
 
 
-def connected(path: pathlib.Path, limit: float = 20) -> socket.socket:
+def connected(path: pathlib.Path, limit: float = PATIENCE) -> socket.socket:
     """Where as many callers wait as may, the kernel turns further ones away at once if they have a time limit."""
     made = socket.socket(socket.AF_UNIX)
     made.settimeout(limit)
@@ -54,7 +54,7 @@ def connected(path: pathlib.Path, limit: float = 20) -> socket.socket:
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: pathlib.Path):
-        super().__init__("localhost", timeout=20)
+        super().__init__("localhost", timeout=PATIENCE)
         self.path = path
 
     def connect(self) -> None:
@@ -106,7 +106,7 @@ class MetricsTest(RunTest):
 
     def stop(self, run: subprocess.Popen) -> None:
         run.send_signal(signal.SIGINT)
-        self.assertEqual(run.wait(timeout=15), 4)
+        self.assertEqual(run.wait(timeout=PATIENCE), 4)
 
 
 class Pages(MetricsTest):
@@ -207,7 +207,7 @@ class Pages(MetricsTest):
                 seen.append((dict(next(iter(now["ration_run_info"].samples))[1])["policy"], only(now["ration_ticks"])))
             return bool(seen) and seen[-1][0] == "equal_share"
         self.wait_for(second)
-        run.wait(timeout=30)
+        run.wait(timeout=PATIENCE)
         self.assertGreater(max(ticks for policy, ticks in seen if policy == "none"), seen[-1][1])
 
 
@@ -223,7 +223,7 @@ class Places(MetricsTest):
                 run = self.start_still("--metrics", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
                 def answer_to(method: str, target: str):
-                    return ask(http.client.HTTPConnection(host, port, timeout=20), method, target)
+                    return ask(http.client.HTTPConnection(host, port, timeout=PATIENCE), method, target)
                 answer, page = answer_to("GET", "/metrics?x=1")
                 self.assertEqual((answer.status, int(answer.headers["Content-Length"])), (200, len(page)))
                 parse(page)
@@ -234,7 +234,7 @@ class Places(MetricsTest):
                 self.stop(run)
 
     def refusal(self, *arguments: str) -> str:
-        done = self.run_jobs(*arguments, limit=20)
+        done = self.run_jobs(*arguments)
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertFalse((self.folder / "ration-output").exists(), "a job was started")
         return done.stderr
@@ -304,7 +304,7 @@ class Hostile(MetricsTest):
         flood = threading.Thread(target=self.flood, args=(over,))
         flood.start()
         try:
-            out, err = run.communicate(timeout=30)
+            out, err = run.communicate(timeout=PATIENCE)
         finally:
             over.set()
             flood.join()

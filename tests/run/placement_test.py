@@ -10,7 +10,7 @@ import sys
 import unittest
 
 from elastic_test import HEAD, Together, elastic
-from support import HERE, PYTHON, RATION, alive, has_cgroups, job, main
+from support import HERE, PATIENCE, PYTHON, RATION, alive, has_cgroups, job, main
 
 PROJECT = HERE.parent.parent
 sys.path.insert(0, str(PROJECT / "tests" / "hwloc" / "machines"))
@@ -260,15 +260,15 @@ class ThisMachine(OnGpus):
         self.prepare_here()
         self.write(elastic("a", "good", 80, gpu="1"), elastic("b", "good", 80, gpu="1"), head=GPUS)
         run = self.start("--log", "log.jsonl", *arguments)
-        self.wait_for(lambda: len(self.launches()) == 2, 40)
+        self.wait_for(lambda: len(self.launches()) == 2)
         run.kill()
         run.communicate()
         pids = {one.job: one.pid for one in self.launches()}
         again = self.start("--adopt", "--log", "log.jsonl", *arguments)
-        self.wait_for(lambda: "taken over" in again.stdout.readline(), 40)
-        self.wait_for(lambda: "taken over" in again.stdout.readline(), 40)
+        self.wait_for(lambda: "taken over" in again.stdout.readline())
+        self.wait_for(lambda: "taken over" in again.stdout.readline())
         bound = {name: os.sched_getaffinity(pid) for name, pid in pids.items() if alive(pid)}
-        out, err = again.communicate(timeout=60)
+        out, err = again.communicate(timeout=PATIENCE)
         self.assertEqual(again.returncode, 0, out + err)
         self.assertEqual(set(bound), {"a", "b"}, "the jobs ended before anybody could look")
         self.assertLessEqual(bound["a"], self.FIRST)

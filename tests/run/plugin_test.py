@@ -31,7 +31,10 @@ class Plugins(RunTest):
 
     def run_with(self, k: int) -> tuple:
         log = f"log{k}.jsonl"
-        return k, self.run_jobs("--policy", f"{EVIL}/evil_{k}.so", "--log", log, limit=60), log
+        records = self.folder / f"records{k}"  # a run warns of the CPUs that another one with the same folder has claimed
+        records.mkdir(mode=0o700)
+        done = self.run_jobs("--policy", f"{EVIL}/evil_{k}.so", "--log", log, env=dict(self.environment, XDG_RUNTIME_DIR=str(records)))
+        return k, done, log
 
     def check(self, k: int, done, log: str) -> None:
         if k in REFUSED:
@@ -67,6 +70,16 @@ class Plugins(RunTest):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 limited = {e["job"] for e in self.events() if e["event"] == "change" and e["reason"].startswith("Acceptable reached")}
                 self.assertEqual(limited, {"early"})
+
+    def test_garbage_in_needs_is_a_mistake_of_the_file(self) -> None:
+        with open(f"{EVIL}/evil_0.so", "rb") as correct:
+            plugin = correct.read()
+        self.assertIn(b"jobs/state u32\n", plugin)
+        self.write(*self.jobs())
+        for garbage in (b"jobs/state u16\n", b"jobs#state u32\n", b"jobs/state\x1bu32\n", b"\xff" * 14 + b"\n"):
+            with self.subTest(needs=garbage):
+                (self.folder / "odd.so").write_bytes(plugin.replace(b"jobs/state u32\n", garbage))
+                self.assert_refused(self.run_jobs("--policy", "./odd.so"), "odd.so", "each line is a column and its type, such as 'jobs/state u32'")
 
     def test_nothing_of_a_file_can_steer_the_terminal(self) -> None:
         """Neither its name nor what it says of its reasons; `--explain` prints both."""

@@ -3,9 +3,9 @@
 import json
 import subprocess
 
-from support import HERE, PYTHON, RATION, RunTest, job, main, trainer
+from support import HERE, PATIENCE, PYTHON, RATION, RunTest, job, main, trainer
 
-DEADLINES = 'deadlines = { save = "2s", stop = "1s", start = "3s" }\n'
+DEADLINES = 'deadlines = { save = "60s", stop = "60s", start = "60s" }\n'
 HEAD = 'policy = "tradl"\ncpus = 1\ntick = "200ms"\n[tradl]\nalpha = 0.4\nscenario = "AO"\n'
 
 
@@ -26,7 +26,7 @@ class Replay(RunTest):
 
     def replay(self, *arguments: str, log: str | None = None) -> subprocess.CompletedProcess:
         (self.folder / "run.jsonl").write_text(self.log if log is None else log)
-        return subprocess.run([RATION, "replay", "run.jsonl", *arguments], cwd=self.folder, text=True, capture_output=True, timeout=60, check=False)
+        return subprocess.run([RATION, "replay", "run.jsonl", *arguments], cwd=self.folder, text=True, capture_output=True, timeout=PATIENCE, check=False)
 
     def result(self, *arguments: str, log: str | None = None) -> dict:
         done = self.replay(*arguments, "--json", log=log)
@@ -96,6 +96,7 @@ class Replay(RunTest):
                 (first.replace('"schema":2', '"schema":3'), ("--policy", "tradl"), "run.jsonl:1: the log has schema 3, and this ration reads 1 to 2"),
                 (first.replace('"widths":{}', '"widths":[]'), ("--policy", "tradl"), "run.jsonl:1: its widths are no object"),
                 (first.replace('"widths":{}', '"widths":{"jobs/speedup":-1}'), ("--policy", "tradl"), "run.jsonl:1: the width of column jobs/speedup is not a whole number"),
+                (first + '{"event":"decision","number":1,"seed":1,"t":1,"budget":1,"rows":[' + "[" * 10**6 + "]" * 10**6 + ',1,1,1]}\n', ("--policy", "tradl"), "run.jsonl:2: this is no event"),
                 (first + '{"event":"job_started","id":"x","job":"a"}\n', ("--policy", "tradl"), "run.jsonl:2: "),
                 (first, ("--policy", "tradle"), "run.jsonl:1: there is no policy 'tradle'; did you mean 'tradl'?"),
                 (self.log, ("--policy", "las"), "las: bind column jobs/held.gpu: not found; this host does not offer the column")):
@@ -105,7 +106,7 @@ class Replay(RunTest):
                 self.assertIn(why, done.stderr)
         gone = subprocess.run([RATION, "replay", "/nowhere/run.jsonl", "--policy", "tradl"], text=True, capture_output=True, check=False)
         self.assertEqual(gone.returncode, 2)
-        self.assertIn("/nowhere/run.jsonl cannot be opened; name a log", gone.stderr)
+        self.assertIn("/nowhere/run.jsonl: cannot be opened (No such file or directory); name a log", gone.stderr)
 
 
 class EveryPolicy(RunTest):
@@ -130,7 +131,7 @@ class EveryPolicy(RunTest):
         runs, otherwise = {policy: self.recorded(policy) for policy in self.DEVICES}, {}
         for policy, one in runs.items():
             with self.subTest(policy=policy):
-                out, err = one.process.communicate(timeout=60)
+                out, err = one.process.communicate(timeout=PATIENCE)
                 self.assertEqual(one.process.returncode, 0, out + err)
                 decisions = [e for e in one.events() if e["event"] == "decision"]
                 again = self.replayed(one, policy, "log.jsonl")
@@ -140,7 +141,7 @@ class EveryPolicy(RunTest):
         self.assertTrue(any(otherwise.values()), f"the runs show nothing: tables without what jobs hold would do as well: {otherwise}")
 
     def replayed(self, one: RunTest, policy: str, log: str) -> dict:
-        done = subprocess.run([RATION, "replay", log, "--policy", policy, "--json"], cwd=one.folder, text=True, capture_output=True, timeout=60, check=False)
+        done = subprocess.run([RATION, "replay", log, "--policy", policy, "--json"], cwd=one.folder, text=True, capture_output=True, timeout=PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)[0]["replayed"][0]
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from support import HERE, PYTHON, RATION, RunTest, alive, groups, has_cgroups, job, main, of, signal, trainer
+from support import HERE, PATIENCE, PYTHON, RATION, RunTest, alive, groups, has_cgroups, job, main, of, signal, trainer
 
 CGROUPS = has_cgroups()
 
@@ -60,7 +60,7 @@ class Memory(RunTest):
                        more='bounds = { memory = "64MiB" }'), trainer("good", 2, 0.4))
         done = self.run_jobs("--log", "log.jsonl")
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("killed by signal 9", of(self.events(), "job_ended", "greedy")[0]["why"])
+        self.assertEqual(of(self.events(), "job_ended", "greedy")[0]["why"], "out of memory: limit 64 MiB")
         self.assertEqual(of(self.events(), "job_ended", "good")[0]["how"], "finished")
 
 
@@ -140,7 +140,7 @@ class Interruption(RunTest):
         run = self.start("--log", "log.jsonl")
         pid = self.pid_of("a")
         run.send_signal(signal.SIGINT)
-        self.assertEqual(run.wait(timeout=15), 4)
+        self.assertEqual(run.wait(timeout=PATIENCE), 4)
         self.assertFalse(alive(pid))
         self.assertEqual(groups(run), [])
         self.assertEqual([e["how"] for e in of(self.events(), "job_ended")][:1], ["stopped"])
@@ -180,7 +180,7 @@ class Hostility(RunTest):
         run.send_signal(signal.SIGSTOP)
         self.wait_for(lambda: not alive(pid))
         run.send_signal(signal.SIGCONT)
-        _, err = run.communicate(timeout=30)
+        _, err = run.communicate(timeout=PATIENCE)
         self.assertEqual(run.returncode, 0, err)
         self.assertEqual(of(self.events(), "warning"), [])
         self.assertTrue(of(self.events(), "progress", "a"))
@@ -199,7 +199,7 @@ class Hostility(RunTest):
                     time.sleep(0.0005)
                 except OSError:
                     break
-        out, err = run.communicate(timeout=30)
+        out, err = run.communicate(timeout=PATIENCE)
         self.assertEqual(run.returncode, 0, err)
         events = self.events()
         self.assertEqual(of(events, "tier_reached"), [], "a forged message was believed")
@@ -212,15 +212,21 @@ class Hostility(RunTest):
         run = self.start("--log", "log.jsonl")
         pid = self.pid_of("moved")
         time.sleep(1)
+        run.send_signal(signal.SIGSTOP)  # or it would put the process back between the two steps
         for group in map(pathlib.Path, groups(run)):
             for line in (group / "moved" / "cgroup.procs").read_text().split():
                 (group.parent / "cgroup.procs").write_text(line)
         for group in map(pathlib.Path, groups(run)):
             (group / "moved").rmdir()
+        run.send_signal(signal.SIGCONT)
         self.assertTrue(alive(pid))
-        out, err = run.communicate(timeout=40)
+        out, err = run.communicate(timeout=PATIENCE)
         self.assertEqual(of(self.events(), "job_ended", "good")[0]["how"], "finished", err)
         self.assertIn("moved", "".join(line for line in out.splitlines() if "gone" in line), out)
+        self.assertIn("moved: its first process has left its cgroup and cannot be put back: ", out)
+        end = of(self.events(), "job_ended", "moved")[0]["t"]
+        last = [e for e in of(self.events(), "decision") if e["t"] < end][-1]["columns"]
+        self.assertEqual(last["jobs/held.cpu"][last["jobs/id"].index(1)], 0, "a limit that nothing keeps is reported as held")
         self.assertEqual(groups(run), [])
 
 

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from elastic_test import HEAD, Gpus, elastic
-from support import HERE, RATION, alive, job, main
+from support import HERE, PATIENCE, RATION, alive, job, main
 
 MPS = HERE.parent / "cuda" / "stand_in"
 SHARES = HEAD.replace("{ count = 4, cpu = 0.25 }", "{ count = 4, gpu = 0.25 }")
@@ -54,7 +54,7 @@ class Shares(Gpus):
         return [int(one[0]) for one in self.shares(name)]
 
     def finish(self, run: subprocess.Popen, **steps: int) -> str:
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=PATIENCE)
         self.assert_finished(subprocess.CompletedProcess([], run.returncode, out, err), **steps)
         return out
 
@@ -65,7 +65,7 @@ class Shares(Gpus):
         return done.stderr
 
     def wait_until_verified(self, name: str) -> None:
-        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("verified", name), 40)
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("verified", name))
 
 
 class OneGpu(Shares):
@@ -132,9 +132,9 @@ class OneGpu(Shares):
         run = self.start("--log", "log.jsonl")
         self.wait_until_verified("a")
         (self.folder / "gpus").write_text(f"gpu uuid={self.IDS[0]} pci=0000:10:00.0 broken=15\n")
-        self.wait_for(lambda: self.told("queued"), 40)
+        self.wait_for(lambda: self.told("queued"))
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=40)
+        run.communicate(timeout=PATIENCE)
         self.assertEqual([(e["device"], e["what"]) for e in self.events() if e["event"] == "device"], [(self.IDS[0], "set_aside")])
         self.assertEqual(self.percents("a"), [100])
 
@@ -151,7 +151,7 @@ words=$(cat)
         run = self.start("--log", "log.jsonl")
         pid = self.daemons_pid()
         self.addCleanup(os.kill, pid, signal.SIGKILL)
-        _, err = run.communicate(timeout=60)
+        _, err = run.communicate(timeout=PATIENCE)
         self.assertEqual((run.returncode, err), (0, f"ration: end the MPS daemon, which was told to quit, process {pid}: timed out; end it yourself: the GPU may be its own\n"))
 
 
@@ -249,9 +249,9 @@ class Left(Shares):
     def test_whoever_adopts_the_run_has_its_daemon(self) -> None:
         pid = self.kill()
         run = self.start("--adopt", "--log", "log.2.jsonl")
-        self.wait_for(lambda: (self.folder / "log.2.jsonl").exists() and '"what":"verified"' in (self.folder / "log.2.jsonl").read_text(), 40)
+        self.wait_for(lambda: (self.folder / "log.2.jsonl").exists() and '"what":"verified"' in (self.folder / "log.2.jsonl").read_text())
         self.assertTrue(alive(pid))
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=PATIENCE)
         self.assertEqual((run.returncode, self.percents("a")), (0, [50]), out + err)
         self.assertFalse(alive(pid))
 

@@ -4,7 +4,7 @@ import pathlib
 import signal
 
 from elastic_test import HEAD, HERE, PYTHON, Together, elastic
-from support import job, main
+from support import PATIENCE, job, main
 
 
 class Stopping(Together):
@@ -15,10 +15,10 @@ class Stopping(Together):
         """Interrupts a run of one job that trains, and sends more signals; how the job ended."""
         self.write(elastic("a", mode, 4000), head=HEAD)
         run = self.start("--log", "log.jsonl")
-        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and '"step":5,' in (self.folder / "log.jsonl").read_text(), 40)
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and '"step":5,' in (self.folder / "log.jsonl").read_text())
         for number in (signal.SIGINT, *more):  # two of one kind might come as one
             run.send_signal(number)
-        out, err = run.communicate(timeout=40)
+        out, err = run.communicate(timeout=PATIENCE)
         self.assertEqual(run.returncode, 4, out + err)
         return [e for e in self.events() if e["event"] == "job_ended"][0]
 
@@ -62,11 +62,12 @@ class Stopping(Together):
         self.assert_saved_all(ended, self.folder / "step")
 
     def case_in_the_middle_of_a_resize(self) -> None:
-        self.write(elastic("a", "never-saves", 4000), elastic("b", "good", 4000, at="1s", gpu="2"), head=HEAD)
+        waits = elastic("a", "never-saves", 4000).replace('save = "2s"', 'save = "60s"')  # the resize has not failed when the signal comes
+        self.write(waits, elastic("b", "good", 4000, at="1s", gpu="2"), head=HEAD)
         run = self.start("--log", "log.jsonl")
-        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("saving"), 40)
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("saving"))
         run.send_signal(signal.SIGINT)
-        out, err = run.communicate(timeout=40)
+        out, err = run.communicate(timeout=PATIENCE)
         self.assert_nobody_shared()
         ended = {e["job"]: e for e in self.events() if e["event"] == "job_ended"}
         self.assertEqual((run.returncode, ended["a"]["how"], ended["a"]["exit_code"]), (4, "stopped", 0), out + err)

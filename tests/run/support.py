@@ -16,6 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
 RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
 TARGET = "target = { loss = { acceptable = 0.5, objective = 0.1 } }"
+# Seconds to wait for what has to come: on a busy machine that takes long, and on an idle one nobody waits them out.
+PATIENCE = float(os.environ.get("RATION_TEST_PATIENCE", 120))
 
 
 def job(name: str, command: list[str], more: str = "", target: str = TARGET) -> str:
@@ -37,21 +39,60 @@ def has_cgroups() -> bool:
     return json.loads(out)["backend"] == "cgroup"
 
 
+def crash_at(environment: dict, name: str, number: int) -> dict:
+    """The environment of a ration that is killed instead of its call of this name; see crash_points.cpp."""
+    return dict(environment, LD_PRELOAD=os.environ["RATION_CRASH_POINTS"], RATION_CRASH_AT=f"{name}#{number}")
+
+
+class Session:
+    """A group of its own in each hierarchy, as a second login has: what is started there finds, and cleans, the groups of no other run."""
+
+    def __init__(self, name: str) -> None:
+        self.groups = []
+        for place in self.places():
+            group = place / f"ration-test-session.{name}"
+            group.mkdir()
+            self.groups.append(group)
+            for file in ("cpuset.cpus", "cpuset.mems"):  # v1: without them no process may enter
+                if (group / file).exists() and (group / "tasks").exists():
+                    (group / file).write_text((place / file).read_text())
+
+    @staticmethod
+    def places() -> list[pathlib.Path]:
+        """The groups of this process, in the hierarchies that are mounted under their controllers' own names."""
+        found = []
+        for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+            _, names, path = line.split(":", 2)
+            for name in (names.split(",")[0], "unified") if not names else (names, names.split(",")[0]):
+                place = pathlib.Path("/sys/fs/cgroup", name, path.lstrip("/"))
+                if name and (place / "cgroup.procs").exists() and os.access(place, os.W_OK):
+                    found.append(place)
+                    break
+        return found
+
+    def enter(self) -> None:
+        """Moves the calling process there."""
+        for group in self.groups:
+            (group / "cgroup.procs").write_text("0")
+
+    def children(self) -> list[str]:
+        return [str(one) for group in self.groups for one in group.iterdir() if one.is_dir()]
+
+    def remove(self) -> None:
+        for group in self.groups:
+            group.rmdir()
+
+
 @contextlib.contextmanager
 def another_session():
-    """A group of its own in each hierarchy, as a second login has; gives what moves a process there."""
-    own = [line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()]
-    places = [pathlib.Path("/sys/fs/cgroup", name, path.lstrip("/")) for name, path in own if name in ("cpu", "memory", "pids")]
-    made = [place / f"ration-test-session.{os.getpid()}" for place in places if (place / "cgroup.procs").exists()]
-    if not made:
-        raise unittest.SkipTest("no v1 hierarchy under its controller's own name")
-    for group in made:
-        group.mkdir()
+    """Gives what moves a process into a session of its own."""
+    session = Session(str(os.getpid()))
+    if not session.groups:
+        raise unittest.SkipTest("no hierarchy under its controller's own name")
     try:
-        yield lambda: [(group / "cgroup.procs").write_text("0") for group in made]
+        yield session.enter
     finally:
-        for group in made:
-            group.rmdir()
+        session.remove()
 
 
 class RunTest(unittest.TestCase):
@@ -66,7 +107,8 @@ class RunTest(unittest.TestCase):
         (self.folder / "jobs.toml").write_text(head + "".join(parts))
 
     def start(self, *arguments: str, **options) -> subprocess.Popen:
-        process = subprocess.Popen([RATION, "run", "jobs.toml", *arguments], cwd=self.folder, env=self.environment, text=True,
+        options.setdefault("env", self.environment)
+        process = subprocess.Popen([RATION, "run", "jobs.toml", *arguments], cwd=self.folder, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
@@ -79,7 +121,7 @@ class RunTest(unittest.TestCase):
             process.kill()
             process.wait()
 
-    def run_jobs(self, *arguments: str, limit: float = 60, **options) -> subprocess.CompletedProcess:
+    def run_jobs(self, *arguments: str, limit: float = PATIENCE, **options) -> subprocess.CompletedProcess:
         process = self.start(*arguments, **options)
         out, err = process.communicate(timeout=limit)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
@@ -92,7 +134,7 @@ class RunTest(unittest.TestCase):
     def events(self, name: str = "log.jsonl") -> list[dict]:
         return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
 
-    def wait_for(self, what, limit: float = 20):
+    def wait_for(self, what, limit: float = PATIENCE):
         deadline = time.monotonic() + limit
         while time.monotonic() < deadline:
             found = what()
@@ -143,4 +185,4 @@ def main() -> None:
     sys.exit(not result.wasSuccessful())
 
 
-__all__ = ["RunTest", "HERE", "PYTHON", "RATION", "TARGET", "alive", "another_session", "groups", "has_cgroups", "job", "main", "of", "signal", "trainer"]
+__all__ = ["RunTest", "Session", "HERE", "PYTHON", "RATION", "TARGET", "alive", "another_session", "crash_at", "groups", "has_cgroups", "job", "main", "of", "signal", "trainer"]

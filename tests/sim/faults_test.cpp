@@ -52,7 +52,7 @@ struct stays {
     return static_cast<double>(std::count_if(of.begin(), of.end(), [&](double v) { return v < limit; })) / static_cast<double>(of.size());
 }
 
-constexpr fault_rates everything{.loss_every = 50'000, .lifetime = transient_regions[1], .crash_every = 90'000, .slow_every = 30'000};
+constexpr fault_rates everything{.loss_every = 50'000, .lifetime = transient_servers[1], .crash_every = 90'000, .slow_every = 30'000};
 
 }  // namespace
 
@@ -77,7 +77,7 @@ TEST_CASE("faults: their bits are these, with every compiler", "[faults]") {
     for (auto const& f : make_faults(everything, nodes_of(6, 4), 3, seconds(500'000)))
         for (auto const value : {static_cast<std::uint64_t>(f.at.count), static_cast<std::uint64_t>(f.what), std::uint64_t{f.node}, std::uint64_t{f.device}})
             for (int byte = 0; byte < 8; ++byte) sum = (sum ^ (value >> (8 * byte) & 0xFF)) * 0x100000001B3u;
-    CHECK(sum == 0x7F1865FA97151A54u);
+    CHECK(sum == 0x46D5303966CBA206u);
 }
 
 // Means over n draws are within five standard deviations of what is asked for; an exponential's is its mean over the root of n. What lies behind the
@@ -91,18 +91,28 @@ TEST_CASE("faults: nodes are lost and come back as often as the rates say", "[fa
     CHECK(part_below(all.there, 1000) == Approx(1 - std::exp(-1.0)).margin(0.02));
 }
 
-TEST_CASE("faults: transient servers live as long as their region says, and are replaced", "[faults]") {
-    for (auto const& region : transient_regions) {
-        INFO(region.region);
-        auto const all = stays_of(make_faults({.lifetime = region, .startup = 90}, nodes_of(200, 1), 11, seconds(100 * 86400.0)));
+TEST_CASE("faults: transient servers live as long as was measured, hour by hour, and are replaced", "[faults]") {
+    for (auto const& servers : transient_servers) {
+        INFO(servers.gpu << ' ' << servers.region);
+        auto const all = stays_of(make_faults({.lifetime = servers, .startup = 90}, nodes_of(200, 1), 11, seconds(100 * 86400.0)));
         REQUIRE(all.there.size() > 20'000);
         for (double const away : all.away) CHECK(away == Approx(90));
         // Five standard deviations of a part of 20 000 are at most 0.018.
-        CHECK(part_below(all.there, 3600) == Approx(region.first_hour).margin(0.018));
-        CHECK(part_below(all.there, 12.5 * 3600) == Approx((region.first_hour + region.day) / 2).margin(0.018));
-        CHECK(part_below(all.there, 86400 - 1) == Approx(region.day).margin(0.018));
+        for (std::size_t h = 1; h < server_lifetime::hours; ++h)
+            CHECK(part_below(all.there, 3600 * static_cast<double>(h)) == Approx(servers.revoked_within(h)).margin(0.018));
+        CHECK(part_below(all.there, 86400 - 1) == Approx(servers.revoked_within(24)).margin(0.018));
         CHECK(part_below(all.there, 86400 + 1) == 1);
+        CHECK(mean(all.there) == Approx(servers.mean()).margin(1200));
     }
+}
+
+TEST_CASE("faults: a replacement takes as long as was measured for its GPU, or as long as is asked for", "[faults]") {
+    auto const away = [](server_lifetime const& servers, double startup) {
+        return mean(stays_of(make_faults({.lifetime = servers, .startup = startup}, nodes_of(2, 1), 1, seconds(10 * 86400.0))).away);
+    };
+    CHECK(away(*find_transient_servers("K80", "us-east1"), 0) == Approx(83.2));
+    CHECK(away(*find_transient_servers("P100", "us-east1"), 0) == Approx(91.1));
+    CHECK(away(*find_transient_servers("V100", "us-west1"), 45) == Approx(45));
 }
 
 TEST_CASE("faults: every device crashes as often as any other", "[faults]") {

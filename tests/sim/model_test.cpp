@@ -105,6 +105,9 @@ TEST_CASE("loss curves fall to their floor, and say when they reach a loss", "[m
     CHECK(c.step_at(4) == 0);
     CHECK(c.step_at(.3) == std::numeric_limits<double>::infinity());
     CHECK(c.step_at(0) == std::numeric_limits<double>::infinity());
+    loss_curve const cliff{.floor = .3, .power = 2, .power_steps = 1e-320};  // falls within the least step that a double can have
+    CHECK(cliff.step_at(.5) <= 1e-6);
+    CHECK(cliff.at(cliff.step_at(.5)) <= .5);
 }
 
 TEST_CASE("a job on processors is as fast as its share, up to the cores that it can use", "[models]") {

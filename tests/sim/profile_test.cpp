@@ -268,6 +268,8 @@ TEST_CASE("a wrong profile is refused with its file and line", "[profile]") {
     CHECK(said(applications, times + "b,1,1,1,4,0.5,0.1\n", gradients).starts_with("p: step_times.csv:4: a row has an application"));
     CHECK(said(applications, times + "a,1,1,1,4,0.5,0.1\n", gradients) == "p: step_times.csv:4: the local batches of one placement have to ascend");
     CHECK(said(applications, times + "a,1,1,1,5,0.5,0.6\n", gradients).starts_with("p: step_times.csv:4: "));
+    for (auto const* const seconds : {"0", "1e-320", "9e-10", "1.1e9", "1e300"})  // their speeds would be infinite, or no number
+        CHECK(said(applications, times + "a,1,1,1,5," + seconds + ",0\n", gradients).starts_with("p: step_times.csv:4: a row has an application"));
     CHECK(said(applications, times + "a,1,1\n", gradients) == "p: step_times.csv:4: this line has 3 columns; write 7");
     CHECK(said(applications, times, gradients + "a,30,16,1,2\n").starts_with("p: gradients.csv:6: for each application progress ascends"));
     CHECK(said(applications, times, gradients + "a,20,8,1,2\n").starts_with("p: gradients.csv:6: "));

@@ -242,5 +242,5 @@ TEST_CASE("a file is read whole and gives the workload its name", "[trace]") {
     CHECK(trace::to_text(absent.failure(), "none.csv") == "none.csv: cannot be opened (No such file or directory); name a file that is there and may be read");
     auto const folder = trace::read_file(".", {});
     REQUIRE_FALSE(folder);
-    CHECK(folder.failure().sentence == "cannot be read (Is a directory); name a file with a trace");
+    CHECK(folder.failure().sentence == "is a folder; name a file that is there and may be read");
 }

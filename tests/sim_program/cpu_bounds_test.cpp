@@ -43,7 +43,7 @@ struct random_limits {
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!is_active(static_cast<job_state>(t.get<"jobs/state">()[row]))) continue;
             auto const tiers = t.get<"jobs/tiers">()[row];
-            std::int64_t amount = dice() % 2 == 0 ? unlimited : each / 10 + static_cast<std::int64_t>(dice()) % each;
+            std::int64_t amount = dice() % 2 == 0 ? unlimited : cpu_limit(each / 10 + static_cast<std::int64_t>(dice()) % each, {});
             if (tiers > 0 && t.get<"jobs/tier">()[row] == tiers && dice() % 2 == 0) amount = 0;
             if (!out.set(row, 0, resource_id::cpu, amount)) return status::capacity;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What `ration sim` lets go wrong: --faults, --checkpoint and --interference.
 #include "program.hpp"
+#include "sim/fault_options.hpp"
 
 using namespace simulate_test;
 
@@ -21,7 +22,11 @@ TEST_CASE("wrong faults earn one sentence each") {
     CHECK(of("stragglers:every=1h,speed=nan") == "speed is a part of the usual one from 0.01 to 0.99, not 'nan'");
     CHECK(of("crashes:every=1h,region=us-west1") == "there is nothing called 'region' to set of crashes; known here: every");
     CHECK(of("revocations:startup=60") == "revocations need the region whose servers live as long, as in revocations:region=us-east1");
-    CHECK(of("revocations:region=us-east") == "there are no lifetimes of servers in 'us-east'; did you mean 'us-east1'?");
+    CHECK(of("revocations:region=us-east") == "lifetimes of K80 servers in 'us-east' are not known; did you mean 'us-east1'?");
+    CHECK(of("revocations:gpu=T4,region=us-east1") == "lifetimes of servers with the GPU 'T4' are not known; known here: K80, P100, V100");
+    CHECK(of("revocations:region=asia-east1,gpu=P100").starts_with("lifetimes of P100 servers in 'asia-east1' are not known"));
+    CHECK(of("revocations:region=asia-east1,gpu=V100") ==
+          "the startup of V100 servers was not measured: add startup=TIME, as in revocations:region=asia-east1,gpu=V100,startup=90s");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--checkpoint", "often"}).starts_with("ration: --checkpoint: 'often' is no time"));
     auto const together = [](words more) {
         more.insert(more.end(), {"--generate", "rigid:jobs=5", "--cluster", "1000x4", "--policy", "fifo"});
@@ -30,6 +35,17 @@ TEST_CASE("wrong faults earn one sentence each") {
     CHECK(together({"--faults", "crashes:every=1h", "--faults", "crashes:every=2h"}) == "--faults: crashes are given twice: say all of them at once");
     CHECK(together({"--faults", "crashes:every=1s", "--until", "10m"}) ==
           "--faults: that makes about 2400000 faults within 10:00, of 1000000 that there may be: let them come less often, or end the runs earlier with --until");
+}
+
+TEST_CASE("revocations follow the GPU's servers, in any order of the keys") {
+    ration::sim::fault_rates rates;
+    CHECK(add_fault_kind("revocations:gpu=P100,region=us-east1", rates).empty());
+    REQUIRE(rates.lifetime);
+    CHECK((rates.lifetime->gpu == "P100" && rates.lifetime->region == "us-east1"));
+    ration::sim::fault_rates volta;
+    CHECK(add_fault_kind("revocations:startup=90,region=asia-east1,gpu=V100", volta).empty());
+    REQUIRE(volta.lifetime);
+    CHECK((volta.lifetime->gpu == "V100" && volta.startup == 90));
 }
 
 TEST_CASE("faults: each seed has its own, for a trace too, and every policy meets the same") {
@@ -74,6 +90,22 @@ TEST_CASE("faults are told in the table and the JSON, and none is as before") {
     auto const text = table_text(results);
     for (auto const* line : {"\nfaults  ", "\njobs stopped by faults  ", "\nlost work  "}) CHECK(text.find(line) != std::string::npos);
     CHECK(table_text(none.results()).find("lost work") == std::string::npos);
+}
+
+TEST_CASE("saves that take time make jobs later, and need a time between them") {
+    three_jobs const jobs;
+    words const plain{"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--checkpoint", "5"};
+    auto const makespan = [&](words more) {
+        more.insert(more.end(), plain.begin(), plain.end());
+        ran const one(std::move(more));
+        auto const j = json::parse(table_json(one.results()));
+        return std::pair{j["policies"][0]["figures"]["makespan"]["mean"].get<double>(), j["save"].get<double>()};
+    };
+    auto const [quick, none] = makespan({});
+    auto const [slow, two] = makespan({"--save", "2"});
+    CHECK((none == 0 && two == 2));
+    CHECK(slow == quick + 2 * 9);  // 10, 20 and 30 s of work, each with a save before every 5 s but the first
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--save", "2"}).find("--checkpoint") != std::string::npos);
 }
 
 TEST_CASE("a run that outlasts its faults says so") {

@@ -11,6 +11,7 @@ RATION = os.environ["RATION_PROGRAM"]
 PLUGINS = os.environ["RATION_PLUGINS"]
 EVIL = os.environ["RATION_EVIL"]
 WRONG = os.environ["RATION_WRONG"]
+FITS = pathlib.Path(__file__).resolve().parents[2] / "bench/data/loss/fits.csv"
 JOBS = "job_id,submit_time,num_gpus,duration\n" + "".join(f"{i},{7 * i},{1 + i % 3},{50 + 13 * i % 90}\n" for i in range(40))
 
 
@@ -81,6 +82,22 @@ class Sim(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertEqual(done.stderr, f"ration: the policy '{EVIL}/evil_14.so' shares cores, and --cluster has none: choose one that shares devices, such as fifo, "
                                       "or write 1x4+8cores for a node with both\n")
+
+    def test_a_cluster_that_cannot_be_is_refused(self) -> None:
+        for wrong in ("1x0cores", "1000000000x8cores", "2x8cores,2x0cores"):
+            done = self.sim("--policy", "tradl", cluster=wrong)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, r"^ration: --cluster: '[^']+' is not a group of nodes: write [^\n]*\n$")
+
+    def test_jobs_on_processors_of_several_nodes_need_a_policy_that_places_them(self) -> None:
+        generated = ("sim", "--generate", "cpu:jobs=6", "--models", FITS, "--cluster", "2x2cores", "--quiet", "--interval", "1", "--policy")
+        done = subprocess.run([RATION, *generated, "tradl,equal_share"], capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "ration: the policy 'equal_share' does not place jobs on processors, and --cluster has cores on other nodes than the first: "
+                                      "choose one that does, such as tradl, or give all cores to the first node, as in 1x8cores or 1x4+8cores,8x4\n")
+        done = subprocess.run([RATION, *generated, "tradl"], capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("cpu: 6 jobs on 4 cores (2x2cores)\n", done.stdout)
 
     def test_a_plugin_that_needs_a_column_that_is_not_there_is_refused(self) -> None:
         done = self.sim("--policy", f"fifo,{WRONG}/moody.so")

@@ -21,7 +21,7 @@ namespace {
 
 [[nodiscard]] std::vector<double> shares(std::vector<double> most, double cores) {
     std::vector<sim::cpu_claim> claims;
-    for (std::uint32_t i = 0; i < most.size(); ++i) claims.push_back({i, most[i]});
+    for (std::uint32_t i = 0; i < most.size(); ++i) claims.push_back({.row = i, .most = most[i]});
     sim::share_fairly(claims, cores);
     std::vector<double> given(most.size());
     for (auto const& c : claims) given[c.row] = c.given;
@@ -47,15 +47,16 @@ struct cpu_job {
     return c;
 }
 
-[[nodiscard]] sim::run_outcome under(tradl_scenario scenario, sim::workload const& jobs, double cores) {
+[[nodiscard]] sim::run_outcome under(tradl_scenario scenario, sim::workload const& jobs, sim::cluster const& machines) {
     bound_policy<tradl> policy(tradl({.scenario = scenario}));
     bound_policy<policies::fifo> fallback;
-    auto const machine = box(cores);
-    sim::simulation run(jobs, machine, policy, fallback, {.interval = seconds(1)});
+    sim::simulation run(jobs, machines, policy, fallback, {.interval = seconds(1)});
     auto outcome = run.run();
     RATION_ASSERT(outcome, "a test's premise does not hold");
     return std::move(outcome).value();
 }
+
+[[nodiscard]] sim::run_outcome under(tradl_scenario scenario, sim::workload const& jobs, double cores) { return under(scenario, jobs, box(cores)); }
 
 [[nodiscard]] double seconds_to(nanoseconds t, sim::job_outcome const& job) { return to_seconds(t - job.submitted); }
 
@@ -133,6 +134,18 @@ TEST_CASE("TRADL in the simulator: FT before AO before NA for those that come la
     CHECK(ft.end < ao.end);
     for (auto const& job : ft.jobs) CHECK((job.released && to_seconds(job.finished - job.objective) <= 1));  // at the next tick
     for (auto const& job : ao.jobs) CHECK_FALSE(job.released);
+}
+
+TEST_CASE("TRADL on two nodes: each runs as if it was alone with the jobs that are placed there", "[sim][cpu][tradl]") {
+    std::vector<cpu_job> const all{{0, 6000}, {10, 6000}, {20, 6000}, {40, 6000}};
+    sim::cluster two;
+    two.groups.push_back({.nodes = 2, .devices = 0, .cores = 1});
+    auto const o = under(tradl_scenario::AO, trainers(all), two);
+    // The third finds both nodes full with a job each, and the fourth the second node with fewer jobs.
+    auto const first = under(tradl_scenario::AO, trainers({all[0], all[2]}), 1), second = under(tradl_scenario::AO, trainers({all[1], all[3]}), 1);
+    CHECK(o.how == sim::ending::all_done);
+    CHECK((o.jobs[0].finished == first.jobs[0].finished && o.jobs[2].finished == first.jobs[1].finished));
+    CHECK((o.jobs[1].finished == second.jobs[0].finished && o.jobs[3].finished == second.jobs[1].finished));
 }
 
 TEST_CASE("TRADL changes nothing for jobs that do not compete", "[sim][cpu][tradl]") {

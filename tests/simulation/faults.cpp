@@ -142,6 +142,67 @@ TEST_CASE("workers that do not wait for each other lose only what the slow one d
     CHECK(o.jobs[0].finished == seconds(100));  // 175 steps at 3.5 a second, 120 at 3, 35 at 3.5
 }
 
+namespace {
+
+/// A job of 4 workers, one on each node, that makes a step a second with each and accepts `least` of them.
+[[nodiscard]] sim::workload four_workers(std::int64_t least, std::shared_ptr<sim::job_model const> model) {
+    sim::workload w;
+    w.models.push_back(std::move(model));
+    w.jobs.push_back({.request = 4, .least = least, .most = 4, .length = 400, .restart_cost = 30});
+    return w;
+}
+
+}  // namespace
+
+TEST_CASE("an asynchronous job continues with the workers that a lost node leaves it", "[sim][faults]") {
+    auto const asynchronous = std::make_shared<sim::parameter_server_model>(std::vector{1.0}, 100.0);
+    std::vector const faults{lost(50, 2)};
+    auto const run = [&](sim::workload const& w) {
+        return simulate(w, nodes_of(4, 1), on_every_node, {.interval = {}, .faults = faults, .checkpoint = seconds(1000)});
+    };
+    auto const o = run(four_workers(1, asynchronous));
+    CHECK(to_seconds(o.jobs[0].finished) == Catch::Approx(50 + (400 - 4 * 20) / 3.0).margin(1e-6));  // 80 steps from 30 to 50 s, then three workers
+    CHECK((o.jobs[0].stops == 0 && o.jobs[0].restarts == 0 && o.jobs[0].lost_steps == 0 && o.faults == 1));
+    CHECK(o.jobs[0].device_seconds == Catch::Approx(4 * 50 + 3 * (320 / 3.0)));
+    auto const few = run(four_workers(4, asynchronous));  // three are fewer than it accepts
+    CHECK((few.how == ending::starved && few.jobs[0].stops == 1 && few.jobs[0].lost_steps == 80));
+    sim::data_parallel const equal{.sample_seconds = 1, .least_batch = 4, .most_batch = 4, .most_local_batch = 4};
+    auto const together = run(four_workers(1, std::make_shared<sim::parametric_model>(equal)));
+    CHECK((together.jobs[0].stops == 1 && together.jobs[0].lost_steps > 0));  // control: synchronous workers all stop
+}
+
+TEST_CASE("a crash takes one worker from an asynchronous job, and a policy may give it another", "[sim][faults]") {
+    auto const asynchronous = std::make_shared<sim::parameter_server_model>(std::vector{1.0}, 100.0);
+    std::vector const faults{crash(50, 1, 0)};
+    std::vector<std::int64_t> held;
+    auto const rule = [&](scripted::sight const& seen, grants& out) {
+        auto const has = seen.get<std::int64_t>("jobs/held.gpu")[0];
+        if (seen.tick.number > 0) held.push_back(has);
+        if (seen.tick.number == 0) give(out, 0, 0, 2), give(out, 0, 1, 2);
+        if (has == 3) give(out, 0, 1, 2);
+    };
+    auto const o = simulate(four_workers(1, asynchronous), nodes_of(2, 2), rule, {.interval = {}, .faults = faults});
+    REQUIRE(held.size() == 2);
+    CHECK(held[0] == 3);  // it is asked at once
+    CHECK((o.jobs[0].stops == 0 && o.jobs[0].restarts == 1));
+    CHECK(o.jobs[0].finished == seconds(50 + 30 + 320 / 4));
+    CHECK(o.rejected == 0);
+}
+
+TEST_CASE("a job makes no steps while it saves, and only a save that has ended counts", "[sim][faults]") {
+    auto const run = [](std::vector<fault> const& faults) {
+        return simulate(rigid({{.length = 100, .restart_cost = 5}}), nodes_of(1, 1), first_fit,
+                        {.interval = {}, .faults = faults, .checkpoint = seconds(20), .save = seconds(3)}).jobs[0];
+    };
+    CHECK(run({}).finished == seconds(5 + 100 + 4 * 3));  // it saves at 20, 40, 60 and 80 steps, and ends at 100
+    auto const working = run({crash(33, 0, 0)}), saving = run({crash(27, 0, 0)}), saved = run({crash(28, 0, 0)});
+    CHECK((working.lost_steps == 5 && working.lost_device_seconds == 5 && working.finished == seconds(33 + 5 + 80 + 9)));
+    CHECK((saving.lost_steps == 20 && saving.lost_device_seconds == 22 && saving.finished == seconds(27 + 5 + 100 + 12)));
+    CHECK((saved.lost_steps == 0 && saved.finished == seconds(28 + 5 + 80 + 9)));
+    auto const slowed = run({slow(26, 0, 0.5), slow(48, 0, 1)});  // during the first save; then 10 steps in 20 s, the next save, and the rest
+    CHECK(slowed.finished == seconds(51 + 70 + 3 * 3));
+}
+
 TEST_CASE("what is saved stays saved when the pace changes, and whoever is stopped by a policy saves all", "[sim][faults]") {
     auto const lost_at = [](double at) {
         std::vector const faults{slow(12, 0, 0.5), crash(at, 0, 0)};
@@ -228,7 +289,7 @@ template <class P>
 }  // namespace
 
 TEST_CASE("through all kinds of faults every job ends, none loses more than a checkpoint each time, and the same seed gives the same", "[sim][faults]") {
-    sim::fault_rates const rates{.loss_every = 20'000, .repair = 1800, .lifetime = sim::transient_regions[3], .crash_every = 100'000, .slow_every = 10'000};
+    sim::fault_rates const rates{.loss_every = 20'000, .repair = 1800, .lifetime = sim::transient_servers[3], .crash_every = 100'000, .slow_every = 10'000};
     nanoseconds const checkpoint = seconds(600);
     std::uint64_t stops = 0;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -258,23 +319,25 @@ TEST_CASE("through all kinds of faults every job ends, none loses more than a ch
     CHECK(stops > 100);
 }
 
-// M e^(R / M) (e^(t / M) - 1) for each stretch of t between two checkpoints, with a mean time M between crashes and a start of R, during which it may crash too:
-// J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 2006, with checkpoints that take no time.
-TEST_CASE("a job under crashes takes as long as Daly's formula says", "[sim][faults]") {
+// M e^(R / M) (e^((t + d) / M) - 1) for each stretch of t between two checkpoints that take d, with a mean time M between crashes and a start of R, during
+// which it may crash too: J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 2006. The last stretch saves nothing.
+TEST_CASE("a job under crashes takes as long as Daly's formula says, with saves of any length", "[sim][faults]") {
     constexpr double between = 1000, start = 50, stretch = 500, length = 5000;
+    double const save = GENERATE(0.0, 100.0);
     std::vector<rigid_job> const sixteen(16, {.length = length, .restart_cost = start});
     auto const jobs = rigid(sixteen);
     double sum = 0, squares = 0, number = 0;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         auto const faults = sim::make_faults({.crash_every = between}, nodes_of(16, 1), seed, seconds(100'000));
-        auto const o = simulate(jobs, nodes_of(16, 1), first_fit, {.interval = {}, .faults = faults, .checkpoint = seconds(stretch)});
+        auto const o = simulate(jobs, nodes_of(16, 1), first_fit, {.interval = {}, .faults = faults, .checkpoint = seconds(stretch), .save = seconds(save)});
         for (auto const& job : o.jobs) {
             double const took = to_seconds(job.finished);
             sum += took, squares += took * took, number += 1;
         }
     }
     double const mean = sum / number, error = std::sqrt((squares / number - mean * mean) / number);
-    double const expected = between * std::expm1(start / between) + length / stretch * between * std::exp(start / between) * std::expm1(stretch / between);
+    auto const until_saved = [&](double takes) { return between * std::exp(start / between) * std::expm1((stretch + takes) / between); };
+    double const expected = between * std::expm1(start / between) + (length / stretch - 1) * until_saved(save) + until_saved(0);
     CHECK(error < 0.02 * expected);
     CHECK(mean == Catch::Approx(expected).margin(5 * error));
 }

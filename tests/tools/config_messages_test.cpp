@@ -220,7 +220,7 @@ TEST_CASE("bounds") {
     CHECK(said_of_job("bounds = { cpu = { min = -0.5 } }") ==
           sentences{"jobs.toml:6:26: cpu.min is -0.5; write a number of cores from 0 to 4096"});
     CHECK(said_of_job("bounds = { cpu = { max = 0 } }") ==
-          sentences{"jobs.toml:6:26: cpu.max is 0; write a number of cores from 0.001 to 4096"});
+          sentences{"jobs.toml:6:26: cpu.max is 0; write a number of cores from 0.01 to 4096"});
     for (auto const* bad : {"nan", "inf", "-inf", "4096.5", "1e300"})
         CHECK(said_of_job("bounds = { cpu = { max = " + std::string(bad) + " } }").size() == 1);
     CHECK(said_of_job("bounds = { cpu = { min = 3, max = 2 } }") ==

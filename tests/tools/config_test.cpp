@@ -72,6 +72,7 @@ TEST_CASE("a full file is read to the letter") {
     CHECK(vae.target.mean_of == 10);
     CHECK(vae.cpu == bounds{100, 2000});
     CHECK(vae.memory == bytes{2ll << 30});
+    CHECK(vae.saves_at_acceptable);
     CHECK(vae.log == "step=(?<step>\\d+) loss=(?<loss>\\S+)");
     CHECK(vae.log_at == position{18, 7});
     CHECK(vae.tenant == "alice");
@@ -187,12 +188,12 @@ TEST_CASE("load_config reads regular files only, and no endless ones") {
         auto const parsed = load_config(path.string());
         return parsed.problems.size() == 1 ? parsed.problems.front().sentence : "";
     };
-    CHECK(said(here.path / "none.toml") == "cannot be read: No such file or directory; give the path of a jobs file");
-    CHECK(said(here.path) == "is no regular file; give the path of a jobs file");
+    CHECK(said(here.path / "none.toml") == "cannot be opened (No such file or directory); give the path of a jobs file");
+    CHECK(said(here.path) == "is a folder; give the path of a jobs file");
     REQUIRE(::mkfifo((here.path / "pipe").c_str(), 0600) == 0);
-    CHECK(said(here.path / "pipe") == "is no regular file; give the path of a jobs file");
+    CHECK(said(here.path / "pipe") == "is a pipe; give the path of a jobs file");
     std::ofstream(here.path / "large") << std::string(max_config_bytes + 1, '#');
-    CHECK(said(here.path / "large") == "is larger than 1048576 bytes, so it is no jobs file; give the path of one");
+    CHECK(said(here.path / "large") == "is larger than 1 MiB; give the path of a jobs file");
     std::ofstream(here.path / "fits") << std::string(max_config_bytes - 1, '#') << '\n';
     CHECK(said(here.path / "fits") == "");  // two problems: no policy, no job
     std::ofstream(here.path / "good") << whole_jobs_file;

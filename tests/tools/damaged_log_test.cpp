@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "events/events.hpp"
+#include "events/json_reader.hpp"
 #include "policies/policy_registry.hpp"
 #include "replay/recorded_tick.hpp"
 #include "support/catch.hpp"
@@ -27,6 +28,12 @@ namespace {
     auto const data = on.store.view();
     std::vector<grant> const grants{{.job = 0, .amount = 100}, {.job = 2, .amount = unlimited}};
     return to_json({seconds(1), decision{.number = 1, .seed = 9, .budget = milliseconds(100), .took = {1234}, .schema = on.store.schema(), .shown = &data, .left = &data, .status = 0, .grants = grants}});
+}
+
+[[nodiscard]] std::string repeated(std::string_view text, std::size_t times) {
+    std::string out;
+    for (std::size_t i = 0; i < times; ++i) out += text;
+    return out;
 }
 
 [[nodiscard]] std::string said_of(nlohmann::json const& line) {
@@ -125,4 +132,13 @@ TEST_CASE("3000 damaged decisions are shown to policies, or refused with a sente
     }
     CHECK(shown > 100);
     CHECK(refused > 50);
+}
+
+TEST_CASE("JSON is read up to 64 levels, wherever they are") {
+    CHECK(parse_json(repeated("[", 64) + repeated("]", 64)).is_array());
+    CHECK(parse_json(repeated("[", 65) + repeated("]", 65)).is_discarded());
+    CHECK(parse_json(repeated("{\"a\":", 100'000)).is_discarded());
+    CHECK(parse_json("[" + repeated("[],{},", 1000) + "\"\\\"[[" + repeated("[", 100) + "\"]").is_array());
+    CHECK(parse_json("[\"a\\\\\"," + repeated("[", 100) + repeated("]", 100) + "]").is_discarded());
+    CHECK(parse_json("no JSON").is_discarded());
 }

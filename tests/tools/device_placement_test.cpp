@@ -196,7 +196,7 @@ TEST_CASE("a device of an earlier run that the machine does not show any more do
     CHECK(run.table.free() == 4);
 }
 
-TEST_CASE("a job that was found bound keeps its cores, and one that nobody bound gets none") {
+TEST_CASE("a job that was found bound keeps its cores, and an unbound one gets none") {
     made_up_run run(two_packages());
     CHECK(run.placement.adopt(job_id{1}, {0}, cpus({1, 9})).cpu_list() == "1,9");
     CHECK(run.placement.adopt(job_id{2}, {3}, all_cpus()).cpus.empty());

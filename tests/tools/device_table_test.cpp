@@ -90,7 +90,7 @@ TEST_CASE("a device belongs to one job at a time") {
     CHECK(table.take(job_id{3}, 1) == device_list{1});
 }
 
-TEST_CASE("a device of an earlier run that the machine does not show is left to the job that has it, and given to nobody after that") {
+TEST_CASE("a device of an earlier run that the machine does not show is left to the job that has it, and is not assigned again after that") {
     auto const devices = names(2);
     device_table table(devices);
     CHECK(table.number("cpu-1") == 1);

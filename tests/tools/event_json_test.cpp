@@ -38,6 +38,18 @@ TEST_CASE("text is escaped, and what is not UTF-8 replaced, so that every line i
     CHECK(written(std::string("a\0b", 3)) == "\"a\\u0000b\"");
 }
 
+TEST_CASE("characters that steer a terminal are escaped, or replaced for a page") {
+    auto const in_form = [](std::string_view value, steering_text steering) {
+        std::string out;
+        json_writer(out, steering).value(value);
+        return out;
+    };
+    std::string_view const text = "a\u202eb\u009bc\U000e0041d\u00e4\n";
+    CHECK(in_form(text, steering_text::escaped) == "\"a\\u202eb\\u009bc\\udb40\\udc41d\u00e4\\n\"");
+    CHECK(json::parse(in_form(text, steering_text::escaped)) == text);
+    CHECK(in_form(text, steering_text::replaced) == "\"a?b?c?d\u00e4\\n\"");
+}
+
 TEST_CASE("numbers read back as themselves") {
     for (double const d : {0.1, 1.0 / 3, 1e-300, -2.5, 1e300, 5e-324, 123456789.0})
         CHECK(json::parse(written(d)).get<double>() == d);

@@ -4,8 +4,10 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -229,6 +231,32 @@ TEST_CASE("the cursor comes back after a crash and after exit") {
         int how = 0;
         REQUIRE(::waitpid(child, &how, 0) == child);
         CHECK(WIFSIGNALED(how) == crash);
+        (void)t.received();
+        CHECK(t.model.shows_cursor());
+    }
+}
+
+TEST_CASE("the cursor comes back after every signal that ends a program") {
+    std::vector<int> signals{SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,    SIGILL,  SIGTRAP, SIGSYS, SIGQUIT,   SIGUSR1,  SIGUSR2,
+                             SIGALRM, SIGPROF, SIGVTALRM, SIGXCPU, SIGPOLL, SIGPWR,  SIGSTKFLT, SIGRTMIN, SIGRTMAX};
+    for (int const signal : signals) {
+        INFO(::strsignal(signal));
+        terminal t(100);
+        pid_t const child = ::fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            for (int const one : signals) std::signal(one, SIG_DFL);  // the test framework has some of its own
+            rlimit const none{};
+            ::setrlimit(RLIMIT_CORE, &none);
+            auto* const view = new live_view(t.program_side.get(), ascii);
+            view->draw_now(model_of(1), {});
+            ::raise(signal);
+            ::_exit(0);
+        }
+        int how = 0;
+        REQUIRE(::waitpid(child, &how, 0) == child);
+        CHECK(WIFSIGNALED(how));
+        CHECK(WTERMSIG(how) == signal);
         (void)t.received();
         CHECK(t.model.shows_cursor());
     }

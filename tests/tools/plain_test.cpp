@@ -25,6 +25,7 @@ TEST_CASE("the events worth a line, each as one sentence") {
                        "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
                        "[  0.0 s] vae stays at 2 devices and does not get 4: its checkpoint failed",
                        "[  0.0 s] warning: GPU-1 is given to nobody for a while: the driver reports Xid 79",
+                       "[  0.0 s] vae is delivered: checkpoint of step 1200 in /out/tradl/vae.acceptable",
                    });
 }
 
@@ -84,6 +85,11 @@ TEST_CASE("of a change of size its end is told") {
     CHECK(line("settled") == "vae runs on 1 device (verified)");
     told.why = "it does not say which devices it sees";
     CHECK(line("unverified") == "vae is not verified: it does not say which devices it sees");
+}
+
+TEST_CASE("a delivered model is a line with its step and its folder") {
+    CHECK(plain_line({seconds(0), delivered{.job = "vae", .epoch = 1, .step = 1200, .files = 2, .folder = "/out/vae.acceptable"}}).find(
+              "vae is delivered: checkpoint of step 1200 in /out/vae.acceptable") != std::string::npos);
 }
 
 TEST_CASE("a device that is set aside, and is back") {

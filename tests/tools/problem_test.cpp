@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "problem.hpp"
 
+#include <iomanip>  // std::quoted: newer standard libraries declare it wherever <filesystem> is included
+
 #include "support/catch.hpp"
 
 using namespace ration::program;
@@ -40,9 +42,24 @@ TEST_CASE("what could harm a terminal is replaced, and nothing else") {
     CHECK(printable(std::string_view("a\0b", 3)) == "a?b");
 }
 
+TEST_CASE("characters that turn the direction of writing, or hide, are replaced") {
+    CHECK(printable("a\u202egnp.exe") == "a?gnp.exe");
+    for (char const* steering : {"\u00ad", "\u061c", "\u180e", "\u200b", "\u200e", "\u200f", "\u2028", "\u2029", "\u202a", "\u202e", "\u2060", "\u2066", "\u2069", "\u206f", "\ufeff",
+                                 "\ufff9", "\ufffb", "\U0001bca0", "\U0001d173", "\U000e0001", "\U000e007f"})
+        CHECK(printable(steering) == "?");
+    for (char const* plain : {"\u00ae", "\u05d0", "\u0627", "\u2010", "\u2027", "\u202f", "\u2070", "\ufffd", "\U0001f600", "\U000e0100"}) CHECK(printable(plain) == plain);
+    CHECK(to_text({{1, 2}, "a plugin's \x1b[2J\u202esentence"}, "f") == "f:1:2: a plugin's ?[2J?sentence");
+}
+
 TEST_CASE("quoted text is harmless and short") {
     CHECK(quoted("a\nb\x7f") == "'a?b?'");
     CHECK(quoted(std::string(60, 'x')) == "'" + std::string(60, 'x') + "'");
     CHECK(quoted(std::string(61, 'x')) == "'" + std::string(60, 'x') + "...'");
     CHECK(quoted(std::string(59, 'x') + "äöü") == "'" + std::string(59, 'x') + "...'");
+}
+
+TEST_CASE("a string's namespace brings no second quoted") {
+    std::string text = "fifo";
+    CHECK(quoted(text) == "'fifo'");
+    CHECK(quoted(std::string_view(text)) == "'fifo'");
 }

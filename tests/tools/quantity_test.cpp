@@ -33,6 +33,16 @@ TEST_CASE("sizes") {
         CHECK_FALSE(parse_size(bad).has_value());
 }
 
+TEST_CASE("sizes as people read them") {
+    CHECK(size_text(bytes{0}) == "0 B");
+    CHECK(size_text(bytes{1023}) == "1023 B");
+    CHECK(size_text(bytes{4096}) == "4 KiB");
+    CHECK(size_text(bytes{64 << 20}) == "64 MiB");
+    CHECK(size_text(bytes{3ll << 29}) == "1.5 GiB");
+    CHECK(size_text(bytes{1000ll << 30}) == "1000 GiB");
+    CHECK(size_text(bytes{3ll << 50}) == "3072 TiB");
+}
+
 TEST_CASE("durations as people read them") {
     CHECK(duration_text(nanoseconds{0}) == "0.0 s");
     CHECK(duration_text(milliseconds(12'340)) == "12.3 s");

@@ -22,12 +22,12 @@ namespace {
 /// Three jobs: on its way from two devices to one, without devices, and over.
 [[nodiscard]] run_record good() {
     return {.run = "812-991", .owner = 812, .owner_start_time = 991, .file = "jobs.toml", .policy = "las", .memberships = "4:cpu:/\n0::/\n",
-            .boot = "f3b0", .written_ns = 5'000'000'000, .clock_ns = 2'000'000'000,
+            .boot = "f3b0", .pid_namespace = 4026531836, .written_ns = 5'000'000'000, .clock_ns = 2'000'000'000,
             .jobs = {{.name = "vae", .id = 1, .pid = 820, .start_time = 1000, .epoch = 2, .token = "0123456789abcdef", .started_ns = 7, .tier = 1,
                       .definition = {"\"command\" = [\"a \\\"b\"]", "\"name\" = \"vae\""},
                       .phase = "saving", .holds = {"cpu-0", "cpu-1"}, .next = {"cpu-1"}, .origin = {"cpu-0", "cpu-1"}, .wanted = 1, .batch = 64, .launched_batch = 32,
                       .has_saved = true, .cost = 2.5, .control = "/run/rx.1", .checkpoint = "/data/vae"},
-                     {.name = "cnn.2", .id = 2, .pid = 821, .start_time = 1000, .epoch = 1, .token = "fedcba9876543210"},
+                     {.name = "cnn.2", .id = 2, .pid = 821, .start_time = 1000, .epoch = 1, .token = "fedcba9876543210", .launching = true},
                      {.name = "mlp", .id = 3, .epoch = 1, .token = "00000000000000ff", .phase = "over", .how = "failed", .why = "exit code 3"}}};
 }
 

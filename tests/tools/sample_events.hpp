@@ -115,6 +115,7 @@ private:
                        .lost_events = 2}});
         add(resize_told{.job = "vae", .epoch = 1, .what = "failed", .from = 2, .to = 4, .devices = "cpu-0,cpu-1", .why = "its checkpoint failed"});
         add(device_told{.device = "GPU-1", .what = "set_aside", .why = "the driver reports Xid 79"});
+        add(delivered{.job = "vae", .epoch = 1, .step = 1200, .files = 2, .folder = "/out/tradl/vae.acceptable"});
     }
 
     /// Two jobs, one node; a column of every type, one of them two values wide.

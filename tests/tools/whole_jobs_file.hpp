@@ -22,6 +22,7 @@ at = "1.5m"
 target = { loss = { acceptable = 120, objective = 110.5, mean_of = 10 } }
 bounds = { cpu = { min = 0.1, max = 2 }, memory = "2GiB" }
 log = 'step=(?<step>\d+) loss=(?<loss>\S+)'
+on_acceptable = "save"
 tenant = "alice"
 weight = 2
 

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
 """The trainer as a process: its reports, its messages, its ways to end. Arguments: the program, the library that breaks it."""
 
+import concurrent.futures
+import contextlib
 import gzip
 import math
 import os
 import pathlib
 import random
 import re
+import select
 import signal
 import socket
 import struct
@@ -37,6 +40,7 @@ class Program(unittest.TestCase):
         self.addCleanup(self.inbox.close)
         self.inbox.bind(str(self.folder / "p.sock"))
         self.inbox.setblocking(False)
+        self.received = []
         self.environment = os.environ | {"RATION_PROGRESS": f"unix:{self.folder}/p.sock", "RATION_JOB": "j", "RATION_EPOCH": "1",
                                          "RATION_TOKEN": "0123456789abcdef"}
 
@@ -50,18 +54,29 @@ class Program(unittest.TestCase):
     def run_to_end(self, *arguments, data=None):
         """Exit status, output, errors."""
         process = self.start(*arguments, data=data)
-        output, errors = process.communicate(timeout=PATIENCE)
+        output, errors = self.wait(process)
         return process.returncode, output, errors
 
-    def messages(self):
-        """All that came, as (type, fields)."""
-        received = []
-        try:
+    def wait(self, process):
+        """Output and errors. Receives meanwhile, since the kernel queues ten messages only."""
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            ended = pool.submit(process.communicate, timeout=PATIENCE)
+            while not ended.done():
+                select.select([self.inbox], [], [], 0.05)
+                self.receive()
+            return ended.result()
+
+    def receive(self):
+        with contextlib.suppress(BlockingIOError):
             while True:
                 words = self.inbox.recv(2048).decode().split()
-                received.append((words[1], dict(word.split("=", 1) for word in words[2:])))
-        except BlockingIOError:
-            return received
+                self.received.append((words[1], dict(word.split("=", 1) for word in words[2:])))
+
+    def messages(self):
+        """The messages since the last call, as (type, fields)."""
+        self.receive()
+        received, self.received = self.received, []
+        return received
 
     def assertEnd(self, status, why):
         last = self.messages()[-1]
@@ -100,7 +115,7 @@ class Program(unittest.TestCase):
             process = self.start("softmax", "--steps", "1000000000")
             self.assertRegex(process.stdout.readline(), REPORT)
             process.send_signal(asked)
-            _, errors = process.communicate(timeout=PATIENCE)
+            _, errors = self.wait(process)
             self.assertEqual((process.returncode, errors), (0, ""))
             self.assertEnd(0, "stop")
 

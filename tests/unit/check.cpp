@@ -53,16 +53,16 @@ TEST_CASE("a grant that passes keeps what it says and learns what is held", "[ch
 
 TEST_CASE("rule: unknown job", "[check]") {
     host h(2);
-    refused(h, {.job = 2, .amount = 1}, check_rule::unknown_job);
-    refused(h, {.job = std::numeric_limits<std::uint32_t>::max(), .amount = 1}, check_rule::unknown_job);
-    accepted(h, {.job = 1, .amount = 1});
+    refused(h, {.job = 2, .amount = 20}, check_rule::unknown_job);
+    refused(h, {.job = std::numeric_limits<std::uint32_t>::max(), .amount = 20}, check_rule::unknown_job);
+    accepted(h, {.job = 1, .amount = 20});
 }
 
 TEST_CASE("rule: unknown node", "[check]") {
     host h(1, 2);
-    refused(h, {.node = 2, .amount = 1}, check_rule::unknown_node);
-    refused(h, {.node = std::numeric_limits<std::uint32_t>::max(), .amount = 1}, check_rule::unknown_node);
-    accepted(h, {.node = 1, .amount = 1});
+    refused(h, {.node = 2, .amount = 20}, check_rule::unknown_node);
+    refused(h, {.node = std::numeric_limits<std::uint32_t>::max(), .amount = 20}, check_rule::unknown_node);
+    accepted(h, {.node = 1, .amount = 20});
 }
 
 TEST_CASE("rule: unknown resource", "[check]") {
@@ -87,6 +87,23 @@ TEST_CASE("rule: amount too large", "[check]") {
     accepted(h, {.amount = max_amount});
 }
 
+TEST_CASE("rule: amount too small", "[check]") {
+    host h(2);
+    refused(h, {.amount = 1}, check_rule::amount_too_small);
+    refused(h, {.amount = ration::least_cpu.count - 1}, check_rule::amount_too_small);
+    accepted(h, {.amount = ration::least_cpu.count});
+    for (std::uint16_t const resource : {std::uint16_t{1}, gpu, std::uint16_t{3}, std::uint16_t{4}, std::uint16_t{5}})
+        accepted(h, {.resource = resource, .amount = 1});
+    h.hold(0, resource_id::cpu, 300);
+    accepted(h, {.amount = 0});  // a pause
+    refused(h, {.job = 0, .amount = 1}, check_rule::amount_too_small);
+    answer a(h);
+    a.check({{.job = 0, .resource = cpu, .amount = 5}, {.job = 0, .resource = memory, .amount = 5}, {.job = 1, .amount = 50}});
+    CHECK(a.rule_of(0) == check_rule::amount_too_small);
+    CHECK(a.rule_of(1) == check_rule::broken_group);
+    CHECK(a.rule_of(2) == check_rule::passed);
+}
+
 TEST_CASE("rule: no limit of what comes in whole units", "[check]") {
     host h(1);
     refused(h, {.resource = gpu, .amount = unlimited}, check_rule::unlimited_whole);
@@ -98,13 +115,13 @@ TEST_CASE("rule: the job is not active", "[check]") {
     host h(1);
     for (auto const s : {job_state::done, job_state::failed}) {
         h.set_state(0, s);
-        refused(h, {.amount = 1}, check_rule::job_not_active);
+        refused(h, {.amount = 20}, check_rule::job_not_active);
         refused(h, {.amount = unlimited}, check_rule::job_not_active);
         accepted(h, {.amount = 0});
     }
     for (auto const s : {job_state::queued, job_state::running, job_state::restarting}) {
         h.set_state(0, s);
-        accepted(h, {.amount = 1});
+        accepted(h, {.amount = 20});
     }
 }
 
@@ -112,7 +129,7 @@ TEST_CASE("rule: below the minimum", "[check]") {
     host h(1);
     h.set_bounds(0, resource_id::cpu, 100, 200);
     refused(h, {.amount = 99}, check_rule::below_minimum);
-    refused(h, {.amount = 1}, check_rule::below_minimum);
+    refused(h, {.amount = 20}, check_rule::below_minimum);
     accepted(h, {.amount = 100});
     accepted(h, {.amount = 0});
 }
@@ -146,7 +163,7 @@ TEST_CASE("bounds are those of what the job holds on all nodes together", "[chec
     CHECK(rules({{.job = 0, .node = 1, .amount = 0}}) == std::vector{below_minimum});
     CHECK(rules({{.job = 0, .node = 1, .amount = 50}}) == std::vector{passed});
     CHECK(rules({{.job = 0, .node = 0, .amount = 0}, {.job = 0, .node = 1, .amount = 0}}) == std::vector{passed, passed});
-    CHECK(rules({{.job = 0, .node = 2, .amount = 300}, {.job = 1, .node = 2, .amount = 1}}) == std::vector{above_maximum, passed});  // 700
+    CHECK(rules({{.job = 0, .node = 2, .amount = 300}, {.job = 1, .node = 2, .amount = 20}}) == std::vector{above_maximum, passed});  // 700
     CHECK(rules({{.job = 0, .node = 2, .amount = unlimited}}) == std::vector{passed});
     h.hold(0, resource_id::cpu, unlimited, 2);
     CHECK(rules({{.job = 0, .node = 0, .amount = 0}}) == std::vector{passed});
@@ -157,11 +174,11 @@ TEST_CASE("bounds are those of what the job holds on all nodes together", "[chec
 TEST_CASE("rule: divided", "[check]") {
     host h(2, 2);
     answer a(h);
-    a.check({{.job = 0, .node = 0, .group = 1, .amount = 1}, {.job = 0, .node = 1, .group = 2, .amount = 1}, {.job = 1, .group = 1, .amount = 1}});
+    a.check({{.job = 0, .node = 0, .group = 1, .amount = 20}, {.job = 0, .node = 1, .group = 2, .amount = 20}, {.job = 1, .group = 1, .amount = 20}});
     CHECK(a.rule_of(0) == check_rule::divided);
     CHECK(a.rule_of(1) == check_rule::divided);
     CHECK(a.rule_of(2) == check_rule::broken_group);
-    a.check({{.job = 0, .node = 0, .group = 1, .amount = 1}, {.job = 0, .node = 1, .group = 1, .amount = 1}, {.job = 1, .group = 2, .amount = 1},
+    a.check({{.job = 0, .node = 0, .group = 1, .amount = 20}, {.job = 0, .node = 1, .group = 1, .amount = 20}, {.job = 1, .group = 2, .amount = 20},
              {.job = 0, .resource = memory, .group = 2, .amount = 1}});
     CHECK(a.rejected.empty());
 }
@@ -169,18 +186,18 @@ TEST_CASE("rule: divided", "[check]") {
 TEST_CASE("rule: duplicate", "[check]") {
     host h(2, 2);
     answer a(h);
-    a.check({{.job = 0, .amount = 1}, {.job = 1, .group = 4, .amount = 1}, {.job = 1, .group = 5, .amount = 2}});
+    a.check({{.job = 0, .amount = 20}, {.job = 1, .group = 4, .amount = 20}, {.job = 1, .group = 5, .amount = 30}});
     CHECK(a.rule_of(0) == check_rule::passed);
     CHECK(a.rule_of(1) == check_rule::passed);
     CHECK(a.rule_of(2) == check_rule::duplicate);
 
     // The same amount is a duplicate too; another node or resource is none.
-    a.check({{.job = 0, .amount = 1}, {.job = 0, .amount = 1}});
+    a.check({{.job = 0, .amount = 20}, {.job = 0, .amount = 20}});
     CHECK(a.rule_of(1) == check_rule::duplicate);
-    a.check({{.job = 0, .amount = 1}, {.job = 0, .node = 1, .amount = 1}, {.job = 0, .resource = memory, .amount = 1}});
+    a.check({{.job = 0, .amount = 20}, {.job = 0, .node = 1, .amount = 20}, {.job = 0, .resource = memory, .amount = 1}});
     CHECK(a.rejected.empty());
     // Each answer starts anew.
-    a.check({{.job = 0, .amount = 1}});
+    a.check({{.job = 0, .amount = 20}});
     CHECK(a.rejected.empty());
 }
 
@@ -228,7 +245,7 @@ TEST_CASE("a group numbered like a job's row is another group", "[check]") {
 TEST_CASE("two bad rows of one group keep their own reasons", "[check]") {
     host h(2);
     answer a(h);
-    a.check({{.job = 0, .group = 1, .amount = -1}, {.job = 9, .group = 1, .amount = 1}, {.job = 1, .group = 1, .amount = 1}});
+    a.check({{.job = 0, .group = 1, .amount = -1}, {.job = 9, .group = 1, .amount = 20}, {.job = 1, .group = 1, .amount = 20}});
     CHECK(a.rule_of(0) == check_rule::negative_amount);
     CHECK(a.rule_of(1) == check_rule::unknown_job);
     CHECK(a.rule_of(2) == check_rule::broken_group);
@@ -236,12 +253,12 @@ TEST_CASE("two bad rows of one group keep their own reasons", "[check]") {
 
 TEST_CASE("every rule of one grant holds among others of the same place too", "[check]") {
     host h(4);
-    h.set_bounds(1, resource_id::cpu, 10, 20);
+    h.set_bounds(1, resource_id::cpu, 12, 20);
     h.set_state(2, job_state::done);
     auto const rule_in_run = [&h](std::uint16_t resource, std::uint32_t job, std::int64_t amount) {
         answer a(h);
         std::vector<grant> rows;
-        for (std::uint32_t row = 0; row < 4; ++row) rows.push_back({.job = row, .resource = resource, .amount = row == job ? amount : row == 1 ? 15 : row == 2 ? 0 : 5});
+        for (std::uint32_t row = 0; row < 4; ++row) rows.push_back({.job = row, .resource = resource, .amount = row == job ? amount : row == 1 ? 15 : row == 2 ? 0 : 20});
         a.check(rows);
         CHECK(a.accepted.size() + a.rejected.size() == 4);
         for (std::uint32_t row = 0; row < 4; ++row)
@@ -256,35 +273,38 @@ TEST_CASE("every rule of one grant holds among others of the same place too", "[
         CHECK(rule_in_run(cpu, job, unlimited) == check_rule::passed);
         CHECK(rule_in_run(cpu, job, 0) == check_rule::passed);
     }
-    CHECK(rule_in_run(cpu, 1, 9) == check_rule::below_minimum);
+    CHECK(rule_in_run(cpu, 0, ration::least_cpu.count - 1) == check_rule::amount_too_small);
+    CHECK(rule_in_run(cpu, 0, ration::least_cpu.count) == check_rule::passed);
+    CHECK(rule_in_run(memory, 0, 1) == check_rule::passed);
+    CHECK(rule_in_run(cpu, 1, 11) == check_rule::below_minimum);
     CHECK(rule_in_run(cpu, 1, 21) == check_rule::above_maximum);
     CHECK(rule_in_run(cpu, 1, unlimited) == check_rule::passed);
     CHECK(rule_in_run(cpu, 1, 0) == check_rule::passed);
-    CHECK(rule_in_run(cpu, 2, 1) == check_rule::job_not_active);
+    CHECK(rule_in_run(cpu, 2, 20) == check_rule::job_not_active);
     CHECK(rule_in_run(cpu, 2, unlimited) == check_rule::job_not_active);
     h.hold(3, resource_id::cpu, unlimited);
-    CHECK(rule_in_run(cpu, 3, 980) == check_rule::passed);  // no limit promises nothing
-    CHECK(rule_in_run(cpu, 3, 981) == check_rule::over_capacity);
+    CHECK(rule_in_run(cpu, 3, 965) == check_rule::passed);  // no limit promises nothing
+    CHECK(rule_in_run(cpu, 3, 966) == check_rule::over_capacity);
 }
 
 TEST_CASE("a run of rows of one place ends where another place, a group or an unknown job begins", "[check]") {
     host h(4, 2);
     answer a(h);
     auto const run_with = [&a](grant third) {
-        a.check({{.job = 0, .amount = 1}, {.job = 1, .amount = 1}, third, {.job = 3, .amount = 1}});
+        a.check({{.job = 0, .amount = 20}, {.job = 1, .amount = 20}, third, {.job = 3, .amount = 20}});
         return a.rule_of(2);
     };
-    h.set_capacity(resource_id::memory, 0, 0), h.set_capacity(resource_id::cpu, 3, 1);
+    h.set_capacity(resource_id::memory, 0, 0), h.set_capacity(resource_id::cpu, 40, 1);
     CHECK(run_with({.job = 2, .resource = 1, .amount = 1}) == check_rule::over_capacity);
-    CHECK(run_with({.job = 2, .node = 1, .amount = 4}) == check_rule::over_capacity);
-    CHECK(run_with({.job = 2, .node = 1, .amount = 3}) == check_rule::passed);
+    CHECK(run_with({.job = 2, .node = 1, .amount = 50}) == check_rule::over_capacity);
+    CHECK(run_with({.job = 2, .node = 1, .amount = 40}) == check_rule::passed);
     for (std::uint32_t const job : {4U, 5U, ~0U}) {
-        a.check({{.job = 0, .amount = 1}, {.job = 1, .amount = 1}, {.job = job}});
+        a.check({{.job = 0, .amount = 20}, {.job = 1, .amount = 20}, {.job = job}});
         CHECK(a.rule_of(2) == check_rule::unknown_job);
     }
-    REQUIRE(run_with({.job = 2, .group = 9, .amount = 1}) == check_rule::passed);
+    REQUIRE(run_with({.job = 2, .group = 9, .amount = 20}) == check_rule::passed);
     CHECK((a.accepted[2].job_row() == 3 && a.accepted[3].job_row() == 2));  // by group
-    CHECK(run_with({.job = 2, .reason = 9, .amount = 1}) == check_rule::passed);
+    CHECK(run_with({.job = 2, .reason = 9, .amount = 20}) == check_rule::passed);
     CHECK((a.accepted[2].job_row() == 2 && a.accepted[2].reason() == 9));
 }
 
@@ -303,7 +323,7 @@ TEST_CASE("a store that has grown is read where it is now", "[check]") {
 TEST_CASE("accepted grants come by group, whatever the order of the answer", "[check]") {
     host h(3);
     answer a(h);
-    a.check({{.job = 2, .amount = 1}, {.job = 0, .resource = memory, .amount = 2}, {.job = 1, .amount = 3}, {.job = 0, .amount = 4}});
+    a.check({{.job = 2, .amount = 20}, {.job = 0, .resource = memory, .amount = 2}, {.job = 1, .amount = 40}, {.job = 0, .amount = 50}});
     REQUIRE(a.accepted.size() == 4);
     CHECK(a.row_of(a.accepted[0]) == 1);
     CHECK(a.row_of(a.accepted[1]) == 3);
@@ -317,6 +337,6 @@ TEST_CASE("every rule has words of its own", "[check]") {
         CHECK(name_of(static_cast<check_rule>(rule)) != "unknown rule");
         words.insert(name_of(static_cast<check_rule>(rule)));
     }
-    CHECK(words.size() == 14);
-    CHECK(name_of(static_cast<check_rule>(14)) == "unknown rule");
+    CHECK(words.size() == 15);
+    CHECK(name_of(static_cast<check_rule>(15)) == "unknown rule");
 }

@@ -35,12 +35,29 @@ TEST_CASE("a group that could never fit costs the others nothing", "[capacity]")
     CHECK(a.rule_of(2) == check_rule::passed);
 }
 
+TEST_CASE("the smallest CPU grant fits on a full node", "[capacity]") {
+    std::int64_t const least = ration::least_cpu.count;
+    host h(4);
+    h.set_capacity(resource_id::cpu, 50);
+    h.hold(0, resource_id::cpu, 50);
+    h.hold(3, resource_id::cpu, least);
+    CHECK(h.held.sum(0, resource_id::cpu) == 50);
+    answer a(h);
+    a.check({{.job = 1, .amount = least}, {.job = 2, .amount = least + 1}});
+    CHECK(a.rule_of(0) == check_rule::passed);
+    CHECK(a.rule_of(1) == check_rule::over_capacity);
+    a.check({{.job = 0, .amount = least}, {.job = 1, .amount = least}, {.job = 2, .amount = 50}, {.job = 3, .amount = least}});
+    CHECK(a.accepted.size() == 4);
+    a.check({{.job = 1, .node = 0, .resource = memory, .amount = 1}});
+    CHECK(a.accepted.size() == 1);
+}
+
 TEST_CASE("thousands of groups that ask for everything there could be do not overflow the sums", "[capacity]") {
     std::size_t const many = 4096;
     host h(many);
     answer a(h, many);
     std::vector<grant> rows;
-    for (std::uint32_t job = 0; job < many; ++job) rows.push_back({.job = job, .amount = job == many - 1 ? 1 : max_amount});
+    for (std::uint32_t job = 0; job < many; ++job) rows.push_back({.job = job, .amount = job == many - 1 ? 20 : max_amount});
     a.check(rows);
     CHECK(a.accepted.size() == 1);
     for (auto& g : rows) g.group = 1;  // and the same as one group
@@ -142,6 +159,6 @@ TEST_CASE("each node and each resource has its own capacity", "[capacity]") {
     CHECK(a.rule_of(1) == check_rule::over_capacity);
     a.check({{.job = 0, .amount = 1000}, {.job = 1, .resource = memory, .amount = 1000}});
     CHECK(a.accepted.size() == 2);
-    a.check({{.job = 0, .resource = cpu, .amount = 1000}, {.job = 1, .resource = cpu, .amount = 1}});
+    a.check({{.job = 0, .resource = cpu, .amount = 1000}, {.job = 1, .resource = cpu, .amount = 11}});
     CHECK(a.rule_of(1) == check_rule::over_capacity);
 }

@@ -60,6 +60,15 @@ TEST_CASE("a tenant of three times the weight gets three times as much", "[drf]"
     CHECK(running(c, 2) == 6);
 }
 
+TEST_CASE("a tenant's weight is that of its first job that has not ended", "[drf]") {
+    cluster<drf> c({4});
+    set_cpu(c, 9000);
+    submit(c, 1, 1, 0, 3), submit(c, 1, 1, 0, 1), submit(c, 1, 1, 0, 1), submit(c, 2, 1, 0), submit(c, 2, 1, 0), submit(c, 2, 1, 0);
+    CHECK(c.decide() == counts{1, 1, 1, 1, 0, 0});  // three times as much as tenant 2
+    c.end(1);
+    CHECK(c.decide() == counts{1, 1, 1, 1, 0});     // the weight is 1 now, and tenant 2 has less
+}
+
 TEST_CASE("who came late is next as soon as something is free; nobody is stopped", "[drf]") {
     cluster<drf> c({4});
     set_cpu(c, 9000);

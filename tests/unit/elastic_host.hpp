@@ -15,7 +15,7 @@ namespace unit {
 
 using counts = std::vector<std::int64_t>;
 
-/// elastic_batch_dp on a node of so many devices. Each answer is proved, and comes into force at once.
+/// elastic_batch_dp on a node of so many devices, or on several nodes. Each answer is proved, and comes into force at once.
 struct elastic_asked {
     using policy = ration::policies::elastic_batch_dp;
 
@@ -32,14 +32,14 @@ struct elastic_asked {
     std::map<std::uint64_t, std::uint16_t> why;  ///< the last reason that was given, by id
 
     elastic_asked(std::size_t jobs, std::int64_t devices, ration::policies::elastic_batch_dp_parameters const& p = {.interval = 0},
-                  std::uint32_t width = 9)
-        : on(jobs), asked(p) {
+                  std::uint32_t width = 9, std::size_t nodes = 1)
+        : on(jobs, nodes), asked(p) {
         speedup = must(on.store.declare<double>("jobs/speedup", width));
         batch = must(on.store.declare<std::int64_t>("jobs/batch", width));
         on.set_capacity(resource_id::gpu, devices);
         on.set_capacity(resource_id::batch, ration::max_amount);
         bound = must(ration::bind_columns<policy::inputs>(on.store.schema()));
-        must(ration::result<void>(asked.prepare({.jobs = 64, .nodes = 1}) == ration::status::ok
+        must(ration::result<void>(asked.prepare({.jobs = 64, .nodes = nodes}) == ration::status::ok
                                       ? ration::result<void>{} : ration::error{.code = ration::errc::no_capacity}));
         for (std::size_t row = 0; row < jobs; ++row) scales(row, {0, 1, 2, 3, 4, 5, 6, 7, 8});
     }
@@ -63,12 +63,13 @@ struct elastic_asked {
     /// The devices of the active jobs in the order of their rows.
     counts decide(double second = 0, std::size_t space = 128) {
         rows.resize(space);
+        ration::show_free(on.held, on.store, on.columns);
         ration::grants out(rows);
         ration::tick_data const data{
             .number = 0, .seed = 0, .now = ration::seconds(second), .budget = ration::seconds(1), .data = on.store.view()};
         said = asked.decide(ration::tick<policy::inputs>(data, bound), out);
         rows.resize(out.rows().size());
-        proof.prepare(on.store, on.columns, ration::standard_resources, 1, space);
+        proof.prepare(on.store, on.columns, ration::standard_resources, on.store.rows(table_id::nodes), space);
         proof.check(on.held, rows, accepted, rejected);
         for (auto const& g : accepted) on.held.set(g.what(), {});
         for (auto const& g : rows) why[on.id(g.job).value] = g.reason;

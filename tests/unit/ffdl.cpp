@@ -2,6 +2,10 @@
 // pack, spread and gang: learners on nodes.
 #include "support/catch.hpp"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
 #include <ration/policies/gang.hpp>
 #include <ration/policies/pack.hpp>
 #include <ration/policies/spread.hpp>
@@ -80,6 +84,63 @@ TEST_CASE("one learner at a time, jobs wait for each other; as gangs they never 
     CHECK(deadlocks < 42);
 }
 
+namespace {
+
+/// Two jobs of two learners on two nodes. True when each got one learner, so that neither ever gets its second one.
+[[nodiscard]] bool is_deadlocked(cluster<pack>& c, std::uint64_t seed) {
+    c.ticks = seed;
+    c.submit({.request = 8, .least = 4}), c.submit({.request = 8, .least = 4});
+    return c.decide() == counts{4, 4};
+}
+[[nodiscard]] std::uint64_t deadlocking_seed() {
+    for (std::uint64_t seed = 1;; ++seed) {
+        cluster<pack> c({4, 4}, pack({.learner = 4}));
+        if (is_deadlocked(c, seed)) return seed;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a job that lacks learners for too long frees them, the last one first", "[pack]") {
+    pack const policy({.learner = 4, .give_up = 300});
+    for (bool const is_restored : {false, true}) {
+        cluster<pack> c({4, 4}, policy);
+        REQUIRE(is_deadlocked(c, deadlocking_seed()));
+        c.now = 10;
+        CHECK(c.decide() == counts{4, 4});  // from now on both are incomplete
+        c.now = 309;
+        CHECK(c.decide() == counts{4, 4});
+        if (is_restored) {
+            std::array<std::byte, 1024> saved{};
+            std::size_t const size = c.policy.save(saved);
+            REQUIRE(size <= saved.size());
+            for (pack* one : {&c.policy, &c.twin}) {
+                *one = policy;
+                REQUIRE(one->prepare({.jobs = cluster<pack>::most_jobs, .nodes = 2}) == ration::status::ok);
+                CHECK(one->load({saved.data(), size - 1}) == ration::status::state);
+                REQUIRE(one->load({saved.data(), size}) == ration::status::ok);
+            }
+        }
+        c.now = 310;
+        CHECK(c.decide() == counts{8, 0});
+        CHECK(c.decide() == counts{8, 0});  // at the same time nobody else gives up
+        c.end(1);
+        c.now = 311;
+        CHECK(c.decide() == counts{8});
+        CHECK(c.fault.empty());
+    }
+}
+
+TEST_CASE("without a time to give up jobs keep their learners for good", "[pack]") {
+    cluster<pack> c({4, 4}, pack({.learner = 4}));
+    REQUIRE(is_deadlocked(c, deadlocking_seed()));
+    for (double const now : {300.0, 1e6}) {
+        c.now = now;
+        CHECK(c.decide() == counts{4, 4});
+    }
+    CHECK(c.answer.empty());
+}
+
 TEST_CASE("learners below a job's minimum go together", "[pack]") {
     cluster<pack> c({4}, pack({.learner = 1}));
     c.submit({.request = 3}), c.submit({.request = 3});
@@ -132,6 +193,7 @@ TEST_CASE("pack, spread and gang are feasible whatever comes", "[pack][spread][g
         CHECK(trouble(seed, gang({.learner = 2, .placement = learner_placement::spread, .backfill = false}), true) == "");
         CHECK(trouble(seed, pack({.learner = 1}), true) == "");
         CHECK(trouble(seed, pack({.learner = 2}), false) == "");
+        CHECK(trouble(seed, pack({.learner = 1, .give_up = 50}), false) == "");
         CHECK(trouble(seed, spread{}, false) == "");
     }
 }

@@ -50,11 +50,12 @@ TEST_CASE("sums are per node and resource, and no limit promises nothing", "[led
     auto l = of_two_nodes();
     l.set({{1}, 0, cpu, 500}, {});
     l.set({{2}, 0, cpu, 200}, {});
-    l.set({{1}, 1, cpu, 7}, {});
+    l.set({{1}, 1, cpu, 17}, {});
+    l.set({{2}, 1, cpu, ration::least_cpu.count}, {});  // always fits, so it promises nothing
     l.set({{1}, 0, memory, 9}, {});
     l.set({{3}, 0, cpu, unlimited}, {});
     CHECK(l.sum(0, cpu) == 700);
-    CHECK(l.sum(1, cpu) == 7);
+    CHECK(l.sum(1, cpu) == 17);
     CHECK(l.sum(0, memory) == 9);
     CHECK(l.amount({3}, 0, cpu) == unlimited);
     l.set({{1}, 0, cpu, unlimited}, {});
@@ -76,13 +77,13 @@ TEST_CASE("an amount of 0 removes the holding", "[ledger]") {
 TEST_CASE("a release takes everything of one job and nothing of the others", "[ledger]") {
     auto l = of_two_nodes();
     for (std::uint64_t job = 1; job <= 3; ++job)
-        for (std::uint32_t node = 0; node < 2; ++node) l.set({{job}, node, cpu, 10}, {}), l.set({{job}, node, memory, 20}, {});
+        for (std::uint32_t node = 0; node < 2; ++node) l.set({{job}, node, cpu, 50}, {}), l.set({{job}, node, memory, 20}, {});
     l.release({2});
     CHECK(l.all().size() == 8);
-    CHECK(l.sum(0, cpu) == 20);
+    CHECK(l.sum(0, cpu) == 100);
     CHECK(l.sum(1, memory) == 40);
     CHECK(l.amount({2}, 1, memory) == 0);
-    CHECK(l.amount({3}, 0, cpu) == 10);
+    CHECK(l.amount({3}, 0, cpu) == 50);
     l.release({2});
     l.release({7});
     l.release({0});
@@ -138,7 +139,8 @@ TEST_CASE("a ledger agrees with a map through any history, in order and without 
         REQUIRE(same);
         std::int64_t sum = 0;
         for (auto const& [where, amount] : model)
-            if (std::get<1>(where) == node && std::get<2>(where) == resource && amount != unlimited) sum += amount;
+            if (std::get<1>(where) == node && std::get<2>(where) == resource && amount != unlimited && (resource != cpu || amount > 10))
+                sum += amount;
         REQUIRE(l.sum(node, resource) == sum);
     }
 }

@@ -183,7 +183,7 @@ TEST_CASE("a policy is shown what is held, of the jobs that are still there", "[
 TEST_CASE("what is held counts against the capacity", "[allocate]") {
     std::vector<training> jobs{{.number = 1}, {.number = 2, .now = job_state::queued}};
     capacities const machine[] = {{.cpu = 1000}};
-    ration::setting const held[] = {{{2}, 0, resource_id::cpu, 1}};
+    ration::setting const held[] = {{{2}, 0, resource_id::cpu, 11}};
     ration::policies::equal_share policy;  // all for the one that runs
     CHECK(must(allocate(policy, jobs, machine)).granted.size() == 1);
     CHECK(must(allocate(policy, jobs, machine, {.held = held})).rejected.size() == 1);

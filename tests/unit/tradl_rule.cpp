@@ -129,6 +129,29 @@ TEST_CASE("TRADL: the dead band belongs to the weak branch", "[tradl]") {
     CHECK(noticeable.decide()[0].reason == tradl::above_fair_share);
 }
 
+TEST_CASE("TRADL strict: the branch is that of the present use, so 1/(2n) lasts one tick", "[tradl][strict]") {
+    auto a = full_machine(2, 0.7, {.strict = true});
+    a.tier(0, 1);
+    CHECK(a.decide(0)[0].amount == 250);
+    a.use(0, 250), a.use(1, 750);
+    CHECK(a.decide(1)[0].amount == 333);
+    a.use(0, 333), a.use(1, 667);
+    CHECK(a.decide(2)[0].amount == 333);
+}
+
+TEST_CASE("TRADL strict: a job alone is limited, and a limit is lifted as soon as the machine is not full", "[tradl][strict]") {
+    auto a = full_machine(1, 1, {.strict = true});
+    a.tier(0, 1);
+    CHECK(a.decide(0)[0].amount == 500);
+    a.use(0, 500);
+    CHECK(a.decide(1)[0].amount == unlimited);
+    a.use(0, 1000);
+    CHECK(a.decide(2)[0].amount == 500);
+    auto usual = full_machine(1, 1);
+    usual.tier(0, 1);
+    CHECK(usual.decide(0)[0].amount == unlimited);
+}
+
 TEST_CASE("TRADL: the branch is that of the use on entering Acceptable", "[tradl]") {
     auto a = full_machine(2, 0.7);
     a.tier(0, 1);

@@ -5,12 +5,16 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/core.h>
-#include <fstream>
 #include <optional>
+#include <span>
 #include <system_error>
 
+#include <ration/process/input_file.hpp>
+
+#include "check/containment.hpp"
 #include "check/examine.hpp"
 #include "events/json_writer.hpp"
+#include "policies/plugin_policy.hpp"
 #include "problem.hpp"
 #include "run.hpp"
 
@@ -22,8 +26,6 @@ using conformance::probe_result;
 using conformance::subject;
 using conformance::verdict;
 
-constexpr std::uintmax_t most_bytes = std::uintmax_t{256} << 20;
-
 /// Reads the file; nothing, and a sentence on standard error, when that cannot be done.
 [[nodiscard]] std::optional<subject> open_subject(check_options const& options) {
     auto const refuse = [&](std::string const& why) {
@@ -33,14 +35,27 @@ constexpr std::uintmax_t most_bytes = std::uintmax_t{256} << 20;
     std::error_code failed;
     auto const path = std::filesystem::canonical(options.file, failed);
     if (failed) return refuse(failed.message() + "; name the .so of a policy");
-    if (!std::filesystem::is_regular_file(path, failed)) return refuse("it is no regular file; name the .so of a policy");
-    auto const size = std::filesystem::file_size(path, failed);
-    if (failed || size > most_bytes) return refuse("it is larger than 256 MiB, and no host takes such a plugin");
-    subject s{.path = path.string(), .file = std::vector<std::byte>(size), .config = options.config, .seed = options.seed};
-    std::ifstream in(path, std::ios::binary);
-    if (!in.read(reinterpret_cast<char*>(s.file.data()), static_cast<std::streamsize>(size)))
-        return refuse("it cannot be read to its end; make it readable, or copy it again");
+    static constexpr process::input_rules plugin{
+        .remedy = "name the .so of a policy", .most_bytes = std::uint64_t{256} << 20, .too_large = "is larger than 256 MiB"};
+    auto const bytes = process::read_input(path.string(), plugin);
+    if (!bytes) return refuse(process::input_sentence(bytes.failure()));
+    subject s{.path = path.string(), .file = std::vector<std::byte>(bytes->size()), .config = options.config, .seed = options.seed};
+    std::ranges::copy(std::as_bytes(std::span(*bytes)), s.file.begin());
     return s;
+}
+
+/// False, with a sentence on standard error, when no code of the plugin may run here.
+[[nodiscard]] bool can_be_contained(check_options const& options, subject const& s) {
+    if (auto const why = conformance::why_not_contained(s); !why.empty()) {
+        std::fprintf(stderr,
+                     "ration: %s: it cannot be contained, so its code was not run: %s; "
+                     "check it outside of this container or on another kernel\n",
+                     printable(options.file).c_str(), why.c_str());
+        return false;
+    }
+    if (auto const why = why_workers_read_all(); !why.empty())
+        std::fprintf(stderr, "ration: warning: %s\n", std::string(why).c_str());
+    return true;
 }
 
 /// The lines of `text`, each behind a bar, the last few only.
@@ -115,6 +130,7 @@ void print_json(subject const& s, std::vector<probe_result> const& all) {
 exit_code check(check_options const& options) {
     auto subject = open_subject(options);
     if (!subject) return exit_code::bad_input;
+    if (!can_be_contained(options, *subject)) return exit_code::no_backend;
     auto const all = conformance::examine(*subject, [&](probe_result const& r) {
         if (!options.json) print_line(r);
     });

@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <utility>
 
 #include "bench/options.hpp"
+#include "cli_help.hpp"
 #include "documents/describe.hpp"
 #include "metrics/endpoint.hpp"
 #include "sim/fault_options.hpp"
@@ -16,67 +18,6 @@
 namespace ration::program {
 
 namespace {
-
-constexpr auto help_of_ration = R"(Examples:
-  ration run jobs.toml                          share this machine among the jobs of a file
-  ration run jobs.toml --compare none           the same jobs without and with the policy, and a table
-  ration run jobs.toml --dry-run                what would be changed, without starting anything
-  ration replay run.jsonl --policy equal_share  what another policy would have answered in a recorded run
-  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
-  ration report run.jsonl                       a recorded run, or several beside each other, as one page with charts
-  ration bench --policies ./libmine.so,tradl    what a decision costs, and how near it is to the best one
-  ration doctor                                 what this machine lets ration control, and how to get more
-  ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
-  ration new my-policy                          a folder with a policy of your own, ready to build
-
-Exit codes: 0 all went well; 1 a job or a probe failed; 2 wrong command line or file; 3 this machine cannot do it;
-4 interrupted, the jobs were stopped; 5 an error in ration.)";
-
-constexpr auto help_of_run = R"(Examples:
-  ration run jobs.toml
-  ration run jobs.toml --compare none,equal_share --log run.jsonl
-  ration run jobs.toml --policy ./libmine.so --cpus 2
-  ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
-
-Ctrl-C stops all jobs and ends the run; a second one kills them.)";
-
-constexpr auto help_of_replay = R"(Example:
-  ration run jobs.toml --log run.jsonl && ration replay run.jsonl --policy tradl,equal_share --set tradl.alpha=0.8
-
-Each decision of the log is put to the policies as it was to the recorded one, whatever they answered before: what jobs would have done
-under their answers is not in a log. Exit codes: 0 every policy answered; 1 one gave no answer; 2 wrong command line or file.)";
-
-constexpr auto help_of_report = R"(Examples:
-  ration run jobs.toml --compare none --log run.jsonl; ration report run.jsonl
-  ration report monday.jsonl tuesday.jsonl --out week.html
-  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las --json > sim.json && ration report sim.json
-
-The page opens without a network. A log of a run that was killed is fine. docs/report.md tells what the page shows.
-Exit codes: 0 the page is there; 2 wrong command line, a file that is no log, or a page that cannot be written; 5 an error in ration.)";
-
-constexpr auto help_of_sim = R"(Examples:
-  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,srtf,las
-  ration sim --generate rigid:jobs=1000,per_hour=20 --seeds 5 --cluster 16x4 --policy fifo,./libmine.so --report out.html
-  ration sim --generate cpu --models bench/data/loss/fits.csv --seeds 5 --cluster 1x1core --policy none,equal_share,flowcon,tradl
-  ration sim --trace workload-1.csv --models bench/data/pollux --cluster 16x4 --policy las,sia --set las.promote=0
-  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las --faults crashes:every=200h --faults revocations:region=us-east1 --checkpoint 10m --seeds 5
-  ration sim --trace jobs.csv --cluster 8x4:v100,8x8:a100 --policy fifo --json | head -1 | jq '.policies[].figures.mean_jct'
-
-docs/sim.md defines every figure. Exit codes: 0 all went well; 1 a policy granted what the rules do not allow, gave no answer, or left
-jobs waiting for ever; 2 wrong command line or file; 5 an error in ration.)";
-
-constexpr auto help_of_check = R"(Examples:
-  ration check ./mine.so
-  ration check ./mine.so --seed 7 --json | jq '.probes[] | select(.result != "passed")'
-
-Every probe runs in a process of its own; one that hangs is killed. docs/check.md says what each of them shows.
-Exit codes: 0 every probe passed or does not apply; 1 a probe is red; 2 wrong command line, or the file cannot be read.)";
-
-constexpr auto help_of_new = R"(Example:
-  ration new my-policy && cd my-policy
-  cmake -B build && cmake --build build && ctest --test-dir build
-
-Exit codes: 0 the folder is there; 2 wrong command line, or the folder cannot be made.)";
 
 constexpr std::pair<std::string_view, backend_choice> backends[] = {
     {"auto", backend_choice::automatic}, {"cgroup", backend_choice::cgroup}, {"process", backend_choice::process}};
@@ -97,7 +38,7 @@ class parser {
     replay_options replay_;
     report_options report_;
     bench_options bench_;
-    std::string interval_, until_, checkpoint_, on_bad_grant_ = "go-on";
+    std::string interval_, until_, checkpoint_, save_, on_bad_grant_ = "go-on";
     std::vector<std::string> const& known_policies_;
     option_offers offers_;
 
@@ -136,7 +77,7 @@ public:
         } catch (CLI::Success const& request) {
             return answer{said(request), exit_code::ok};
         } catch (CLI::ParseError const& e) {
-            return answer{"ration: " + sentence(e) + '\n', exit_code::bad_input};
+            return answer{"ration: " + printable(sentence(e)) + '\n', exit_code::bad_input};
         }
         auto const chosen = app_.get_subcommands().front()->get_name();
         if (chosen == "doctor") return doctor_;
@@ -214,8 +155,8 @@ private:
         sim.add_option("--generate", sim_.generate, "Jobs that are made up: rigid, scaling, profiled or cpu")->type_name("KIND[:KEY=VALUE,...]")->check(problem_with_generator);
         list("--models", sim_.models, "What traces name: a folder with measured profiles, or a file with measured rates or fitted losses")->type_name("PATH");
         sim.add_option("--interference", sim_.interference, "Part of its speed that a profiled job on several nodes loses while another such job is on one of them")
-            ->type_name("SHARE")->check(CLI::Range(0.0, 0.99));
-        sim.add_option("--cluster", sim_.cluster, "Nodes x devices of each, and the name of their type: 16x4, or 8x4:v100,8x8:a100; a node with cores: 1x8cores, or 1x4+8cores")
+            ->type_name("SHARE")->check(problem_with_share);
+        sim.add_option("--cluster", sim_.cluster, "Nodes x devices of each, and the name of their type: 16x4, or 8x4:v100,8x8:a100; nodes with cores: 1x8cores, or 2x4+8cores")
             ->required()->type_name("NxD[:TYPE],...")->check(problem_with_cluster);
         auto* const policy = list("--policy", sim_.policies, "Names of policies, or paths of a .so; 'ration policies' lists them");
         offers_[policy] = {.words = known_policies_, .plugins = true};
@@ -224,8 +165,8 @@ private:
         sim.add_option("--interval", interval_, "Ask policies at every multiple of this time too, besides when a job comes or ends; 60 when left out, 0 = never")
             ->type_name("SECONDS")->check(problem_with_time);
         list("--faults", sim_.faults, "What goes wrong: losses, revocations, crashes or stragglers")->type_name("KIND[:KEY=VALUE,...]")->check(problem_with_faults);
-        sim.add_option("--checkpoint", checkpoint_, "Jobs save their state every so often, which is what a fault leaves them; at all times when left out")
-            ->type_name("SECONDS")->check(problem_with_time);
+        sim.add_option("--checkpoint", checkpoint_, "Time between two saves of a job, which are what a fault leaves it; 0 when left out")->type_name("SECONDS")->check(problem_with_time);
+        sim.add_option("--save", save_, "Time that each save takes from the job; 0 when left out")->type_name("SECONDS")->check(problem_with_time)->needs("--checkpoint");
         sim.add_option("--seeds", sim_.seeds, "How many workloads are made up, from the seeds 1 to N, or how often a trace is run that leaves something to chance")
             ->type_name("N")->check(CLI::Range(1, most_seeds));
         sim.add_option("--until", until_, "End every run at this simulated time")->type_name("SECONDS")->check(problem_with_time);
@@ -243,6 +184,7 @@ private:
         auto options = sim_;
         if (!interval_.empty()) options.interval = *parse_sim_time(interval_);
         if (!checkpoint_.empty()) options.checkpoint = *parse_sim_time(checkpoint_);
+        if (!save_.empty()) options.save = *parse_sim_time(save_);
         if (!until_.empty()) options.until = *parse_sim_time(until_);
         options.stop_at_bad_grant = on_bad_grant_ == "stop";
         return options;
@@ -319,6 +261,15 @@ private:
     [[nodiscard]] static std::string problem_with_time(std::string const& word) {
         if (parse_sim_time(word)) return {};
         return program::quoted(word) + " is no time: write seconds, or a number with ms, s, m or h, up to 365 days";
+    }
+
+    /// Written out, since CLI11's own range lets "nan" pass.
+    [[nodiscard]] static std::string problem_with_share(std::string const& word) {
+        double share = 0;
+        auto const [end, failed] = std::from_chars(word.data(), word.data() + word.size(), share);
+        bool const whole = failed == std::errc{} && end == word.data() + word.size();
+        if (whole && share >= 0 && share <= 0.99) return {};
+        return program::quoted(word) + " is not a share: write a number from 0 to 0.99";
     }
 
     [[nodiscard]] static std::string problem_with_word(std::string const& word) {

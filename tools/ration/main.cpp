@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "cli.hpp"
+#include "descriptors.hpp"
 #include "policies/plugin_policy.hpp"
 #include "run.hpp"
 
@@ -42,6 +43,7 @@ using namespace ration::program;
 }  // namespace
 
 int main(int count, char** words) {
+    if (!open_standard_streams()) return static_cast<int>(exit_code::no_backend);
     // A reader that goes away and a file that reaches its size limit are errors of a write, not the end of the program.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "error_text.hpp"
+#include "events/json_reader.hpp"
 #include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
 #include "run.hpp"
@@ -60,7 +61,7 @@ struct listed {
 }
 
 [[nodiscard]] nlohmann::ordered_json as_json(listed const& p) {
-    auto const schema = nlohmann::ordered_json::parse(p.schema, nullptr, false);
+    auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
     return {{"name", p.name}, {"id", p.id}, {"version", p.version}, {"summary", p.summary}, {"vendor", p.vendor}, {"license", p.license},
             {"where", p.place}, {"isolation", p.isolation}, {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
 }
@@ -87,7 +88,7 @@ void say(std::string const& line) { std::puts(printable(line).c_str()); }
 void show(listed const& p) {
     say(fmt::format("{} {}: {}", p.name, p.version, p.summary));
     say(fmt::format("  {}; by {} ({}); {}", p.id, vouching(p), p.license.empty() ? "no license named" : p.license, whereabouts(p)));
-    auto const schema = nlohmann::ordered_json::parse(p.schema, nullptr, false);
+    auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
     if (!schema.contains("properties") || !schema["properties"].is_object()) return;
     for (auto const& [name, parameter] : schema["properties"].items()) {
         std::string const words = text_of(parameter, "enum"), least = text_of(parameter, "minimum"), most = text_of(parameter, "maximum");
@@ -118,7 +119,7 @@ exit_code policies(policies_options const& options) {
     if (options.json) {
         auto json = nlohmann::ordered_json::array();
         for (auto const& p : all) json.push_back(as_json(p));
-        std::puts(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+        std::puts(json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
         return code;
     }
     for (auto const& p : all)

@@ -37,7 +37,7 @@ constexpr std::size_t longest_compared = 64;
 std::string to_text(problem const& p, std::string_view file) {
     std::string out = printable(file) + ':';
     if (p.at.line != 0) out += std::to_string(p.at.line) + ':' + std::to_string(p.at.column) + ':';
-    return out + ' ' + p.sentence;
+    return out + ' ' + printable(p.sentence);
 }
 
 void sort_by_place(std::vector<problem>& problems) {
@@ -60,11 +60,11 @@ std::string_view nearest(std::string_view word, std::vector<std::string_view> co
 }
 
 std::string suggestion(std::string_view word, std::vector<std::string_view> const& candidates) {
-    if (auto const best = nearest(word, candidates); !best.empty()) return "; did you mean '" + std::string(best) + "'?";
+    if (auto const best = nearest(word, candidates); !best.empty()) return "; did you mean '" + printable(best) + "'?";
     std::string out;
     for (auto const candidate : candidates) {
         out += out.empty() ? "; known here: " : ", ";
-        out += candidate;
+        out += printable(candidate);
     }
     return out;
 }
@@ -81,9 +81,7 @@ std::string printable(std::string_view text) {
     out.reserve(text.size());
     for (std::size_t length; !text.empty(); text.remove_prefix(std::max<std::size_t>(length, 1))) {
         length = utf8_length(text);
-        auto const first = static_cast<unsigned char>(text[0]);
-        bool const control = first < ' ' || first == 0x7f || (first == 0xC2 && length == 2 && static_cast<unsigned char>(text[1]) < 0xA0);
-        if (length == 0 || control)
+        if (length == 0 || steers_text(text.substr(0, length)))
             out += '?';
         else
             out += text.substr(0, length);
@@ -91,7 +89,7 @@ std::string printable(std::string_view text) {
     return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string quote_text::operator()(std::string_view text) const {
     constexpr std::size_t longest = 60;
     if (text.size() <= longest) return "'" + printable(text) + "'";
     std::size_t end = longest;

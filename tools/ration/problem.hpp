@@ -38,10 +38,15 @@ void sort_by_place(std::vector<problem>& problems);
 /// What is wrong with a word of the command line that is to be a seed; empty when nothing is.
 [[nodiscard]] std::string problem_with_seed(std::string const& word);
 
-/// `text` with all that could harm a terminal replaced by '?': control characters, U+0080 to U+009F among them, and what is not UTF-8.
+/// `text` with '?' for each character that `steers_text`, and for each byte that is not UTF-8. Every text from outside passes through it on its
+/// way to a terminal or a page.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// `printable` text in single quotes, cut after 60 bytes.
-[[nodiscard]] std::string quoted(std::string_view text);
+/// `printable` text in single quotes, cut after 60 bytes. An object, since argument-dependent lookup would find std::quoted besides
+/// a function: newer standard libraries declare that one in <filesystem> already.
+struct quote_text {
+    [[nodiscard]] std::string operator()(std::string_view text) const;
+};
+inline constexpr quote_text quoted;
 
 }  // namespace ration::program

@@ -57,6 +57,14 @@ std::optional<bytes> parse_size(std::string_view text) noexcept {
     return bytes{static_cast<std::int64_t>(*count)};
 }
 
+std::string size_text(bytes size) {
+    constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+    auto number = static_cast<double>(size.count);
+    std::size_t at = 0;
+    while (number >= kibi && at + 1 < units.size()) number /= kibi, ++at;
+    return fmt::format("{:.10g} {}", std::round(number * 10) / 10, units[at]);
+}
+
 std::string duration_text(nanoseconds t) {
     std::int64_t const tenths = (t.count + 50'000'000) / 100'000'000;
     if (tenths < 600) return fmt::format("{}.{} s", tenths / 10, tenths % 10);

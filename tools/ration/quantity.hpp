@@ -17,6 +17,9 @@ namespace ration::program {
 /// ("2G"), more than `max_amount`.
 [[nodiscard]] std::optional<bytes> parse_size(std::string_view text) noexcept;
 
+/// With at most one decimal, in the largest unit that is not above it: "512 B", "64 MiB", "1.5 GiB".
+[[nodiscard]] std::string size_text(bytes size);
+
 /// To the nearest tenth: "0.0 s" to "59.9 s", then "1:00" to "59:59", then
 /// "1:00:00".
 [[nodiscard]] std::string duration_text(nanoseconds t);

@@ -2,7 +2,6 @@
 // `ration replay`: what other policies would have answered to what a recorded run showed its own.
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,7 +10,11 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <ration/process/input_file.hpp>
+
 #include "error_text.hpp"
+#include "events/json_reader.hpp"
+#include "events/log_lines.hpp"
 #include "events/log_version.hpp"
 #include "policies/policy_registry.hpp"
 #include "problem.hpp"
@@ -151,7 +154,7 @@ public:
 
 private:
     [[nodiscard]] std::string take_event(std::string const& text) {
-        auto const line = nlohmann::json::parse(text, nullptr, false);
+        auto const line = parse_json(text);
         if (!line.is_object() || !line.contains("event")) return "this is no event; name a log that 'ration run --log' wrote";
         auto const& event = line["event"];
         if (event == "run") return begin(line);
@@ -216,27 +219,24 @@ void print(std::vector<recorded_run> const& runs, bool json) {
         }
         all.push_back(std::move(one));
     }
-    if (json) fmt::print("{}\n", all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
-[[nodiscard]] exit_code refuse(std::string const& sentence) {
-    std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
-    return exit_code::bad_input;
+    if (json) fmt::print("{}\n", all.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace
 
 exit_code replay(replay_options const& options) {
-    std::ifstream file(options.log);
-    if (!file) return refuse(fmt::format("{} cannot be opened; name a log that 'ration run --log' wrote", options.log));
+    constexpr char const* name_a_log = "name a log that 'ration run --log' wrote";
+    auto lines = log_lines::open(options.log, name_a_log);
+    if (!lines) return fail(exit_code::bad_input, fmt::format("{}: {}", options.log, process::input_sentence(lines.failure())));
     replay_reader reader(options);
     std::size_t number = 0;
-    for (std::string line; std::getline(file, line);) {
+    for (std::string line; lines->next(line);) {
         ++number;
-        if (file.eof()) break;  // half a line: ration or the machine ended in the middle of it
-        if (auto wrong = reader.take(line); !wrong.empty()) return refuse(fmt::format("{}:{}: {}", options.log, number, wrong));
+        if (!lines->whole()) break;  // half a line: ration or the machine ended in the middle of it
+        if (auto wrong = reader.take(line); !wrong.empty()) return fail(exit_code::bad_input, fmt::format("{}:{}: {}", options.log, number, wrong));
     }
-    if (reader.runs.empty()) return refuse(fmt::format("{} holds no run; name a log that 'ration run --log' wrote", options.log));
+    if (!lines->trouble().empty()) return fail(exit_code::bad_input, fmt::format("{}:{}: {}", options.log, number + 1, lines->trouble()));
+    if (reader.runs.empty()) return fail(exit_code::bad_input, fmt::format("{} holds no run; {}", options.log, name_a_log));
     reader.end();
     for (auto const& policy : options.policies) print_to_stderr(policy_log::common_to(policy), policy);
     print(reader.runs, options.json);

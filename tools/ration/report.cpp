@@ -13,11 +13,6 @@
 namespace ration::program {
 namespace {
 
-[[nodiscard]] exit_code refuse(std::string const& sentence) {
-    std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
-    return exit_code::bad_input;
-}
-
 /// Where the page goes when nobody says it: beside the first log.
 [[nodiscard]] std::string page_beside(std::string const& log) {
     return std::filesystem::path(log).replace_extension(".html").string();
@@ -45,12 +40,12 @@ namespace {
 
 exit_code report(report_options const& options) {
     std::string const out = options.out.empty() ? page_beside(options.logs.front()) : options.out;
-    if (is_one_of(out, options.logs)) return refuse(fmt::format("{} is a log that the page is made from; name another file by --out", out));
+    if (is_one_of(out, options.logs)) return fail(exit_code::bad_input, fmt::format("{} is a log that the page is made from; name another file by --out", out));
     report_input input;
     for (auto const& log : options.logs)
-        if (auto const wrong = read_report_input(log, input); !wrong.empty()) return refuse(wrong);
+        if (auto const wrong = read_report_input(log, input); !wrong.empty()) return fail(exit_code::bad_input, wrong);
     if (input.runs.empty() && input.simulations.empty())
-        return refuse(fmt::format("{} holds neither a run nor a simulation; name a log that 'ration run --log' wrote", options.logs.front()));
+        return fail(exit_code::bad_input, fmt::format("{} holds neither a run nor a simulation; name a log that 'ration run --log' wrote", options.logs.front()));
     auto const summary = summary_of(input);
     for (auto const& remark : input.remarks) std::fprintf(stderr, "ration: %s\n", printable(remark).c_str());
     auto const page = report_page(std::move(input));

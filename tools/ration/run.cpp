@@ -12,28 +12,38 @@
 #include <ration/process/cpus.hpp>
 
 #include "compare.hpp"
+#include "descriptors.hpp"
 #include "run/dry_run.hpp"
 #include "run/job_board.hpp"
 #include "error_text.hpp"
 #include "run/gpu_shares.hpp"
 #include "run/leftovers.hpp"
 #include "policies/policy_registry.hpp"
+#include "run/private_folder.hpp"
 #include "run/supervisor.hpp"
 
 namespace ration::program {
-namespace {
 
-[[nodiscard]] exit_code fail(exit_code code, std::string const& sentence) {
-    std::fprintf(stderr, "ration: %s\n", sentence.c_str());
+exit_code fail(exit_code code, std::string_view sentence) {
+    std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
     return code;
 }
 
-/// The folder for the jobs' output: below the working directory, or in the run's own folder where that cannot be written.
-[[nodiscard]] std::string output_folder(std::string const& policy, run_directory const& directory) {
+namespace {
+
+/// The folder for the jobs' output, locked for the life of the run: below the working directory, or the run's own folder where that
+/// cannot be written. Error: `busy` while another run writes there.
+[[nodiscard]] result<locked_folder> output_folder(std::string const& policy, run_directory const& directory) {
     std::error_code failure;
     std::string const wanted = "ration-output/" + std::string(policy_stem(policy));
     std::filesystem::create_directories(wanted, failure);
-    return !failure && ::access(wanted.c_str(), W_OK) == 0 ? std::filesystem::absolute(wanted).string() : directory.folder();
+    auto folder = open_folder(wanted);
+    if (failure || !folder || ::access(wanted.c_str(), W_OK) != 0) return locked_folder(directory.folder(), {});
+    auto path = std::filesystem::absolute(wanted).string();
+    if (!try_lock(*folder))
+        return error{.code = errc::busy, .operation = "use the output folder", .subject = std::string_view(path),
+                     .remedy = "another run writes there: wait for its end, or start this one in another folder"};
+    return locked_folder(std::move(path), std::move(folder).value());
 }
 
 struct session {
@@ -43,7 +53,8 @@ struct session {
     stop_signals& signals;
     host_devices const& devices;
     machine_topology const& topology;
-    run_record const* adopted = nullptr;
+    rlimit open_files;            // of the jobs
+    leftover* adopted = nullptr;  ///< its folder goes to the run that takes it over
 };
 
 /// One policy from start to end.
@@ -52,26 +63,30 @@ struct session {
     auto& log = policy_log::for_good();
     auto policy = make_policy(s.config, policy_name, log, problems);
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
-    std::string const run = s.adopted != nullptr ? s.adopted->run : new_run_name();
-    auto directory = s.adopted != nullptr ? result<run_directory>(run_directory::take_over(run)) : run_directory::create(run);
+    auto const run = s.adopted != nullptr ? result<std::string>(s.adopted->record.run) : new_run_name();
+    if (!run) return run.failure();
+    auto directory = s.adopted != nullptr ? result<run_directory>(run_directory(std::move(s.adopted->folder))) : run_directory::create(*run);
     if (!directory) return directory.failure();
-    auto node = node_backend::open({.choice = s.options.backend, .cpus = s.config.cpus});
+    auto const output = output_folder(policy_name, *directory);
+    if (!output) return output.failure();
+    auto node = node_backend::open({.choice = s.options.backend, .cpus = s.config.cpus, .open_files = s.open_files, .claims = run_directory::base() + ".cpus"});
     if (!node) return node.failure();
+    if (auto const enough = check_open_files(s.config.jobs.size(), node->files_per_job()); !enough) return enough.failure();
     auto receiver = progress::receiver::open(directory->socket());
     if (!receiver) return receiver.failure();
-    auto const output = output_folder(policy_name, *directory);
     std::optional<gpu_shares> shares;  // after the backend, which has to have its group for itself
     if (s.devices.of_shares()) {
-        auto opened = gpu_shares::open(directory->folder(), output);
+        auto opened = gpu_shares::open(directory->folder(), output->path());
         if (!opened) return opened.failure();
         shares.emplace(std::move(opened).value());
     }
     supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .devices = s.devices, .shares = shares ? &*shares : nullptr,
-                    .topology = s.topology, .log = log, .out = s.out, .directory = *directory, .run = run, .output_folder = output, .signals = s.signals,
+                    .topology = s.topology, .log = log, .out = s.out, .directory = *directory, .run = *run, .output_folder = output->path(), .signals = s.signals,
                     .adopted = s.adopted},
                    std::move(receiver).value());
     auto ended = one.run();
     if (!ended) return print_to_stderr(log, policy_name), ended;
+    directory->remove_at_end();
     policy.reset();
     one.tell_last_words();
     return ended;
@@ -176,25 +191,36 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     return problems;
 }
 
-/// Runs that were killed come first: their jobs still hold what this run would share out.
-[[nodiscard]] result<std::vector<leftover>> settle_leftovers(run_options const& options, run_config const& config) {
-    auto left = find_leftovers();
-    for (auto const& l : left)
-        if (!l.damage.empty()) std::fprintf(stderr, "ration: %s\n", sentence_of_damage(l).c_str());
-    std::erase_if(left, [&](leftover const& l) {
-        if (!l.alive.empty() || (options.adopt && l.damage.empty() && has_jobs_of(config, l.record))) return false;
-        static_cast<void>(remove_leftover(l, false));
-        return true;
-    });
-    std::ranges::partition(left, [](leftover const& l) { return !l.alive.empty(); });
+/// Ends and removes what does not go on, and says what cannot be read. Returns what goes on, and with `--adopt` what this file continues.
+[[nodiscard]] std::vector<leftover> remove_dead_runs(std::vector<leftover> found, run_options const& options, run_config const& config) {
+    std::vector<leftover> left;
+    for (auto& run : found) {
+        if (auto const sentence = sentence_of_damage(run); !sentence.empty()) std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
+        if (!run.alive.empty() || (options.adopt && run.damage.empty() && !run.out_of_sight && has_jobs_of(config, run.record)))
+            left.push_back(std::move(run));
+        else
+            static_cast<void>(remove_leftover(std::move(run), false));
+    }
     remove_empty_groups();
-    if (left.empty()) return left;
+    return left;
+}
+
+[[nodiscard]] bool is_in_doubt(leftover const& run) { return std::ranges::any_of(run.traces, &job_traces::doubtful); }
+
+/// Runs that were killed come first: their jobs still hold what this run would share out. Returns the run to adopt, if any.
+[[nodiscard]] result<std::optional<leftover>> settle_leftovers(run_options const& options, run_config const& config) {
+    auto found = find_leftovers();
+    if (!found) return found.failure();
+    auto left = remove_dead_runs(std::move(found).value(), options, config);
+    if (left.empty()) return std::optional<leftover>();
     if (std::ranges::any_of(left, [](leftover const& l) { return !l.damage.empty(); })) return still_going(left, "ration clean ends them: without their record nobody can take them over");
     if (!options.adopt) return still_going(left, "ration run --adopt takes them over, ration clean ends them");
+    if (std::ranges::any_of(left, is_in_doubt)) return still_going(left, "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean");
+    std::ranges::partition(left, [](leftover const& l) { return !l.alive.empty(); });
     if (auto const names = strangers(left.front(), config); !names.empty())
         return error{.code = errc::not_found, .operation = "find in this file the jobs of the earlier run", .subject = std::string_view(names),
                      .remedy = "adopt them with the file that they were started from, or end them with ration clean"};
-    return left;
+    return std::optional(std::move(left.front()));
 }
 
 void print_result(reporter& out, run_options const& options, std::vector<run_summary> const& runs) {
@@ -217,21 +243,23 @@ exit_code run(run_options const& options, run_config const& config) {
     bool const can_choose = !devices.names().empty() && !devices.of_cpu() && !devices.of_shares();
     auto const topology = can_choose ? find_topology() : machine_topology{};
     if (options.dry_run) return dry_run(options, config, devices, topology);
+    auto const open_files = raise_open_files();
     auto signals = stop_signals::open();
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
     auto left = settle_leftovers(options, config);
     if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
-    if (options.adopt && !left->empty() && report_problems(config, changed_jobs(config, left->front().record))) return exit_code::no_backend;
+    auto& adopted = left.value();
+    if (adopted && report_problems(config, changed_jobs(config, adopted->record))) return exit_code::no_backend;
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
-    session s{options, config, *out, *signals, devices, topology};
-    if (options.adopt && !left->empty()) s.adopted = &left->front().record;
+    session s{options, config, *out, *signals, devices, topology, open_files};
+    if (adopted) s.adopted = &*adopted;
     std::vector<run_summary> runs;
     for (auto const& policy : options.policies) {
         auto one = run_policy(s, policy);
         if (!one) return fail(exit_code::no_backend, to_text(one.failure()));
         runs.push_back(std::move(one).value());
-        if (s.adopted != nullptr) remove_empty_groups(&s.adopted->memberships);  // those that its jobs have left
+        if (s.adopted != nullptr) remove_empty_groups(&s.adopted->record.memberships);  // those that its jobs have left
         s.adopted = nullptr;
         if (runs.back().interrupted) break;
     }

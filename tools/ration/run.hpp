@@ -24,6 +24,9 @@ enum class exit_code : int {
     internal = 5,     ///< a bug in ration
 };
 
+/// Prints the `printable` sentence on standard error. Returns `code`.
+[[nodiscard]] exit_code fail(exit_code code, std::string_view sentence);
+
 enum class backend_choice : std::uint8_t { automatic, cgroup, process };
 
 struct run_options {
@@ -77,6 +80,7 @@ struct simulation_options {
     std::string cluster;                ///< as `parse_cluster` takes it
     std::vector<std::string> faults;    ///< as `add_fault_kind` takes them
     nanoseconds checkpoint{0};          ///< jobs save their state every so often; 0 = at all times
+    nanoseconds save{0};                ///< each of these saves
     std::vector<std::string> policies;  ///< names or paths of a .so
     std::vector<std::string> settings;  ///< as `add_setting` takes them
     nanoseconds interval = seconds(60); ///< a tick at every multiple of it, besides those at events

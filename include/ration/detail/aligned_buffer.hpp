@@ -28,7 +28,9 @@ public:
     aligned_buffer& operator=(aligned_buffer&& other) noexcept {
         column_memory* const mine = from_;
         from_ = other.from_, other.from_ = mine;
-        std::swap(data_, other.data_);
+        unsigned char* const data = data_;  // by hand: std::swap asks for a dozen traits of each type
+        data_ = other.data_;
+        other.data_ = data;
         std::swap(capacity_, other.capacity_);
         return *this;
     }

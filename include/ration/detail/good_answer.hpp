@@ -159,6 +159,7 @@ private:
         std::uint64_t const jobs = at.by.jobs();
         std::uint64_t const first_job = std::uint64_t{at.node} << 32, resource = at.resource, any_reason = 0xFFFF0000;
         bool const can_be_free = at.by.can_be_unlimited(at.resource);
+        std::int64_t const smallest = at.bounds.least;
         std::size_t i = first;
         std::uint64_t least = 0;  // the job before `first` is another one
         for (; i < last; ++i) {
@@ -168,7 +169,7 @@ private:
             if (job < least || job >= jobs || (kind_word(g) & ~any_reason) != resource) break;
             least = job + 1;
             bool const active = is_active(static_cast<job_state>(states[job]));
-            if (amount >= minimum[job] && amount <= maximum[job] && static_cast<std::uint64_t>(amount) < max_amount && active) [[likely]] continue;
+            if (amount >= minimum[job] && amount <= maximum[job] && amount >= smallest && amount < max_amount && active) [[likely]] continue;
             if (amount != 0 && !(amount == unlimited && can_be_free && active)) break;
         }
         bool const of_one_job = i > first && i < rows.size && rows.job(i) == rows.job(i - 1);
@@ -260,7 +261,7 @@ private:
             grant const& g = rows[i];
             setting const what{job, g.node, static_cast<resource_id>(g.resource), g.amount};
             if (i > first && !ledger::before(before, what)) said = outcome::not_in_order;
-            if (!at.go_to(g) || g.group != 0 || !(is_plain(g, active) || at.by.rule_for(g) == check_rule::passed)) said = outcome::not_good;
+            if (!at.go_to(g) || g.group != 0 || !(is_plain(g, at.bounds.least, active) || at.by.rule_for(g) == check_rule::passed)) said = outcome::not_good;
             if (said != outcome::good) break;
             while (next != owned.last && ledger::before(next->what, what)) ++next;
             out[i] = {job, next != owned.last && ledger::same_place(next->what, what) ? next->what.amount : 0, &g};
@@ -277,8 +278,8 @@ private:
         return said;
     }
 
-    [[nodiscard]] static bool is_plain(grant const& g, bool active) noexcept {
-        return static_cast<std::uint64_t>(g.amount) <= max_amount && (active || g.amount == 0);
+    [[nodiscard]] static bool is_plain(grant const& g, std::int64_t least, bool active) noexcept {
+        return g.amount == 0 || (active && g.amount >= least && g.amount <= max_amount);
     }
 
     /// Empties the sums; all of them after what was not good.

@@ -28,10 +28,11 @@ public:
     /// What is asked of all rows of one resource.
     struct bounds_view {
         std::int64_t const *minimum = nullptr, *maximum = nullptr, *capacity = nullptr;  ///< by job, by job, by node
+        std::int64_t least = 1;                                                          ///< positive amount of the resource
 
         /// Whether it is a plain amount that its job accepts. 0 and `unlimited` are not.
         [[nodiscard]] bool hold(grant const& g) const noexcept {
-            return g.amount >= minimum[g.job] && g.amount <= maximum[g.job] && static_cast<std::uint64_t>(g.amount) <= max_amount && g.amount != 0;
+            return g.amount >= minimum[g.job] && g.amount <= maximum[g.job] && g.amount >= least && g.amount <= max_amount;
         }
     };
 
@@ -51,7 +52,7 @@ public:
     [[nodiscard]] std::uint32_t const* states() const noexcept { return store_->data(columns_->state); }
     [[nodiscard]] bounds_view bounds(std::size_t resource) const noexcept {
         auto const& c = of(resource);
-        return {store_->data(c.minimum), store_->data(c.maximum), store_->data(c.capacity)};
+        return {store_->data(c.minimum), store_->data(c.maximum), store_->data(c.capacity), least_amount(static_cast<resource_id>(resource))};
     }
     [[nodiscard]] bool can_be_unlimited(std::size_t resource) const noexcept { return resources_[resource].cut != divisibility::whole; }
     [[nodiscard]] job_id id_of(std::uint32_t row) const noexcept { return {store_->at(columns_->id, row)}; }
@@ -65,6 +66,7 @@ public:
         if (g.resource >= resources_.size()) return check_rule::unknown_resource;
         if (g.amount < 0) return check_rule::negative_amount;
         if (g.amount > max_amount && g.amount != unlimited) return check_rule::amount_too_large;
+        if (g.amount > 0 && g.amount < least_amount(static_cast<resource_id>(g.resource))) return check_rule::amount_too_small;
         if (g.amount == unlimited && !can_be_unlimited(g.resource)) return check_rule::unlimited_whole;
         if (g.amount != 0 && !is_active(g)) return check_rule::job_not_active;
         return check_rule::passed;

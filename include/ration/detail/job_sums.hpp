@@ -27,7 +27,7 @@ struct job_sum {
         divided = divided || g.group() != group;
         unlimited_nodes += g.amount() == unlimited;
         unlimited_nodes -= g.held == unlimited;
-        if (amount <= max_amount) amount += g.growth();  // beyond, it is more than all that any job may have
+        if (amount <= max_amount) amount += ledger::counted(g.amount()) - ledger::counted(g.held);  // beyond, it is more than all that any job may have
     }
 };
 

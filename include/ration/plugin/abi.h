@@ -19,6 +19,7 @@ extern "C" {
 #define RATION_EXPORT __attribute__((visibility("default")))
 
 #define RATION_MAX_AMOUNT (INT64_C(1) << 53) /* exact in a double, and 512 of them add up without overflow */
+#define RATION_LEAST_CPU 10                  /* millicores: the smallest positive grant of RATION_CPU; 0 pauses the job */
 #define RATION_UNLIMITED INT64_MAX           /* no limit, for a resource that does not come in whole units */
 #define RATION_NO_SLOT 0xFFFFFFFFu           /* ration_column.slot of a column that this host does not offer */
 
@@ -290,6 +291,7 @@ RATION_FROZEN_FIELD(ration_policy, load, 64, 8);
 RATION_FROZEN_FIELD(ration_policy, extension, 72, 8);
 RATION_FROZEN(RATION_ABI_MAJOR == 1);
 RATION_FROZEN(RATION_MAX_AMOUNT == 9007199254740992);
+RATION_FROZEN(RATION_LEAST_CPU == 10);
 RATION_FROZEN(RATION_UNLIMITED == 9223372036854775807);
 RATION_FROZEN(RATION_NO_SLOT == 4294967295);
 RATION_FROZEN(RATION_OK == 0);

@@ -22,7 +22,7 @@ static_assert(sizeof(grant) == sizeof(ration_grant) && offsetof(grant, group) ==
 static_assert(sizeof(event) == sizeof(ration_event) && offsetof(event, at) == offsetof(ration_event, t_ns) && offsetof(event, b) == offsetof(ration_event, b));
 static_assert(sizeof(table_view) == sizeof(ration_table) && offsetof(table_view, rows) == offsetof(ration_table, n_rows) &&
               offsetof(table_view, slot) == offsetof(ration_table, slot));
-static_assert(unlimited == RATION_UNLIMITED && max_amount == RATION_MAX_AMOUNT);
+static_assert(unlimited == RATION_UNLIMITED && max_amount == RATION_MAX_AMOUNT && least_cpu.count == RATION_LEAST_CPU);
 static_assert(static_cast<int>(status::internal) == RATION_E_INTERNAL && static_cast<int>(status::state) == RATION_E_STATE);
 
 /// The functions behind `ration_policy_v1` for one policy class. No C++ type and no exception crosses them.

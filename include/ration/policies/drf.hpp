@@ -27,7 +27,8 @@ struct drf_parameters {
 /// A tenant's dominant share is the larger of its shares of all devices and of all CPU, by what its running jobs ask for: devices as requested,
 /// CPU as their minimum. Whenever there is room, the tenant with the least dominant share for its weight starts its next job, in the order of
 /// submission, and so on (progressive filling). Nobody is stopped. Only devices are granted and bound to nodes: CPU counts for the shares, and
-/// all running jobs together stay within the CPU of all nodes. The weight of a tenant is that of its first job.
+/// all running jobs together stay within the CPU of all nodes. The weight of a tenant is that of its first job that
+/// has not ended and asks for devices.
 /// O(jobs log tenants + starts x tenants); no state.
 class drf {
 public:

@@ -18,6 +18,7 @@
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/allocation_dp.hpp>
 #include <ration/policies/detail/job_profile.hpp>
+#include <ration/policies/detail/placement.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {
@@ -56,11 +57,12 @@ struct elastic_batch_dp_parameters {
     }
 };
 
-/// The rule, for the devices of node 0. F(k) is `jobs/speedup` at k devices with the batch `jobs/batch` names for k; a count whose
+/// The rule, for the devices of all nodes together. F(k) is `jobs/speedup` at k devices, on as few nodes as that takes, with the batch `jobs/batch` names for k; a count whose
 /// speed-up is not above 0, or whose batch or count the job does not accept, is none of its choices. Every interval: jobs that
 /// hold devices stay in; those that came since are taken in first come, first served, where the minima of all fit; the devices
 /// are divided so that the sum of F is the largest, and each job gets its batch. A running job's F is cut by the penalty for every
-/// count but the one it holds. Batch grants are given where the node has capacity of `batch`; that capacity bounds their sum.
+/// count but the one it holds. Batch grants are given on the first node, where it has capacity of `batch`; that capacity bounds their sum. On several
+/// nodes a job whose number of devices changes is placed afresh, the largest first (`detail::placement`); the others stay where they are.
 ///
 /// Exact: O(jobs x most devices of one job) where gains diminish, and mostly else; O(jobs x devices x most devices of one job) at worst
 /// (`detail::allocation_dp`). With more devices or additions than the parameters allow some are near the best only. Between decisions
@@ -69,11 +71,10 @@ class elastic_batch_dp {
 public:
     using policy_concept = policy_tag;
     using parameters = elastic_batch_dp_parameters;
-    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
-                           in_rows<double, "jobs/speedup">, in_rows<std::int64_t, "jobs/batch">, in<double, "jobs/restart_cost">,
-                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">,
-                           in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">,
-                           in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/capacity.batch">>;
+    using inputs = detail::cluster_columns<in<std::int64_t, "jobs/submitted">, in_rows<double, "jobs/speedup">, in_rows<std::int64_t, "jobs/batch">,
+                                           in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">,
+                                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">,
+                                           in<std::int64_t, "nodes/capacity.batch">>;
 
     enum reason : std::uint16_t { not_yet_considered, best_total, near_best_total, waiting, dropped, cannot_run, no_batch_left };
     static constexpr std::string_view reasons[] = {"arrived after the last decision",
@@ -93,6 +94,7 @@ public:
         memory_.reserve(most.jobs);
         candidates_.reserve(most.jobs);
         choices_.reserve(most.jobs);
+        if (most.nodes > 1) places_.reserve(most), changing_.reserve(most.jobs);
         auto const devices = static_cast<std::size_t>(parameters_.devices), jobs = most.jobs < devices ? most.jobs : devices;
         dp_.reserve(most.jobs, devices, jobs * (devices < 128 ? devices : 128), jobs);  // who is in has a device
         return status::ok;
@@ -100,12 +102,13 @@ public:
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
-        devices_ = t.get<"nodes/capacity.gpu">()[0];
+        devices_ = detail::capacity_of(t);
         batch_ = t.get<"nodes/capacity.batch">()[0];
         memory_.follow(t.get<"jobs/id">());
         bool const in_force = still_holds(t);
         if (!in_force || is_due(t.now())) decide_anew(t);
-        return say(t, out);
+        if (t.nodes() == 1) return say(t, out);
+        return say_places(t, out);
     }
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
@@ -149,6 +152,8 @@ private:
     buffer<candidate> candidates_;            // after `admit`: those that are in, in the order of `choices_`
     buffer<detail::device_choice> choices_;
     detail::allocation_dp dp_;
+    detail::placement places_;        // of several nodes
+    buffer<std::uint32_t> changing_;  // rows, of several nodes
     std::int64_t devices_ = 0, batch_ = 0;
     nanoseconds decided_at_{0};
     bool decided_ = false;
@@ -174,7 +179,31 @@ private:
         return status::ok;
     }
 
-    /// False when a job no longer accepts what it was given, or the node no longer has it, or a job has come that holds devices
+    /// The same on several nodes. All jobs that change give back their devices before the first one is placed.
+    [[nodiscard]] status say_places(tick<inputs> const& t, grants& out) noexcept {
+        places_.begin(t);
+        changing_.clear();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (!active(t, row) || places_.held(t, row) == memory_[row].devices) continue;
+            places_.resize(t, row, 0, memory_[row].why);
+            if (memory_[row].devices > 0) changing_.push_back(static_cast<std::uint32_t>(row));
+        }
+        ration::detail::sort(changing_.data(), changing_.size(), [&](std::uint32_t a, std::uint32_t b) {
+            return memory_[a].devices != memory_[b].devices ? memory_[a].devices > memory_[b].devices : a < b;
+        });
+        for (auto const row : changing_) places_.resize(t, row, memory_[row].devices, memory_[row].why);
+        if (auto const placed = places_.finish(out); placed != status::ok) return placed;
+        auto const devices = t.get<"jobs/held.gpu">(), batch = t.get<"jobs/held.batch">();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            standing const& s = memory_[row];
+            if (!active(t, row)) continue;
+            if (s.devices == 0 && devices[row] == 0 && !out.set(row, 0, resource_id::gpu, 0, s.why)) return status::capacity;
+            if (batch_ > 0 && s.batch != batch[row] && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
+        }
+        return status::ok;
+    }
+
+    /// False when a job no longer accepts what it was given, or the nodes no longer have it, or a job has come that holds devices
     /// already. Forgets what ended jobs had.
     [[nodiscard]] bool still_holds(tick<inputs> const& t) noexcept {
         std::int64_t devices = devices_, batch = batch_;

@@ -9,7 +9,7 @@
 
 namespace ration::policies {
 
-/// Every running job holds capacity/n of the CPU of node 0, within what it accepts. What a job cannot use is lost to the others:
+/// Every running job holds capacity/n of the CPU of node 0, but `least_cpu` at least, and within what it accepts. What a job cannot use is lost to the others:
 /// the limit is hard, on purpose, since this is a baseline. Says what differs from what is held. O(jobs); no state.
 struct equal_share {
     using policy_concept = policy_tag;
@@ -27,7 +27,7 @@ struct equal_share {
         std::int64_t const share = t.get<"nodes/capacity.cpu">()[0] / n;
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
-            std::int64_t const amount = within(share, {least[row], most[row]});
+            std::int64_t const amount = cpu_limit(share, {least[row], most[row]});
             if (static_cast<job_state>(state[row]) != job_state::running || amount == held[row]) continue;
             if (!out.set(row, 0, resource_id::cpu, amount, 1)) return status::capacity;
         }

@@ -145,6 +145,7 @@ private:
                 amount = within(static_cast<std::int64_t>(g.limit / sum * static_cast<double>(capacity_)), {least[row], most[row]});
                 if (amount - least[row] > left) amount = least[row] + (left > 0 ? left : 0);
                 left -= amount - least[row];
+                amount = cpu_limit(amount, {least[row], most[row]});
             }
             if (amount != held[row] && !out.set(row, 0, resource_id::cpu, amount, g.why)) return status::capacity;
         }

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <utility>
 
+#include <ration/buffer.hpp>
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
@@ -26,11 +28,13 @@ struct tradl_parameters {
     double alpha = 0.9;       ///< the machine counts as full from this use on, as a fraction of its CPU; below: free competition
     double dead_band = 0.02;  ///< a job is above its fair share 1/n only beyond 1/n + dead_band
     tradl_scenario scenario = tradl_scenario::FT;
+    bool strict = false;      ///< the published rule without the three additions below
 
     static constexpr parameter_note notes[] = {
         {.name = "alpha", .meaning = "the machine counts as full from this use on, above 0 and at most 1", .least = 0, .most = 1},
         {.name = "dead_band", .meaning = "beyond 1/n by this much, a job is above its fair share; from 0 to below 1", .least = 0, .most = 1},
-        {.name = "scenario", .meaning = "AO limits at Acceptable, FT also releases at Objective, NA does neither"}};
+        {.name = "scenario", .meaning = "AO limits at Acceptable, FT also releases at Objective, NA does neither"},
+        {.name = "strict", .meaning = "the bare rule: the branch follows the present use, no limit is lifted, a lone job is limited too"}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -40,21 +44,26 @@ struct tradl_parameters {
     }
 };
 
-/// The rule. With n running jobs, and a machine in use to at least alpha, a job that reached Acceptable is limited to 1/(2n) of
+/// The rule, for each node by itself. With n running jobs on it, and a machine in use to at least alpha, a job that reached Acceptable is limited to 1/(2n) of
 /// the machine if it used more than its fair share 1/n when it got there, and to 1/(n+1) otherwise; all others have no limit.
 /// Where every running job is there already, and so above all for one alone, nobody is limited: nobody would gain.
 ///
-/// Made stable in three places where the bare rule oscillates: the use that chooses the branch is the one measured on entering
-/// Acceptable, since the limit itself pushes the use below 1/n (n may change, and then the branch is chosen again from that same
-/// use); 1/n carries a dead band; and a limit that leaves the machine idle, because the others cannot use what was given up, is
-/// lifted and tried again only when a job comes, goes or reaches a tier, or after a wait that doubles.
-/// Says what differs from what is held. O(jobs); state: one entry per job.
+/// Three additions, which `strict` leaves out: the use that chooses the branch is the one measured on entering Acceptable, since the limit
+/// itself pushes the use below 1/n (n may change, and then the branch is chosen again from that same use); a limit that leaves the machine
+/// idle, because the others cannot use what was given up, is lifted and tried again only when a job comes, goes or reaches a tier, or after
+/// a wait that doubles; and nobody is limited where nobody would gain. In both forms 1/n carries the dead band.
+///
+/// On several nodes a job runs where it holds CPU. One that holds none is placed on the node with the least use for its capacity; all nodes
+/// that are full (alpha) count alike, and of equals the one with the fewest jobs for its capacity comes first, then the lower row. A job whose
+/// node has lost its CPU is placed again; no other job moves.
+/// Says what differs from what is held. O(jobs + holdings), and O(nodes) for each job that is placed; state: one entry per job and per node.
 class tradl {
 public:
     using policy_concept = policy_tag;
     using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
                            in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
-                           in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+                           in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">, in<std::uint64_t, "held/job">,
+                           in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">>;
 
     enum reason : std::uint16_t { unexplained, machine_not_full, below_acceptable, above_fair_share, at_fair_share, objective };
     static constexpr std::string_view reasons[] = {"",
@@ -74,40 +83,42 @@ public:
 
     [[nodiscard]] status prepare(limits const& most) noexcept {
         latched_use_.reserve(most.jobs);
+        nodes_.reserve(most.nodes);
+        if (most.nodes > 1) places_.reserve(most.jobs);
         return status::ok;
     }
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
-        capacity_ = t.get<"nodes/capacity.cpu">()[0];
         latched_use_.follow(t.get<"jobs/id">());
+        while (nodes_.size() < t.nodes()) nodes_.push_back({});
+        auto const capacity = t.get<"nodes/capacity.cpu">();
+        for (std::size_t node = 0; node < t.nodes(); ++node) nodes_[node].capacity = capacity[node];
         jobs const all{t.get<"jobs/state">(), t.get<"jobs/tier">(), t.get<"jobs/used.cpu">(), accepted_from(), finished_from()};
-        double const used = look_at(all, t.now());
-        shares const now = shares_of(free_competition(used, t.now()));
-        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
-        for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!all.is_running(row)) continue;
-            decision d = decide_one(all, row, now);
-            if (d.amount != unlimited && d.amount != 0) d.amount = within(d.amount, {least[row], most[row]});
-            bool const said = d.amount == held[row] && d.amount != 0;  // who is released before it has held anything holds 0 as well
-            if (!said && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
-        }
-        return status::ok;
+        bool const several = t.nodes() > 1;
+        if (several) place(t, all);
+        several ? look_at<true>(all) : look_at<false>(all);
+        for (std::size_t node = 0; node < t.nodes(); ++node) choose_shares(nodes_[node], t.now());
+        return several ? answer_each(t, all, out) : answer_one(t, all, out);
     }
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         latched_use_.save(out);
-        out.put(running_), out.put(accepted_), out.put(limiting_), out.put(try_again_), out.put(wait_);
+        out.put(std::uint64_t{nodes_.size()});
+        for (node_state const& n : nodes_) out.put(n);
         return out.needed();
     }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         tradl loaded(parameters_);
+        std::uint64_t nodes = 0;
         loaded.latched_use_.reserve(latched_use_.capacity());
-        bool const whole = loaded.latched_use_.load(in) && in.get(loaded.running_) && in.get(loaded.accepted_) && in.get(loaded.limiting_) &&
-                           in.get(loaded.try_again_) && in.get(loaded.wait_);
-        if (!whole || !in.finished() || loaded.wait_ < first_wait || loaded.wait_ > longest_wait) return status::state;
+        if (!loaded.latched_use_.load(in) || !in.get(nodes) || nodes > in.left()) return status::state;
+        for (node_state n; nodes > 0 && in.get(n); --nodes) loaded.nodes_.push_back(n);
+        if (!in.finished()) return status::state;
+        loaded.nodes_.reserve(nodes_.capacity());
+        loaded.places_.reserve(places_.capacity());
         *this = std::move(loaded);
         return status::ok;
     }
@@ -133,14 +144,36 @@ private:
         std::int64_t above_fair, at_fair;
     };
 
-    tradl_parameters parameters_;
-    job_memory<double> latched_use_;  // the fraction of the machine used on entering Acceptable; 0 = not there yet
-    std::int64_t capacity_ = 0;
-    std::int64_t running_ = 0, accepted_ = 0;
-    bool limiting_ = false;
-    nanoseconds try_again_{0}, wait_ = first_wait;
+    /// What runs on a node at one tick.
+    struct node_load {
+        std::int64_t running = 0, accepted = 0;  ///< jobs that go on, and those of them that are accepted
+        double used = 0;                         ///< millicores, of all
+    };
+    struct node_state {
+        std::int64_t capacity = 0;
+        node_load seen;
+        std::int64_t running = 0, accepted = 0;  ///< at the tick before
+        bool limiting = false;
+        nanoseconds try_again{0}, wait = first_wait;
+        shares now{};
 
+        [[nodiscard]] static auto fields(auto& self) noexcept {
+            return std::tie(self.running, self.accepted, self.limiting, self.try_again.count, self.wait.count);
+        }
+        [[nodiscard]] bool sane() const noexcept { return wait >= first_wait && wait <= longest_wait; }
+    };
+    static constexpr std::uint32_t nowhere = 0xFFFF'FFFF;
+    /// Where a job runs, and where it holds CPU.
+    struct location {
+        std::uint32_t node = nowhere, held = nowhere;
+    };
     static constexpr nanoseconds first_wait = seconds(5), longest_wait = seconds(160);
+
+    tradl_parameters parameters_;
+    job_memory<double> latched_use_;  // the fraction of the machine used on entering Acceptable, or now if strict; 0 = not there yet
+    buffer<node_state> nodes_;
+    buffer<location> places_;         // by row, of several nodes
+
     static constexpr double slack = 0.05;  // below alpha by this much before limits are lifted again
 
     static constexpr std::uint64_t no_tier = std::uint64_t{1} << 32;  // above all that a column holds
@@ -151,53 +184,133 @@ private:
         return parameters_.scenario == tradl_scenario::FT ? two_tier_target::objective_tier : no_tier;
     }
 
-    /// Counts n, the jobs that go on, and those of them that are accepted; any change of either is a new situation. Returns what all use
-    /// of the machine, as a fraction.
-    [[nodiscard]] double look_at(jobs const& all, nanoseconds now) noexcept {
-        std::int64_t running = 0, accepted = 0;
-        double used = 0;
-        for (std::size_t row = 0; row < all.state.size(); ++row) {
-            if (!all.is_running(row)) continue;
-            used += all.used[row];
-            if (all.is_finished(row)) continue;
-            ++running;
-            if (!all.is_accepted(row)) continue;
-            ++accepted;
-            if (latched_use_[row] == 0) latched_use_[row] = all.used[row] / static_cast<double>(capacity_);
+    /// Each running job's node: where it holds CPU, else where there is the least use.
+    void place(tick<inputs> const& t, jobs const& all) noexcept {
+        find_held(t);
+        for (node_state& n : nodes_) n.seen = {};
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            std::uint32_t const at = places_[row].held;
+            if (!all.is_running(row) || at == nowhere || nodes_[at].capacity <= 0) continue;
+            places_[row].node = at;
+            nodes_[at].seen.used += all.used[row], ++nodes_[at].seen.running;
         }
-        if (running != running_ || accepted != accepted_) try_again_ = now, wait_ = first_wait;
-        running_ = running;
-        accepted_ = accepted;
-        return used / static_cast<double>(capacity_);
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            bool const is_released = all.is_finished(row);  // it holds nothing, and is on its way out
+            if (!all.is_running(row) || places_[row].node != nowhere || is_released) continue;
+            places_[row].node = least_used(t.nodes());
+            ++nodes_[places_[row].node].seen.running;
+        }
+    }
+
+    /// On one node. Flat, since this is the loop that takes the time.
+    [[nodiscard, gnu::flatten]] status answer_one(tick<inputs> const& t, jobs const all, grants& out) const noexcept {
+        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
+        shares const now = nodes_[0].now;
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (!all.is_running(row)) continue;
+            decision const d = decide_one(all, row, now, {least[row], most[row]});
+            bool const said = d.amount == held[row] && d.amount != 0;  // who is released before it has held anything holds 0 as well
+            if (!said && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
+        }
+        return status::ok;
+    }
+
+    /// On several nodes. A job that moves gives back what it holds first.
+    [[nodiscard]] status answer_each(tick<inputs> const& t, jobs const& all, grants& out) const noexcept {
+        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (!all.is_running(row)) continue;
+            location const at = places_[row];
+            std::uint32_t const node = at.node != nowhere ? at.node : 0;
+            decision const d = decide_one(all, row, nodes_[node].now, {least[row], most[row]});
+            bool const moves = at.held != nowhere && at.held != node;
+            if (moves && !out.set(row, at.held, resource_id::cpu, 0, d.why)) return status::capacity;
+            bool const said = !moves && d.amount == held[row] && d.amount != 0;
+            if (!said && !out.set(row, node, resource_id::cpu, d.amount, d.why)) return status::capacity;
+        }
+        return status::ok;
+    }
+
+    void find_held(tick<inputs> const& t) noexcept {
+        auto const ids = t.get<"jobs/id">(), owner = t.get<"held/job">();
+        auto const node = t.get<"held/node">(), resource = t.get<"held/resource">();
+        places_.clear();
+        for (std::size_t row = 0, i = 0; row < ids.size(); ++row) {
+            places_.push_back({});
+            for (; i < owner.size() && owner[i] <= ids[row]; ++i)
+                if (owner[i] == ids[row] && resource[i] == static_cast<std::uint32_t>(resource_id::cpu) && node[i] < t.nodes()) places_[row].held = node[i];
+        }
+    }
+
+    [[nodiscard]] std::uint32_t least_used(std::size_t nodes) const noexcept {
+        std::uint32_t found = 0;
+        double found_use = 2, found_jobs = 0;  // more than any use
+        for (std::uint32_t node = 0; node < nodes; ++node) {
+            if (nodes_[node].capacity <= 0) continue;
+            auto const capacity = static_cast<double>(nodes_[node].capacity);
+            double const use = nodes_[node].seen.used / capacity, counted = use < parameters_.alpha ? use : parameters_.alpha;
+            double const jobs = static_cast<double>(nodes_[node].seen.running) / capacity;
+            if (counted < found_use || (counted == found_use && jobs < found_jobs)) found = node, found_use = counted, found_jobs = jobs;
+        }
+        return found;
+    }
+
+    /// What runs on each node. A job that has become accepted keeps the use of this tick.
+    template <bool Several>
+    void look_at(jobs const& all) noexcept {
+        for (node_state& n : nodes_) n.seen = {};
+        node_load of_one;
+        std::int64_t const capacity_of_one = nodes_[0].capacity;
+        for (std::size_t row = 0; row < all.state.size(); ++row) {
+            if (!all.is_running(row) || (Several && places_[row].node == nowhere)) continue;
+            node_load& seen = Several ? nodes_[places_[row].node].seen : of_one;
+            seen.used += all.used[row];
+            if (all.is_finished(row)) continue;
+            ++seen.running;
+            if (!all.is_accepted(row)) continue;
+            ++seen.accepted;
+            std::int64_t const capacity = Several ? nodes_[places_[row].node].capacity : capacity_of_one;
+            if (latched_use_[row] == 0 || parameters_.strict) latched_use_[row] = all.used[row] / static_cast<double>(capacity);
+        }
+        if (!Several) nodes_[0].seen = of_one;
+    }
+
+    /// Any change of the number of jobs, or of those that are accepted, is a new situation.
+    void choose_shares(node_state& n, nanoseconds now) const noexcept {
+        if (n.seen.running != n.running || n.seen.accepted != n.accepted) n.try_again = now, n.wait = first_wait;
+        n.running = n.seen.running, n.accepted = n.seen.accepted;
+        n.now = shares_of(n, free_competition(n, n.seen.used / static_cast<double>(n.capacity), now));
     }
 
     /// The alpha test, before everything else.
-    [[nodiscard]] bool free_competition(double used, nanoseconds now) noexcept {
-        if (accepted_ == 0 || accepted_ == running_) {
-            limiting_ = false;  // nobody to take from, or nobody to give to
-        } else if (limiting_ && used < parameters_.alpha - slack && now >= try_again_ + settling) {
-            limiting_ = false;  // the others do not use what was given up
-            try_again_ = now + wait_;
-            wait_ = wait_ < longest_wait ? nanoseconds{wait_.count * 2} : longest_wait;
-        } else if (!limiting_ && used >= parameters_.alpha && now >= try_again_) {
-            limiting_ = true;
-            try_again_ = now;
+    [[nodiscard]] bool free_competition(node_state& n, double used, nanoseconds now) const noexcept {
+        if (parameters_.strict) {
+            n.limiting = used >= parameters_.alpha;
+        } else if (n.accepted == 0 || n.accepted == n.running) {
+            n.limiting = false;  // nobody to take from, or nobody to give to
+        } else if (n.limiting && used < parameters_.alpha - slack && now >= n.try_again + settling) {
+            n.limiting = false;  // the others do not use what was given up
+            n.try_again = now + n.wait;
+            n.wait = n.wait < longest_wait ? nanoseconds{n.wait.count * 2} : longest_wait;
+        } else if (!n.limiting && used >= parameters_.alpha && now >= n.try_again) {
+            n.limiting = true;
+            n.try_again = now;
         }
-        return !limiting_;
+        return !n.limiting;
     }
     static constexpr nanoseconds settling = seconds(3);  // the measured use follows a new limit with a delay
 
-    [[nodiscard]] shares shares_of(bool free) const noexcept {
-        if (free) return {.free = true, .fair = 0, .above_fair = 0, .at_fair = 0};
-        return {.free = false, .fair = 1.0 / static_cast<double>(running_) + parameters_.dead_band,  // somebody runs: not free
-                .above_fair = capacity_ / (2 * running_), .at_fair = capacity_ / (running_ + 1)};
+    [[nodiscard]] shares shares_of(node_state const& n, bool free) const noexcept {
+        if (free || n.running == 0) return {.free = true, .fair = 0, .above_fair = 0, .at_fair = 0};
+        return {.free = false, .fair = 1.0 / static_cast<double>(n.running) + parameters_.dead_band, .above_fair = n.capacity / (2 * n.running),
+                .at_fair = n.capacity / (n.running + 1)};
     }
-    [[nodiscard]] decision decide_one(jobs const& all, std::size_t row, shares const& now) const noexcept {
+    [[nodiscard]] decision decide_one(jobs const& all, std::size_t row, shares const& now, bounds const& accepted) const noexcept {
         if (all.is_finished(row)) return {0, objective};
         if (now.free) return {unlimited, machine_not_full};
         if (!all.is_accepted(row)) return {unlimited, below_acceptable};
-        if (latched_use_[row] > now.fair) return {now.above_fair, above_fair_share};
-        return {now.at_fair, at_fair_share};
+        if (latched_use_[row] > now.fair) return {cpu_limit(now.above_fair, accepted), above_fair_share};
+        return {cpu_limit(now.at_fair, accepted), at_fair_share};
     }
 };
 

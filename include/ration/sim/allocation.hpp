@@ -2,7 +2,6 @@
 /// What one job holds, read from the engine's ledger.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -50,11 +49,6 @@ public:
     /// Differs, as good as surely, when devices are elsewhere or other in number; 0 when there are none.
     [[nodiscard]] std::uint64_t places() const noexcept { return places_; }
 };
-
-[[nodiscard]] inline bool holds_on(ledger const& all, job_id job, std::uint32_t node) noexcept {
-    auto const held = all.of(job);
-    return std::any_of(held.begin(), held.end(), [&](holding const& h) { return h.what.node == node; });
-}
 
 /// Who holds a device of a node, the devices counted in the order of the jobs; job 0 when nobody does. O(holdings).
 [[nodiscard]] inline job_id holder_of(ledger const& all, std::uint32_t node, std::int64_t device) noexcept {

@@ -114,7 +114,7 @@ struct completions {
 
 /// `needs` has one entry for each job. O(n log n).
 ///
-/// Jobs on processors are bounded like those on devices, with core-seconds for device-seconds. The cores of their node are a machine that divides
+/// Jobs on processors are bounded like those on devices, with core-seconds for device-seconds. The cores of all nodes together are a machine that divides
 /// itself: the shares of all jobs are never more than there are; from c cores a job makes c core-seconds of work a second up to those that
 /// it can use, and none beyond; and alone it needs its work / (cores that it can use, of those there are). Both proofs above ask for no more. What lies behind the
 /// last tier of its loss is not counted, since a policy may release it there. No job runs on both, so that any schedule of all jobs is

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The jobs that run on the processors of one machine instead of on devices.
+/// The jobs that run on the processors of nodes instead of on devices.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <ration/sim/cpu_sharing.hpp>
 #include <ration/sim/job_paces.hpp>
@@ -12,8 +13,9 @@
 
 namespace ration::sim {
 
-/// They run from when they come, as on one box: a policy limits them, and does not start them. What they get of the first node's cores is shared anew
-/// whenever one comes or goes or a limit changes, once for all that happens at one time.
+/// Where the first node alone has cores, jobs run there from when they come: a policy limits them, and does not start them. Where others have cores
+/// too (`has_to_place`), a job runs on the node where it holds CPU, and waits while it holds none. The cores of a node are shared again whenever a job comes or goes or
+/// a limit changes, once for all that happens at one time.
 class cpu_jobs {
     snapshot_store& store_;
     sim_columns const& columns_;
@@ -21,16 +23,24 @@ class cpu_jobs {
     ledger const& holdings_;
     job_paces& paces_;
     run_observer* observer_;
+    std::span<job_outcome> outcomes_;  // by id - 1
     buffer<cpu_claim> claims_;
     bool changed_ = false;  // who shares the processors, or within which limits
+    bool placed_ = false;   // jobs run where they hold CPU, and nowhere else
 
 public:
     /// All of them outlive it; `observer` may be nullptr.
     cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings, job_paces& paces, run_observer* observer) noexcept
         : store_(store), columns_(columns), live_(live), holdings_(holdings), paces_(paces), observer_(observer) {}
 
+    /// To be called once. `outcomes` outlives it.
+    void prepare(cluster const& machines, std::span<job_outcome> outcomes) noexcept {
+        placed_ = has_to_place(machines);
+        outcomes_ = outcomes;
+    }
+
+    /// The job has come. To policies it is running from then on: `ration run` has no queue for processors either.
     void begin(std::size_t row, nanoseconds now) noexcept {
-        store_.at(columns_.standard.started, row) = now.count;
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(job_state::running);
         live_[row].since = live_[row].began = now;
         changed_ = true;
@@ -39,11 +49,16 @@ public:
     /// The cores have to be shared anew.
     void note_change() noexcept { changed_ = true; }
 
+    [[nodiscard]] bool is_on(std::size_t row, std::uint32_t node) const noexcept {
+        auto const held = holdings_.of({live_.id(row)});
+        return !waits(held) && cpu_node_of(held) == node;
+    }
+
     /// Whoever has reached its last tier and is taken its CPU away has served its purpose.
     [[nodiscard]] bool is_released(std::size_t row) const noexcept {
         auto const all = holdings_.of({live_.id(row)});
         std::uint32_t const tiers = store_.at(columns_.standard.tiers, row);
-        return cores() > 0 && all.first == all.last && tiers > 0 && store_.at(columns_.standard.tier, row) == tiers;
+        return has_cores() && all.first == all.last && tiers > 0 && store_.at(columns_.standard.tier, row) == tiers;
     }
 
     /// Gives each its part, if anything has changed. O(n log n) then.
@@ -51,27 +66,56 @@ public:
         if (!changed_) return;
         changed_ = false;
         claim();
-        share_fairly(claims_.edit(), cores());
-        for (auto const& claim : claims_) {
-            if (live_[claim.row].cores == claim.given) continue;
-            paces_.bring_up(claim.row, now);
-            live_[claim.row].cores = claim.given;
-            store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;
-            if (observer_ != nullptr) observer_->uses(now, live_.id(claim.row), claim.given);
-            paces_.set(claim.row, now);
+        for (std::size_t first = 0, last = 0; first < claims_.size(); first = last) {
+            std::uint32_t const node = claims_[first].node;
+            while (last < claims_.size() && claims_[last].node == node) ++last;
+            share_fairly(claims_.edit().subspan(first, last - first), cores(node));
         }
+        for (auto const& claim : claims_) give(claim, now);
     }
 
 private:
-    [[nodiscard]] double cores() const noexcept { return static_cast<double>(store_.at(columns_.of(resource_id::cpu).capacity, 0)) / 1000; }
+    [[nodiscard]] bool waits(holding_range held) const noexcept { return placed_ && held.first == held.last; }
 
-    /// Who runs here, and how much of it each may use.
+    void give(cpu_claim const& claim, nanoseconds now) noexcept {
+        live_job& job = live_[claim.row];
+        bool const moves = claim.given > 0 && job.node != claim.node;
+        if (job.cores == claim.given && !moves) return;
+        std::uint64_t const id = live_.id(claim.row);
+        job_outcome& outcome = outcomes_[id - 1];
+        paces_.bring_up(claim.row, now);
+        job.cores = claim.given;
+        store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;
+        if (claim.given > 0 && outcome.started.count < 0) {
+            outcome.started = now;
+            store_.at(columns_.standard.started, claim.row) = now.count;
+        }
+        if (moves) job.node = claim.node;
+        if (moves && observer_ != nullptr) observer_->runs_on(now, id, claim.node);
+        if (observer_ != nullptr) observer_->uses(now, id, claim.given);
+        paces_.set(claim.row, now);
+    }
+
+    [[nodiscard]] double cores(std::uint32_t node) const noexcept {
+        return static_cast<double>(store_.at(columns_.of(resource_id::cpu).capacity, node)) / 1000;
+    }
+    [[nodiscard]] bool has_cores() const noexcept {
+        for (std::uint32_t node = 0; node < store_.rows(table_id::nodes); ++node)
+            if (cores(node) > 0) return true;
+        return false;
+    }
+
+    /// Who runs, by node, and how much each may use.
     void claim() noexcept {
         claims_.clear();
         for (std::size_t row = 0; row < live_.rows(); ++row) {
             double const useful = live_.is_active(row) ? live_.cores(row) : 0;
-            if (useful > 0) claims_.push_back({.row = static_cast<std::uint32_t>(row), .most = limit_of(holdings_.of({live_.id(row)}), useful)});
+            if (!(useful > 0)) continue;
+            auto const held = holdings_.of({live_.id(row)});
+            claims_.push_back({.row = static_cast<std::uint32_t>(row), .node = cpu_node_of(held), .most = waits(held) ? 0 : limit_of(held, useful)});
         }
+        if (!placed_) return;
+        ration::detail::sort(claims_.data(), claims_.size(), [](cpu_claim const& a, cpu_claim const& b) { return a.node != b.node ? a.node < b.node : a.row < b.row; });
     }
 };
 

@@ -27,13 +27,13 @@ struct loss_curve {
         return fast > 0 ? std::fma(fast, exact::exp(-step / fast_steps), slow) : slow;
     }
 
-    /// The first step at which the loss is at most `loss`; infinity when it never is. To a millionth of the step. O(1).
+    /// The first step at which the loss is at most `loss`; infinity when it never is. The error is at most a millionth of the result, or of one step. O(1).
     [[nodiscard]] double step_at(double loss) const noexcept {
         double low = 0, high = 1;
         if (at(0) <= loss) return 0;
         for (; at(high) > loss; high *= 2)
             if (high > 1e15) return std::numeric_limits<double>::infinity();
-        while (high - low > 1e-6 * high) {
+        while (high > 1e-6 && high - low > 1e-6 * high) {
             double const middle = low + (high - low) / 2;
             (at(middle) > loss ? low : high) = middle;
         }

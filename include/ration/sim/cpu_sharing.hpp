@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How the processors of one machine are shared by jobs that run on them.
+/// How the processors of a node are shared by jobs that run on them.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace ration::sim {
 
-/// A job on the machine: cores that it can use, its limit among them, and those that it gets.
+/// A job on a node: cores that it can use, its limit among them, and those that it gets.
 struct cpu_claim {
-    std::uint32_t row = 0;
+    std::uint32_t row = 0, node = 0;
     double most = 0, given = 0;
 };
 
@@ -37,6 +37,13 @@ inline void share_fairly(std::span<cpu_claim> claims, double cores) noexcept {
         useful = limit < useful ? limit : useful;
     }
     return useful;
+}
+
+/// Where a job on processors runs: on the first node where it holds CPU; without any, on the first node.
+[[nodiscard]] inline std::uint32_t cpu_node_of(holding_range held) noexcept {
+    for (auto const& h : held)
+        if (h.what.resource == resource_id::cpu) return h.what.node;
+    return 0;
 }
 
 }  // namespace ration::sim

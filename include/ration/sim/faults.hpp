@@ -3,15 +3,14 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include <ration/sim/dice.hpp>
+#include <ration/sim/server_lifetimes.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim {
@@ -34,36 +33,11 @@ struct fault {
 /// Whether it makes things worse, and not better again.
 [[nodiscard]] constexpr bool is_bad(fault const& f) noexcept { return f.what != fault_kind::node_back && !(f.what == fault_kind::node_slows && f.speed >= 1); }
 
-/// How long a transient server lives. The part of them that is revoked within the first hour, and within a day; in each of these two times evenly,
-/// and whoever lives for a day is taken then.
-struct server_lifetime {
-    std::string_view region;
-    double first_hour = 0, day = 0;
-
-    /// Seconds, up to a day; `u` is uniform from 0 to 1.
-    [[nodiscard]] double at(double u) const noexcept {
-        if (u < first_hour) return u / first_hour * 3600;
-        return u < day ? std::fma((u - first_hour) / (day - first_hour), 23.0 * 3600, 3600) : 86400;
-    }
-    [[nodiscard]] double mean() const noexcept { return first_hour * 1800 + (day - first_hour) * 12.5 * 3600 + (1 - day) * 86400; }
-};
-
-/// K80 servers of Google Cloud in 2019. Source: S. Li, R. J. Walls, T. Guo, "Characterizing and Modeling Distributed Training with Transient Cloud GPU
-/// Servers", ICDCS 2020. The parts of a day, and 40 % in the first hour of europe-west1, are read off a figure in the authors' repository
-/// (cake-lab/CM-DARE, data/img/k80_cdf.png) by eye. There us-east1 loses "nearly all" in the first hour, which is taken for nine tenths here; of the
-/// other two regions the first hour is not known, and they are taken to lose servers evenly over the day.
-inline constexpr server_lifetime transient_regions[] = {
-    {"us-west1", 0.23 / 24, 0.23}, {"us-east1", 0.42, 0.47}, {"us-central1", 0.57 / 24, 0.57}, {"europe-west1", 0.40, 0.67}};
-
-/// Seconds until a new transient server has started: provided, staged and booted. The middle of what the same authors measured: K80 81 to 86, P100 90
-/// to 92.
-inline constexpr double startup_of_k80 = 83.5, startup_of_p100 = 91;
-
 /// How often things go wrong: times in seconds, 0 = never.
 struct fault_rates {
     double loss_every = 0, repair = 3600;        ///< of one node: mean times from its return to its loss, and to its next return; both exponential
     std::optional<server_lifetime> lifetime{};   ///< nodes are transient servers; each is replaced when it is revoked
-    double startup = startup_of_k80;             ///< of the replacement
+    double startup = 0;                          ///< of the replacement; 0 = as long as was measured for its GPU
     double crash_every = 0;                      ///< of one device: mean time between two crashes, exponential
     double slow_every = 0, slow_lasts = 600;     ///< of one node: mean times at full speed, and below it; both exponential
     double slow_speed = 0.5;                     ///< a share of the usual one
@@ -98,8 +72,10 @@ inline void add_faults(fault_rates const& rates, std::uint32_t node, std::int64_
     if (rates.loss_every > 0)
         alternate(horizon, [&](auto turn) { return rates.loss_every * loss.exponential(2 * turn); },
                   [&](auto turn) { return rates.repair * loss.exponential(2 * turn + 1); }, outage);
-    if (rates.lifetime)
-        alternate(horizon, [&](auto turn) { return rates.lifetime->at(life.uniform(turn)); }, [&](auto) { return rates.startup; }, outage);
+    if (rates.lifetime) {
+        double const startup = rates.startup > 0 ? rates.startup : measured_startup(rates.lifetime->gpu);
+        alternate(horizon, [&](auto turn) { return rates.lifetime->at(life.uniform(turn)); }, [&](auto) { return startup; }, outage);
+    }
     if (rates.crash_every > 0 && devices > 0)
         alternate(horizon, [&](auto turn) { return rates.crash_every / static_cast<double>(devices) * crash.exponential(2 * turn); }, [](auto) { return 0.0; },
                   [&](std::uint64_t turn, nanoseconds at, nanoseconds) {

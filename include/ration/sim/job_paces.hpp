@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <ration/sim/allocation.hpp>
+#include <ration/sim/cpu_sharing.hpp>
 #include <ration/sim/event_queue.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/node_states.hpp>
@@ -21,14 +22,13 @@ class job_paces {
     ledger const& holdings_;
     node_states const& nodes_;
     event_queue& queue_;
-    nanoseconds checkpoint_;
     held_devices held_;
 
 public:
-    /// All of them outlive it. `checkpoint`: jobs save their state every so often; 0 = at all times.
+    /// All of them outlive it.
     job_paces(workload const& jobs, snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings, node_states const& nodes,
-              event_queue& queue, nanoseconds checkpoint) noexcept
-        : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), nodes_(nodes), queue_(queue), checkpoint_(checkpoint) {}
+              event_queue& queue) noexcept
+        : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), nodes_(nodes), queue_(queue) {}
 
     /// What the job holds now; valid until the next call of any member.
     [[nodiscard]] held_devices const& held(std::size_t row) noexcept {
@@ -39,15 +39,15 @@ public:
     /// Writes down what the job has done at its pace, which may change then. What is left of a restart goes on.
     void bring_up(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
-        job.saved = job.saved_at(now, checkpoint_);
-        job.done = job.steps_at(now);
+        job.saved = job.saved_at(now, live_.saves());
+        job.done = live_.steps_at(row, now);
         if (job.since < now) job.since = now;
     }
 
     /// Takes the job back to its last checkpoint. Returns for how many seconds it has worked in vain.
     double lose_unsaved(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
-        double const in_vain = to_seconds(now - job.saved_last(now, checkpoint_));
+        double const in_vain = to_seconds(now - job.saved_last(now, live_.saves()));
         bring_up(row, now);
         job.done = job.saved;
         return in_vain;
@@ -62,7 +62,7 @@ public:
         if (job.devices > 0 || job.cores > 0) {
             allocation holds = held(row).view();
             holds.cores = job.cores, holds.shares_node = job.shares_node;
-            if (job.cores > 0) holds.slowest = nodes_.speeds()[0];
+            if (job.cores > 0) holds.slowest = nodes_.speeds()[cpu_node_of(holdings_.of({live_.id(row)}))];
             p = workload_.models[described.model]->at(described, holds, job.done);
         }
         job.rate = p.steps_per_second;
@@ -71,7 +71,7 @@ public:
         if (!(job.rate > 0)) return;
         nanoseconds const from = job.since < now ? now : job.since;
         double const left = (job.until - job.done) / job.rate;
-        queue_.push({.at = from + rounded(left), .what = event_class::job_phase,
+        queue_.push({.at = job.end_of(from, rounded(left), live_.saves()), .what = event_class::job_phase,
                      .subject = static_cast<std::uint32_t>(live_.id(row)), .version = job.version});
     }
 

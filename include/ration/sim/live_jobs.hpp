@@ -12,6 +12,31 @@
 
 namespace ration::sim {
 
+/// When jobs save their state: after every so much time of making steps; they make none while they save. Times count from when a job began.
+struct save_times {
+    nanoseconds every{0};  ///< 0 = at all times
+    nanoseconds take{0};   ///< each of them
+
+    /// How much of the time so far was for steps.
+    [[nodiscard]] nanoseconds working(nanoseconds passed) const noexcept {
+        if (every.count <= 0 || take.count <= 0) return passed;
+        std::int64_t const period = every.count + take.count, rest = passed.count % period;
+        return {passed.count / period * every.count + (rest < every.count ? rest : every.count)};
+    }
+    /// The earliest time at which so much of it was for steps.
+    [[nodiscard]] nanoseconds passed(nanoseconds working) const noexcept {
+        if (every.count <= 0 || take.count <= 0 || working.count <= 0) return working;
+        return working + nanoseconds{(working.count - 1) / every.count * take.count};
+    }
+    /// The end of the last save.
+    [[nodiscard]] nanoseconds last_end(nanoseconds passed) const noexcept {
+        std::int64_t const period = every.count + take.count;
+        return every.count <= 0 ? passed : nanoseconds{passed.count / period * period};
+    }
+};
+
+inline constexpr std::uint32_t no_node = 0xFFFF'FFFF;
+
 /// What the simulation knows of one job. Progress is written down when the pace changes; in between it follows from the time.
 struct live_job {
     nanoseconds since{0};       ///< from when on it goes at `rate`; in the future while it restarts
@@ -23,24 +48,28 @@ struct live_job {
     double until = 0;           ///< steps up to which the rate holds; the job's length at most
     double attained = 0;        ///< device-seconds up to `held_since`
     double cores = 0;           ///< CPU that it gets, of a job that runs without devices
+    std::uint32_t node = no_node;  ///< where it got some last
     std::int64_t devices = 0, batch = 0;
     std::uint64_t places = 0;   ///< a sum over where its devices are: another one means that they moved
     std::uint32_t version = 0;  ///< of its pace
     bool shares_node = false;   ///< `allocation::shares_node`
 
-    [[nodiscard]] double steps_at(nanoseconds now) const noexcept {
+    [[nodiscard]] double steps_at(nanoseconds now, save_times const& saves) const noexcept {
         if (rate == 0 || now <= since) return done;
-        double const steps = done + rate * to_seconds(now - since);
+        double const steps = done + rate * to_seconds(saves.working(now - began) - saves.working(since - began));
         return steps < until ? steps : until;
     }
-    /// When its state was last saved, if that is done every so often while it makes steps; 0 = at all times.
-    [[nodiscard]] nanoseconds saved_last(nanoseconds now, nanoseconds every) const noexcept {
-        if (now <= began || every.count <= 0) return now;
-        return began + nanoseconds{(now - began).count / every.count * every.count};
+    /// When it has made steps for so much `work` from `from` on.
+    [[nodiscard]] nanoseconds end_of(nanoseconds from, nanoseconds work, save_times const& saves) const noexcept {
+        return began + saves.passed(saves.working(from - began) + work);
     }
-    [[nodiscard]] double saved_at(nanoseconds now, nanoseconds every) const noexcept {
-        nanoseconds const last = saved_last(now, every);
-        return last < since ? saved : steps_at(last);
+    /// When its last save ended; `now` where jobs save at all times.
+    [[nodiscard]] nanoseconds saved_last(nanoseconds now, save_times const& saves) const noexcept {
+        return now <= began ? now : began + saves.last_end(now - began);
+    }
+    [[nodiscard]] double saved_at(nanoseconds now, save_times const& saves) const noexcept {
+        nanoseconds const last = saved_last(now, saves);
+        return last < since ? saved : steps_at(last, saves);
     }
     [[nodiscard]] double attained_at(nanoseconds now) const noexcept {
         return attained + static_cast<double>(devices) * to_seconds(now - held_since);
@@ -62,12 +91,13 @@ class live_jobs {
     std::size_t ended_ = 0;  // rows of jobs that are done
     columns_read read_;
     std::uint64_t seed_ = 0;
+    save_times saves_;
 
     static constexpr std::size_t fewest_to_remove = 16;
 
 public:
-    live_jobs(snapshot_store& store, sim_columns const& columns, workload const& jobs) noexcept
-        : store_(store), columns_(columns), workload_(jobs) {}
+    live_jobs(snapshot_store& store, sim_columns const& columns, workload const& jobs, save_times const& saves) noexcept
+        : store_(store), columns_(columns), workload_(jobs), saves_(saves) {}
 
     /// `seed`: of the noise of what jobs report.
     void fill_only(columns_read const& read, std::uint64_t seed) noexcept { read_ = read, seed_ = seed; }
@@ -76,6 +106,8 @@ public:
     /// Those that are not done.
     [[nodiscard]] std::size_t active() const noexcept { return jobs_.size() - ended_; }
     [[nodiscard]] live_job& operator[](std::size_t row) noexcept { return jobs_[row]; }
+    [[nodiscard]] save_times const& saves() const noexcept { return saves_; }
+    [[nodiscard]] double steps_at(std::size_t row, nanoseconds now) const noexcept { return jobs_[row].steps_at(now, saves_); }
     [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return store_.at(columns_.standard.id, row); }
     [[nodiscard]] live_job const& operator[](std::size_t row) const noexcept { return jobs_[row]; }
     [[nodiscard]] job_description const& description(std::size_t row) const noexcept { return workload_.jobs[id(row) - 1]; }
@@ -112,7 +144,7 @@ public:
     void end(std::size_t row, job_state how, nanoseconds now) noexcept {
         live_job const& job = jobs_[row];
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(how);
-        show_steps_of(row, job.steps_at(now));
+        show_steps_of(row, steps_at(row, now));
         store_.at(columns_.standard.pace, row) = 0;
         store_.at(columns_.attained, row) = job.attained_at(now);
         jobs_[row] = {};
@@ -158,7 +190,7 @@ private:
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             if (!(jobs_[row].cores > 0) && jobs_[row].devices == 0) continue;
             auto const& job = description(row);
-            double const loss = workload_.models[job.model]->reported_loss(job, seed_, id(row), jobs_[row].steps_at(now));
+            double const loss = workload_.models[job.model]->reported_loss(job, seed_, id(row), steps_at(row, now));
             if (loss != loss) continue;  // the model has none
             auto& best = store_.at(columns_.standard.best_loss, row);
             best = best == 0 || loss < best ? loss : best;
@@ -171,7 +203,7 @@ private:
         double *const remaining = store_.data(columns_.standard.remaining), *const length = store_.data(columns_.length);
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             if (!(jobs_[row].rate > 0)) continue;
-            double const steps = jobs_[row].steps_at(now);
+            double const steps = steps_at(row, now);
             step[row] = static_cast<std::uint64_t>(steps);
             remaining[row] = length[row] - steps;
         }

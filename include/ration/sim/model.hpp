@@ -63,6 +63,9 @@ public:
     virtual void show(job_description const& job, double step, std::uint32_t type, std::int64_t devices_per_node,
                       scaling const& out) const noexcept = 0;
 
+    /// Whether workers do not wait for each other, so that a job continues when it loses some of them, and loses no step.
+    [[nodiscard]] virtual bool is_asynchronous() const noexcept { return false; }
+
     /// Whether `allocation::shares_node` makes a difference.
     [[nodiscard]] virtual bool feels_contention() const noexcept { return false; }
 

@@ -28,8 +28,18 @@ struct job_needs {
     return sum;
 }
 
-/// Those that jobs on processors share: of the first node.
-[[nodiscard]] inline double cores_of(cluster const& machines) noexcept { return machines.groups.empty() ? 0 : machines.groups.front().cores; }
+/// All cores of a cluster.
+[[nodiscard]] inline double cores_of(cluster const& machines) noexcept {
+    double sum = 0;
+    for (auto const& group : machines.groups) sum += static_cast<double>(group.nodes) * group.cores;
+    return sum;
+}
+/// Those of the largest node: a job on processors runs on one.
+[[nodiscard]] inline double most_cores_of(cluster const& machines) noexcept {
+    double most = 0;
+    for (auto const& group : machines.groups) most = std::max(most, group.cores);
+    return most;
+}
 
 /// Where a job ends. A policy may release a job on processors once it has reached the last tier of its loss.
 enum class job_end : std::uint8_t { length, last_tier };
@@ -43,14 +53,14 @@ class needs_reader {
     workload const& workload_;
     cluster const& cluster_;
     std::int64_t devices_;
-    double cores_;
+    double most_cores_;
     std::vector<double> best_, shown_, fixed_;
     std::vector<std::int64_t> batch_;
     std::vector<part> parts_;
 
 public:
     /// What is passed must outlive it.
-    needs_reader(workload const& jobs, cluster const& machines) noexcept : workload_(jobs), cluster_(machines), devices_(devices_of(machines)), cores_(cores_of(machines)) {}
+    needs_reader(workload const& jobs, cluster const& machines) noexcept : workload_(jobs), cluster_(machines), devices_(devices_of(machines)), most_cores_(most_cores_of(machines)) {}
     needs_reader(workload const&, cluster&&) = delete;
 
     /// Of a job on processors up to where it may be released. O(stretches of constant pace x types of nodes x devices).
@@ -103,7 +113,7 @@ private:
         each_stretch_on_cpu(job, job_end::last_tier, [&](double steps, double pace) { parts_.push_back({steps / pace * most_cores(job), steps / pace}); });
     }
 
-    [[nodiscard]] double most_cores(job_description const& job) const noexcept { return std::min(workload_.models[job.model]->cores(job), cores_); }
+    [[nodiscard]] double most_cores(job_description const& job) const noexcept { return std::min(workload_.models[job.model]->cores(job), most_cores_); }
 
     /// Calls `visit(steps, steps per second)` for each stretch of a job on processors that has as many of them as it can.
     template <class Visit>

@@ -41,6 +41,8 @@ public:
     virtual void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept = 0;
     /// The same of a job that runs on processors: so many cores.
     virtual void uses(nanoseconds, std::uint64_t, double) noexcept {}
+    /// The same job runs on this node from now on: when it gets its first cores, and when it gets some on another node.
+    virtual void runs_on(nanoseconds, std::uint64_t, std::uint32_t) noexcept {}
     virtual void finished(nanoseconds now, std::uint64_t job) noexcept = 0;
 
 protected:

@@ -13,7 +13,7 @@
 
 namespace ration::sim {
 
-/// Synchronous data-parallel training: what a step takes, and which batches leave the accuracy as it is.
+/// Synchronous data-parallel training: what a step takes, and which batches it may use; that these leave the accuracy as it is, is assumed.
 struct data_parallel {
     double step_seconds = 0;              ///< of a step on one device, whatever its batch
     double sample_seconds = 1e-3;         ///< for each sample on a device
@@ -87,6 +87,8 @@ public:
             out.batch[k] = job.batch;
         }
     }
+    /// The servers have the state: a worker that is lost takes no step with it.
+    [[nodiscard]] bool is_asynchronous() const noexcept override { return true; }
     [[nodiscard]] double rate(std::int64_t workers, std::uint32_t type) const noexcept {
         return std::min(static_cast<double>(std::max<std::int64_t>(workers, 0)) * speed_of_one(type), most_);
     }

@@ -116,9 +116,9 @@ struct unfinished_profile {
     for (bool more = rows.begin(); more && (more = rows.next());) {
         auto const& n = rows.number;
         unfinished_profile* const found = find_profile(into, rows.name);
-        bool const right = found != nullptr && n[1] >= 1 && n[2] >= n[1] && n[2] <= 1e6 && n[3] < 1e5 && n[5] > 0 && n[6] <= n[5];
+        bool const right = found != nullptr && n[1] >= 1 && n[2] >= n[1] && n[2] <= 1e6 && n[3] < 1e5 && n[5] >= 1e-9 && n[5] <= 1e9 && n[6] <= n[5];
         if (!right) {
-            rows.refuse("a row has an application of applications.csv, 1 <= nodes <= devices <= 1000000, and 0 <= sync_time <= step_time");
+            rows.refuse("a row has an application of applications.csv, 1 <= nodes <= devices <= 1000000, a step_time from 1e-9 to 1e9, and 0 <= sync_time <= step_time");
             break;
         }
         step_curve& curve = n[3] > 0 ? found->of.by_spread[static_cast<std::uint64_t>(n[3])]

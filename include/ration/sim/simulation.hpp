@@ -30,6 +30,7 @@ struct sim_options {
     bool stop_at_bad_grant = false;      ///< otherwise the run goes on with what passed
     std::span<fault const> faults{};     ///< in order of time, of nodes of the cluster; they outlive the run
     nanoseconds checkpoint{0};           ///< jobs save their state every so often, which is what a fault leaves them; 0 = at all times
+    nanoseconds save{0};                 ///< each of these saves, in which the job makes no steps
     run_observer* observer = nullptr;    ///< outlives the run
     column_memory* columns = nullptr;    ///< where the columns are, for policies in worker processes; nullptr: on the heap
 };
@@ -64,9 +65,9 @@ public:
     /// What is passed by reference must outlive it.
     simulation(workload const& jobs, cluster const& machines, decider& policy, decider& fallback, sim_options const& options)
         : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback), store_(options.columns),
-          nodes_(store_, columns_, cluster_), live_(store_, columns_, workload_), backend_(jobs.jobs.size()),
+          nodes_(store_, columns_, cluster_), live_(store_, columns_, workload_, {.every = options.checkpoint, .take = options.save}), backend_(jobs.jobs.size()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}),
-          paces_(jobs, store_, columns_, live_, engine_.holdings(), nodes_, queue_, options.checkpoint), cpu_(store_, columns_, live_, engine_.holdings(), paces_, options.observer),
+          paces_(jobs, store_, columns_, live_, engine_.holdings(), nodes_, queue_), cpu_(store_, columns_, live_, engine_.holdings(), paces_, options.observer),
           contention_(live_, engine_.holdings(), paces_) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
@@ -105,6 +106,7 @@ private:
         for (std::uint32_t i = 0; i < options_.faults.size(); ++i) queue_.push({.at = options_.faults[i].at, .what = event_class::fault, .subject = i});
         outcome_.jobs.resize(jobs);
         for (std::size_t i = 0; i < jobs; ++i) outcome_.jobs[i].submitted = workload_.jobs[i].submitted;
+        cpu_.prepare(cluster_, outcome_.jobs);
         // One answer takes away what is held and gives it to others, with a batch each; some policies have a word for each job that waits.
         std::size_t const told = 2 * (jobs < most_told_jobs ? jobs : most_told_jobs);
         return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + told + 64});
@@ -139,7 +141,7 @@ private:
         }
         for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submitted <= now; ++outcome_.events) {
             if (auto there = live_.arrive(++arrived_, cluster_.groups); !there) return there;
-            if (live_.runs_on_cpu(live_.rows() - 1)) outcome_.jobs[arrived_ - 1].started = now, cpu_.begin(live_.rows() - 1, now);
+            if (live_.runs_on_cpu(live_.rows() - 1)) cpu_.begin(live_.rows() - 1, now);
             if (options_.observer != nullptr) options_.observer->submitted(now, arrived_);
             asks_ = true;
         }
@@ -198,12 +200,12 @@ private:
         switch (f.what) {
             case fault_kind::node_lost:
                 if (!nodes_.lose(f.node, now)) break;
-                for_each_on(f.node, [&](std::size_t row) { stop(row, now); });
+                for_each_on(f.node, [&](std::size_t row) { strike(row, f.node, engine_.holdings().amount({live_.id(row)}, f.node, resource_id::gpu), now); });
                 asks_ = true;
                 break;
             case fault_kind::node_back: asks_ = nodes_.bring_back(f.node, now) || asks_; break;
             case fault_kind::job_crashes:
-                if (std::size_t const row = live_.find(holder_of(engine_.holdings(), f.node, f.device).value); row < live_.rows()) stop(row, now), asks_ = true;
+                if (std::size_t const row = live_.find(holder_of(engine_.holdings(), f.node, f.device).value); row < live_.rows()) strike(row, f.node, 1, now), asks_ = true;
                 break;
             case fault_kind::node_slows:
                 nodes_.set_speed(f.node, f.speed);
@@ -211,20 +213,35 @@ private:
                 break;
         }
         outcome_.faults += is_bad(f);
-        if (f.node == 0) cpu_.note_change();
+        cpu_.note_change();
         follow_changes(now);
     }
 
     template <class Act>
     void for_each_on(std::uint32_t node, Act&& act) noexcept {
         for (std::size_t row = 0; row < live_.rows(); ++row)
-            if (live_.is_active(row) && (live_.runs_on_cpu(row) ? node == 0 : holds_on(engine_.holdings(), {live_.id(row)}, node))) act(row);
+            if (live_.is_active(row) && is_on(row, node)) act(row);
+    }
+
+    /// The job has lost some of its devices of a node. One whose workers do not wait for each other continues with the others, if they are enough.
+    void strike(std::size_t row, std::uint32_t node, std::int64_t devices, nanoseconds now) noexcept {
+        job_description const& described = live_.description(row);
+        std::int64_t const left = live_[row].devices - devices;
+        if (left < 1 || left < described.least || !workload_.models[described.model]->is_asynchronous()) return stop(row, now);
+        bring_up(row, now);
+        job_id const id{live_.id(row)};
+        engine_.lose({id, node, resource_id::gpu, engine_.holdings().amount(id, node, resource_id::gpu) - devices}, now);
+        go_on_with(row, paces_.held(row), now);
+    }
+
+    [[nodiscard]] bool is_on(std::size_t row, std::uint32_t node) const noexcept {
+        return live_.runs_on_cpu(row) ? cpu_.is_on(row, node) : engine_.holdings().amount({live_.id(row)}, node, resource_id::gpu) > 0;
     }
 
     /// The job waits again, with the steps of its last checkpoint; one on processors goes on from there as soon as it gets some.
     void stop(std::size_t row, nanoseconds now) noexcept {
         job_outcome& became = outcome_.jobs[live_.id(row) - 1];
-        double const had = live_[row].steps_at(now), in_vain = paces_.lose_unsaved(row, now);
+        double const had = live_.steps_at(row, now), in_vain = paces_.lose_unsaved(row, now);
         ++became.stops;
         became.lost_steps += had - live_[row].done;
         became.lost_device_seconds += in_vain * static_cast<double>(live_[row].devices);
@@ -279,13 +296,25 @@ private:
     }
 
     void take_allocation(std::size_t row, nanoseconds now) noexcept {
+        bring_up(row, now);
         live_job& job = live_[row];
         held_devices const& held = paces_.held(row);
+        bool const has_moved = held.places() != job.places;
+        if (has_moved) job.saved = job.done;  // who is stopped saves its state
+        if (has_moved && held.devices() > 0) begin_on_new_devices(row, now);
+        go_on_with(row, held, now);
+    }
+
+    /// Writes down what the job has had and done, before what it holds changes.
+    void bring_up(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
         job.attained = job.attained_at(now);
         job.held_since = now;
         paces_.bring_up(row, now);
-        if (held.places() != job.places) job.saved = job.done;  // who is stopped saves its state
-        if (held.places() != job.places && held.devices() > 0) begin_on_new_devices(row, now);
+    }
+
+    void go_on_with(std::size_t row, held_devices const& held, nanoseconds now) noexcept {
+        live_job& job = live_[row];
         job.devices = held.devices();
         job.batch = held.batch();
         job.places = held.places();

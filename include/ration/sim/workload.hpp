@@ -30,7 +30,7 @@ struct node_group {
     std::size_t nodes = 0;
     std::int64_t devices = 0;   ///< on each
     std::uint32_t type = 0;     ///< index into `cluster::types`
-    double cores = 0;           ///< CPU of each; jobs on processors share those of the first node
+    double cores = 0;           ///< CPU of each, for jobs on processors
 };
 
 /// The machines of a simulation.
@@ -38,5 +38,15 @@ struct cluster {
     std::vector<node_group> groups;
     std::vector<std::string> types{"gpu"};
 };
+
+/// Whether a node other than the first has cores: then a job on processors runs where its policy places it.
+[[nodiscard]] inline bool has_to_place(cluster const& machines) noexcept {
+    std::size_t before = 0;
+    for (auto const& group : machines.groups) {
+        if (group.cores > 0 && group.nodes > 0 && before + group.nodes > 1) return true;
+        before += group.nodes;
+    }
+    return false;
+}
 
 }  // namespace ration::sim

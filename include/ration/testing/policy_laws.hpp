@@ -93,6 +93,7 @@ public:
 
     /// One tick; what the policy gives out comes into force at once.
     [[nodiscard]] result<void> step(trial& host, std::uint64_t number) {
+        host.step(number);
         tick_data const data = host.data(number);
         auto const shown = static_cast<unsigned long long>(number);
         tick<typename P::inputs> const t(data, bound_);
@@ -102,19 +103,35 @@ public:
         second_.decide(t);
         if (!second_.answers_as(first_))
             return broken_law("Policy law 1: the same ticks since the start give the same grants", seen("two instances differ at tick %llu", shown));
-        if (first_.said() != status::ok)
-            return broken_law("Policy law 2: every grant passes check",
-                              seen("no answer, status %d, at tick %llu", static_cast<int>(first_.said()), shown));
+        if (auto kept = has_answered(shown); !kept) return kept;
         if (auto kept = ask_twice(t, shown); !kept) return kept;
         if (auto kept = go_on_after_restart(t, shown); !kept) return kept;
         return prove(host, shown);
     }
+
+    /// The same with law 2 alone.
+    [[nodiscard]] result<void> step_of_one(trial& host, std::uint64_t number) {
+        host.step(number);
+        tick_data const data = host.data(number);
+        first_.decide(tick<typename P::inputs>(data, bound_));
+        if (auto kept = has_answered(number); !kept) return kept;
+        return prove(host, number);
+    }
+
+    /// The grants of the last tick.
+    [[nodiscard]] std::span<checked_grant const> changes() const noexcept { return accepted_.view(); }
 
 private:
     [[nodiscard]] std::size_t allocations_of_decide(instance& asked, tick<typename P::inputs> const& t) {
         std::size_t const before = options_.allocations != nullptr ? options_.allocations() : 0;
         asked.decide(t);
         return options_.allocations != nullptr ? options_.allocations() - before : 0;
+    }
+
+    [[nodiscard]] result<void> has_answered(unsigned long long number) const {
+        if (first_.said() == status::ok) return {};
+        return broken_law("Policy law 2: every grant passes check",
+                          seen("no answer, status %d, at tick %llu", static_cast<int>(first_.said()), number));
     }
 
     [[nodiscard]] result<void> ask_twice(tick<typename P::inputs> const& t, unsigned long long number) {
@@ -149,11 +166,28 @@ private:
         proof_.check(host.held, first_.rows(), accepted_, rejected_);
         if (!rejected_.empty())
             return broken_law("Policy law 2: every grant passes check",
-                              seen("row %u at tick %llu: %s", rejected_[0].row, number, text<64>(name_of(rejected_[0].rule)).c_str()));
+                              seen("row %u at tick %llu: %s", rejected_[0].row, number, text<96>(name_of(rejected_[0].rule)).c_str()));
         for (auto const& g : accepted_) host.held.set(g.what(), {});
         return {};
     }
 };
+
+[[nodiscard]] inline bool has_cpu(trial const& host, job_id job) noexcept {
+    auto const held = host.held.of(job);
+    return std::any_of(held.begin(), held.end(), [](holding const& h) { return h.what.resource == resource_id::cpu; });
+}
+
+/// `changes` are in force on the scarce host. The same jobs arrive, run and end on both hosts.
+[[nodiscard]] inline result<void> pauses_for_scarcity(trial const& ample, trial const& scarce, std::span<checked_grant const> changes,
+                                                      unsigned long long number) noexcept {
+    for (auto const& g : changes) {
+        bool const takes_cpu = g.resource() == resource_id::cpu && g.amount() == 0 && g.held != 0;
+        if (!takes_cpu || has_cpu(scarce, g.job) || !has_cpu(ample, g.job)) continue;
+        return broken_law("Policy law 7: a job that runs on an ample node is not paused on a scarce one",
+                          seen("row %u at tick %llu is granted 0 millicores: grant ration::least_cpu", g.job_row(), number));
+    }
+    return {};
+}
 
 }  // namespace detail
 
@@ -163,12 +197,17 @@ private:
 template <class Make>
     requires Policy<std::invoke_result_t<Make&>>
 [[nodiscard]] result<void> policy_laws(Make make, trial_options const& options = {}) {
-    trial host(options);
-    detail::policies_on_trial<std::invoke_result_t<Make&>, Make> policies(make, options);
-    if (auto bound = policies.bind(host); !bound) return bound;
+    using policies_on_trial = detail::policies_on_trial<std::invoke_result_t<Make&>, Make>;
+    trial usual(options), ample(options, trial_supply::ample), scarce(options, trial_supply::scarce);
+    policies_on_trial on_usual(make, options), on_ample(make, options), on_scarce(make, options);
+    if (auto bound = on_usual.bind(usual); !bound) return bound;
+    if (auto bound = on_ample.bind(ample); !bound) return bound;
+    if (auto bound = on_scarce.bind(scarce); !bound) return bound;
     for (std::uint64_t number = 0; number < options.ticks; ++number) {
-        host.step(number);
-        if (auto kept = policies.step(host, number); !kept) return kept;
+        if (auto kept = on_usual.step(usual, number); !kept) return kept;
+        if (auto kept = on_ample.step_of_one(ample, number); !kept) return kept;
+        if (auto kept = on_scarce.step_of_one(scarce, number); !kept) return kept;
+        if (auto kept = detail::pauses_for_scarcity(ample, scarce, on_scarce.changes(), number); !kept) return kept;
     }
     return {};
 }

@@ -24,9 +24,14 @@ struct trial_options {
     std::size_t (*allocations)() = nullptr;
 };
 
+/// What the nodes of a trial have. `usual`: enough for the minima of all jobs, and some jobs have a minimum of CPU. In the others no job has
+/// one. `scarce`: of each 40 ticks the nodes have less than a millicore, and less than a device, for each job in 30.
+enum class trial_supply : std::uint8_t { usual, ample, scarce };
+
 /// The tables of the made-up host, and who holds what.
 class trial {
     trial_options options_;
+    trial_supply supply_;
     std::uint64_t state_;
     std::uint64_t last_id_ = 0;
 
@@ -37,7 +42,8 @@ public:
     standard_columns columns;
     ledger held;
 
-    explicit trial(trial_options const& options) noexcept : options_(options), state_(options.seed) {
+    explicit trial(trial_options const& options, trial_supply supply = trial_supply::usual) noexcept
+        : options_(options), supply_(supply), state_(options.seed) {
         auto declared = standard_columns::declare(store, standard_resources);
         RATION_ASSERT(declared, "an empty store takes the standard columns");
         columns = *declared;
@@ -53,6 +59,7 @@ public:
 
     /// Lets one second pass.
     void step(std::uint64_t tick) noexcept {
+        if (supply_ == trial_supply::scarce) change_capacities(tick);
         let_one_leave();
         if (store.rows(table_id::jobs) < options_.most.jobs && below(4) == 0) let_one_arrive(tick);
         for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) let_it_work(row, tick);
@@ -71,6 +78,14 @@ private:
         z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
         z = (z ^ z >> 27) * 0x94D049BB133111EBu;
         return (z ^ z >> 31) % bound;
+    }
+
+    void change_capacities(std::uint64_t tick) noexcept {
+        auto const jobs = static_cast<std::int64_t>(options_.most.jobs);
+        for (auto const r : {resource_id::cpu, resource_id::gpu}) {
+            std::int64_t const usual = node_capacity[static_cast<std::size_t>(r)], little = jobs / 2 < usual ? jobs / 2 : usual;
+            for (auto& c : store[columns.resources[static_cast<std::size_t>(r)].capacity]) c = tick % 40 < 10 ? usual : little;
+        }
     }
 
     void let_one_leave() noexcept {
@@ -94,6 +109,8 @@ private:
         for (std::size_t r = 0; r < columns.resources.size(); ++r) {
             std::int64_t const fair = node_capacity[r] / static_cast<std::int64_t>(options_.most.jobs);
             store[columns.resources[r].minimum][row] = below(2) == 0 ? 0 : fair / 4;
+            bool const is_cpu = static_cast<resource_id>(r) == resource_id::cpu;
+            if (is_cpu && supply_ != trial_supply::usual) store[columns.resources[r].minimum][row] = 0;
             store[columns.resources[r].maximum][row] = below(2) == 0 ? unlimited : fair * static_cast<std::int64_t>(1 + below(4));
         }
     }

@@ -82,7 +82,7 @@ void on_create([[maybe_unused]] char* err, [[maybe_unused]] std::uint64_t err_si
 #elif EVIL == 43
     setenv("RATION_EVIL", "1", 1);
 #elif EVIL == 63
-    static_cast<void>(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    static_cast<void>(open("/usr/lib", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 #elif EVIL == 64
     block(SIGTERM);
 #elif EVIL == 65

@@ -2,6 +2,7 @@
 // Where sightings go.
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -15,7 +16,7 @@ namespace {
 using sentence = char[128];
 
 char file[256];
-std::atomic<bool> anything{false};
+std::atomic<bool> anything{false}, strict{false};
 sightings without_instance;
 
 void append(char const* text, std::size_t size) noexcept {
@@ -27,6 +28,7 @@ void append(char const* text, std::size_t size) noexcept {
 }
 
 void record(char const* text) noexcept {
+    if (strict) std::abort();
     sentence line;
     append(line, static_cast<std::size_t>(std::snprintf(line, sizeof line, "%s\n", text)));
 }
@@ -76,6 +78,8 @@ void record_to(char const* path, std::size_t length) noexcept {
     file[length] = '\0';
     append("", 0);  // a file that is there and empty says that nothing was seen, one that is not there says nothing
 }
+
+void abort_at_a_sighting() noexcept { strict = true; }
 
 bool anything_seen() noexcept { return anything; }
 

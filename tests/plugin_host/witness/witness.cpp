@@ -57,6 +57,8 @@ public:
         text.remove_prefix(word.size() < text.size() ? word.size() + 1 : word.size());
         if (word.starts_with(record))
             record_to(word.data() + record.size(), word.size() - record.size());
+        else if (word == "strict")
+            abort_at_a_sighting();
         else if (!word.empty() && !plan_deed(self, word))
             return false;
     }
@@ -70,7 +72,7 @@ std::int32_t create(ration_host const* host, char const* config, std::uint64_t l
     if (length < sizeof words && length != 0) std::memcpy(words, config, length);
     if (length >= sizeof words || !configure(*made, words)) {
         made->alive = false;
-        return refuse(err, err_size, "the words are record=FILE, refuse@N, lose@N, abort@N, linger@N", RATION_E_ARG);
+        return refuse(err, err_size, "the words are record=FILE, strict, refuse@N, lose@N, abort@N, linger@N", RATION_E_ARG);
     }
     if (has_size(*made, "ration_host", host->struct_size, sizeof *host)) made->host = *host;
     made->last_now = made->last_event = INT64_MIN;

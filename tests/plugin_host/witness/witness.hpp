@@ -4,7 +4,7 @@
 ///
 /// Written against abi.h, because the export of a class hides what has to be seen: instances, sizes, slots, the end of the code.
 ///
-/// The config text is words: `record=FILE` (each sighting is appended to it as a line), and deeds `name@N` of the N-th call of
+/// The config text is words: `record=FILE` (each sighting is appended to it as a line), `strict` (the first one ends the process), and deeds `name@N` of the N-th call of
 /// `decide`: refuse@N returns an error, lose@N says that its state is lost, abort@N ends the process, linger@N stays inside until something
 /// else was seen, two seconds at most. In a worker's sandbox no file can be written: there the state tells.
 #pragma once
@@ -82,6 +82,9 @@ struct instance : memory {
 void tell_what_was_seen_before(instance& self) noexcept;
 /// The file to write to, from now on, for all instances.
 void record_to(char const* path, std::size_t length) noexcept;
+
+/// From now on the first sighting ends the process: a sandbox lets no file be written.
+void abort_at_a_sighting() noexcept;
 /// True once something was seen.
 [[nodiscard]] bool anything_seen() noexcept;
 

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -84,6 +85,14 @@ class Witness(unittest.TestCase):
                 self.assertIn(sentence, lived.record[0])
                 self.assertEqual(numbers(lived.log), set() if name in NOT_LOGGED else number, lived.output)
                 self.assertEqual(numbers(lived.state), set() if name in NOT_SAVED else number, lived.output)
+
+    def test_a_strict_one_ends_the_process_of_a_wrong_host_only(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            words = [HOST, WITNESS, f"{folder}/record strict"]
+            for name in (None, "H1", "H16"):
+                with self.subTest(name):
+                    done = subprocess.run([*words, *(["--wrong", name] if name else [])], capture_output=True, text=True, timeout=50, check=False)
+                    self.assertEqual(done.returncode, -signal.SIGABRT if name else 0, done.stderr)
 
 
 if __name__ == "__main__":

@@ -159,7 +159,7 @@ void room::share_cores() {
     std::vector<sim::cpu_claim> claims(jobs_.size());
     ledger::walk walk(held_);
     for (std::size_t row = 0; row < jobs_.size(); ++row)
-        claims[row] = {static_cast<std::uint32_t>(row), sim::limit_of(walk.of({id(row)}), static_cast<double>(jobs_[row].most))};
+        claims[row] = {.row = static_cast<std::uint32_t>(row), .node = 0, .most = sim::limit_of(walk.of({id(row)}), static_cast<double>(jobs_[row].most))};
     sim::share_fairly(claims, shape_.cores);
     for (auto const& c : claims) cores_[c.row] = c.given, store_.at(columns_.of(resource_id::cpu).used, c.row) = c.given * 1000;
 }

@@ -14,7 +14,7 @@
 namespace ration::conformance {
 namespace {
 
-constexpr int ticks = 40;
+constexpr int answer_ticks = 40;
 constexpr int ticks_of_a_past = 300;  // long enough for a policy that waits or measures a while before it changes anything
 
 void expect_whole_output(session const& room, answer const& a) {
@@ -27,7 +27,7 @@ void expect_whole_output(session const& room, answer const& a) {
 void leave_the_hosts_fields(subject const& s) {
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed});
-    for (int i = 0; i < ticks; ++i) {
+    for (int i = 0; i < answer_ticks; ++i) {
         auto const a = room.tick();
         expect_answer(room, a);
         expect_whole_output(room, a);
@@ -37,7 +37,7 @@ void leave_the_hosts_fields(subject const& s) {
 void give_good_grants(subject const& s) {
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed});
-    for (int i = 0; i < ticks; ++i) {
+    for (int i = 0; i < answer_ticks; ++i) {
         auto const a = room.tick();
         expect_answer(room, a);
         if (a.count > most_grants) continue;  // answer/output tells
@@ -67,7 +67,7 @@ void keep_within_capacity(subject const& s) {
     session room(loaded, s, {.seed = s.seed}), small(loaded, s, {.seed = s.seed});
     output space;
     std::size_t most = 0;
-    for (int i = 0; i < ticks; ++i) {
+    for (int i = 0; i < answer_ticks; ++i) {
         room.advance(), small.advance();
         auto const all = room.ask();
         expect_answer(room, all);
@@ -83,7 +83,7 @@ void keep_within_capacity(subject const& s) {
                 room.room().tick()));
         room.apply(all), small.apply(few);
     }
-    if (most == 0) skip(fmt::format("it granted nothing in {} ticks", ticks));
+    if (most == 0) skip(fmt::format("it granted nothing in {} ticks", answer_ticks));
 }
 
 /// Every output is locked as soon as decide has come back; the next call gets another one.
@@ -118,7 +118,7 @@ void repeat_itself(subject const& s) {
     if (!s.has_flag(RATION_F_DETERMINISTIC)) skip("its manifest does not say RATION_F_DETERMINISTIC");
     library const loaded(s);
     session first(loaded, s, {.seed = s.seed}), second(loaded, s, {.seed = s.seed});
-    for (int i = 0; i < ticks; ++i) {
+    for (int i = 0; i < answer_ticks; ++i) {
         auto const a = first.tick(), b = second.tick();
         if (auto const how = difference(a, b); !how.empty())
             broken(fmt::format("tick {}: two instances that were asked the same differ: {}", first.room().tick(), how));
@@ -144,7 +144,7 @@ void answer_again_the_same(subject const& s) {
 void follow_the_last_schema(subject const& s) {
     library const loaded(s);
     session rebound(loaded, s, {.seed = s.seed, .bound_before = true}), fresh(loaded, s, {.seed = s.seed});
-    for (int i = 0; i < ticks; ++i) {
+    for (int i = 0; i < answer_ticks; ++i) {
         auto const a = rebound.tick(), b = fresh.tick();
         expect_answer(rebound, a);
         if (auto const how = difference(a, b); s.repeats && !how.empty())
@@ -152,7 +152,7 @@ void follow_the_last_schema(subject const& s) {
     }
 }
 
-constexpr probe probes[] = {
+constexpr probe answer_probes[] = {
     {"answer/repeat",
      "take time and chance from the tick only, or leave RATION_F_DETERMINISTIC out",
      &repeat_itself,
@@ -174,6 +174,6 @@ constexpr probe probes[] = {
 
 }  // namespace
 
-std::span<probe const> probes_of_answers() noexcept { return probes; }
+std::span<probe const> probes_of_answers() noexcept { return answer_probes; }
 
 }  // namespace ration::conformance

@@ -92,7 +92,7 @@ void bear_unknown_events(subject const& s) {
     for (int i = 0; i < 3; ++i) expect_answer(room, room.tick());
 }
 
-constexpr probe probes[] = {
+constexpr probe binding_probes[] = {
     {"bind/columns", "declare in the manifest's needs every column that it cannot do without, with its type", &bind_all,
      then::stop},
     {"bind/needs", "name in the manifest's needs every column that bind insists on", &do_with_what_it_needs},
@@ -107,7 +107,7 @@ constexpr probe probes_of_a_later_host[] = {
 
 }  // namespace
 
-std::span<probe const> probes_of_binding() noexcept { return probes; }
+std::span<probe const> probes_of_binding() noexcept { return binding_probes; }
 std::span<probe const> probes_of_later_hosts() noexcept { return probes_of_a_later_host; }
 
 }  // namespace ration::conformance

@@ -15,17 +15,17 @@
 namespace ration::conformance {
 namespace {
 
-constexpr int ticks = 8;
+constexpr int deciding_ticks = 8;
 constexpr std::size_t stack_of_a_call = std::size_t{1} << 20;
 
-void answer_ticks(session& room) {
-    for (int i = 0; i < ticks; ++i) expect_answer(room, room.tick());
+void run_ticks(session& room) {
+    for (int i = 0; i < deciding_ticks; ++i) expect_answer(room, room.tick());
 }
 
-void come_back(subject const& s) {
+void cancel(subject const& s) {
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed});
-    answer_ticks(room);
+    run_ticks(room);
     output space;
     room.advance();
     auto const cancelled = room.ask(most_grants, space, true);
@@ -37,13 +37,13 @@ void come_back(subject const& s) {
 void leave_inputs_alone(subject const& s) {
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed, .lock_inputs = true});
-    answer_ticks(room);
+    run_ticks(room);
 }
 
 void keep_no_pointer(subject const& s) {
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed});
-    for (int i = 0; i < ticks; ++i) {
+    for (int i = 0; i < deciding_ticks; ++i) {
         expect_answer(room, room.tick());
         room.move_tables();
     }
@@ -53,7 +53,7 @@ void allocate_nothing(subject const& s) {
     if (!sees_the_heap()) skip("this build cannot see the heap: it needs glibc");
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed});
-    for (int i = 0; i < 4 * ticks; ++i) {
+    for (int i = 0; i < 4 * deciding_ticks; ++i) {
         expect_answer(room, room.tick());
         if (auto const taken = room.instance().allocations_of_decide(); taken > 0)
             broken(fmt::format("tick {}: decide allocated {} times", room.room().tick(), taken));
@@ -63,8 +63,8 @@ void allocate_nothing(subject const& s) {
 void ask_the_kernel_for_nothing(subject const& s) {
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed});
-    if (!refuse_kernel_calls()) skip("this kernel has no seccomp filters");
-    for (int i = 0; i < ticks; ++i) {
+    if (!refuse_kernel_calls()) skip("this kernel refuses a second seccomp filter");
+    for (int i = 0; i < deciding_ticks; ++i) {
         room.advance();
         std::fflush(nullptr);  // what it prints when it hears of events is not printed by decide
         static_cast<void>(take_refused_call());
@@ -83,7 +83,7 @@ void keep_floating_point_mode(subject const& s) {
     if (floating_point_mode() != before) broken("loading it changed the rounding, flushing or trapping of floating point");
     session room(loaded, s, {.seed = s.seed});
     if (floating_point_mode() != before) broken("create or bind changed the rounding, flushing or trapping of floating point");
-    for (int i = 0; i < ticks; ++i) {
+    for (int i = 0; i < deciding_ticks; ++i) {
         expect_answer(room, room.tick());
         if (floating_point_mode() != before)
             broken("decide changed the rounding, flushing or trapping of floating point and left it so");
@@ -94,19 +94,19 @@ void keep_within_the_stack(subject const& s) {
     library const loaded(s);
     run_on_stack(stack_of_a_call, [&] {
         session room(loaded, s, {.seed = s.seed});
-        answer_ticks(room);
+        run_ticks(room);
     });
 }
 
 void keep_within_scratch(subject const& s) {
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed, .exact_scratch = true});
-    answer_ticks(room);
+    run_ticks(room);
 }
 
-constexpr probe probes[] = {
+constexpr probe deciding_probes[] = {
     {"decide/answer", "decide must come back with a code within its budget: no exception, no exit, no abort, no loop without end",
-     &come_back, then::stop},
+     &cancel, then::stop},
     {"decide/inputs", "treat tables and tick as const: copy what has to change into the scratch", &leave_inputs_alone},
     {"decide/pointers", "follow the pointers of this tick: those of the last one died when decide returned", &keep_no_pointer},
     {"decide/heap", "allocate in bind, for schema->max_jobs rows, or ask for scratch", &allocate_nothing},
@@ -119,6 +119,6 @@ constexpr probe probes[] = {
 
 }  // namespace
 
-std::span<probe const> probes_of_deciding() noexcept { return probes; }
+std::span<probe const> probes_of_deciding() noexcept { return deciding_probes; }
 
 }  // namespace ration::conformance

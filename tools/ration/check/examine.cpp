@@ -7,6 +7,7 @@
 
 #include <ration/plugin/host/elf_file.hpp>
 
+#include "containment.hpp"
 #include "probe.hpp"
 
 namespace ration::conformance {
@@ -50,7 +51,7 @@ private:
 
     [[nodiscard]] finding finding_of(probe const& p, std::string const& reason_not_to) const {
         if (!reason_not_to.empty()) return {verdict::skipped, reason_not_to};
-        return run_isolated([&] { p.run(subject_); }, p.until);
+        return run_contained(subject_, [&] { p.run(subject_); }, p.until);
     }
 
     /// The file has been read in a child without harm, and these readings are the same.

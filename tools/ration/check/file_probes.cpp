@@ -10,6 +10,7 @@
 
 #include <ration/plugin/host/elf_file.hpp>
 
+#include "events/json_reader.hpp"
 #include "finding.hpp"
 #include "probe.hpp"
 
@@ -57,7 +58,7 @@ void expect_manifest(subject const& s) {
         broken(fmt::format("its version '{}' is no semantic version: write three numbers, as in 1.0.0", version));
     static_cast<void>(good(plugin::needs_of(m)));
     std::string_view const schema(m.parameters);
-    if (!schema.empty() && !nlohmann::json::parse(schema, nullptr, false).is_object()) broken("its parameters are no JSON schema: write an object, or nothing");
+    if (!schema.empty() && !program::parse_json(schema).is_object()) broken("its parameters are no JSON schema: write an object, or nothing");
 }
 
 void expect_one_export(subject const& s) {
@@ -70,7 +71,7 @@ void expect_one_export(subject const& s) {
         broken(fmt::format("the unique symbol {} would keep it loaded for ever", facts.unique_symbols.front()));
 }
 
-constexpr probe probes[] = {
+constexpr probe file_probes[] = {
     {"file/elf", "name a shared object that was built for this machine with ration_add_policy", &expect_elf, then::stop},
     {"file/exports",
      "link it with cmake/policy.map and -fvisibility=hidden, with GCC also -fno-gnu-unique: ration_add_policy does",
@@ -83,6 +84,6 @@ constexpr probe probes[] = {
 
 }  // namespace
 
-std::span<probe const> probes_of_the_file() noexcept { return probes; }
+std::span<probe const> probes_of_the_file() noexcept { return file_probes; }
 
 }  // namespace ration::conformance

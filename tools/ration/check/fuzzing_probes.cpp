@@ -10,7 +10,7 @@
 namespace ration::conformance {
 namespace {
 
-constexpr int rooms = 8, ticks = 150;
+constexpr int rooms = 8, fuzzing_ticks = 150;
 
 void prove_tick(session& room, std::uint64_t seed) {
     room.advance();
@@ -28,12 +28,12 @@ void bear_anything(subject const& s) {
     for (int i = 0; i < rooms; ++i) {
         std::uint64_t const seed = s.seed + static_cast<std::uint64_t>(i);
         session room(loaded, s, {.seed = seed, .nodes = 1 + seed % most_nodes, .lock_inputs = true, .exact_scratch = true});
-        for (int tick = 0; tick < ticks; ++tick) prove_tick(room, seed);
+        for (int tick = 0; tick < fuzzing_ticks; ++tick) prove_tick(room, seed);
         room.instance().destroy();
     }
 }
 
-constexpr probe probes[] = {
+constexpr probe fuzzing_probes[] = {
     {"fuzz/rooms",
      "run the plugin under a debugger on this seed: --seed makes the same rooms again",
      &bear_anything,
@@ -43,6 +43,6 @@ constexpr probe probes[] = {
 
 }  // namespace
 
-std::span<probe const> probes_of_fuzzing() noexcept { return probes; }
+std::span<probe const> probes_of_fuzzing() noexcept { return fuzzing_probes; }
 
 }  // namespace ration::conformance

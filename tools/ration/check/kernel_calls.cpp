@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "kernel_calls.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <sys/prctl.h>
+#include <iterator>
+#include <string_view>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <utility>
@@ -11,6 +14,8 @@
 #include <fmt/core.h>
 
 #include <ration/plugin/host/sandbox.hpp>
+
+#include "sandbox.hpp"
 
 namespace ration::conformance {
 namespace {
@@ -24,21 +29,69 @@ constexpr unsigned granted[] = {
 
 /// Those that a policy author will know by name. The others have their number.
 constexpr std::pair<int, char const*> names[] = {
-    {__NR_openat, "openat"},     {__NR_read, "read"},         {__NR_pread64, "pread"},     {__NR_readv, "readv"},           {__NR_write, "write"},
-    {__NR_pwrite64, "pwrite"},   {__NR_writev, "writev"},     {__NR_close, "close"},       {__NR_lseek, "lseek"},           {__NR_newfstatat, "fstatat"},
-    {__NR_fstat, "fstat"},       {__NR_statx, "statx"},       {__NR_fsync, "fsync"},       {__NR_ioctl, "ioctl"},           {__NR_fcntl, "fcntl"},
-    {__NR_ppoll, "ppoll"},       {__NR_epoll_pwait, "epoll_pwait"}, {__NR_socket, "socket"}, {__NR_connect, "connect"},     {__NR_sendto, "sendto"},
-    {__NR_recvfrom, "recvfrom"}, {__NR_sendmsg, "sendmsg"},   {__NR_recvmsg, "recvmsg"},   {__NR_nanosleep, "nanosleep"},   {__NR_clock_nanosleep, "clock_nanosleep"},
-    {__NR_getrandom, "getrandom"}, {__NR_clone, "clone"},     {__NR_clone3, "clone3"},     {__NR_execve, "execve"},         {__NR_kill, "kill"},
+    {__NR_openat, "openat"}, {__NR_read, "read"}, {__NR_pread64, "pread"}, {__NR_readv, "readv"}, {__NR_write, "write"},
+    {__NR_pwrite64, "pwrite"}, {__NR_writev, "writev"}, {__NR_close, "close"}, {__NR_lseek, "lseek"},
+    {__NR_newfstatat, "fstatat"}, {__NR_fstat, "fstat"}, {__NR_statx, "statx"}, {__NR_fsync, "fsync"}, {__NR_ioctl, "ioctl"},
+    {__NR_fcntl, "fcntl"}, {__NR_ppoll, "ppoll"}, {__NR_epoll_pwait, "epoll_pwait"}, {__NR_socket, "socket"},
+    {__NR_connect, "connect"}, {__NR_sendto, "sendto"}, {__NR_recvfrom, "recvfrom"}, {__NR_sendmsg, "sendmsg"},
+    {__NR_recvmsg, "recvmsg"}, {__NR_nanosleep, "nanosleep"}, {__NR_clock_nanosleep, "clock_nanosleep"},
+    {__NR_getrandom, "getrandom"}, {__NR_clone, "clone"}, {__NR_clone3, "clone3"}, {__NR_execve, "execve"}, {__NR_kill, "kill"},
+    {__NR_execveat, "execveat"}, {__NR_ptrace, "ptrace"}, {__NR_tkill, "tkill"}, {__NR_tgkill, "tgkill"},
+    {__NR_rt_sigqueueinfo, "rt_sigqueueinfo"}, {__NR_pidfd_open, "pidfd_open"}, {__NR_pidfd_send_signal, "pidfd_send_signal"},
+    {__NR_process_vm_readv, "process_vm_readv"}, {__NR_process_vm_writev, "process_vm_writev"}, {__NR_setsid, "setsid"},
+    {__NR_setpgid, "setpgid"}, {__NR_prctl, "prctl"}, {__NR_prlimit64, "prlimit64"}, {__NR_setrlimit, "setrlimit"},
+    {__NR_setpriority, "setpriority"}, {__NR_sched_setscheduler, "sched_setscheduler"}, {__NR_sched_setattr, "sched_setattr"},
+    {__NR_sched_setaffinity, "sched_setaffinity"}, {__NR_unlinkat, "unlinkat"}, {__NR_mkdirat, "mkdirat"},
+    {__NR_renameat, "renameat"}, {__NR_renameat2, "renameat2"}, {__NR_linkat, "linkat"}, {__NR_symlinkat, "symlinkat"},
+    {__NR_mknodat, "mknodat"}, {__NR_fchmodat, "fchmodat"}, {__NR_fchownat, "fchownat"}, {__NR_truncate, "truncate"},
+    {__NR_ftruncate, "ftruncate"}, {__NR_fallocate, "fallocate"}, {__NR_openat2, "openat2"}, {__NR_dup, "dup"},
+    {__NR_dup3, "dup3"}, {__NR_close_range, "close_range"}, {__NR_memfd_create, "memfd_create"},
+    {__NR_io_uring_setup, "io_uring_setup"}, {__NR_shmget, "shmget"}, {__NR_semget, "semget"}, {__NR_msgget, "msgget"},
+    {__NR_mq_open, "mq_open"}, {__NR_unshare, "unshare"}, {__NR_setns, "setns"}, {__NR_mount, "mount"}, {__NR_bpf, "bpf"},
+    {__NR_socketpair, "socketpair"}, {__NR_bind, "bind"},
 #if defined(__x86_64__)
-    {__NR_open, "open"},         {__NR_stat, "stat"},         {__NR_poll, "poll"},         {__NR_select, "select"},         {__NR_epoll_wait, "epoll_wait"},
+    {__NR_open, "open"}, {__NR_stat, "stat"}, {__NR_poll, "poll"}, {__NR_select, "select"}, {__NR_epoll_wait, "epoll_wait"},
+    {__NR_creat, "creat"}, {__NR_unlink, "unlink"}, {__NR_rmdir, "rmdir"}, {__NR_mkdir, "mkdir"}, {__NR_rename, "rename"},
+    {__NR_link, "link"}, {__NR_symlink, "symlink"}, {__NR_mknod, "mknod"}, {__NR_chmod, "chmod"}, {__NR_chown, "chown"},
+    {__NR_fork, "fork"}, {__NR_vfork, "vfork"}, {__NR_dup2, "dup2"}, {__NR_pipe, "pipe"},
 #endif
 };
 
 constexpr int none = -1;
-// A handler writes these, for the thread that it interrupts.
-thread_local int volatile refused = none;
-thread_local bool volatile remembers = true;
+std::atomic<int> refused{none};
+std::atomic<bool> deciding{false};            // nothing but memory and time is granted
+thread_local bool volatile remembers = true;  // a handler reads it, for the thread that it interrupts
+
+/// Async-signal-safe.
+class call_name {
+    char text_[40];
+    std::size_t size_ = 0;
+
+public:
+    explicit call_name(int call) noexcept {
+        auto const known = std::ranges::find(names, call, &std::pair<int, char const*>::first);
+        if (call == __NR_openat && !deciding)
+            print("{}", "openat to write to a file");  // to read is allowed, but for the kernel's Landlock
+        else if (known != std::end(names))
+            print("{}", known->second);
+        else
+            print("system call {}", call);
+    }
+    [[nodiscard]] std::string_view view() const noexcept { return {text_, size_}; }
+
+private:
+    template <class T>
+    void print(fmt::format_string<T const&> format, T const& value) noexcept {
+        size_ = static_cast<std::size_t>(fmt::format_to_n(text_, sizeof text_, format, value).out - text_);
+    }
+};
+
+void note(int call) noexcept {
+    char text[112];
+    auto const end =
+        fmt::format_to_n(text, sizeof text, "it called {}, which the sandbox of a worker refuses", call_name(call).view()).out;
+    leave_note(text, static_cast<std::size_t>(end - text));
+}
 
 void fail(void* context) noexcept {
     auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
@@ -49,31 +102,36 @@ void fail(void* context) noexcept {
 #endif
 }
 
+/// The C library and CPython ask whether a file is a terminal, and take a refusal for a no.
+[[nodiscard]] bool is_harmless(int call) noexcept { return !deciding && call == __NR_ioctl; }
+
 void on_refused(int, siginfo_t* info, void* context) {
-    if (remembers && refused == none) refused = info->si_syscall;
+    int const call = info->si_syscall;
+    int first = none;
+    if (remembers && !is_harmless(call) && refused.compare_exchange_strong(first, call) && !deciding) note(call);
     fail(context);
 }
 
 }  // namespace
 
-bool refuse_kernel_calls() noexcept {
+void remember_refused_calls() noexcept {
     struct sigaction action{};
     action.sa_sigaction = &on_refused;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigaction(SIGSYS, &action, nullptr);
-    plugin::detail::call_filter filter;
+}
+
+bool refuse_kernel_calls() noexcept {
+    deciding = true;
+    remember_refused_calls();
+    plugin::detail::call_filter filter(SECCOMP_RET_TRAP);
     for (unsigned const call : granted) filter.answer(call, SECCOMP_RET_ALLOW);
-    filter.answer_the_rest(SECCOMP_RET_TRAP);
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && filter.install();
+    return filter.install();
 }
 
 std::string take_refused_call() {
-    int const call = refused;
-    refused = none;
-    if (call == none) return {};
-    for (auto const& [number, name] : names)
-        if (number == call) return name;
-    return fmt::format("system call {}", call);
+    int const call = refused.exchange(none);
+    return call == none ? std::string() : std::string(call_name(call).view());
 }
 
 calls_of_the_program::calls_of_the_program() noexcept : remembered_(remembers) { remembers = false; }

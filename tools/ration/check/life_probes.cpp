@@ -83,7 +83,7 @@ void go_when_unloaded(subject const& s) {
             "it is still loaded after dlclose: a thread_local with a destructor, a unique symbol or a handle to itself keeps it");
 }
 
-constexpr probe probes[] = {
+constexpr probe life_probes[] = {
     {"life/heap", "free in destroy what create and bind allocated", &give_everything_back},
     {"life/files", "close in destroy what create and bind opened", &close_every_file},
     {"life/process", "leave signals, directory, umask, locale, environment and affinity alone: they are the host's",
@@ -96,6 +96,6 @@ constexpr probe probes[] = {
 
 }  // namespace
 
-std::span<probe const> probes_of_life() noexcept { return probes; }
+std::span<probe const> probes_of_life() noexcept { return life_probes; }
 
 }  // namespace ration::conformance

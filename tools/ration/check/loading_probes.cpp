@@ -81,7 +81,7 @@ void keep_within_err(subject const& s) {
     for (std::size_t const size : {256, 8, 1}) refuse_within(loaded.table(), s, space, size);
 }
 
-constexpr probe probes[] = {
+constexpr probe loading_probes[] = {
     {"load/open", "take out what runs while the file is loaded, such as constructors of globals; link what is missing", &load,
      then::stop},
     {"load/table", "fill in the vtable as RATION_EXPORT_POLICY does", &expect_table, then::stop},
@@ -91,6 +91,6 @@ constexpr probe probes[] = {
 
 }  // namespace
 
-std::span<probe const> probes_of_loading() noexcept { return probes; }
+std::span<probe const> probes_of_loading() noexcept { return loading_probes; }
 
 }  // namespace ration::conformance

@@ -10,53 +10,49 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 
+#include <ration/plugin/host/descriptor.hpp>
+
 #include "guarded.hpp"
+#include "process_namespace.hpp"
+#include "record.hpp"
 #include "stack.hpp"
+#include "surroundings.hpp"
 
 namespace ration::conformance {
 namespace {
 
-constexpr std::size_t longest_sentence = 3000;  // a message stays below PIPE_BUF, so it arrives whole
+using plugin::descriptor;
+
 constexpr std::size_t shown_output = 2000;
-constexpr std::size_t stack_of_a_probe = std::size_t{96}
-                                         << 20;  // a policy that wants too much meets the probe on stacks, not this
-constexpr rlim_t most_output = rlim_t{16} << 20;
+// A policy that wants too much meets the probe on stacks, not this.
+constexpr std::size_t stack_of_a_probe = std::size_t{96} << 20;
+constexpr std::int64_t most_threads = 256;
 
-int notes = -1;  // of the child: the writing end of its pipe
+probe_record* record = nullptr;  // of the probe's process
 
-/// A file descriptor that closes itself.
-class descriptor {
-    int fd_;
-
-public:
-    explicit descriptor(int fd) noexcept : fd_(fd) {}
-    descriptor(descriptor const&) = delete;
-    descriptor& operator=(descriptor const&) = delete;
-    ~descriptor() { close(); }
-    void close() noexcept {
-        if (fd_ >= 0) ::close(fd_);
-        fd_ = -1;
-    }
-    [[nodiscard]] int get() const noexcept { return fd_; }
+struct assignment {
+    std::function<void()> const& body;
+    deadline const& until;
+    rights_filter const& give_up_rights;
 };
 
 [[noreturn]] void give_up(char const* what) {
     throw std::system_error(errno, std::generic_category(), fmt::format("cannot start a probe: {}", what));
 }
 
-/// A number that the plugin does not know, so that only the probe's own end can send it.
+/// A number that the plugin does not know, so that only the probe's own end can write it.
 [[nodiscard]] std::string fresh_token() {
-    std::random_device dice;
-    return fmt::format("{:08x}{:08x}", dice(), dice());
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}", random(), random());
 }
 
 [[nodiscard]] finding run_here(std::function<void()> const& body) {
@@ -75,24 +71,33 @@ public:
     return found;
 }
 
-void send(finding const& found, std::string const& token) {
-    std::string const message =
-        "E" + token + static_cast<char>('0' + static_cast<int>(found.is)) + found.why.substr(0, longest_sentence);
-    static_cast<void>(!::write(notes, message.data(), message.size()));
+/// The kernel takes this process first when memory runs out.
+void offer_to_die_first() {
+    descriptor const score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+    static_cast<void>(!::write(score.get(), "1000", 4));
 }
 
-[[noreturn]] void be_the_child(std::function<void()> const& body, std::string const& token, int pipe, int output) {
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+/// As in a worker: what the program inherited or set is not for plugins.
+void reset_signals() {
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void be_the_probe(assignment const& mine, pid_t supervisor, std::string const& token, descriptor const& output) {
+    die_with(supervisor);
+    ::setsid();  // it has no terminal
+    reset_signals();
+    offer_to_die_first();
     rlimit const no_core{0, 0}, output_limit{most_output, most_output};
     ::setrlimit(RLIMIT_CORE, &no_core);
     ::setrlimit(RLIMIT_FSIZE, &output_limit);
-    notes = ::fcntl(pipe, F_DUPFD_CLOEXEC, 200);  // out of the way of what a plugin closes
-    ::close(pipe);
-    ::dup2(output, STDOUT_FILENO);
-    ::dup2(output, STDERR_FILENO);
+    ::dup2(output.get(), STDOUT_FILENO);
+    ::dup2(output.get(), STDERR_FILENO);
     explain_faults();
-    send(run_here(body), token);
+    auto const why_not = mine.give_up_rights ? mine.give_up_rights() : std::string();
+    record->finish(why_not.empty() ? run_here(mine.body) : finding{verdict::failed, why_not, {}}, token);
     ::_exit(0);
 }
 
@@ -109,36 +114,40 @@ void send(finding const& found, std::string const& token) {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-void drain(int pipe, std::string& said) {
-    char bytes[4096];
-    for (ssize_t n = 0; (n = ::read(pipe, bytes, sizeof bytes)) > 0;) said.append(bytes, static_cast<std::size_t>(n));
+[[nodiscard]] bool is_stopped(pid_t child) {
+    siginfo_t state{};
+    return ::waitid(P_PID, static_cast<id_t>(child), &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 && state.si_pid == child;
 }
 
-/// Waits for the end of the child; false when the deadline came first.
-[[nodiscard]] bool await(pid_t child, int pipe, deadline const& until, std::string& said) {
+enum class outcome : std::uint8_t { ended, late, stopped, crowded };
+
+/// Waits until the child ends, or must be ended.
+[[nodiscard]] outcome await(pid_t child, deadline const& until) {
     descriptor const ended(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-    if (ended.get() < 0) give_up("pidfd_open");
+    if (!ended) give_up("pidfd_open");
     double const last = now() + until.wall_seconds;
     for (;;) {
         pollfd watched{ended.get(), POLLIN, 0};
-        bool const over = ::poll(&watched, 1, 50) > 0;
-        drain(pipe, said);
-        if (over) return true;
-        if (cpu_seconds_of(child) > until.cpu_seconds || now() > last) return false;
+        if (::poll(&watched, 1, 50) > 0) return outcome::ended;
+        if (is_stopped(child)) return outcome::stopped;
+        if (threads_of(std::to_string(child)) > most_threads) return outcome::crowded;
+        if (cpu_seconds_of(child) > until.cpu_seconds || now() > last) return outcome::late;
     }
 }
 
-[[nodiscard]] std::string end_of(int output) {
-    auto const size = ::lseek(output, 0, SEEK_END);
+[[nodiscard]] std::string end_of(descriptor const& output) {
+    auto const size = ::lseek(output.get(), 0, SEEK_END);
     std::string text(shown_output, '\0');
     auto const from = size > static_cast<off_t>(text.size()) ? size - static_cast<off_t>(text.size()) : 0;
-    auto const n = ::pread(output, text.data(), text.size(), from);
+    auto const n = ::pread(output.get(), text.data(), text.size(), from);
     text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
     return text;
 }
 
-/// How the child ended without its token, as words.
+/// How a process ended that did not finish its probe, as words.
 [[nodiscard]] std::string ending(int status) {
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+        return "killed by SIGSYS (Bad system call): it made a system call that the sandbox of a worker refuses";
     if (WIFSIGNALED(status)) {
         auto const* const name = ::sigabbrev_np(WTERMSIG(status));
         return fmt::format("killed by SIG{} ({})", name != nullptr ? name : "?", ::strsignal(WTERMSIG(status)));
@@ -147,42 +156,103 @@ void drain(int pipe, std::string& said) {
                        WEXITSTATUS(status));
 }
 
-[[nodiscard]] finding judge_end(std::string const& said, std::string const& token, int status, bool in_time) {
-    if (auto const at = said.find("E" + token); at != std::string::npos && at + 1 + token.size() < said.size())
-        return {static_cast<verdict>(said[at + 1 + token.size()] - '0'), said.substr(at + 2 + token.size())};
-    if (!in_time) return {verdict::timed_out, "it did not come back before the deadline and was killed"};
-    return {verdict::crashed, ending(status) + (said.empty() ? "" : ": " + said.substr(0, longest_sentence))};
+[[nodiscard]] finding classify(outcome how, int status, probe_record const& left, std::string const& token) {
+    auto const note = left.note().empty() ? "" : ": " + left.note();
+    auto found = left.result(token);
+    switch (how) {
+        case outcome::stopped: return {verdict::crashed, "it stopped its process, which was killed" + note, {}};
+        case outcome::crowded:
+            return {verdict::failed, fmt::format("it started more than {} threads and was killed{}", most_threads, note), {}};
+        case outcome::late:
+            if (!found) return {verdict::timed_out, "it did not come back before the deadline and was killed" + note, {}};
+            return {verdict::timed_out, "the probe was through, but its process did not end and was killed" + note, {}};
+        case outcome::ended: break;
+    }
+    return found ? *found : finding{verdict::crashed, ending(status) + note, {}};
+}
+
+[[nodiscard]] int wait_for(pid_t child) {
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+[[nodiscard]] finding supervise(assignment const& mine) {
+    descriptor const output(::memfd_create("ration-check", MFD_CLOEXEC));
+    if (!output) give_up("memfd_create");
+    auto const token = fresh_token();
+    record = &probe_record::make();
+    process_namespace const around;
+    auto const supervisor = ::getpid();
+    pid_t const child = ::fork();
+    if (child < 0) give_up("fork");
+    if (child == 0) be_the_probe(mine, supervisor, token, output);
+    auto const how = await(child, mine.until);
+    ::kill(-child, SIGKILL);  // before it is reaped: until then no other process can have its number
+    ::kill(child, SIGKILL);
+    auto found = classify(how, wait_for(child), *record, token);
+    found.output = end_of(output);
+    return found;
+}
+
+/// Passed through a pipe: a mark, the sentence, a zero byte, the output. The mark of an error of ours is no verdict.
+constexpr char mark_of_error = 'X';
+
+[[noreturn]] void be_the_supervisor(assignment const& mine, pid_t program, descriptor const& pipe) {
+    die_with(program);
+    ::setpgid(0, 0);  // an interrupt from the keyboard is the program's to handle
+    std::string message;
+    try {
+        auto const found = supervise(mine);
+        message = static_cast<char>('0' + static_cast<int>(found.is)) + found.why + '\0' + found.output;
+    } catch (std::exception const& e) {
+        message = mark_of_error + std::string(e.what()) + '\0';
+    }
+    for (std::string_view rest = message; !rest.empty();) {
+        auto const n = ::write(pipe.get(), rest.data(), rest.size());
+        if (n <= 0) break;
+        rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+    ::_exit(0);
+}
+
+[[nodiscard]] std::string read_all(descriptor const& pipe) {
+    std::string all;
+    char bytes[4096];
+    for (ssize_t n = 0; (n = ::read(pipe.get(), bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR);)
+        if (n > 0) all.append(bytes, static_cast<std::size_t>(n));
+    return all;
+}
+
+[[nodiscard]] finding decode(std::string const& message) {
+    auto const end = message.find('\0');
+    if (end == message.npos) throw std::runtime_error("the supervisor of a probe was killed: run the check again");
+    auto why = message.substr(1, end - 1);
+    if (message.front() == mark_of_error) throw std::runtime_error(why);
+    return {static_cast<verdict>(message.front() - '0'), std::move(why), message.substr(end + 1)};
 }
 
 }  // namespace
 
-finding run_isolated(std::function<void()> const& body, deadline const& until) {
+finding run_isolated(std::function<void()> const& body, deadline const& until, rights_filter const& give_up_rights) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) give_up("pipe");
     descriptor const reading(ends[0]);
     descriptor writing(ends[1]);
-    descriptor const output(::memfd_create("ration-check", MFD_CLOEXEC));
-    if (output.get() < 0) give_up("memfd_create");
-    ::fcntl(reading.get(), F_SETFL, O_NONBLOCK);
-    auto const token = fresh_token();
     std::fflush(nullptr);
-    pid_t const child = ::fork();
-    if (child < 0) give_up("fork");
-    if (child == 0) be_the_child(body, token, writing.get(), output.get());
-    ::setpgid(child, child);
-    writing.close();
-    std::string said;
-    bool const in_time = await(child, reading.get(), until, said);
-    ::kill(-child, SIGKILL);  // before it is reaped: until then nobody else can have its number
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    drain(reading.get(), said);
-    auto found = judge_end(said, token, status, in_time);
-    found.output = end_of(output.get());
-    return found;
+    auto const program = ::getpid();
+    pid_t const supervisor = ::fork();
+    if (supervisor < 0) give_up("fork");
+    if (supervisor == 0) be_the_supervisor({body, until, give_up_rights}, program, writing);
+    writing.reset();
+    auto const message = read_all(reading);
+    static_cast<void>(wait_for(supervisor));
+    return decode(message);
 }
 
-void leave_note(char const* text, std::size_t size) noexcept { static_cast<void>(!::write(notes, text, size)); }
+void leave_note(char const* text, std::size_t size) noexcept {
+    if (record != nullptr) record->add_note({text, size});
+}
 
 }  // namespace ration::conformance

@@ -13,7 +13,7 @@
 namespace ration::conformance {
 namespace {
 
-constexpr int ticks = 12;
+constexpr int state_ticks = 12;
 constexpr std::size_t most_tries = 64;  // loads of damaged states
 
 void expect_state(library const& loaded) {
@@ -22,7 +22,7 @@ void expect_state(library const& loaded) {
 
 /// An instance that has seen something.
 void experience(session& room) {
-    for (int i = 0; i < ticks; ++i) expect_answer(room, room.tick());
+    for (int i = 0; i < state_ticks; ++i) expect_answer(room, room.tick());
 }
 
 void save_into(session& room, guarded& space, std::uint64_t capacity, std::uint64_t wanted) {
@@ -92,7 +92,7 @@ void refuse_damaged_states(subject const& s) {
 }
 
 /// A second room with the same past, where a new instance takes over from the one that lived there.
-void come_back(subject const& s) {
+void take_over(subject const& s) {
     library const loaded(s);
     expect_state(loaded);
     session old(loaded, s, {.seed = s.seed}), other(loaded, s, {.seed = s.seed + 1});
@@ -106,23 +106,23 @@ void come_back(subject const& s) {
     session again(loaded, s, {.seed = s.seed});
     experience(again);
     if (again.instance().load(state) != RATION_OK) broken("load refuses a state at its second time");
-    for (int i = 0; i < ticks; ++i)
+    for (int i = 0; i < state_ticks; ++i)
         if (auto const a = old.tick(), b = again.tick(); a.code != b.code || !same_bytes(a.rows, b.rows))
             broken(fmt::format("tick {}: after load it decides otherwise than the instance that saved", old.room().tick()));
 }
 
-constexpr probe probes[] = {
+constexpr probe state_probes[] = {
     {"state/buffer", "let save write nothing and return RATION_E_CAPACITY when `capacity` is too small; *size is what is needed",
      &keep_within_the_buffer, then::stop_group},
     {"state/same", "save values one by one: padding, pointers and times make two saves of one state differ", &save_the_same_twice,
      then::stop_group},
     {"state/refusal", "let load prove the size and every value, return RATION_E_STATE, and change nothing then",
      &refuse_damaged_states},
-    {"state/return", "save everything that decide depends on besides the tick", &come_back},
+    {"state/return", "save everything that decide depends on besides the tick", &take_over},
 };
 
 }  // namespace
 
-std::span<probe const> probes_of_state() noexcept { return probes; }
+std::span<probe const> probes_of_state() noexcept { return state_probes; }
 
 }  // namespace ration::conformance

@@ -2,14 +2,9 @@
 #include "config/config.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <ration/process/descriptor.hpp>
+#include <ration/process/input_file.hpp>
 
 #include "config/devices.hpp"
 #include "config/job.hpp"
@@ -90,7 +85,7 @@ private:
             return refuse(v->at, fmt::format("'job' must be a list; write a {}, in double brackets", job_example));
         if (jobs->empty()) return refuse(v->at, fmt::format("the list of jobs is empty; add a {}", job_example));
         if (jobs->size() > max_jobs)
-            refuse(v->at, fmt::format("there are {} jobs; one run takes at most {}", jobs->size(), max_jobs));
+            return refuse(v->at, fmt::format("there are {} jobs; one run takes at most {}", jobs->size(), max_jobs));
         for (auto const& job : *jobs) {
             auto const* const from = std::get_if<table>(&job.data);
             if (from == nullptr)
@@ -254,26 +249,12 @@ parsed_config parse_config(std::string text, std::string file, config_rules cons
 }
 
 parsed_config load_config(std::string const& file, config_rules const& rules) {
-    // Without O_NONBLOCK a named pipe that nobody writes to would hold us up for ever.
-    process::descriptor const opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    struct stat about{};
-    if (!opened || ::fstat(opened.get(), &about) != 0)
-        return unreadable(file, fmt::format("cannot be read: {}; give the path of a jobs file", std::strerror(errno)));
-    if (!S_ISREG(about.st_mode)) return unreadable(file, "is no regular file; give the path of a jobs file");
-    std::string text(max_config_bytes + 1, '\0');
-    std::size_t size = 0;
-    for (;;) {
-        auto const got = ::read(opened.get(), text.data() + size, text.size() - size);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return unreadable(file, fmt::format("cannot be read: {}", std::strerror(errno)));
-        if (got == 0) break;
-        size += static_cast<std::size_t>(got);
-        if (size > max_config_bytes)
-            return unreadable(
-                file, fmt::format("is larger than {} bytes, so it is no jobs file; give the path of one", max_config_bytes));
-    }
-    text.resize(size);
-    return parse_config(std::move(text), file, rules);
+    static_assert(max_config_bytes == 1 << 20);
+    static constexpr process::input_rules jobs_file{
+        .remedy = "give the path of a jobs file", .most_bytes = max_config_bytes, .too_large = "is larger than 1 MiB"};
+    auto text = process::read_input(file, jobs_file);
+    if (!text) return unreadable(file, process::input_sentence(text.failure()));
+    return parse_config(std::move(text).value(), file, rules);
 }
 
 }  // namespace ration::program

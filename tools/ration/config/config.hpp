@@ -93,6 +93,7 @@ struct job_config {
     bounds cpu;                   ///< millicores
     std::optional<bytes> memory;  ///< limit
     std::optional<elastic_config> elastic;  ///< of a job that needs devices
+    bool saves_at_acceptable = false;  ///< on_acceptable = "save": its checkpoint of then is kept
     std::string log;              ///< regular expression for the job's output; empty: the job reports by itself
     std::string tenant;           ///< empty: the one tenant of everybody who names none
     double weight = 1;

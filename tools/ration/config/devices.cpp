@@ -12,7 +12,7 @@ namespace ration::program {
 namespace {
 
 constexpr std::int64_t most_devices = 1024, most_batch = std::int64_t{1} << 40;
-constexpr double least_cpu = 0.01, most_cpu = 4096, least_gpu = 0.01, most_gpu = 0.5, most_speedup = 1e9;
+constexpr double least_device_cores = least_cpu.count / 1000.0, most_device_cores = 4096, least_gpu = 0.01, most_gpu = 0.5, most_speedup = 1e9;
 constexpr nanoseconds least_deadline = milliseconds(100), longest_deadline = seconds(86400);
 constexpr std::string_view devices_wanted = "\"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }";
 constexpr std::string_view gpu_wanted = "a number of devices or a table, such as { min = 1, max = 4 }";
@@ -118,7 +118,7 @@ void read_parts(table const& from, position at, device_config& into, std::vector
     table_reader keys(from, "'devices'", problems);
     auto const before = problems.size();
     auto const* const count = keys.take<std::int64_t>("count", "a whole number of devices");
-    auto const cpu = read_part(keys, "cpu", "a number of cores", least_cpu, most_cpu, problems);
+    auto const cpu = read_part(keys, "cpu", "a number of cores", least_device_cores, most_device_cores, problems);
     auto const gpu = read_part(keys, "gpu", "a part of a GPU", least_gpu, most_gpu, problems);
     keys.report_all_unknown();
     auto const has = [&keys](std::string_view key) { return keys.place_of(key).line != 0; };

@@ -6,6 +6,8 @@
 #include <toml++/toml.h>
 #include <utility>
 
+#include "config/nesting.hpp"
+
 namespace ration::program {
 
 namespace {
@@ -81,6 +83,7 @@ std::string_view kind_of(value const& v) noexcept {
 }
 
 std::variant<table, problem> parse_document(std::string_view text) {
+    if (auto deep = problem_with_nesting(text)) return *std::move(deep);
     try {
         return convert_table(toml::parse(text));
     } catch (toml::parse_error const& e) {

@@ -45,6 +45,7 @@ public:
         job_.target = read_target(keys_, title(), job_.where, problems_);
         read_bounds();
         read_elastic(keys_, title(), job_.elastic, problems_);
+        read_on_acceptable();
         read_log();
         read_tenant_and_weight();
         keys_.report_all_unknown();
@@ -146,7 +147,7 @@ private:
     void read_cpu_bounds(table const& from) {
         table_reader keys(from, "'cpu'", problems_);
         if (auto const least = read_cores(keys, "min", 0)) job_.cpu.minimum = *least;
-        if (auto const most = read_cores(keys, "max", 1)) job_.cpu.maximum = *most;
+        if (auto const most = read_cores(keys, "max", least_cpu.count)) job_.cpu.maximum = *most;
         keys.report_all_unknown();
         if (job_.cpu.minimum > job_.cpu.maximum)
             refuse(keys.place_of("min"), "cpu.min is more than cpu.max; make it at most as much");
@@ -172,6 +173,15 @@ private:
             refuse(at, "no job fits into less than \"1MiB\" of memory; write a larger limit, or leave it out");
         else
             job_.memory = size;
+    }
+
+    void read_on_acceptable() {
+        auto const* const word = keys_.take<std::string>("on_acceptable", "\"save\"");
+        if (word == nullptr) return;
+        position const at = keys_.place_of("on_acceptable");
+        if (*word != "save") return refuse(at, fmt::format("'on_acceptable' is {}; write \"save\", or leave it out", quoted(*word)));
+        if (!job_.target.acceptable) return refuse(at, "'on_acceptable' is for a target with that tier; add acceptable, or leave it out");
+        job_.saves_at_acceptable = true;
     }
 
     void read_log() {

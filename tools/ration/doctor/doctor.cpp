@@ -70,6 +70,13 @@ void add_gpus(std::vector<finding>& rows) {
             why.empty() ? "" : "Linux 5.13 and later have it, unless `lsm=` on the kernel's command line leaves it out"};
 }
 
+/// From which processes a run accepts the reports of a job. `cpu`: the row of the quota, which decides on the backend.
+void add_reports(std::vector<finding>& rows, finding const& cpu) {
+    constexpr char const* tracing = "; a process of the same user that traces one of them is not detected";
+    rows.push_back({"reports by cgroup", cpu.by, fmt::format("accepted from processes in the job's group{}", tracing), cpu.why_not, cpu.remedy});
+    rows.push_back({"reports without cgroups", "process", fmt::format("accepted from descendants and the session of the job's first process{}", tracing), {}, {}});
+}
+
 [[nodiscard]] std::vector<finding> examine() {
     cgroup::kernel_io machine;
     std::vector<finding> rows;
@@ -78,6 +85,7 @@ void add_gpus(std::vector<finding>& rows) {
     finding fallback{"cpu without cgroups", "process", "affinity, SIGSTOP and SIGCONT", {}, {}};
     if (!processes) fallback.why_not = to_text(processes.failure());
     rows.push_back(fallback);
+    add_reports(rows, finding(rows.front()));
     add_gpus(rows);
     rows.push_back(placement_here());
     rows.push_back(worker_here());
@@ -104,7 +112,7 @@ void print_json(machine_facts const& machine, std::vector<finding> const& rows, 
              {"backend", cpu_by_cgroup(rows) ? "cgroup" : "process"}, {"resources", json::array()}};
     for (auto const& row : rows) out["resources"].push_back(to_json(row));
     out["gpus"] = to_json(gpus);
-    std::puts(out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+    std::puts(out.dump(-1, ' ', true, json::error_handler_t::replace).c_str());
 }
 
 }  // namespace

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "doctor/machine.hpp"
 
-#include <fstream>
+#include <sstream>
 #include <string>
 
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <ration/process/cpus.hpp>
+#include <ration/process/input_file.hpp>
 
 namespace ration::program {
 namespace {
 
 [[nodiscard]] std::string cpu_model() {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);)
+    auto text = process::read_input("/proc/cpuinfo", {});
+    std::istringstream lines(text ? std::move(text).value() : std::string());
+    for (std::string line; std::getline(lines, line);)
         if (line.starts_with("model name"))
             if (auto const colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
     return {};

@@ -7,7 +7,7 @@ namespace ration::program {
 namespace {
 
 /// What is the same for every command line. `words` and `kind` say what may stand where the cursor is.
-constexpr auto frame = R"(# SPDX-License-Identifier: BSL-1.0
+constexpr auto bash_frame = R"(# SPDX-License-Identifier: BSL-1.0
 # Completion of ration for bash; made from its command line, as its --help is.
 _ration() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD - 1]}} command= words= kind= done= i
@@ -91,7 +91,7 @@ std::string bash_completion(described_program const& program) {
         commands += rest_of(command.name, command, operand);
     }
     commands = rest_of("", program.itself, fmt::format("words='{}'", names)) + commands;
-    return fmt::format(frame, fmt::arg("values", values), fmt::arg("commands", commands));
+    return fmt::format(bash_frame, fmt::arg("values", values), fmt::arg("commands", commands));
 }
 
 }  // namespace ration::program

@@ -7,7 +7,7 @@ namespace ration::program {
 namespace {
 
 /// So that troff prints what is written: nothing is taken for a request, and a hyphen can be searched for and copied as one.
-[[nodiscard]] std::string escaped(std::string_view text) {
+[[nodiscard]] std::string troff_escaped(std::string_view text) {
     std::string out;
     bool line_begins = true;
     for (char const c : text) {
@@ -52,25 +52,25 @@ struct notes {
         if (paragraph.starts_with("Example"))
             found.examples = paragraph.substr(paragraph.find('\n') + 1);
         else
-            found.text += (found.text.empty() ? "" : "\n.PP\n") + escaped(paragraph);
+            found.text += (found.text.empty() ? "" : "\n.PP\n") + troff_escaped(paragraph);
     }
     return found;
 }
 
 void head(std::string& out, described_program const& program, std::string_view name, std::string_view help) {
     out += ".\\\" Made from the command line of ration, as its --help is.\n";
-    out += fmt::format(".TH {} 1 \"\" \"ration {}\" \"User Commands\"\n", escaped(upper(name)), program.version);
-    out += fmt::format(".SH NAME\n{} \\- {}\n", escaped(name), escaped(help));
+    out += fmt::format(".TH {} 1 \"\" \"ration {}\" \"User Commands\"\n", troff_escaped(upper(name)), program.version);
+    out += fmt::format(".SH NAME\n{} \\- {}\n", troff_escaped(name), troff_escaped(help));
 }
 
 void synopsis(std::string& out, described_command const& command) {
-    out += fmt::format(".SH SYNOPSIS\n\\fBration {}\\fR", escaped(command.name));
+    out += fmt::format(".SH SYNOPSIS\n\\fBration {}\\fR", troff_escaped(command.name));
     for (auto const& option : command.options)
-        if (option.required && !option.positional) out += fmt::format(" \\fB{}\\fR \\fI{}\\fR", escaped(option.names.back()), escaped(option.value));
+        if (option.required && !option.positional) out += fmt::format(" \\fB{}\\fR \\fI{}\\fR", troff_escaped(option.names.back()), troff_escaped(option.value));
     out += " [\\fIOPTIONS\\fR]";
     for (auto const& option : command.options) {
         if (!option.positional) continue;
-        auto const name = fmt::format("\\fI{}\\fR", escaped(option.names.back()));
+        auto const name = fmt::format("\\fI{}\\fR", troff_escaped(option.names.back()));
         out += option.required ? ' ' + name : " [" + name + "...]";
     }
     out += '\n';
@@ -80,12 +80,12 @@ void options(std::string& out, described_command const& command) {
     out += ".SH OPTIONS\n";
     for (auto const& option : command.options) {
         std::string names;
-        for (auto const& name : option.names) names += (names.empty() ? "" : ", ") + fmt::format("\\f{}{}\\fR", option.positional ? 'I' : 'B', escaped(name));
-        if (!option.value.empty()) names += fmt::format(" \\fI{}\\fR", escaped(option.value));
-        out += fmt::format(".TP\n{}\n{}.\n", names, escaped(option.help));
+        for (auto const& name : option.names) names += (names.empty() ? "" : ", ") + fmt::format("\\f{}{}\\fR", option.positional ? 'I' : 'B', troff_escaped(name));
+        if (!option.value.empty()) names += fmt::format(" \\fI{}\\fR", troff_escaped(option.value));
+        out += fmt::format(".TP\n{}\n{}.\n", names, troff_escaped(option.help));
         if (!option.range.empty()) out += fmt::format("A number in the range {}.\n", option.range);
-        if (!option.excludes.empty()) out += fmt::format("Not with {}.\n", escaped(fmt::format("{}", fmt::join(option.excludes, ", "))));
-        if (option.offers.plugins) out += fmt::format("Built in: {}.\n", escaped(fmt::format("{}", fmt::join(option.offers.words, ", "))));
+        if (!option.excludes.empty()) out += fmt::format("Not with {}.\n", troff_escaped(fmt::format("{}", fmt::join(option.excludes, ", "))));
+        if (option.offers.plugins) out += fmt::format("Built in: {}.\n", troff_escaped(fmt::format("{}", fmt::join(option.offers.words, ", "))));
     }
 }
 
@@ -97,7 +97,7 @@ void exit_status(std::string& out, std::string_view codes) {
         auto const end = codes.find(';');
         auto const item = codes.substr(0, end);
         auto const space = item.find(' ');
-        out += fmt::format(".TP\n{}\n{}\n", item.substr(0, space), escaped(item.substr(space + 1)));
+        out += fmt::format(".TP\n{}\n{}\n", item.substr(0, space), troff_escaped(item.substr(space + 1)));
         codes = end == codes.npos ? std::string_view() : codes.substr(codes.find_first_not_of(" \n", end + 1));
     }
 }
@@ -107,7 +107,7 @@ void below(std::string& out, described_program const& program, std::string_view 
     if (!found.text.empty()) out += ".SH NOTES\n" + found.text + '\n';
     auto const codes = found.codes.empty() ? parts_of(program.itself.notes).codes : found.codes;
     exit_status(out, codes);
-    if (!found.examples.empty()) out += fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", escaped(found.examples));
+    if (!found.examples.empty()) out += fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", troff_escaped(found.examples));
 }
 
 }  // namespace
@@ -117,12 +117,12 @@ std::string man_page(described_program const& program) {
     head(out, program, "ration", program.itself.help);
     out += ".SH SYNOPSIS\n\\fBration\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.SH COMMANDS\n";
     for (auto const& command : program.commands)
-        out += fmt::format(".TP\n\\fB{}\\fR\n{}; see \\fBration\\-{}\\fR(1).\n", escaped(command.name), escaped(command.help), escaped(command.name));
+        out += fmt::format(".TP\n\\fB{}\\fR\n{}; see \\fBration\\-{}\\fR(1).\n", troff_escaped(command.name), troff_escaped(command.help), troff_escaped(command.name));
     options(out, program.itself);
     below(out, program, program.itself.notes);
     std::string others;
     for (auto const& command : program.commands)
-        others += (others.empty() ? "" : ",\n") + fmt::format("\\fBration\\-{}\\fR(1)", escaped(command.name));
+        others += (others.empty() ? "" : ",\n") + fmt::format("\\fBration\\-{}\\fR(1)", troff_escaped(command.name));
     return out + ".SH SEE ALSO\n" + others + '\n';
 }
 

@@ -6,7 +6,7 @@
 namespace ration::program {
 namespace {
 
-constexpr auto frame = R"(#compdef ration
+constexpr auto zsh_frame = R"(#compdef ration
 # SPDX-License-Identifier: BSL-1.0
 # Completion of ration for zsh; made from its command line, as its --help is.
 _ration_words_or_path() {{
@@ -35,7 +35,7 @@ _ration "$@"
 )";
 
 /// Inside single quotes, and inside the brackets or between the colons of `_arguments`.
-[[nodiscard]] std::string escaped(std::string_view text) {
+[[nodiscard]] std::string zsh_escaped(std::string_view text) {
     std::string out;
     for (char const c : text) {
         if (c == '\'')
@@ -55,16 +55,16 @@ _ration "$@"
     if (offers.files) return "_files";
     if (offers.words.empty()) return " ";
     std::string words;
-    for (auto const& word : offers.words) words += ' ' + escaped(word);
+    for (auto const& word : offers.words) words += ' ' + zsh_escaped(word);
     std::string const separator = offers.list ? "-s , " : "";
     return fmt::format("{} {}value{}", offers.plugins ? "_ration_words_or_path" : "_values", separator, words);
 }
 
 [[nodiscard]] std::string spec_of(described_option const& option) {
     auto const& name = option.names.back();
-    if (option.positional) return fmt::format("'*:{}:{}'", escaped(name), action_of(option));
-    if (option.value.empty()) return fmt::format("'{}[{}]'", name, escaped(option.help));
-    return fmt::format("'{}{}=[{}]:{}:{}'", option.offers.list ? "" : "*", name, escaped(option.help), escaped(option.value), action_of(option));
+    if (option.positional) return fmt::format("'*:{}:{}'", zsh_escaped(name), action_of(option));
+    if (option.value.empty()) return fmt::format("'{}[{}]'", name, zsh_escaped(option.help));
+    return fmt::format("'{}{}=[{}]:{}:{}'", option.offers.list ? "" : "*", name, zsh_escaped(option.help), zsh_escaped(option.value), action_of(option));
 }
 
 [[nodiscard]] std::string specs_of(described_command const& command) {
@@ -78,10 +78,10 @@ _ration "$@"
 std::string zsh_completion(described_program const& program) {
     std::string names, commands;
     for (auto const& command : program.commands) {
-        names += fmt::format("{}'{}:{}'", names.empty() ? "" : " ", command.name, escaped(command.help));
+        names += fmt::format("{}'{}:{}'", names.empty() ? "" : " ", command.name, zsh_escaped(command.help));
         commands += fmt::format("        {}) _arguments {} ;;\n", command.name, specs_of(command));
     }
-    return fmt::format(frame, fmt::arg("options", specs_of(program.itself)), fmt::arg("names", names), fmt::arg("commands", commands));
+    return fmt::format(zsh_frame, fmt::arg("options", specs_of(program.itself)), fmt::arg("names", names), fmt::arg("commands", commands));
 }
 
 }  // namespace ration::program

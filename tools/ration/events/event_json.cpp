@@ -113,6 +113,11 @@ void write(json_writer& json, tier_reached const& e) {
     json.member("after", e.after);
 }
 
+void write(json_writer& json, delivered const& e) {
+    json.member("job", e.job), json.member("epoch", e.epoch), json.member("step", e.step), json.member("files", e.files);
+    json.member("folder", e.folder);
+}
+
 void write(json_writer& json, condition_changed const& e) {
     json.member("job", e.job), json.member("now", name_of(e.now)), json.member("why", e.why);
 }
@@ -188,7 +193,8 @@ void write(json_writer& json, run_ended const& e) {
 }
 
 constexpr std::string_view names[] = {"run",      "job_started", "progress", "tier_reached", "condition", "decision", "change",
-                                      "deferred", "rejected",    "warning",  "policy_log",   "job_ended", "run_ended", "resize",   "device"};
+                                      "deferred", "rejected",    "warning",  "policy_log",   "job_ended", "run_ended", "resize",   "device",
+                                      "delivered"};
 static_assert(std::size(names) == std::variant_size_v<event_body>);
 
 }  // namespace

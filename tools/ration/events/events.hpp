@@ -114,6 +114,15 @@ struct tier_reached {
     nanoseconds after;  ///< since the job's start time as the file gives it
 };
 
+/// The checkpoint of a job at its Acceptable tier is kept in a folder of its own.
+struct delivered {
+    std::string_view job;
+    std::uint32_t epoch = 0;
+    std::uint64_t step = 0;   ///< of the checkpoint
+    std::uint64_t files = 0;
+    std::string_view folder;  ///< absolute
+};
+
 struct condition_changed {
     std::string_view job;
     condition now = condition::running;
@@ -195,7 +204,7 @@ struct run_ended {
 };
 
 using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision, change_applied,
-                                change_deferred, grant_rejected, warning, policy_logged, job_ended, run_ended, resize_told, device_told>;
+                                change_deferred, grant_rejected, warning, policy_logged, job_ended, run_ended, resize_told, device_told, delivered>;
 
 /// Views inside the body need to live only until the event is written.
 struct event {

@@ -13,13 +13,17 @@
 
 namespace ration::program {
 
+/// The form of characters that `steers_text`. Escaped they reach no terminal, but a page shows what the escapes mean.
+enum class steering_text : std::uint8_t { escaped, replaced };
+
 /// Appends one JSON value to a string. Commas are its business; the nesting is the caller's.
 class json_writer {
     std::string& out_;
     bool first_ = true;
+    steering_text steering_;
 
 public:
-    explicit json_writer(std::string& out) noexcept : out_(out) {}
+    explicit json_writer(std::string& out, steering_text steering = steering_text::escaped) noexcept : out_(out), steering_(steering) {}
 
     /// `body` writes the members or elements.
     template <class Body>
@@ -86,9 +90,14 @@ private:
     }
 
     void text(std::string_view s);
+    void steering_character(std::string_view character);
 };
 
 /// The length of the UTF-8 character at the front of `s`, 0 if there is none. Refuses overlong forms and surrogates.
 [[nodiscard]] std::size_t utf8_length(std::string_view s) noexcept;
+
+/// Whether a UTF-8 character steers a terminal or the text around it, or hides in it: control characters (Unicode's category Cc),
+/// line and paragraph separators, and the invisible ones of category Cf, among them those that turn the direction of writing.
+[[nodiscard]] bool steers_text(std::string_view character) noexcept;
 
 }  // namespace ration::program

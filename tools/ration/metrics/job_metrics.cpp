@@ -106,7 +106,7 @@ void collect_messages(std::vector<MetricFamily>& into, progress::totals const& m
 }
 
 void collect_devices(std::vector<MetricFamily>& into, std::int64_t aside) {
-    into.push_back({"ration_run_devices_set_aside", "Devices that nobody is given for a while, since they have shown a fault", MetricType::Gauge,
+    into.push_back({"ration_run_devices_set_aside", "Devices that are not assigned for a while after a fault", MetricType::Gauge,
                     {sample({}, MetricType::Gauge, static_cast<double>(aside))}});
 }
 

@@ -18,7 +18,7 @@ void collect_jobs(std::vector<prometheus::MetricFamily>& into, job_board const& 
 /// Messages of jobs by what became of them, and events that the log could not take.
 void collect_messages(std::vector<prometheus::MetricFamily>& into, progress::totals const& messages, std::uint64_t lost_events);
 
-/// Devices that nobody is given for a while.
+/// Devices that are not assigned for a while.
 void collect_devices(std::vector<prometheus::MetricFamily>& into, std::int64_t aside);
 
 }  // namespace ration::program

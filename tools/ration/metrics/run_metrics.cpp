@@ -36,14 +36,16 @@ void constant(Registry& all, char const* name, char const* help, double value, p
     prometheus::BuildGauge().Name(name).Help(help).Register(all).Add(labels).Set(value);
 }
 
+}  // namespace
+
 /// Counters of one family, one for each value of the label `reason`. All are there from the start, so that a rate has something to
 /// start from.
-class reasons {
+class reason_counters {
     std::vector<std::pair<std::string_view, Counter*>> all_;
 
 public:
     template <class Enum>
-    reasons(Registry& registry, char const* name, char const* help, Enum first, Enum last) {
+    reason_counters(Registry& registry, char const* name, char const* help, Enum first, Enum last) {
         auto& family = prometheus::BuildCounter().Name(name).Help(help).Register(registry);
         for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
             auto const words = name_of(static_cast<Enum>(i));
@@ -57,8 +59,6 @@ public:
     }
 };
 
-}  // namespace
-
 /// Counters and histograms do not allocate when they count.
 struct run_metrics::counted {
     Registry registry{Registry::InsertBehavior::Throw};
@@ -70,10 +70,10 @@ struct run_metrics::counted {
                                               .Add({}, tick_bounds);
     Counter& grants = counter(registry, "ration_grants_total", "Grants that the policy answered with");
     Counter& changes = counter(registry, "ration_changes_total", "Operations on limits of jobs that were carried out");
-    reasons rejected{registry, "ration_grants_rejected_total", "Grants that were refused, by the rule that they break", check_rule::unknown_job,
-                     check_rule::broken_group};
-    reasons deferred{registry, "ration_grants_deferred_total", "Grants that began to wait, by what they wait for", deferral::dead_band,
-                     deferral::no_room};
+    reason_counters rejected{registry, "ration_grants_rejected_total", "Grants that were refused, by the rule that they break", check_rule::unknown_job,
+                             check_rule::broken_group};
+    reason_counters deferred{registry, "ration_grants_deferred_total", "Grants that began to wait, by what they wait for", deferral::dead_band,
+                             deferral::no_room};
     Counter& fallbacks = counter(registry, "ration_fallback_answers_total",
                                  "Decisions in which the policy's answer was refused as a whole, so that the last good limits stayed");
 

@@ -3,28 +3,49 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <concepts>
 #include <functional>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "config/config.hpp"
+#include "problem.hpp"
 
 namespace ration::program {
 namespace {
 
-/// A number, or one of the words that stand for what JSON has no number for.
-template <class T>
+/// A whole number that the type can hold.
+template <std::integral T>
 [[nodiscard]] bool take(nlohmann::json const& value, T& into) {
-    if (std::is_floating_point_v<T> ? value.is_number() : value.is_number_integer()) return into = value.get<T>(), true;
-    if constexpr (std::is_floating_point_v<T>) {
-        if (value == "nan") return into = std::numeric_limits<T>::quiet_NaN(), true;
-        if (value == "inf") return into = std::numeric_limits<T>::infinity(), true;
-        if (value == "-inf") return into = -std::numeric_limits<T>::infinity(), true;
+    if (!value.is_number_integer()) return false;
+    bool const fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>()) : std::in_range<T>(value.get<std::int64_t>());
+    if (fits) into = value.get<T>();
+    return fits;
+}
+
+/// A number, or one of the words that stand for what JSON has no number for.
+template <std::floating_point T>
+[[nodiscard]] bool take(nlohmann::json const& value, T& into) {
+    if (value.is_number()) {
+        auto const number = value.get<double>();
+        bool const fits = !(std::abs(number) > static_cast<double>(std::numeric_limits<T>::max()));
+        if (fits) into = static_cast<T>(number);
+        return fits;
     }
-    return false;
+    if (value == "nan")
+        into = std::numeric_limits<T>::quiet_NaN();
+    else if (value == "inf")
+        into = std::numeric_limits<T>::infinity();
+    else if (value == "-inf")
+        into = -std::numeric_limits<T>::infinity();
+    else
+        return false;
+    return true;
 }
 
 template <ColumnValue T>
@@ -61,7 +82,7 @@ constexpr std::array<std::size_t, table_count> most_rows{max_jobs, 1024, 64, std
     if (rows.size() != table_count) return fmt::format("rows names {} tables instead of {}", rows.size(), table_count);
     for (std::size_t t = 0; t < table_count; ++t) {
         if (!rows[t].is_number_unsigned() || rows[t].get<std::size_t>() > most_rows[t])
-            return fmt::format("rows says {} for table {}; a run has at most {}", rows[t].dump(), t, most_rows[t]);
+            return fmt::format("rows says {} for table {}; a run has at most {}", quoted(rows[t].dump()), t, most_rows[t]);
         if (!store.resize(static_cast<table_id>(t), rows[t].get<std::size_t>())) return "there is no memory for its tables";
     }
     return {};
@@ -79,10 +100,9 @@ template <class Before>
 [[nodiscard]] bool take_grant(nlohmann::json const& from, grant& into) {
     std::int64_t amount = unlimited;
     bool const known = from.at("amount") == "unlimited" || take(from.at("amount"), amount);
-    into = {.job = from.at("job").get<std::uint32_t>(), .node = from.at("node").get<std::uint32_t>(),
-            .resource = from.at("resource").get<std::uint16_t>(), .reason = from.at("reason").get<std::uint16_t>(),
-            .group = from.at("group").get<std::uint32_t>(), .amount = amount};
-    return known;
+    into.amount = amount;
+    return known && take(from.at("job"), into.job) && take(from.at("node"), into.node) && take(from.at("resource"), into.resource) &&
+           take(from.at("reason"), into.reason) && take(from.at("group"), into.group);
 }
 
 }  // namespace
@@ -106,8 +126,10 @@ std::string recorded_tick::begin(nlohmann::json const& run) {
 
 std::string recorded_tick::load(nlohmann::json const& line) {
     try {
-        data_ = {.number = line.at("number").get<std::uint64_t>(), .seed = line.at("seed").get<std::uint64_t>(),
-                 .now = {line.at("t").get<std::int64_t>()}, .budget = {line.at("budget").get<std::int64_t>()}, .data = store_.view()};
+        data_ = {.data = store_.view()};
+        if (!take(line.at("number"), data_.number) || !take(line.at("seed"), data_.seed) || !take(line.at("t"), data_.now.count) ||
+            !take(line.at("budget"), data_.budget.count))
+            return "number, seed, t and budget have to be whole numbers";
         if (auto wrong = resize_tables(store_, line.at("rows")); !wrong.empty()) return wrong;
         for (auto const& [name, values] : line.at("columns").items())
             if (auto wrong = load_column(name, values); !wrong.empty()) return wrong;
@@ -115,7 +137,7 @@ std::string recorded_tick::load(nlohmann::json const& line) {
         if (!ascends(store_, "held/job", std::ranges::less_equal{})) return "column held/job has to ascend";
         grants_.clear();
         for (auto const& g : line.at("grants"))
-            if (!take_grant(g, grants_.emplace_back())) return "a grant has no amount";
+            if (!take_grant(g, grants_.emplace_back())) return "a grant is not whole: it needs job, node, resource, reason, group and amount";
         return {};
     } catch (nlohmann::json::exception const& e) {
         return e.what();

@@ -53,6 +53,9 @@ private:
 /// The same for an amount, in a grant or a column: "unlimited" and the number that stands for it in columns are infinite.
 [[nodiscard]] std::optional<double> amount_in(nlohmann::json const& value);
 
+/// Limits of the names and sentences of a log on a page, in bytes.
+inline constexpr std::size_t longest_name = 80, longest_text = 300;
+
 /// `text` with at most so many bytes, cut between two characters and then ended by "...".
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 

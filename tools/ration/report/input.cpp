@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "report/input.hpp"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include <ration/process/input_file.hpp>
+
+#include "events/json_reader.hpp"
+#include "events/log_lines.hpp"
 #include "events/log_version.hpp"
 #include "report/run_json.hpp"
 #include "report/run_recorder.hpp"
@@ -16,41 +16,7 @@
 namespace ration::program {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t{64} << 20;
-constexpr std::string_view what_to_name = "name a log that 'ration run --log' wrote, or what 'ration sim --json' printed";
-
-/// Lines of a file, none longer than `longest_line`.
-class line_reader {
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-    char buffer_[1 << 16];
-    std::size_t have_ = 0, at_ = 0;
-
-public:
-    bool whole = true;  ///< the last line ended in a newline
-    bool too_long = false;
-
-    explicit line_reader(std::string const& path) : file_(std::fopen(path.c_str(), "rb"), &std::fclose) {}
-    [[nodiscard]] bool good() const noexcept { return file_ != nullptr; }
-    [[nodiscard]] bool failed() const noexcept { return std::ferror(file_.get()) != 0; }
-
-    /// False at the end. A line at the end without a newline is one, and `whole` is false then.
-    [[nodiscard]] bool next(std::string& line) {
-        line.clear();
-        for (;;) {
-            if (at_ == have_) {
-                at_ = 0, have_ = std::fread(buffer_, 1, sizeof buffer_, file_.get());
-                if (have_ == 0) return whole = false, !line.empty();
-            }
-            auto const* const begin = buffer_ + at_;
-            auto const* const end = static_cast<char const*>(std::memchr(begin, '\n', have_ - at_));
-            std::size_t const length = end == nullptr ? have_ - at_ : static_cast<std::size_t>(end - begin);
-            if (line.size() + length > longest_line) return too_long = true;
-            line.append(begin, length);
-            at_ += length;
-            if (end != nullptr) return ++at_, whole = true;
-        }
-    }
-};
+constexpr char const* name_a_log = "name a log that 'ration run --log' wrote, or what 'ration sim --json' printed";
 
 /// Sorts the lines of one file into runs and simulations.
 class input_reader {
@@ -64,15 +30,15 @@ public:
 
     [[nodiscard]] std::string take(std::string const& text) {
         ++number_;
-        auto const line = nlohmann::json::parse(text, nullptr, false);
-        if (!line.is_object()) return fmt::format("this is no event; {}", what_to_name);
+        auto const line = parse_json(text);
+        if (!line.is_object()) return fmt::format("this is no event; {}", name_a_log);
         auto const event = line.find("event");
-        if (event == line.end() || !event->is_string()) return fmt::format("this is no event; {}", what_to_name);
+        if (event == line.end() || !event->is_string()) return fmt::format("this is no event; {}", name_a_log);
         if (*event == "simulation") return simulation(line);
         if (*event == "measured") return measured(line);
         if (*event == "comparison") return {};  // of `ration run --json`: made from the runs before it
         if (*event == "run") return begin(line);
-        if (!run_) return fmt::format("the log does not begin with a run; {}", what_to_name);
+        if (!run_) return fmt::format("the log does not begin with a run; {}", name_a_log);
         return run_->take(line);
     }
 
@@ -115,20 +81,19 @@ private:
 }  // namespace
 
 std::string read_report_input(std::string const& path, report_input& into) {
-    line_reader lines(path);
-    if (!lines.good()) return fmt::format("{} cannot be opened ({}); {}", path, std::strerror(errno), what_to_name);
+    auto lines = log_lines::open(path, name_a_log);
+    if (!lines) return fmt::format("{}: {}", path, process::input_sentence(lines.failure()));
     input_reader reader(path, into);
-    for (std::string text; lines.next(text);) {
-        if (lines.too_long) return refusal(path, reader.number() + 1, "the line has more than 64 MiB, which no event has; " + std::string(what_to_name));
-        bool const half = !lines.whole && reader.number() > 0;
+    for (std::string text; lines->next(text);) {
+        bool const half = !lines->whole() && reader.number() > 0;
         if (half && !nlohmann::json::accept(text)) {
             into.remarks.push_back(fmt::format("The last line of {} is half a line and was left out: ration or its machine ended while it was written.", path));
             break;
         }
         if (auto why = reader.take(text); !why.empty()) return refusal(path, reader.number(), why);
     }
-    if (lines.failed()) return fmt::format("{} cannot be read to its end; {}", path, what_to_name);
-    if (reader.number() == 0) return fmt::format("{} is empty; {}", path, what_to_name);
+    if (!lines->trouble().empty()) return refusal(path, reader.number() + 1, lines->trouble());
+    if (reader.number() == 0) return fmt::format("{} is empty; {}", path, name_a_log);
     reader.end();
     into.lines += reader.number();
     return {};

@@ -5,12 +5,16 @@
 #include <cstdio>
 #include <cstring>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include "problem.hpp"
 #include "report/assets.hpp"
 #include "report/run_json.hpp"
 #include "version_text.hpp"
+#include "view/bounded_writer.hpp"
 
 namespace ration::program {
 namespace {
@@ -35,7 +39,7 @@ constexpr std::string_view body = R"(</head><body><main id="page"><noscript><p>T
 
 [[nodiscard]] std::string data_of(report_input& input) {
     std::string out;
-    json_writer json(out);
+    json_writer json(out, steering_text::replaced);
     json.object([&] {
         json.member("version", version_text()), json.member("title", title_of(input));
         json.key("remarks").array([&] {
@@ -51,7 +55,7 @@ constexpr std::string_view body = R"(</head><body><main id="page"><noscript><p>T
     return out;
 }
 
-[[nodiscard]] std::string dumped(nlohmann::ordered_json const& json) { return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace); }
+[[nodiscard]] std::string dumped(nlohmann::ordered_json const& json) { return printable(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)); }
 
 [[nodiscard]] std::string array_of(std::vector<simulation_record> const& all, nlohmann::ordered_json simulation_record::*which) {
     std::string out = "[";
@@ -61,6 +65,17 @@ constexpr std::string_view body = R"(</head><body><main id="page"><noscript><p>T
 
 [[nodiscard]] std::string data_element(std::string_view id, std::string json) {
     return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, for_script(std::move(json)));
+}
+
+/// 0, or the errno of the write that failed.
+[[nodiscard]] int write_all(process::descriptor const& file, std::string_view text) noexcept {
+    ::fcntl(file.get(), F_SETFL, 0);  // a pipe that has a reader takes the page at the reader's speed
+    while (!text.empty()) {
+        ssize_t const wrote = ::write(file.get(), text.data(), text.size());
+        if (wrote < 0 && errno != EINTR) return errno;
+        if (wrote > 0) text.remove_prefix(static_cast<std::size_t>(wrote));
+    }
+    return 0;
 }
 
 }  // namespace
@@ -97,7 +112,7 @@ bool has_charts() noexcept { return !page_assets().chart_library.empty(); }
 std::string report_page(report_input input) {
     auto const& assets = page_assets();
     std::string page(head);
-    page += fmt::format("<title>{}</title>\n<style>\n{}</style>\n", escaped(title_of(input)), assets.style);
+    page += fmt::format("<title>{}</title>\n<style>\n{}</style>\n", escaped(printable(title_of(input))), assets.style);
     page += body;
     page += data_element("simulations", array_of(input.simulations, &simulation_record::figures));
     page += "<!-- measured -->" + data_element("measured", array_of(input.simulations, &simulation_record::measured)) + "<!-- /measured -->\n";
@@ -107,14 +122,12 @@ std::string report_page(report_input input) {
 }
 
 bool write_page(std::string const& page, std::string const& path, std::string_view option) {
-    std::FILE* const file = std::fopen(path.c_str(), "wb");
-    bool good = file != nullptr && std::fwrite(page.data(), 1, page.size(), file) == page.size();
-    int why = errno;
-    if (file != nullptr && std::fclose(file) != 0) good = false, why = errno;
-    if (!good)
+    auto const file = open_for_writing(path);
+    int const why = file ? write_all(*file, page) : file.failure().system;
+    if (why != 0)
         std::fprintf(stderr, "ration: %s: %s cannot be written (%s); name a file in a folder that may be written\n", std::string(option).c_str(),
                      printable(path).c_str(), std::strerror(why));
-    return good;
+    return why == 0;
 }
 
 }  // namespace ration::program

@@ -13,9 +13,7 @@
 namespace ration::program {
 namespace {
 
-constexpr std::size_t longest_name = 80, longest_text = 300;
-
-[[nodiscard]] std::string amount_text(double amount) { return std::isinf(amount) ? "no limit" : fmt::format("{}", static_cast<std::int64_t>(amount)); }
+[[nodiscard]] std::string amount_text(double amount) { return std::isinf(amount) ? "no limit" : fmt::format("{:.0f}", amount); }
 
 [[nodiscard]] job_phase phase_of(job_record const& job) noexcept {
     if (job.condition == "stalled") return job_phase::stalled;
@@ -41,6 +39,7 @@ std::unordered_map<std::string_view, run_recorder::handler> const& run_recorder:
         {"job_started", &run_recorder::job_started},
         {"resize", &run_recorder::resize},
         {"device", &run_recorder::device},
+        {"delivered", &run_recorder::delivered},
         {"progress", &run_recorder::progress},
         {"tier_reached", &run_recorder::tier_reached},
         {"condition", &run_recorder::condition},
@@ -166,6 +165,14 @@ void run_recorder::resize(event_fields& f, std::int64_t t) {
 void run_recorder::device(event_fields& f, std::int64_t t) {
     auto const name = f.text("device"), what = f.text("what"), why = f.text("why");
     if (f.wrong().empty()) add(t, what, name, "gpu", "", "", why);
+}
+
+void run_recorder::delivered(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job"), folder = f.text("folder");
+    auto const step = f.whole("step");
+    if (!f.wrong().empty()) return;
+    (void)job_called(name);
+    add(t, "delivered", name, "", "", "", fmt::format("checkpoint of step {} in {}", step, folder));
 }
 
 void run_recorder::progress(event_fields& f, std::int64_t t) {

@@ -36,6 +36,7 @@ private:
     void job_started(event_fields& f, std::int64_t t);
     void resize(event_fields& f, std::int64_t t);
     void device(event_fields& f, std::int64_t t);
+    void delivered(event_fields& f, std::int64_t t);
     void progress(event_fields& f, std::int64_t t);
     void tier_reached(event_fields& f, std::int64_t t);
     void condition(event_fields& f, std::int64_t t);

@@ -13,7 +13,7 @@ namespace {
 
 using json = nlohmann::json;
 using page_json = nlohmann::ordered_json;
-constexpr std::size_t most_jobs = 60'000, longest_name = 80;
+constexpr std::size_t most_jobs = 60'000;
 
 [[nodiscard]] bool is_time(json const& value) { return value.is_null() || (value.is_number() && std::isfinite(value.get<double>())); }
 

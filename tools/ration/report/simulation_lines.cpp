@@ -15,7 +15,7 @@ namespace {
 
 using json = nlohmann::json;
 using page_json = nlohmann::ordered_json;
-constexpr std::size_t longest_text = 300, most_policies = 64, most_samples = 1000, most_values = 1000, most_remarks = 200;
+constexpr std::size_t most_policies = 64, most_samples = 1000, most_values = 1000, most_remarks = 200;
 
 /// Reads with checks; the first thing that is wrong stays.
 class simulation_reader {
@@ -82,6 +82,9 @@ private:
 
     /// JSON has no number for what is none.
     [[nodiscard]] static page_json plain(double value) { return std::isfinite(value) ? page_json(value) : page_json(nullptr); }
+
+    /// The number of a bin; 0 for what is not a number.
+    [[nodiscard]] static int bin_of(double number) { return std::isnan(number) ? 0 : static_cast<int>(std::clamp(number, -1e4, 1e4)); }
 
     [[nodiscard]] static page_json maybe(event_fields& f, char const* name) {
         auto const value = f.maybe_number(name);
@@ -154,7 +157,7 @@ private:
             if (f.has("quantiles")) {
                 event_fields bins(f.object("bins"));
                 one["mean"] = maybe(f, "mean"), one["quantiles"] = numbers(f.array("quantiles"));
-                one["bins"] = {{"per_decade", bins.whole("per_decade")}, {"first", static_cast<int>(std::clamp(bins.number("first"), -1e4, 1e4))},
+                one["bins"] = {{"per_decade", bins.whole("per_decade")}, {"first", bin_of(bins.number("first"))},
                                {"counts", numbers(bins.array("counts"))}};
                 keep(bins);
             }

@@ -131,7 +131,7 @@ void print_json(std::string const& job, operation_text const& op, std::string_vi
                                 {"subject", op.subject.view()}, {"old", op.old_value.view()},
                                 {"new", op.new_value.view()}, {"when", name_of(op.when)}, {"reason", reason}};
     if (given) line["devices"] = given->devices, line["cpus"] = given->place.cpu_list(), line["placement"] = given->place.why, line["percent"] = given->percent;
-    std::puts(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+    std::puts(line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
 
 void print_text(std::string const& job, operation_text const& op, bool explain, std::optional<paper_devices::given> const& given) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/gpu_shares.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include <ration/process/child.hpp>
+#include <ration/process/input_file.hpp>
 #include <ration/process/proc.hpp>
 
 #include "error_text.hpp"
@@ -40,7 +41,8 @@ constexpr nanoseconds patience_at_its_end = seconds(15);
 /// Its own process, as it has written it down; without one where it has not.
 [[nodiscard]] process::child process_of(cuda::mps_place const& place) {
     pid_t pid = 0;
-    std::ifstream(place.pipe_directory + "/nvidia-cuda-mps-control.pid") >> pid;
+    if (auto const text = process::read_input(place.pipe_directory + "/nvidia-cuda-mps-control.pid", {.most_bytes = 64}))
+        std::from_chars(text->data(), text->data() + text->size(), pid);
     auto const row = process::read_process(pid);
     auto found = row ? process::attach(pid, row->start_time) : result<process::child>(error{});
     return found ? std::move(found).value() : process::child();

@@ -2,33 +2,52 @@
 /// What runs that were killed have left: jobs that go on, groups, folders.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
+
+#include <ration/process/proc.hpp>
+#include <ration/result.hpp>
 
 #include "run/run_directory.hpp"
 
 namespace ration::program {
 
-/// A job that goes on, or a process of which nobody knows whose it is.
+/// What of a recorded job is found on this machine.
+struct job_traces {
+    bool launched = false;     ///< its program was started in the recorded incarnation
+    bool has_first = false;    ///< the recorded process lives, and is the job's
+    bool doubtful = false;     ///< the recorded process lives, and nothing proves that it is the job's: it is left alone
+    std::vector<process::process_info> processes;  ///< with the job's token in their environment, or in its group; the oldest first
+};
+
+/// A job that goes on, or a process of a job that cannot be named.
 struct survivor {
-    std::string job;   ///< empty: nobody knows
+    std::string job;   ///< empty: unknown
     std::string said;  ///< "vae (process 123)", "cnn (between two launches)", "process 123"
 };
 
 /// One abandoned run and what of it is still alive.
 struct leftover {
     run_record record;
-    std::string damage;              ///< why its record cannot be read: then its processes are known, and not of which job they are; empty: it can
+    std::vector<job_traces> traces;  ///< of `record.jobs`, in the same order
+    std::string damage;              ///< why its record cannot be read: then its processes are known, but not their jobs; empty: it can
+    bool out_of_sight = false;       ///< its processes count in another PID namespace, and cannot be seen from this one
     std::vector<survivor> alive;
+    locked_folder folder;
 };
 
-[[nodiscard]] std::vector<leftover> find_leftovers();
+/// Errors: those of `abandoned_runs`, and of reading /proc.
+[[nodiscard]] result<std::vector<leftover>> find_leftovers();
 
-/// "the record of the run 7-1234 cannot be read: it is no whole JSON object"; empty for one that can.
+/// "the record of the run 7-1234 cannot be read: it is no whole JSON object"; empty when nothing is wrong with it.
 [[nodiscard]] std::string sentence_of_damage(leftover const& what);
 
+/// "process 456, which its first process left"; the pids of several.
+[[nodiscard]] std::string text_of(job_traces const& traces);
+
 /// Ends what is alive, removes groups and folder. Returns a sentence per thing done, or not possible.
-[[nodiscard]] std::vector<std::string> remove_leftover(leftover const& what, bool only_say);
+[[nodiscard]] std::vector<std::string> remove_leftover(leftover what, bool only_say);
 
 /// The same for groups of dead runs, whether there is a record of them or not.
 [[nodiscard]] std::vector<std::string> remove_orphaned_groups(bool only_say);

@@ -29,6 +29,21 @@ struct share_check {
     bool done = false;                      ///< whichever way
 };
 
+/// Of a job with on_acceptable = "save": how far its model is on its way.
+struct delivery {
+    enum class phase : std::uint8_t {
+        none,     ///< Acceptable is not reached, or nothing is to be delivered
+        wanted,   ///< to be asked for a checkpoint
+        asked,    ///< was asked
+        awaited,  ///< cannot be asked, or has not answered: its next checkpoint is delivered, whenever it comes
+        done,
+    };
+    phase now = phase::none;
+    std::uint64_t from = 0;          ///< the step at which Acceptable was reached
+    std::uint64_t command = 0;       ///< number of the command to save
+    std::optional<nanoseconds> deadline;
+};
+
 /// What ration knows of one job. Times are on the clock of the run.
 struct live_job {
     live_job(job_config const& from, std::size_t table_row);
@@ -64,6 +79,8 @@ struct live_job {
     std::int64_t wish = -1;          ///< devices that it would like to have; -1: it has not said
     std::int64_t batch = 0;          ///< of its present launch; 0: its own choice
     share_check share;               ///< of its present launch
+    delivery model;
+    bool launching = false;          ///< between the decision and the process
     bool placed = false;             ///< the backend knows it: something of it may be alive
     bool said_done = false;          ///< in this epoch
     std::string refused;             ///< why it may not run with its devices; it is being killed

@@ -5,10 +5,12 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <ration/cgroup/kernel_io.hpp>
 #include <ration/process/environment.hpp>
+
+#include "run/memory_shortage.hpp"
 
 namespace ration::program {
 namespace {
@@ -46,22 +48,27 @@ template <class Variant, class Action>
     return out;
 }
 
-[[nodiscard]] process::cpu_set first_cpus(std::optional<std::uint32_t> count) {
-    auto const all = process::cpu_set::of_thread(0);
-    return count ? all.lowest(*count) : all;
+[[nodiscard]] std::string sentence_of(core_choice const& chosen) {
+    if (chosen.shared.empty()) return {};
+    return fmt::format("CPUs {} are also those of another run (process {}), so that both are slower; name fewer with 'cpus' in both files", chosen.shared.list().view(),
+                       fmt::join(chosen.others, ", "));
 }
 
 }  // namespace
 
 result<node_backend> node_backend::open(options const& wanted) {
     node_backend node;
-    node.cpus_ = first_cpus(wanted.cpus);
+    node.open_files_ = wanted.open_files;
+    node.claims_ = core_claims::open(wanted.claims);
+    auto const chosen = node.claims_.take(process::cpu_set::of_thread(0), wanted.cpus);
+    node.cpus_ = chosen.cpus;
+    node.shared_cpus_ = sentence_of(chosen);
     if (wanted.choice != backend_choice::process) {
         node.io_ = std::make_unique<cgroup::kernel_io>();
         static_cast<void>(node.io_->read_system("/proc/self/cgroup", node.memberships_));  // none: the backend says why
         cgroup::cpu_cap cap;
-        if (wanted.cpus) cap = millicores{std::int64_t{1000} * *wanted.cpus};
-        auto groups = cgroup::backend::open(*node.io_, {.name = "run", .cpus = cap});
+        if (wanted.cpus) cap = as_group_set(node.cpus_);
+        auto groups = cgroup::backend::open(*node.io_, {.name = group_name, .cpus = cap});
         if (groups) {
             node.backend_ = std::make_unique<cgroup::backend>(std::move(groups).value());
             return node;
@@ -89,6 +96,7 @@ result<void> node_backend::plan(setting const& wanted, ration::plan<operation>& 
         return {};
     }
     if (wanted.resource == resource_id::gpu || wanted.resource == resource_id::batch) return plan_devices(wanted, out);
+    if (auto const left = outside_.find(wanted.job); left != outside_.end()) return left->second;
     return std::visit(
         [&]<class B>(std::unique_ptr<B>& b) -> result<void> {
             ration::plan<typename B::operation> own;
@@ -157,6 +165,7 @@ setting node_backend::capped(setting const& wanted) const noexcept {
 }
 
 result<process::child> node_backend::launch(start const& what, process::launch_spec spec) {
+    spec.open_files = open_files_;
     auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
     auto child = groups != nullptr ? launch_in_group(**groups, what, spec)
                                    : launch_alone(*std::get<std::unique_ptr<process::backend>>(backend_), what, spec);
@@ -166,6 +175,11 @@ result<process::child> node_backend::launch(start const& what, process::launch_s
         return limited.failure();
     }
     return child;
+}
+
+std::size_t node_backend::files_per_job() const noexcept {
+    auto const* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
+    return 2 + (groups != nullptr ? (*groups)->hierarchies().branches().size() : 0);
 }
 
 result<void> node_backend::cap_cpu(job_id job, millicores cpu) {
@@ -211,6 +225,7 @@ result<process::child> node_backend::launch_alone(process::backend& processes, s
         return !added || what.cpus.empty() ? added : processes.confine(what.job, what.cpus);
     };
     spec.place = place;
+    oom_kills_before_[what.job] = oom_kills_of_machine();
     auto child = process::launch(spec);
     if (!child) static_cast<void>(processes.remove(what.job)), fence_.open(what.job);
     return child;
@@ -275,6 +290,7 @@ result<void> node_backend::adopt(start const& what, process::child const& runnin
     limit_memory_of_gpus(what);
     auto const family = process::tree::of(root);
     if (!family) return groups != nullptr ? result<void>(family.failure()) : result<void>();
+    if (auto const placed = groups != nullptr ? (*groups)->place(job, root.pid) : result<void>(); !placed) return placed;
     for (auto const& member : family->members()) {
         fence_.place(job, member.info.pid);
         auto const placed = groups != nullptr ? (*groups)->place(job, member.info.pid) : result<void>();
@@ -297,16 +313,9 @@ result<void> node_backend::remove(job_id job) noexcept {
     if (auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_))
         if (auto const killed = (*processes)->kill(job); !killed && killed.failure().code == errc::timed_out) return killed;
     auto const removed = std::visit([&](auto& b) { return b->remove(job); }, backend_);
+    if (removed) outside_.erase(job);
     if (removed) std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; }), fence_.open(job);
     return removed;
-}
-
-bool node_backend::contains(job_id job, pid_t pid) noexcept {
-    if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
-        auto const members = (*groups)->members(job);
-        return members && std::ranges::find(*members, pid) != members->end();
-    }
-    return std::get<std::unique_ptr<process::backend>>(backend_)->contains(job, pid);
 }
 
 nanoseconds node_backend::next_wakeup() const noexcept {

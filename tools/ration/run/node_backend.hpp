@@ -17,6 +17,7 @@
 #include <ration/process/backend.hpp>
 #include <ration/process/launch.hpp>
 
+#include "run/core_claims.hpp"
 #include "run/device_fence.hpp"
 #include "run/elastic_jobs.hpp"
 #include "run/gpu_memory.hpp"
@@ -44,19 +45,28 @@ class node_backend {
     std::variant<std::unique_ptr<cgroup::backend>, std::unique_ptr<process::backend>> backend_;
     std::vector<job_id> finished_;
     std::optional<error> why_not_cgroup_;
+    core_claims claims_;
     process::cpu_set cpus_;
+    std::string shared_cpus_;
     std::string memberships_;
+    std::optional<rlimit> open_files_;
     elastic_jobs* elastic_ = nullptr;
     std::vector<std::pair<job_id, millicores>> caps_;  // of jobs on CPU devices
     std::map<job_id, error> unlimited_gpu_memory_;     // of jobs that were to have a limit
+    std::map<job_id, error> outside_;                  // of jobs whose first process has left their group and cannot be put back
+    std::map<job_id, std::int64_t> oom_kills_before_;  // on the whole machine, at the launch of a job without a group
 
 public:
     using backend_concept = backend_tag;
     using operation = std::variant<cgroup::operation, process::operation, stop_operation, resize_operation>;
 
+    static constexpr char const* group_name = "run";  ///< of the run's group; cgroup::group_name_of adds the owner
+
     struct options {
         backend_choice choice = backend_choice::automatic;
         std::optional<std::uint32_t> cpus;  ///< cores that the jobs may use together
+        std::optional<rlimit> open_files{}; ///< of the jobs; not given: those of this process
+        std::string claims{};               ///< the file in which runs claim CPUs; empty: this one claims none
     };
 
     /// Errors: those of the backend asked for; `automatic` takes plain processes when no cgroup can limit the CPU.
@@ -111,6 +121,16 @@ public:
     /// The job's main process has ended: ends what is left of it and removes its place.
     [[nodiscard]] result<void> remove(job_id job) noexcept;
     [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept;
+    /// Jobs have groups of their own.
+    [[nodiscard]] bool has_groups() const noexcept { return std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_); }
+    /// Compares the job with its last grants and restores what another program, or the job, has changed; says so in sentences.
+    /// Until its first process can be put into its group, no limit of it can be planned.
+    [[nodiscard]] std::vector<std::string> reconcile(job_id job, process::child const& first);
+    [[nodiscard]] bool keeps_limits(job_id job) const { return !outside_.contains(job); }
+    /// Whether a message of this process can be the job's own: it is in the job's group, or belongs to it by descent or session.
+    [[nodiscard]] bool may_report(job_id job, pid_t pid) noexcept;
+    /// Whether the kernel has killed processes of the job for lack of memory, as a sentence; empty when it has not. Before `remove`.
+    [[nodiscard]] std::string memory_shortage_of(job_id job);
 
 private:
     [[nodiscard]] result<process::child> launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec);
@@ -128,6 +148,9 @@ public:
     [[nodiscard]] nanoseconds next_wakeup() const noexcept;
     void run_due(nanoseconds now) noexcept;
 
+    /// Files that this process keeps open for a job that runs: its first process, its output, its group in each hierarchy.
+    [[nodiscard]] std::size_t files_per_job() const noexcept;
+
     // --- What people want to know
     /// Why `automatic` did not take cgroups; empty when it did.
     [[nodiscard]] std::optional<error> const& why_not_cgroup() const noexcept { return why_not_cgroup_; }
@@ -136,6 +159,8 @@ public:
     [[nodiscard]] millicores capacity() const noexcept;
     /// The CPUs that the jobs run on.
     [[nodiscard]] process::cpu_set const& cpus() const noexcept { return cpus_; }
+    /// CPUs that other runs of this user have taken as well, as a sentence; empty: none.
+    [[nodiscard]] std::string const& shared_cpus() const noexcept { return shared_cpus_; }
     [[nodiscard]] std::string name() const;
     [[nodiscard]] std::vector<std::string> approximations() const;
     [[nodiscard]] std::vector<control> controls() const;

@@ -2,19 +2,21 @@
 #include "run/output_tail.hpp"
 
 #include <algorithm>
-#include <cerrno>
+#include <utility>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ration/process/proc.hpp>
+#include <ration/process/input_file.hpp>
 
 namespace ration::program {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{64} << 10;
 constexpr std::size_t longest_line = 160;
+
+/// The job may have put anything in the place of its output.
+constexpr process::input_rules output_of_job{.remedy = "let the job keep the file that its output goes to"};
 
 [[nodiscard]] std::string end_of_file(int file, std::size_t size) {
     struct stat about {};
@@ -30,9 +32,13 @@ constexpr std::size_t longest_line = 160;
 
 result<void> output_tail::open(std::string path) {
     path_ = std::move(path);
-    file_ = process::descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file_)
-        return error{.code = errc::io, .operation = "read the job's output", .subject = std::string_view(path_), .system = errno};
+    auto opened = process::open_input(path_, output_of_job);
+    if (!opened) {
+        error failed = opened.failure();
+        failed.operation = "read the job's output";
+        return failed;
+    }
+    file_ = std::move(opened).value();
     return {};
 }
 
@@ -44,9 +50,9 @@ std::string_view output_tail::read() {
 }
 
 std::string last_line(std::string const& path) {
-    process::descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    auto const file = process::open_input(path, output_of_job);
     if (!file) return {};
-    std::string text = end_of_file(file.get(), 4096);
+    std::string text = end_of_file(file->get(), 4096);
     auto const visible = [](unsigned char c) { return c > ' ' && c != 127; };
     auto const last = std::find_if(text.rbegin(), text.rend(), visible).base();
     auto const first = std::find_if(std::make_reverse_iterator(last), text.rend(), [](char c) { return c == '\n' || c == '\r'; }).base();

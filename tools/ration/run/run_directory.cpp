@@ -3,19 +3,25 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/core.h>
 
 #include <ration/process/proc.hpp>
+#include <ration/progress/token.hpp>
+
+#include "run/private_folder.hpp"
 
 namespace ration::program {
 
@@ -25,99 +31,145 @@ namespace fs = std::filesystem;
 
 constexpr off_t longest_record = off_t{16} << 20;
 
-[[nodiscard]] error failed(char const* operation, std::string const& path, char const* remedy) {
-    return {.code = process::code_of(errno), .operation = operation, .subject = std::string_view(path), .system = errno, .remedy = remedy};
-}
+/// Source: PROC_PID_INIT_INO of linux/proc_ns.h.
+constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;
 
-/// The folder is ours alone, or made so.
-[[nodiscard]] result<void> own(std::string const& path) {
-    constexpr char const* remedy = "remove it, or set XDG_RUNTIME_DIR to a folder of your own";
-    if (::mkdir(path.c_str(), 0700) == 0) return {};
+[[nodiscard]] bool is_own_folder(char const* path) {
     struct stat about {};
-    if (errno != EEXIST || ::lstat(path.c_str(), &about) != 0) return failed("make folder", path, remedy);
-    if (!S_ISDIR(about.st_mode) || about.st_uid != ::geteuid() || (about.st_mode & 0077) != 0)
-        return error{.code = errc::denied, .operation = "use folder", .subject = std::string_view(path), .remedy = remedy};
-    return {};
+    return *path == '/' && ::stat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() && ::access(path, W_OK) == 0;
 }
 
-[[nodiscard]] bool write_and_sync(std::string const& path, std::string_view text) {
-    process::descriptor const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+/// The folder above the one of all runs, and the name of that one.
+[[nodiscard]] std::pair<std::string, std::string> place_of_runs() {
+    char const* const runtime = std::getenv("XDG_RUNTIME_DIR");
+    if (runtime != nullptr && is_own_folder(runtime)) return {runtime, "ration"};
+    return {"/tmp", fmt::format("ration-{}", ::geteuid())};
+}
+
+/// Locked, so that a folder that is being made has its own lock before another process sees it.
+[[nodiscard]] result<process::descriptor> open_base(bool make) {
+    auto const [above, name] = place_of_runs();
+    auto const parent = open_trusted_folder(above);
+    if (!parent) return parent.failure();
+    auto base = make ? make_private_folder(*parent, name, run_directory::base()) : open_private_folder(*parent, name, run_directory::base());
+    if (base && ::flock(base->get(), LOCK_EX) != 0)
+        return process::system_error("lock", run_directory::base(), errno, "set XDG_RUNTIME_DIR to a folder on a local file system");
+    return base;
+}
+
+[[nodiscard]] bool write_and_sync(int folder, char const* name, std::string_view text) {
+    process::descriptor const file(::openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file.get()) == 0;
 }
 
-/// At most so much: `longest_record` and one byte more are too long.
-[[nodiscard]] std::string text_of(std::string const& path) {
-    process::descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+/// At most so much: `longest_record` and one byte more are too long. Nothing where there is no such file.
+[[nodiscard]] std::optional<std::string> text_of(int folder, char const* name) {
+    process::descriptor const file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!file && errno == ENOENT) return std::nullopt;
     struct stat about {};
-    if (!file || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
+    if (!file || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return "";
     std::string text(static_cast<std::size_t>(std::clamp<off_t>(about.st_size, 0, longest_record + 1)), '\0');
     auto const n = ::pread(file.get(), text.data(), text.size(), 0);
     text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
     return text;
 }
 
-/// Numbers of processes are other processes' now, or nobody's, and its clock counts from another moment: that of the run goes on as if no time had passed.
-void leave_boot(run_record& run) {
-    run.owner = 0, run.owner_start_time = 0;
-    run.written_ns = process::now().count;
-    for (auto& job : run.jobs) job.pid = 0, job.start_time = 0;
+/// Numbers of processes are other processes' now, or nobody's.
+void forget_processes(run_record& run) {
+    run.owner = 0;
+    run.owner_start_time = 0;
+    for (auto& job : run.jobs) {
+        job.pid = 0;
+        job.start_time = 0;
+    }
 }
 
-/// A record is data from outside: another version may have written it, or half of it. The name then still tells the owner.
-[[nodiscard]] abandoned_run read_run(fs::path const& folder) {
-    abandoned_run run;
-    auto const text = text_of(folder / "run.json");
-    run.damage = text.size() > longest_record ? "it is too long" : read_record(text, run.record);
+/// A record is data from outside: another version may have written it, or half of it.
+[[nodiscard]] abandoned_run read_run(locked_folder folder) {
+    abandoned_run run{.record = {}, .damage = {}, .launches = {}, .folder = std::move(folder)};
+    auto const text = text_of(run.folder.get(), "run.json");
+    run.unwritten = !text;
+    if (!text)
+        run.damage = "it is missing";
+    else
+        run.damage = text->size() > longest_record ? "it is too long" : read_record(*text, run.record);
     if (!run.damage.empty()) run.record = {};
-    run.record.run = folder.filename().string();
-    if (run.record.boot != this_boot()) leave_boot(run.record);
-    if (!run.damage.empty()) std::sscanf(run.record.run.c_str(), "%d-%" SCNu64, &run.record.owner, &run.record.owner_start_time);
+    run.record.run = fs::path(run.folder.path()).filename().string();
+    std::istringstream tokens(text_of(run.folder.get(), "launches").value_or(""));
+    for (std::string token; tokens >> token;) run.launches.insert(token);
+    if (run.record.boot != this_boot()) run.record.written_ns = process::now().count;  // its clock goes on as if no time had passed
+    if (run.record.boot != this_boot() || run.record.pid_namespace != this_pid_namespace()) forget_processes(run.record);
     return run;
+}
+
+/// As far as can be seen from here.
+[[nodiscard]] bool owner_is_dead(int folder) {
+    run_record record;
+    auto const text = text_of(folder, "run.json");
+    if (!text || !read_record(*text, record).empty()) return false;
+    bool const here = record.boot == this_boot() && record.pid_namespace == this_pid_namespace();
+    return here && !process::same_process(record.owner, record.owner_start_time);
+}
+
+/// False while the run lives. A launch that was cut short keeps the lock of its dead owner until its program starts, or it ends.
+[[nodiscard]] bool lock_dead(process::descriptor const& folder) {
+    for (auto const last = process::now() + seconds(10);; ::usleep(2'000)) {
+        if (try_lock(folder)) return true;
+        if (!owner_is_dead(folder.get()) || process::now() > last) return false;
+    }
+}
+
+[[nodiscard]] bool is_removed(process::descriptor const& folder) {
+    struct stat about {};
+    return ::fstat(folder.get(), &about) != 0 || about.st_nlink == 0;
 }
 
 }  // namespace
 
+run_directory::run_directory(locked_folder folder) : folder_(std::move(folder)) {
+    launches_ = process::above_standard(process::descriptor(::openat(folder_.get(), "launches", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)));
+}
+
+/// Only root and this user can change the path, which was checked when the folder was opened.
 run_directory::~run_directory() {
     std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
+    if (removed_at_end_ && folder_.get() >= 0) fs::remove_all(folder_.path(), ignored);
 }
 
 std::string run_directory::base() {
-    char const* const runtime = std::getenv("XDG_RUNTIME_DIR");
-    if (runtime != nullptr && *runtime == '/' && ::access(runtime, W_OK) == 0) return std::string(runtime) + "/ration";
-    return fmt::format("/tmp/ration-{}", ::geteuid());
+    auto const [above, name] = place_of_runs();
+    return above + '/' + name;
 }
 
 result<run_directory> run_directory::create(std::string const& run) {
-    if (auto const owned = own(base()); !owned) return owned.failure();
-    auto directory = take_over(run);
-    if (auto const made = own(directory.path_); !made) return made.failure();
-    return directory;
-}
-
-run_directory run_directory::take_over(std::string const& run) {
-    run_directory directory;
-    directory.path_ = base() + '/' + run;
-    return directory;
+    auto const base_folder = open_base(true);
+    if (!base_folder) return base_folder.failure();
+    std::string const path = base() + '/' + run;
+    auto folder = make_private_folder(*base_folder, run, path);
+    if (!folder) return folder.failure();
+    if (!try_lock(*folder)) return process::system_error("lock", path, errno, "set XDG_RUNTIME_DIR to a folder on a local file system");
+    run_directory made(locked_folder(path, std::move(folder).value()));
+    made.remove_at_end();
+    return made;
 }
 
 result<void> run_directory::save(run_record const& record) const {
-    std::string const fresh = path_ + "/run.json.new", path = path_ + "/run.json";
-    constexpr char const* remedy = "free some space: without the record a later start cannot find this run's jobs";
-    if (!write_and_sync(fresh, to_json(record))) return failed("write", fresh, remedy);
-    if (::rename(fresh.c_str(), path.c_str()) != 0) return failed("rename", fresh, remedy);
-    process::descriptor const folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder || ::fsync(folder.get()) != 0) return failed("synchronise", path_, remedy);
-    return {};
+    constexpr char const *fresh = "run.json.new", *remedy = "free some space: without the record a later start cannot find this run's jobs";
+    auto const failed = [&](char const* operation) { return process::system_error(operation, folder() + "/run.json", errno, remedy); };
+    if (!write_and_sync(folder_.get(), fresh, to_json(record))) return failed("write");
+    if (::renameat(folder_.get(), fresh, folder_.get(), "run.json") != 0) return failed("replace");
+    return ::fsync(folder_.get()) == 0 ? result<void>() : failed("synchronise");
 }
 
-std::vector<abandoned_run> abandoned_runs() {
+result<std::vector<abandoned_run>> abandoned_runs() {
     std::vector<abandoned_run> found;
+    auto const base = open_base(false);
+    if (!base && base.failure().code == errc::not_found) return found;
+    if (!base) return base.failure();
     std::error_code failure;
     for (auto const& entry : fs::directory_iterator(run_directory::base(), failure)) {
-        if (!fs::is_directory(entry.symlink_status(failure))) continue;
-        auto run = read_run(entry.path());
-        if (run.record.owner <= 0 || !process::same_process(run.record.owner, run.record.owner_start_time)) found.push_back(std::move(run));
+        auto folder = open_private_folder(*base, entry.path().filename().string(), entry.path().string());
+        if (folder && lock_dead(*folder) && !is_removed(*folder)) found.push_back(read_run({entry.path().string(), std::move(folder).value()}));
     }
     return found;
 }
@@ -128,9 +180,17 @@ std::string this_boot() {
     return file && ::read(file.get(), text, sizeof text) == sizeof text ? std::string(text, sizeof text) : std::string();
 }
 
-std::string new_run_name() {
-    auto const self = process::read_process(::getpid());
-    return fmt::format("{}-{}", ::getpid(), self ? self->start_time : 0);
+std::uint64_t this_pid_namespace() {
+    struct stat about {};
+    return ::stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
+}
+
+bool sees_all_processes() { return this_pid_namespace() == first_pid_namespace; }
+
+result<std::string> new_run_name() {
+    auto const token = progress::random_token();
+    if (!token) return token.failure();
+    return fmt::format("{}-{}", ::getpid(), token->view());
 }
 
 }  // namespace ration::program

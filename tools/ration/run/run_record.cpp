@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/config.hpp"
+#include "events/json_reader.hpp"
 #include "problem.hpp"
 #include "run/resize.hpp"
 
@@ -27,7 +28,7 @@ constexpr std::int64_t longest_run = std::int64_t{1} << 60;  // 36 years in nano
 template <class Job, class Visit>
 void for_each_field(Job& job, Visit&& visit) {
     visit("name", job.name), visit("id", job.id), visit("pid", job.pid), visit("start_time", job.start_time), visit("epoch", job.epoch);
-    visit("token", job.token), visit("started_ns", job.started_ns), visit("tier", job.tier), visit("definition", job.definition);
+    visit("token", job.token), visit("launching", job.launching), visit("started_ns", job.started_ns), visit("tier", job.tier), visit("definition", job.definition);
     visit("phase", job.phase);
     visit("holds", job.holds), visit("next", job.next), visit("origin", job.origin);
     visit("wanted", job.wanted), visit("batch", job.batch), visit("launched_batch", job.launched_batch);
@@ -39,7 +40,7 @@ void for_each_field(Job& job, Visit&& visit) {
 template <class Run, class Visit>
 void for_each_field_of_run(Run& run, Visit&& visit) {
     visit("run", run.run), visit("owner", run.owner), visit("owner_start_time", run.owner_start_time), visit("file", run.file);
-    visit("policy", run.policy), visit("memberships", run.memberships), visit("boot", run.boot), visit("written_ns", run.written_ns), visit("clock_ns", run.clock_ns);
+    visit("policy", run.policy), visit("memberships", run.memberships), visit("boot", run.boot), visit("pid_namespace", run.pid_namespace), visit("written_ns", run.written_ns), visit("clock_ns", run.clock_ns);
 }
 
 // A value as one of its type; false when it is none. nlohmann's own conversions cut numbers to size and take a truth for a number.
@@ -170,7 +171,7 @@ std::string to_json(run_record const& record) {
 
 std::string read_record(std::string_view text, run_record& into) {
     into = {};
-    auto const whole = json::parse(text, nullptr, false);
+    auto const whole = parse_json(text);
     if (!whole.is_object() || !whole.contains("run") || !whole.contains("sum")) return "it is no record, or part of one";
     auto const& run = whole["run"];
     if (!run.is_object() || whole["sum"] != sum_of(text_of(run))) return "it is not as it was written";

@@ -19,6 +19,7 @@ struct recorded_job {
     std::uint64_t start_time = 0;  ///< clock ticks after boot: proves that the pid is still the same process
     std::uint32_t epoch = 0;
     std::string token;
+    bool launching = false;        ///< its launch was decided; whether it was made is written elsewhere, by the process itself
     std::int64_t started_ns = 0;   ///< on the clock of the run
     std::uint32_t tier = 0;
     std::vector<std::string> definition{};  ///< of `job_config`
@@ -33,7 +34,7 @@ struct recorded_job {
     std::string how{}, why{};        ///< of one that is over
 };
 
-/// What a run writes down at every start and end of a job, and before each step of a change of its size.
+/// What a run writes down before and after every start of a job, at its end, and before each step of a change of its size.
 struct run_record {
     std::string run;               ///< its name, also that of its groups
     pid_t owner = 0;
@@ -41,6 +42,7 @@ struct run_record {
     std::string file, policy;
     std::string memberships;       ///< the owner's /proc/self/cgroup: its groups lie below, wherever the next start comes from
     std::string boot;              ///< the kernel's number of this boot: neither processes nor clocks of another one are meant
+    std::uint64_t pid_namespace = 0;  ///< in which the numbers of processes count
     std::int64_t written_ns = 0;   ///< CLOCK_MONOTONIC when this was written down
     std::int64_t clock_ns = 0;     ///< the clock of the run then
     std::vector<recorded_job> jobs;

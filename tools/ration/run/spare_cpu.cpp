@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <sstream>
+#include <limits>
 
 #include <unistd.h>
+
+#include <ration/process/input_file.hpp>
 
 namespace ration::program {
 namespace {
@@ -25,6 +26,9 @@ namespace {
 
 std::int64_t idle_ticks(std::string_view proc_stat, process::cpu_set const& cpus) noexcept {
     std::int64_t idle = 0;
+    auto const add = [&idle](std::int64_t ticks) {
+        if (ticks > 0 && idle <= std::numeric_limits<std::int64_t>::max() - ticks) idle += ticks;
+    };
     while (!proc_stat.empty()) {
         std::string_view line = proc_stat.substr(0, proc_stat.find('\n'));
         proc_stat.remove_prefix(std::min(line.size() + 1, proc_stat.size()));
@@ -32,18 +36,17 @@ std::int64_t idle_ticks(std::string_view proc_stat, process::cpu_set const& cpus
         line.remove_prefix(3);
         if (!cpus.contains(static_cast<unsigned>(take_number(line)))) continue;
         for (int field = 0; field < 3; ++field) static_cast<void>(take_number(line));  // user, nice, system
-        idle += take_number(line);
-        idle += take_number(line);
+        add(take_number(line));
+        add(take_number(line));
     }
     return idle;
 }
 
 void spare_cpu::read(nanoseconds now) {
     if (at_ && now - *at_ < least_interval) return;
-    std::ifstream file("/proc/stat");
-    std::ostringstream text;
-    text << file.rdbuf();
-    std::int64_t const ticks = idle_ticks(text.str(), cpus_);
+    auto const text = process::read_input("/proc/stat", {});
+    if (!text) return;
+    std::int64_t const ticks = idle_ticks(*text, cpus_);
     if (at_) {
         double const elapsed = to_seconds(now - *at_);
         double const rate = 1000.0 * static_cast<double>(ticks - idle_ticks_) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / elapsed;

@@ -27,9 +27,9 @@ constexpr nanoseconds longest_wait = milliseconds(250);
 }
 
 /// CLOCK_MONOTONIC at the start of the run, of an adopted one as its record has it.
-[[nodiscard]] nanoseconds start_of(run_record const* adopted) {
+[[nodiscard]] nanoseconds start_of(leftover const* adopted) {
     auto const now = process::now();
-    return adopted != nullptr ? std::min(nanoseconds{adopted->written_ns - adopted->clock_ns}, now) : now;
+    return adopted != nullptr ? std::min(nanoseconds{adopted->record.written_ns - adopted->record.clock_ns}, now) : now;
 }
 
 }  // namespace
@@ -49,9 +49,7 @@ nanoseconds supervisor::clock() const noexcept { return process::now() - began_;
 result<run_summary> supervisor::run() {
     if (auto bound = engine_.bind({.jobs = parts_.config.jobs.size(), .nodes = 1}); !bound) return bound.failure();
     announce(clock());
-    if (parts_.adopted != nullptr) board_.arrive(clock());
-    if (parts_.adopted != nullptr)
-        for (auto const& job : parts_.adopted->jobs) adopt(job, clock());
+    if (parts_.adopted != nullptr) adopt_run(*parts_.adopted);
     while (!all_over()) {
         start_due_jobs(clock());
         wait(clock());
@@ -64,6 +62,7 @@ result<run_summary> supervisor::run() {
         heed_signals(now);
         keep_deadlines(now);
         work_on_devices(now);
+        work_on_deliveries(now);
         tell_policy_log(now);
         if (news_ || now >= next_tick_) tick(now);
         parts_.out.show(view(now), now);
@@ -103,7 +102,7 @@ void supervisor::read_progress(nanoseconds now) {
     auto const belongs = [this](job_id id, pid_t pid) {
         // Its first process may have ended, and left its place, before anybody came to read what it said.
         auto const& job = board_.job(id);
-        return (job.alive() && job.process->pid() == pid) || parts_.node.contains(id, pid);
+        return (job.alive() && job.process->pid() == pid) || parts_.node.may_report(id, pid);
     };
     auto const drained = receiver_.drain(now, belongs, [&](progress::update const& said) { hear(said, now); });
     if (!drained) warn_once("progress", fmt::format("{}: {}", drained.failure().operation, name_of(drained.failure().code)), now);
@@ -128,6 +127,7 @@ void supervisor::hear(progress::update const& said, nanoseconds now) {
     job.said_done = job.said_done || (said.said.type == progress::message_type::bye && said.said.why == "done");
     if (said.said.type == progress::message_type::hello && said.rank == 0) job.control = said.said.control;
     hear_of_stop(job, said, now);
+    hear_of_model(job, said, now);
     if (job.devices != nullptr) hear_of_devices(job, said, now);
     bool const is_value = said.said.type == progress::message_type::step || said.said.type == progress::message_type::eval;
     bool const new_tier = job.take(said.said, now);
@@ -142,6 +142,7 @@ void supervisor::hear(progress::update const& said, nanoseconds now) {
     if (said.said.non_finite > 0 || said.said.type == progress::message_type::bye) judge_health(now);
     if (!new_tier) return;
     news_ = true;
+    if (job.config->saves_at_acceptable && job.model.now == delivery::phase::none) job.model = {.now = delivery::phase::wanted, .from = job.step, .command = 0, .deadline = {}};
     tell(tier_reached{.job = job.config->name, .tier = job.tracker.tier(), .step = job.step, .value = job.tracker.smoothed().value_or(0),
                       .after = now - job.config->at},
          now);

@@ -20,6 +20,7 @@
 #include "run/gpu_watch.hpp"
 #include "run/host_devices.hpp"
 #include "run/job_board.hpp"
+#include "run/leftovers.hpp"
 #include "run/machine_topology.hpp"
 #include "run/node_backend.hpp"
 #include "policies/policy_log.hpp"
@@ -46,7 +47,7 @@ struct run_parts {
     std::string run;              ///< its name
     std::string output_folder;    ///< where the jobs' output goes
     stop_signals& signals;
-    run_record const* adopted = nullptr;  ///< jobs of an earlier run to go on with
+    leftover const* adopted = nullptr;    ///< an earlier run to continue
 };
 
 class supervisor {
@@ -91,8 +92,10 @@ private:
     void start(live_job& job, nanoseconds now);
     [[nodiscard]] result<void> launch(live_job& job, nanoseconds now);
     void cannot_start(live_job& job, std::string why, nanoseconds now);
-    void adopt(recorded_job const& recorded, nanoseconds now);
+    void adopt_run(leftover const& run);
+    void adopt(recorded_job const& recorded, job_traces const& traces, nanoseconds now);
     [[nodiscard]] result<void> adopt_process(live_job& job, recorded_job const& recorded);
+    void end_remains(live_job const& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now);
     void end(live_job& job, process::exit_report const& how, nanoseconds now);
     void over(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now);
     void leave_place(live_job& job, nanoseconds now);
@@ -106,8 +109,18 @@ private:
     void ask_to_stop(live_job& job, std::string why, nanoseconds now);
     [[nodiscard]] bool command_stop(live_job& job);
     void terminate(live_job& job, nanoseconds now);
+    [[nodiscard]] result<void> ask_to_end(live_job& job, nanoseconds now);
+    [[nodiscard]] result<void> kill(live_job& job);
+    void end_strays(live_job const& job, nanoseconds now);
     void hear_of_stop(live_job& job, progress::update const& said, nanoseconds now);
     void keep_deadlines(nanoseconds now);
+
+    // --- models (supervisor_delivery.cpp)
+    void work_on_deliveries(nanoseconds now);
+    void ask_for_model(live_job& job, nanoseconds now);
+    void hear_of_model(live_job& job, progress::update const& said, nanoseconds now);
+    void deliver(live_job& job, std::uint64_t step, nanoseconds now);
+    void await_model(live_job& job, std::string why, nanoseconds now);
 
     // --- devices (supervisor_resize.cpp)
     void share_devices();
@@ -127,7 +140,7 @@ private:
     void look_for_remains(live_job& job, nanoseconds now);
     void end_epoch(live_job& job, nanoseconds now);
     void hear_of_devices(live_job& job, progress::update const& said, nanoseconds now);
-    void adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now);
+    void adopt_devices(live_job& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now);
     [[nodiscard]] device_list numbers_of(std::vector<std::string> const& recorded, nanoseconds now);
     void record_devices(live_job const& job, recorded_job& into) const;
     [[nodiscard]] std::vector<std::string> names_of(std::span<std::uint32_t const> devices) const;
@@ -165,6 +178,7 @@ private:
 
     // --- what goes out
     void tick(nanoseconds now);
+    void reconcile(live_job& job, nanoseconds now);
     void tell(tick_report const& report, nanoseconds took);
     void end_released(tick_report const& report, nanoseconds now);
     void tell_policy_log(nanoseconds now);

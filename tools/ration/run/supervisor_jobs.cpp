@@ -37,9 +37,13 @@ namespace {
     return how.how == kind::unknown || how.success() || how.number == (how.how == kind::killed ? SIGTERM : 128 + SIGTERM);
 }
 
-[[nodiscard]] std::string trouble_of(live_job const& job, process::exit_report const& how) {
+/// `shortage`: of memory, as a sentence, or empty. The kernel's SIGKILL for it is not worth a mention beside it.
+[[nodiscard]] std::string trouble_of(live_job const& job, process::exit_report const& how, std::string const& shortage) {
+    bool const by_kernel = how.how == process::exit_report::kind::killed && how.number == SIGKILL && shortage.starts_with("out");
+    std::string out = by_kernel ? shortage : sentence_of(how);
+    if (!shortage.empty() && !by_kernel) out += "; " + shortage;
     auto const line = last_line(job.output.path());
-    return line.empty() ? sentence_of(how) : fmt::format("{}; its last line: {}", sentence_of(how), line);
+    return line.empty() ? out : fmt::format("{}; its last line: {}", out, line);
 }
 
 [[nodiscard]] condition condition_of(std::string_view word) noexcept {
@@ -62,6 +66,7 @@ result<std::vector<std::string>> supervisor::environment_of(live_job const& job)
                                         .cpu = std::min(millicores{job.config->cpu.maximum}, parts_.node.capacity()),
                                         .job = job.config->name, .incarnation = job.run, .token = std::string(job.token.view()),
                                         .progress = "unix:" + std::string(receiver_.path())};
+    wanted.checkpoint = job.checkpoint;
     if (job.devices == nullptr) return process::make_environment(wanted);
     auto const names = names_of(job.devices->devices());
     auto masks = parts_.devices.masks(names);
@@ -72,7 +77,6 @@ result<std::vector<std::string>> supervisor::environment_of(live_job const& job)
     wanted.ranks = elastic_.table().ranks(job.devices->devices());
     wanted.devices = elastic_.table().seen(job.devices->devices());
     wanted.batch = job.batch > 0 ? std::to_string(job.batch) : "";
-    wanted.checkpoint = job.checkpoint;
     wanted.masks = std::move(masks).value();
     return process::make_environment(wanted);
 }
@@ -85,6 +89,7 @@ void supervisor::cannot_start(live_job& job, std::string why, nanoseconds now) {
     job.ended_at = now;
     set_condition(job, condition::failed, std::move(why), now);
     tell(job_ended{.job = job.config->name, .epoch = job.run.value, .how = job.now, .exit_code = {}, .signal = {}, .why = job.why}, now);
+    record();  // else a later run would take it for one that was never started
 }
 
 /// `{devices}` in a word of the command is the number of those that it sees.
@@ -112,7 +117,7 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     if (!token) return token.failure();
     job.token = *token;
     if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return known.failure();
-    if (job.devices != nullptr)
+    if (job.devices != nullptr || job.config->saves_at_acceptable)
         if (auto ready = prepare_checkpoints(job); !ready) return ready;
     if (placement_ && job.devices != nullptr) job.place = placement_->settle(job.id, job.devices->devices());
     auto environment = environment_of(job);
@@ -125,18 +130,21 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     if (!job.started_at) job.started_at = now;
     if (job.config->memory && !parts_.node.limits_memory())
         warn_once(job.config->name, "its limit on memory is not kept: this machine's backend cannot; ration doctor says why", now);
-    if (job.devices != nullptr) record();  // the token, by which a later start finds a process that nobody has written down yet
+    job.launching = true;
+    record();  // the token, by which a later start finds a process that was started and not written down yet
     auto const command = command_of(job, elastic_.table());
     auto const cpu = job.devices != nullptr ? cpu_of_devices(job.devices->devices().size()) : std::nullopt;
     std::span<std::uint32_t const> const holds = job.devices != nullptr ? std::span(job.devices->devices()) : std::span<std::uint32_t const>();
     auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu, job.place.cpus, fence_of(job, holds), gpu_memory_of(job, holds)},
                                     {.command = command, .working_directory = job.config->directory,
-                                     .environment = std::move(*environment), .output_file = output});
+                                     .environment = std::move(*environment), .output_file = output,
+                                     .journal = parts_.directory.launches(), .journal_entry = std::string(job.token.view()) + '\n'});
+    job.launching = false;
     if (!child) return child.failure();
     job.process = std::move(child).value();
     job.placed = true;
     tell_of_limits(job, now);
-    if (job.run.value == 1)
+    if (job.output.path().empty())
         if (auto opened = job.output.open(output); !opened) warn_once(job.config->name, to_text(opened.failure()), now);
     hear_through_output(job);
     job.health = progress::health(now);
@@ -149,24 +157,44 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     return {};
 }
 
-void supervisor::adopt(recorded_job const& recorded, nanoseconds now) {
+void supervisor::adopt_run(leftover const& run) {
+    board_.arrive(clock());
+    for (std::size_t i = 0; i < run.record.jobs.size(); ++i) adopt(run.record.jobs[i], run.traces[i], clock());
+    record();  // from here on this process is the owner, and its groups are the jobs'
+}
+
+void supervisor::adopt(recorded_job const& recorded, job_traces const& traces, nanoseconds now) {
     auto const at = std::ranges::find(board_.jobs(), recorded.name, [](live_job const& job) { return job.config->name; });
     if (at == board_.jobs().end()) return;
     auto& job = *at;
     job.run.value = recorded.epoch;
+    if (!traces.has_first) end_remains(job, recorded, traces, now);
+    if (job.devices == nullptr && recorded.launching && !traces.launched) {  // the intent was written down, and no launch followed
+        job.run.value -= 1;
+        return;
+    }
     job.started_at = job.launched_at = std::min(nanoseconds{recorded.started_ns}, now);
     job.token = std::string_view(recorded.token);
-    if (job.devices != nullptr && recorded.phase != "over") return adopt_devices(job, recorded, now);
+    if (job.devices != nullptr && recorded.phase != "over") return adopt_devices(job, recorded, traces, now);
     if (recorded.phase == "over") {
         job.ended_at = now;
         return set_condition(job, condition_of(recorded.how), recorded.why, now);
     }
-    if (auto const adopted = adopt_process(job, recorded); !adopted) {
+    if (!traces.has_first || !adopt_process(job, recorded)) {
         job.ended_at = now;
         return set_condition(job, condition::failed, "ended while no ration was there to see how", now);
     }
     set_condition(job, condition::running, "", now);
     parts_.out.say(fmt::format("{}: taken over from an earlier run (process {})", job.config->name, job.process->pid()));
+}
+
+/// Ends what a first process that has ended, or was never written down, has left running.
+void supervisor::end_remains(live_job const& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now) {
+    if (traces.processes.empty()) return;
+    warn_once(job.config->name, fmt::format("ended {} running", text_of(traces)), now);
+    for (auto const& one : traces.processes)  // one in the job's group may lack the token
+        if (auto held = process::attach(one.pid, one.start_time); held) static_cast<void>(held->signal(SIGKILL));
+    if (auto const gone = process::kill_marked(process::mark_of(recorded.token)); !gone) warn_once(job.config->name, to_text(gone.failure()), now);
 }
 
 result<void> supervisor::adopt_process(live_job& job, recorded_job const& recorded) {
@@ -190,6 +218,7 @@ void supervisor::end(live_job& job, process::exit_report const& how, nanoseconds
     if (auto const seen = parts_.node.observe(job.id)) job.cpu_time = std::max(job.cpu_time, seen->cpu_time);
     condition state = condition::failed;
     std::string why = sentence_of(how);
+    auto const trouble = trouble_of(job, how, parts_.node.memory_shortage_of(job.id));
     if (job.now == condition::diverged || job.health.at(now) == progress::condition::diverged) {
         state = condition::diverged, why = fmt::format("its {} is no finite number any more", job.config->target.metric);
     } else if (!job.refused.empty()) {
@@ -197,17 +226,20 @@ void supervisor::end(live_job& job, process::exit_report const& how, nanoseconds
     } else if (job.asked_to_stop) {
         bool const interrupted = interrupted_ && job.why == "interrupted";
         state = interrupted ? condition::stopped : condition::finished;
-        why = interrupted || obeyed(how) ? job.why : fmt::format("{}, then {}", job.why, trouble_of(job, how));
+        why = interrupted || obeyed(how) ? job.why : fmt::format("{}, then {}", job.why, trouble);
     } else if (how.success() || how.how == process::exit_report::kind::unknown) {
         state = condition::finished;
     } else {
-        why = job.said_done ? "it said that it was done, then " + trouble_of(job, how) : trouble_of(job, how);
+        why = job.said_done ? "it said that it was done, then " + trouble : trouble;
     }
     over(job, state, std::move(why), how, now);
 }
 
 void supervisor::over(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now) {
     leave_place(job, now);
+    using delivering = delivery::phase;
+    if (job.model.now != delivering::none && job.model.now != delivering::done)
+        warn_once(job.config->name, "its model at Acceptable is not delivered: it has reported no checkpoint since then", now);
     job.look.reset();  // what it waited for was another thing
     if (job.devices != nullptr) job.devices->ended(has_left_devices(job, now), now);
     engine_.release(job.id);
@@ -230,6 +262,7 @@ void supervisor::leave_place(live_job& job, nanoseconds now) {
     auto const removed = parts_.node.remove(job.id);
     job.placed = !removed && removed.failure().code != errc::not_found;
     if (!removed) warn_once(job.config->name, to_text(removed.failure()), now);
+    end_strays(job, now);
 }
 
 void supervisor::judge_health(nanoseconds now) {
@@ -261,11 +294,12 @@ void supervisor::record() {
     auto const self = process::read_process(::getpid());
     auto const now = clock();
     run_record all{.run = parts_.run, .owner = ::getpid(), .owner_start_time = self ? self->start_time : 0, .file = parts_.config.file,
-                   .policy = parts_.policy_name, .memberships = parts_.node.memberships(), .boot = this_boot(), .written_ns = (began_ + now).count, .clock_ns = now.count, .jobs = {}};
+                   .policy = parts_.policy_name, .memberships = parts_.node.memberships(), .boot = this_boot(),
+                   .pid_namespace = this_pid_namespace(), .written_ns = (began_ + now).count, .clock_ns = now.count, .jobs = {}};
     for (auto const& job : board_.jobs()) {
-        if (!job.alive() && !job.over() && (job.devices == nullptr || job.run.value == 0)) continue;
+        if (!job.over() && job.run.value == 0) continue;
         auto& row = all.jobs.emplace_back(recorded_job{.name = job.config->name, .id = job.id.value, .epoch = job.run.value,
-                                                       .token = std::string(job.token.view()),
+                                                       .token = std::string(job.token.view()), .launching = job.launching,
                                                        .started_ns = job.started_at ? job.started_at->count : 0, .tier = job.tracker.tier(),
                                                        .definition = job.config->definition});
         if (job.alive()) row.pid = job.process->pid(), row.start_time = job.process->start_time();

@@ -114,8 +114,8 @@ void supervisor::carry_out(live_job& job, resize_order order, nanoseconds now) {
         case resize_order::save: return send(job, {.type = progress::command_type::save, .by = deadlines.save, .hold = true}, now);
         case resize_order::go: return send(job, {.type = progress::command_type::go}, now);
         case resize_order::stop: return send(job, {.type = progress::command_type::stop, .by = deadlines.stop}, now);
-        case resize_order::terminate: done = parts_.node.ask_to_end(job.id); break;
-        case resize_order::kill: done = parts_.node.kill(job.id); break;
+        case resize_order::terminate: done = ask_to_end(job, now); break;
+        case resize_order::kill: done = kill(job); break;
         case resize_order::launch: return;  // when the GPUs have been looked at
         case resize_order::refuse: return refuse(job, now);
     }
@@ -153,7 +153,7 @@ void supervisor::refuse(live_job& job, nanoseconds now) {
     job.refused = job.devices->why();
     job.devices->finish();
     if (!job.alive()) return over(job, condition::failed, job.refused, {}, now);
-    if (auto const killed = parts_.node.kill(job.id); !killed) warn_once(job.config->name, to_text(killed.failure()), now);
+    if (auto const killed = kill(job); !killed) warn_once(job.config->name, to_text(killed.failure()), now);
     job.kill_at = now;
 }
 
@@ -241,23 +241,21 @@ device_list supervisor::numbers_of(std::vector<std::string> const& recorded, nan
     return out;
 }
 
-void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, nanoseconds now) {
+void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now) {
     auto const numbers = [&](std::vector<std::string> const& names) { return numbers_of(names, now); };
     resize_state const state{.now = phase_of(recorded.phase), .wanted = recorded.wanted, .holds = numbers(recorded.holds),
                              .next = numbers(recorded.next), .origin = numbers(recorded.origin), .falls_back = recorded.falls_back,
                              .returning = recorded.returning, .control = !recorded.control.empty(), .has_saved = recorded.has_saved,
                              .finishing = recorded.finishing, .cost = recorded.cost, .batch = recorded.batch};
     job.control = recorded.control, job.checkpoint = recorded.checkpoint, job.batch = recorded.launched_batch;
-    auto const bound = process::cpu_set::of_thread(recorded.pid > 0 ? recorded.pid : 0);  // another group may bind it to other CPUs
-    bool const alive = recorded.pid > 0 && adopt_process(job, recorded);
-    if (!alive && !recorded.token.empty())  // also a process that was started in the last moment and that nobody wrote down
-        if (auto const gone = process::kill_marked(process::mark_of(recorded.token)); !gone) warn_once(job.config->name, to_text(gone.failure()), now);
+    auto const bound = process::cpu_set::of_thread(traces.has_first ? recorded.pid : 0);  // another group may bind it to other CPUs
+    bool const alive = traces.has_first && adopt_process(job, recorded);
     if (alive && parts_.devices.of_cpu())
         if (auto const capped = parts_.node.cap_cpu(job.id, *cpu_of_devices(state.holds.size())); !capped)
             warn_once(job.config->name, to_text(capped.failure()), now);
     bool const ours = job.devices->restore(state, alive, now);
     if (ours && alive && placement_) take_place(job, bound, now);
-    bool const was_ended = !alive && recorded.pid > 0 && !state.has_saved && (state.now == resize_phase::steady || state.now == resize_phase::starting);
+    bool const was_ended = !alive && traces.launched && !state.has_saved && (state.now == resize_phase::steady || state.now == resize_phase::starting);
     if (!ours || (was_ended && !state.falls_back && !state.returning))
         return over(job, condition::failed, ours ? "ended while no ration was there to see how" : "its devices are another job's", {}, now);
     if (state.finishing && !alive) return over(job, condition::finished, "ended while no ration was there to see how", {}, now);
@@ -280,7 +278,7 @@ result<void> supervisor::prepare_checkpoints(live_job& job) const {
     namespace fs = std::filesystem;
     std::error_code failure;
     if (job.checkpoint.empty()) {
-        bool const own = job.config->elastic->checkpoint.empty();
+        bool const own = !job.config->elastic || job.config->elastic->checkpoint.empty();
         job.checkpoint = own ? parts_.output_folder + '/' + job.config->name + ".checkpoint" : fs::absolute(job.config->elastic->checkpoint).string();
         if (own) fs::remove_all(job.checkpoint, failure);
     }

@@ -27,6 +27,7 @@ void supervisor::announce(nanoseconds now) {
     tell(std::move(begin), now);
     for (auto const& sentence : advice) parts_.out.say("advisory: " + sentence);
     for (auto const& sentence : parts_.node.approximations()) parts_.out.say("approximate: " + sentence);
+    if (!parts_.node.shared_cpus().empty()) warn_once("cpus", parts_.node.shared_cpus(), now);
     warn_of_placement(now);
 }
 
@@ -35,6 +36,7 @@ void supervisor::tick(nanoseconds now) {
     next_tick_ = now + parts_.config.tick;
     for (auto& job : board_.jobs()) {
         if (!job.alive()) continue;
+        reconcile(job, now);
         auto const seen = parts_.node.observe(job.id);
         if (!seen) continue;
         job.cpu_time = std::max(job.cpu_time, seen->cpu_time);
@@ -66,6 +68,13 @@ void supervisor::tick(nanoseconds now) {
     }
     end_released(report, now);
     work_on_devices(now);
+}
+
+/// A job whose limits cannot be kept holds nothing: what it was granted is not in force.
+void supervisor::reconcile(live_job& job, nanoseconds now) {
+    for (auto const& sentence : parts_.node.reconcile(job.id, *job.process)) warn_once(job.config->name, sentence, now);
+    if (parts_.node.keeps_limits(job.id)) return;
+    for (auto const r : {resource_id::cpu, resource_id::memory}) engine_.adopt({job.id, 0, r, 0}, now);
 }
 
 /// A job that reaches its Objective before its first limit holds nothing yet, so that its release is no change.

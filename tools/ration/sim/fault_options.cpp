@@ -39,13 +39,27 @@ struct fault_words {
     return all;
 }
 
-[[nodiscard]] std::string take_region(std::string_view value, sim::fault_rates& into) {
-    std::vector<std::string_view> names;
-    for (auto const& region : sim::transient_regions) {
-        if (region.region == value) return into.lifetime = region, std::string();
-        names.push_back(region.region);
+/// Which transient servers the nodes are, as "region=us-east1,gpu=P100" names them.
+struct servers_asked {
+    std::string_view gpu = "K80", region;
+};
+
+/// Finds the lifetimes of the servers once all keys are read; a sentence when there are none.
+[[nodiscard]] std::string take_servers(servers_asked const& asked, sim::fault_rates& into) {
+    if (asked.region.empty()) return "revocations need the region whose servers live as long, as in revocations:region=us-east1";
+    std::vector<std::string_view> types, regions;
+    for (auto const& servers : sim::transient_servers) {
+        if (std::ranges::find(types, servers.gpu) == types.end()) types.push_back(servers.gpu);
+        if (servers.gpu == asked.gpu) regions.push_back(servers.region);
     }
-    return fmt::format("there are no lifetimes of servers in {}{}", quoted(value), suggestion(value, names));
+    if (regions.empty()) return fmt::format("lifetimes of servers with the GPU {} are not known{}", quoted(asked.gpu), suggestion(asked.gpu, types));
+    auto const* const found = sim::find_transient_servers(asked.gpu, asked.region);
+    if (found == nullptr)
+        return fmt::format("lifetimes of {} servers in {} are not known{}", asked.gpu, quoted(asked.region), suggestion(asked.region, regions));
+    if (into.startup == 0 && sim::measured_startup(asked.gpu) == 0)
+        return fmt::format("the startup of {0} servers was not measured: add startup=TIME, as in revocations:region={1},gpu={0},startup=90s", asked.gpu, asked.region);
+    into.lifetime = *found;
+    return {};
 }
 
 [[nodiscard]] std::string take_speed(std::string_view value, sim::fault_rates& into) {
@@ -55,10 +69,11 @@ struct fault_words {
 }
 
 /// Takes "every=20h" in; a sentence when that cannot be.
-[[nodiscard]] std::string take_fault_key(std::string_view text, fault_words const& kind, sim::fault_rates& into) {
+[[nodiscard]] std::string take_fault_key(std::string_view text, fault_words const& kind, sim::fault_rates& into, servers_asked& servers) {
     std::size_t const equals = std::min(text.find('='), text.size());
     auto const key = text.substr(0, equals), value = text.substr(std::min(equals + 1, text.size()));
-    if (key == "region" && kind.name == "revocations") return take_region(value, into);
+    bool const revokes = kind.name == "revocations";
+    if (revokes && (key == "region" || key == "gpu")) return (key == "gpu" ? servers.gpu : servers.region) = value, std::string();
     if (key == "speed" && kind.name == "stragglers") return take_speed(value, into);
     std::vector<std::string_view> names;
     for (auto const& one : kind.times) {
@@ -69,7 +84,7 @@ struct fault_words {
         into.*one.into = to_seconds(*time);
         return {};
     }
-    if (kind.name == "revocations") names.emplace_back("region");
+    if (revokes) names.insert(names.end(), {"region", "gpu"});
     if (kind.name == "stragglers") names.emplace_back("speed");
     return fmt::format("there is nothing called {} to set of {}{}", quoted(key), kind.name, suggestion(key, names));
 }
@@ -106,13 +121,14 @@ std::string add_fault_kind(std::string_view text, sim::fault_rates& into) {
         return fmt::format("there is no kind of faults {}{}", quoted(name), suggestion(name, names));
     }
     if (is_given(*kind, into)) return fmt::format("{} are given twice: say all of them at once", name);
+    servers_asked servers;
     for (std::size_t from = colon + 1; from <= text.size();) {
         std::size_t const to = std::min(text.find(',', from), text.size());
-        if (auto wrong = take_fault_key(text.substr(from, to - from), *kind, into); !wrong.empty()) return wrong;
+        if (auto wrong = take_fault_key(text.substr(from, to - from), *kind, into, servers); !wrong.empty()) return wrong;
         from = to + 1;
     }
+    if (kind->given == nullptr) return take_servers(servers, into);
     if (is_given(*kind, into)) return {};
-    if (kind->given == nullptr) return "revocations need the region whose servers live as long, as in revocations:region=us-east1";
     return fmt::format("{0} need every=TIME, the mean time between two on one {1}, as in {0}:every=200h", name, kind->of);
 }
 

@@ -31,9 +31,9 @@ constexpr std::int64_t most_devices = 1'000, most_cores = 10'000;  // of one nod
 }
 
 [[nodiscard]] std::string problem_with_group(std::string_view group) {
-    return fmt::format("{} is no group of nodes: write NODESxDEVICES, as in 16x4, up to {} nodes with up to {} devices each, and a name behind "
-                       "a colon if they are of several types: 16x4:v100,8x8:a100; a node with cores is 1x8cores, or 1x4+8cores",
-                       program::quoted(group), most_nodes, most_devices);
+    return fmt::format("{} is not a group of nodes: write NODESxDEVICES, as in 16x4, up to {} nodes with up to {} devices each, and a name behind "
+                       "a colon if they are of several types: 16x4:v100,8x8:a100; a node with cores is 1x8cores, or 1x4+8cores, up to {} cores",
+                       program::quoted(group), most_nodes, most_devices, most_cores);
 }
 
 /// "8cores", "1core".
@@ -69,11 +69,20 @@ constexpr std::int64_t most_devices = 1'000, most_cores = 10'000;  // of one nod
     return to.groups.push_back(group), true;
 }
 
+/// Reads all of `text`; false also where the number does not fit into the type.
+template <class Number>
+[[nodiscard]] bool is_number(std::string_view text, Number& into) noexcept {
+    auto const* const end = text.data() + text.size();
+    auto const read = std::from_chars(text.data(), end, into);
+    return read.ec == std::errc{} && read.ptr == end;
+}
+
 [[nodiscard]] std::variant<bool, std::int64_t, double, std::string> as_value(std::string_view text) {
     if (text == "true" || text == "false") return text == "true";
-    auto const* const end = text.data() + text.size();
-    if (std::int64_t whole = 0; std::from_chars(text.data(), end, whole).ptr == end && !text.empty()) return whole;
-    if (double number = 0; std::from_chars(text.data(), end, number).ptr == end && !text.empty()) return number;
+    std::int64_t whole = 0;
+    double number = 0;
+    if (is_number(text, whole)) return whole;
+    if (is_number(text, number)) return number;
     return std::string(text);
 }
 
@@ -240,9 +249,6 @@ std::variant<sim::cluster, std::string> parse_cluster(std::string_view text) {
         from = to + 1;
     }
     if (nodes > most_nodes) return fmt::format("the groups have {} nodes together, of {} that there may be", nodes, most_nodes);
-    for (auto const& group : machines.groups)
-        if (group.cores > 0 && (group.nodes > 1 || &group != machines.groups.data()))
-            return "jobs on processors share the cores of one node: write them in the first group, with one node, as in 1x8cores or 1x4+8cores,8x4";
     return machines;
 }
 

@@ -35,8 +35,8 @@ struct simulation_input {
     std::vector<std::string> remarks;  ///< whole sentences on what was left out or not done as asked
 };
 
-/// "16x4,8x8:a100": nodes x devices of each, and what they are called. "1x8cores", "1x4+8cores": a node with cores, which can only be
-/// the first. Otherwise a sentence, without the option's name.
+/// "16x4,8x8:a100": nodes x devices of each, and the name of their type. "2x8cores", "1x4+8cores": nodes with cores. Otherwise a sentence, without
+/// the option's name.
 [[nodiscard]] std::variant<sim::cluster, std::string> parse_cluster(std::string_view text);
 
 /// A workload that is made up.

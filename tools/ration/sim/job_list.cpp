@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "events/json_writer.hpp"
@@ -14,7 +15,7 @@
 namespace ration::program {
 namespace {
 
-constexpr std::size_t most_lines = 60'000, most_changes = 30'000, longest_name = 80;
+constexpr std::size_t most_lines = 60'000, most_changes = 30'000;
 
 [[nodiscard]] std::size_t listed(simulation_results const& all) { return std::min(all.input.samples.front().jobs.jobs.size(), most_lines / all.policies.size()); }
 
@@ -28,23 +29,52 @@ constexpr std::size_t most_lines = 60'000, most_changes = 30'000, longest_name =
     return way.count == 2 && way.changes[0].at == job.started && way.changes[1].at == job.finished && way.changes[1].amount == 0;
 }
 
-/// The longest ways that there is room for, when all shorter ones get theirs first.
-[[nodiscard]] std::uint32_t longest_told(simulated_run const& run, std::size_t jobs, std::size_t room) {
+/// The longest ways that there is room for, when all shorter ones get theirs first. `is_short(i)`: way i is written as one number.
+template <class Short>
+[[nodiscard]] std::uint32_t longest_told(std::span<job_way const> ways, std::size_t room, Short is_short) {
     std::array<std::size_t, job_way::most_changes + 1> by_length{};
-    for (std::size_t i = 0; i < jobs; ++i) {
-        auto const& way = run.ways[i];
-        if (way.count <= job_way::most_changes && !is_plain(way, run.outcome.jobs[i])) by_length[way.count] += way.count;
-    }
+    for (std::size_t i = 0; i < ways.size(); ++i)
+        if (ways[i].count <= job_way::most_changes && !is_short(i)) by_length[ways[i].count] += ways[i].count;
     std::uint32_t longest = 0;
     for (std::size_t used = 0; longest < job_way::most_changes && used + by_length[longest + 1] <= room; ++longest) used += by_length[longest + 1];
     return longest;
 }
 
-void write_way(json_writer& json, job_way const& way, sim::job_outcome const& job, std::uint32_t longest) {
-    if (is_plain(way, job)) return json.value(six_digits(way.changes[0].amount));
+void write_changes(json_writer& json, job_way const& way, sim::job_outcome const& job, std::uint32_t longest) {
     if (way.count > longest) return json.object([&] { json.member("changes", way.count); });
     json.array([&] {
-        for (auto const& c : way.changes) json.value(six_digits(since(job, c.at))), json.value(six_digits(c.amount));
+        for (auto const& c : way.changes) {
+            json.value(six_digits(since(job, c.at)));
+            json.value(six_digits(c.amount));
+        }
+    });
+}
+
+/// The amounts that each job held.
+void write_ways(json_writer& json, std::span<job_way const> ways, std::span<sim::job_outcome const> jobs, std::size_t room) {
+    auto const is_short = [&](std::size_t i) { return is_plain(ways[i], jobs[i]); };
+    auto const longest = longest_told(ways, room, is_short);
+    json.key("holds").array([&] {
+        for (std::size_t i = 0; i < ways.size(); ++i)
+            if (is_short(i))
+                json.value(six_digits(ways[i].changes[0].amount));
+            else
+                write_changes(json, ways[i], jobs[i], longest);
+    });
+}
+
+/// The node of each job on processors; null without one.
+void write_nodes(json_writer& json, std::span<job_way const> nodes, std::span<sim::job_outcome const> jobs, std::size_t room) {
+    auto const longest = longest_told(nodes, room, [&](std::size_t i) { return nodes[i].count < 2; });
+    json.key("nodes").array([&] {
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (nodes[i].count == 0)
+                json.null();
+            else if (nodes[i].count == 1)
+                json.value(six_digits(nodes[i].changes[0].amount));
+            else
+                write_changes(json, nodes[i], jobs[i], longest);
+        }
     });
 }
 
@@ -74,13 +104,12 @@ void write_jobs_of(json_writer& json, simulation_results const& all, std::size_t
     std::size_t const count = listed(all);
     if (run.ways.size() < count || run.outcome.jobs.size() < count) return;
     auto const& jobs = run.outcome.jobs;
-    auto const longest = longest_told(run, count, most_changes / all.policies.size());
+    std::size_t const room = most_changes / all.policies.size();
     json.key("jobs").object([&] {
         write_column(json, "started", count, [&](std::size_t i) { return since(jobs[i], jobs[i].started); });
         write_column(json, "finished", count, [&](std::size_t i) { return since(jobs[i], jobs[i].finished); });
-        json.key("holds").array([&] {
-            for (std::size_t i = 0; i < count; ++i) write_way(json, run.ways[i], jobs[i], longest);
-        });
+        write_ways(json, std::span(run.ways).first(count), jobs, room);
+        if (run.nodes.size() >= count && count > 0) write_nodes(json, std::span(run.nodes).first(count), jobs, room);
     });
 }
 

@@ -44,7 +44,7 @@ class run_watch final : public sim::run_observer {
     runs_progress& progress_;
     std::vector<double> has_;  // by id - 1: devices, or cores
     quantity devices_, cores_, there_, waiting_;
-    std::vector<job_way> ways_;  // empty: nobody reads them
+    std::vector<job_way> ways_, nodes_;  // empty: not read
 
     void change(quantity& of, nanoseconds now, std::uint64_t job, double amount) {
         double& before = has_[job - 1];
@@ -55,11 +55,15 @@ class run_watch final : public sim::run_observer {
     }
 
 public:
-    run_watch(std::size_t jobs, runs_progress& progress, bool each) : progress_(progress), has_(jobs), ways_(each ? jobs : 0) {}
+    run_watch(std::size_t jobs, runs_progress& progress, bool each, bool has_to_place)
+        : progress_(progress), has_(jobs), ways_(each ? jobs : 0), nodes_(each && has_to_place ? jobs : 0) {}
 
     void submitted(nanoseconds now, std::uint64_t) noexcept override { there_.add(now, 1), waiting_.add(now, 1); }
     void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept override { change(devices_, now, job, static_cast<double>(devices)); }
     void uses(nanoseconds now, std::uint64_t job, double cores) noexcept override { change(cores_, now, job, cores); }
+    void runs_on(nanoseconds now, std::uint64_t job, std::uint32_t node) noexcept override {
+        if (!nodes_.empty()) nodes_[job - 1].add(now, node);
+    }
     void finished(nanoseconds now, std::uint64_t) noexcept override {
         there_.add(now, -1), waiting_.add(now, -1);  // it has just come to hold nothing
         progress_.jobs_done.fetch_add(1, std::memory_order_relaxed);
@@ -67,6 +71,7 @@ public:
 
     void draw(nanoseconds end, simulated_run& into) {
         into.ways = std::move(ways_);
+        into.nodes = std::move(nodes_);
         into.devices = devices_.drawn(end), into.cores = cores_.drawn(end);
         into.there = there_.drawn(end), into.queue = waiting_.drawn(end);
     }
@@ -86,9 +91,10 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     }
     timed_decider timed(*policy);
     leave_alone fallback;
-    run_watch watch(from.jobs.jobs.size(), progress, into.sample == 0 && (options.json || !options.report.empty()));
+    bool const each = into.sample == 0 && (options.json || !options.report.empty());
+    run_watch watch(from.jobs.jobs.size(), progress, each, has_to_place(input.machines));
     sim::sim_options how{.interval = options.interval, .seed = from.seed, 
-                         .stop_at_bad_grant = options.stop_at_bad_grant, .faults = from.faults, .checkpoint = options.checkpoint, .observer = &watch,
+                         .stop_at_bad_grant = options.stop_at_bad_grant, .faults = from.faults, .checkpoint = options.checkpoint, .save = options.save, .observer = &watch,
                          .columns = columns ? &*columns : nullptr};
     if (options.until) how.limit = *options.until;
     auto ran = sim::simulation(from.jobs, input.machines, timed, fallback, how).run();
@@ -133,6 +139,17 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     return {};
 }
 
+/// The refusal of a policy that cannot place jobs on processors; empty when it can, and when no job needs a place.
+[[nodiscard]] std::string cannot_place(std::string const& name, decider const& policy, simulation_input const& input) {
+    bool const places = policy.reads("held/node") && policy.reads("jobs/held.cpu");
+    auto const runs_on_cpu = [](sample const& s) {
+        return std::ranges::any_of(s.jobs.jobs, [&](auto const& job) { return s.jobs.runs_on_cpu(job); });
+    };
+    if (places || !has_to_place(input.machines) || std::ranges::none_of(input.samples, runs_on_cpu)) return {};
+    return fmt::format("the policy {} does not place jobs on processors, and --cluster has cores on other nodes than the first: choose one that does, such as tradl, "
+                       "or give all cores to the first node, as in 1x8cores or 1x4+8cores,8x4", quoted(name));
+}
+
 /// Nothing when the policy fits.
 [[nodiscard]] std::string problem_with(std::string const& name, decider& policy, simulation_input const& input) {
     for (auto const& s : input.samples) {
@@ -141,7 +158,8 @@ void run_one(simulation_options const& options, simulation_input const& input, r
         if (!declared) return to_text(declared.failure());
         if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound) return refusal(name, bound.failure());
     }
-    return nothing_to_share(name, policy, input.machines);
+    auto const wrong = nothing_to_share(name, policy, input.machines);
+    return wrong.empty() ? cannot_place(name, policy, input) : wrong;
 }
 
 [[nodiscard]] std::string job_name(sim::workload const& jobs, std::uint64_t id) {

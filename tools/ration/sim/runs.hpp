@@ -29,6 +29,7 @@ struct simulated_run {
     sim::figures figures;
     drawn_series devices, cores;         ///< held, of devices; got, of cores
     std::vector<job_way> ways;           ///< of each job, in the first sample and where somebody reads them
+    std::vector<job_way> nodes;          ///< the same, with the node whose cores the job runs on as the amount; empty where the first node has all cores
     drawn_series there, queue;           ///< jobs that are submitted and not done; those of them that wait
     std::optional<lost_tick> lost;
     std::string failure;                 ///< why there was no run; then the rest says nothing

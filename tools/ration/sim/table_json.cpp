@@ -135,7 +135,7 @@ std::string table_json(simulation_results const& all) {
         json.key("faults").array([&] {
             for (auto const& kind : all.options.faults) json.value(kind);
         });
-        json.member("checkpoint", in_seconds(all.options.checkpoint));
+        json.member("checkpoint", in_seconds(all.options.checkpoint)), json.member("save", in_seconds(all.options.save));
         json.key("samples").array([&] {
             for (auto const& s : all.input.samples) write_sample(json, s);
         });

@@ -21,6 +21,10 @@ namespace {
 constexpr std::string_view hide_cursor = "\x1b[?25l", show_cursor = "\x1b[?25h", erase_line_end = "\x1b[K",
                            erase_below = "\x1b[J";
 
+/// Those of signal(7) that end a program which does nothing about them, but for SIGKILL and those that ration waits for.
+constexpr int deadly_signals[] = {SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,    SIGILL,  SIGTRAP, SIGSYS, SIGQUIT, SIGUSR1,
+                                  SIGUSR2, SIGALRM, SIGPROF, SIGVTALRM, SIGXCPU, SIGPOLL, SIGPWR, SIGSTKFLT};
+
 std::atomic<int> cursor_hidden_on{-1};       // the terminal to give the cursor back to
 std::atomic<bool> screen_is_foreign{false};  // after Ctrl-Z the shell has written to it
 
@@ -57,7 +61,8 @@ void handle(int signal, void (*handler)(int), int flags) noexcept {
 void guard_cursor() noexcept {
     static bool const at_exit = std::atexit(give_cursor_back) == 0;
     (void)at_exit;
-    for (int const signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) handle(signal, on_crash, SA_RESETHAND);
+    for (int const signal : deadly_signals) handle(signal, on_crash, SA_RESETHAND);
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) handle(signal, on_crash, SA_RESETHAND);
     handle(SIGTSTP, on_stop, SA_RESTART);
 }
 

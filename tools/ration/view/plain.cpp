@@ -78,6 +78,10 @@ namespace {
     return {};
 }
 
+[[nodiscard]] std::string sentence(delivered const& e) {
+    return fmt::format("{} is delivered: checkpoint of step {} in {}", e.job, e.step, e.folder);
+}
+
 [[nodiscard]] std::string sentence(device_told const& e) {
     return e.what == "back" ? fmt::format("{} is given to jobs again", e.device) : fmt::format("warning: {} is given to nobody for a while: {}", e.device, e.why);
 }

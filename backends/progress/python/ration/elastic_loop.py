@@ -23,13 +23,16 @@ __all__ = ["elastic", "share"]
 _BUCKET = 1 << 24  # elements that are reduced in one go
 
 
-def elastic(batch, seed=0, folder=None):
+def elastic(batch=None, seed=0, folder=None, batch_per_rank=None):
     """Joins the ranks of this job (RANK, WORLD_SIZE; one process without them) and tells ration that it runs.
 
-    `batch`: samples per step over all ranks; what ration gives the job (RATION_BATCH) counts instead. `seed`: of the order of the
+    `batch`: samples per step over all ranks; what ration gives the job (RATION_BATCH) counts instead. `batch_per_rank`, instead of `batch`:
+    samples per step of each rank, so that the whole batch follows the number of devices. `seed`: of the order of the
     samples. `folder`: for checkpoints where ration names none (RATION_CHECKPOINT); without either there are none.
     """
-    return Elastic(batch, seed, folder)
+    if (batch is None) == (batch_per_rank is None):
+        raise ValueError("the batch is given once: write batch=512 for all ranks together, or batch_per_rank=128 for each")
+    return Elastic(batch or batch_per_rank * int(os.environ.get("WORLD_SIZE", 1)), seed, folder)
 
 
 def share(batch, rank, world):
@@ -85,6 +88,7 @@ class Elastic:
         self.device = _device(torch)
         self._folder = os.environ.get("RATION_CHECKPOINT") or folder
         self._parts, self._loss, self._saved_at = {}, None, None
+        self._is_finished = False
         if self.world > 1:
             _join(torch, self.device)
         self._boundary = Boundary(self.rank, self.world, torch.get_num_threads())
@@ -113,7 +117,7 @@ class Elastic:
         self._parts = parts
         taken = self._begin(batches)
         self._progress.phase("train")
-        while self.step < total:
+        while self.step < total and not self._is_finished:
             if self._boundary.obey(self.save, lambda: self._saved_at == self.step):
                 self._boundary.bye(0, "stop")
                 raise SystemExit(0)
@@ -130,6 +134,10 @@ class Elastic:
             if save_every and self.step % save_every == 0:
                 self.save()
         self._boundary.release()
+
+    def finish(self):
+        """This step is the last one, as at a loss that is low enough. In every rank at the same step: `backward` returns the same loss to all."""
+        self._is_finished = True
 
     def backward(self, loss):
         """Adds the gradient of the whole batch's mean loss to the parameters of all models among the parts; that loss.

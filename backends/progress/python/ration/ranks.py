@@ -28,6 +28,8 @@ def _environments():
     common = {"WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     if "GLOO_SOCKET_IFNAME" not in os.environ:
         common["GLOO_SOCKET_IFNAME"] = "lo"  # by itself gloo asks the network for this machine's name
+    if "USE_LIBUV" not in os.environ:
+        common["USE_LIBUV"] = "0"  # PyTorch 2.4 and later insists on libuv otherwise, and that of Debian 13 is built without
     return [{**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(len(devices))]
 
 

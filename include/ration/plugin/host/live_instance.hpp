@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -98,7 +99,12 @@ public:
         auto const code =
             detail::without_exceptions([&] { return table_->bind(self_, &given, &scratch_size_, err_, sizeof err_); });
         if (code != RATION_OK) return code;
-        return scratch_size_ <= largest_scratch && scratch_.reserve(scratch_size_, 0) ? RATION_OK : RATION_E_NOMEM;
+        if (scratch_size_ > largest_scratch) {
+            std::snprintf(err_, sizeof err_, "its bind asks for a scratch_size of %llu bytes, and 256 MiB are the most: ask for less",
+                          static_cast<unsigned long long>(scratch_size_));
+            return RATION_E_ARG;
+        }
+        return scratch_.reserve(scratch_size_, 0) ? RATION_OK : RATION_E_NOMEM;
     }
 
     /// A tick with nothing in it yet but its scratch.

@@ -89,6 +89,16 @@ template <std::size_t N>
 inline constexpr std::uint32_t known_flags =
     RATION_F_DETERMINISTIC | RATION_F_OWN_THREADS | RATION_F_NO_UNLOAD | RATION_F_OUT_OF_PROCESS_ONLY;
 
+/// The columns that it reads. Error: invalid_value for a line that names none.
+[[nodiscard]] inline result<std::vector<needed_column>> needs_of(ration_manifest const& m) {
+    std::vector<needed_column> all;
+    for (auto const line : detail::lines_of(detail::text_in(m.needs)))
+        if (!detail::parse_need(line, all.emplace_back()))
+            return error{.code = errc::invalid_value, .operation = "read manifest: needs", .subject = line,
+                         .remedy = "each line is a column and its type, such as 'jobs/state u32'"};
+    return all;
+}
+
 /// Whether this host can load the plugin. Errors: not_supported (other ABI, newer minor, other layout, unknown flag or
 /// extension), invalid_value (texts).
 [[nodiscard]] inline result<void> acceptable(ration_manifest const& m) noexcept {
@@ -109,17 +119,8 @@ inline constexpr std::uint32_t known_flags =
     if ((m.flags & ~known_flags) != 0) return refuse(errc::not_supported, "flags", "the plugin asks for what this host does not know: upgrade the host");
     if (m.extensions[0] != '\0')
         return refuse(errc::not_supported, detail::first_extension(m), "this host does not offer it: choose a plugin that does without, or a host that does");
+    if (auto const needed = needs_of(m); !needed) return needed.failure();
     return {};
-}
-
-/// The columns that it reads. Error: invalid_value for a line that names none.
-[[nodiscard]] inline result<std::vector<needed_column>> needs_of(ration_manifest const& m) {
-    std::vector<needed_column> all;
-    for (auto const line : detail::lines_of(detail::text_in(m.needs)))
-        if (!detail::parse_need(line, all.emplace_back()))
-            return error{.code = errc::invalid_value, .operation = "read manifest: needs", .subject = line,
-                         .remedy = "each line is a column and its type, such as 'jobs/state u32'"};
-    return all;
 }
 
 /// Whether it says that it reads this column.

@@ -67,6 +67,15 @@ public:
             }
     }
 
+    /// Adds the libraries of this plugin and enforces the list. A kernel without Landlock allows everything: see `landlock_version`.
+    /// False when one that has it refuses.
+    [[nodiscard]] bool enforce_for(elf_facts const& plugin, std::string_view its_folder = {}) {
+        if (landlock_version() == 0) return true;
+        add_system();
+        add_libraries_of(plugin, its_folder);
+        return enforce();
+    }
+
     /// No way back. False when the kernel refuses.
     [[nodiscard]] bool enforce() noexcept { return rules_ && ::syscall(SYS_landlock_restrict_self, rules_.get(), 0) == 0; }
 

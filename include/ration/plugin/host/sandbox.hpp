@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -22,6 +23,27 @@
 #include <ration/detail/sanitizer.hpp>
 
 namespace ration::plugin {
+
+/// Bytes of address space beyond what is shared; not limited under a sanitizer, which takes terabytes.
+inline constexpr std::uint64_t worker_memory = std::uint64_t{4} << 30;
+
+/// A system call that is allowed when `argument & mask == value`, of an argument of 32 bits; without a mask always.
+struct allowed_call {
+    unsigned number;
+    int argument = 0;
+    std::uint32_t mask = 0, value = 0;
+};
+
+/// What differs between the processes that enter the sandbox. As it is: a worker's.
+struct sandbox_rules {
+    std::uint64_t shared_bytes = 0;  ///< address space beyond `worker_memory`
+    std::uint64_t file_bytes = 0;    ///< the largest size to which an open file may grow
+    bool threads = false;            ///< any number may be started; no limit holds for one process alone and for root too
+    std::span<allowed_call const> also{};                   ///< system calls beyond those of a worker
+    std::uint32_t refusal = SECCOMP_RET_ERRNO | EPERM;      ///< the filter's answer to all other calls
+    std::uint32_t punishment = SECCOMP_RET_KILL_PROCESS;    ///< and to those that only an attack makes
+};
+
 namespace detail {
 
 /// Allowed whatever their arguments.
@@ -46,9 +68,10 @@ inline constexpr unsigned deadly_calls[] = {__NR_execve,          __NR_execveat,
 
 /// Builds the filter in place: each rule loads the number of the call again, so that rules do not depend on their order.
 class call_filter {
-    static constexpr std::size_t most = 256;
+    static constexpr std::size_t most = 512;
     sock_filter code_[most];
     unsigned short size_ = 0;
+    std::uint32_t refusal_;
 
     void add(std::uint16_t what, std::uint32_t value, std::uint8_t if_true = 0, std::uint8_t if_false = 0) noexcept {
         code_[size_++] = sock_filter{what, if_true, if_false, value};
@@ -58,7 +81,8 @@ class call_filter {
     static constexpr std::size_t argument(int n) noexcept { return offsetof(seccomp_data, args) + 8 * static_cast<std::size_t>(n); }
 
 public:
-    call_filter() noexcept {
+    /// `refusal` is the answer to calls that no rule allows.
+    explicit call_filter(std::uint32_t refusal) noexcept : refusal_(refusal) {
         load(offsetof(seccomp_data, arch));
 #if defined(__x86_64__)
         add(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
@@ -80,7 +104,7 @@ public:
         add(BPF_ALU | BPF_AND | BPF_K, mask);
         add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
         add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-        add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+        add(BPF_RET | BPF_K, refusal_);
     }
     /// Allowed when this pointer is null, in both of its halves; otherwise refused.
     void allow_if_null(unsigned call, int which) noexcept {
@@ -90,29 +114,32 @@ public:
         load(argument(which) + 4);
         add(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
         add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-        add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+        add(BPF_RET | BPF_K, refusal_);
     }
-    void answer_the_rest(std::uint32_t with) noexcept { add(BPF_RET | BPF_K, with); }
 
+    /// Refuses what no rule has allowed, from now on and without a way back. False when the kernel has no filters.
     [[nodiscard]] bool install() noexcept {
+        add(BPF_RET | BPF_K, refusal_);
         sock_fprog const program{size_, code_};
         return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
     }
 };
 
-[[nodiscard]] inline bool limit_calls(bool threads) noexcept {
-    call_filter filter;
+[[nodiscard]] inline bool limit_calls(sandbox_rules const& rules) noexcept {
+    call_filter filter(rules.refusal);
     for (unsigned const call : harmless_calls) filter.answer(call, SECCOMP_RET_ALLOW);
-    for (unsigned const call : deadly_calls) filter.answer(call, SECCOMP_RET_KILL_PROCESS);
-    if (threads) {
+    for (auto const& call : rules.also) filter.allow_if(call.number, call.argument, call.mask, call.value);
+    for (unsigned const call : deadly_calls) filter.answer(call, rules.punishment);
+    if (rules.threads) {
         filter.answer(__NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);  // its flags lie in memory: the C library goes on with clone
         filter.allow_if(__NR_clone, 0, CLONE_THREAD, CLONE_THREAD);
     }
     filter.allow_if(__NR_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
     filter.allow_if(__NR_tgkill, 0, ~0U, static_cast<std::uint32_t>(::getpid()));  // abort()
     filter.allow_if_null(__NR_prlimit64, 2);                                       // reading limits
-    filter.allow_if(__NR_fcntl, 1, ~0U, F_GETFD);  // reading a flag of its own file: CPython does so once before it trusts O_CLOEXEC
-    filter.answer_the_rest(SECCOMP_RET_ERRNO | EPERM);
+    static_assert((F_GETFD | 2) == F_GETFL);
+    // Reading flags of its own files: CPython does so before it trusts O_CLOEXEC, and the C library in fdopen.
+    filter.allow_if(__NR_fcntl, 1, ~2U, F_GETFD);
     return filter.install();
 }
 
@@ -129,21 +156,17 @@ inline void let_crashes_be_crashes() noexcept {
 
 }  // namespace detail
 
-/// Bytes of address space beyond what is shared; not limited under a sanitizer, which takes terabytes.
-inline constexpr std::uint64_t worker_memory = std::uint64_t{4} << 30;
-
-/// No way back. False when the kernel has no seccomp filters. `threads`: any number of them may be started; nothing that holds for one process
-/// alone, and for root too, limits how many.
-[[nodiscard]] inline bool enter_sandbox(std::uint64_t shared_bytes, bool threads = false) noexcept {
+/// No way back. False when the kernel has no seccomp filters.
+[[nodiscard]] inline bool enter_sandbox(sandbox_rules const& rules) noexcept {
     detail::limit_resource(RLIMIT_CORE, 0);
-    detail::limit_resource(RLIMIT_FSIZE, 0);
+    detail::limit_resource(RLIMIT_FSIZE, rules.file_bytes);
     detail::limit_resource(RLIMIT_NOFILE, 64);
     if (RATION_SANITIZED) {
         detail::let_crashes_be_crashes();
     } else {
-        detail::limit_resource(RLIMIT_AS, worker_memory + shared_bytes);
+        detail::limit_resource(RLIMIT_AS, worker_memory + rules.shared_bytes);
     }
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && detail::limit_calls(threads);
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && detail::limit_calls(rules);
 }
 
 }  // namespace ration::plugin

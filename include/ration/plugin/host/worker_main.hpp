@@ -34,15 +34,6 @@ namespace detail {
     return ::fstat(fd, &about) == 0 ? mapping(fd, static_cast<std::size_t>(about.st_size), protection) : mapping{};
 }
 
-/// A kernel without Landlock lets it read all the same: `landlock_version` tells. False when one that has it refuses.
-[[nodiscard]] inline bool read_libraries_only(elf_facts const& plugin) {
-    if (landlock_version() == 0) return true;
-    readable_files files;
-    files.add_system();
-    files.add_libraries_of(plugin);
-    return files.enforce();
-}
-
 /// How often the state is saved while one request follows the other: after every answer when that is a matter of nanoseconds, else so that
 /// saving takes about one part in 256 of the time, and once a second at least.
 class save_pace {
@@ -131,11 +122,13 @@ public:
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != brief_.host) return EXIT_FAILURE;
         auto copy = sealed_copy::adopt(descriptor(plugin_fd));
-        if (!enter_sandbox(brief_.input_size + brief_.output_size + brief_.columns_size, brief_.threads != 0))
+        auto const shared = brief_.input_size + brief_.output_size + brief_.columns_size;
+        if (!enter_sandbox({.shared_bytes = shared, .threads = brief_.threads != 0}))
             return answer(RATION_E_UNSUPPORTED, "this kernel has no seccomp filters, so a worker cannot be shut in");
         auto file = copy ? plugin_file::check(std::move(copy).value(), "the passed file") : result<plugin_file>(copy.failure());
         if (!file) return answer(RATION_E_UNSUPPORTED, file.failure().remedy);
-        if (!read_libraries_only(file->facts)) return answer(RATION_E_UNSUPPORTED, "this kernel has Landlock and refuses it, so a worker could read every file");
+        if (readable_files files; !files.enforce_for(file->facts))
+            return answer(RATION_E_UNSUPPORTED, "this kernel has Landlock and refuses it, so a worker could read every file");
         std::string message;
         auto code = library::load(std::move(file).value(), &message);
         if (!code) return answer(RATION_E_UNSUPPORTED, message.empty() ? std::string_view(code.failure().remedy) : message);

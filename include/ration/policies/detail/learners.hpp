@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <ration/buffer.hpp>
+#include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/state.hpp>
 
 namespace ration::policies {
 
@@ -22,13 +25,16 @@ inline constexpr std::string_view learner_placement_names[] = {"pack", "spread"}
 /// Of `pack` and of `spread`.
 struct learner_parameters {
     std::int64_t learner = 0;  ///< devices of one learner at most; 0 = as many as the largest node has
+    double give_up = 0;        ///< seconds after which a job that lacks learners frees those that it has; 0 = never
 
     static constexpr parameter_note notes[] = {
-        {.name = "learner", .meaning = "devices of one learner at most, 0 = as many as the largest node has", .least = 0}};
+        {.name = "learner", .meaning = "devices of one learner at most, 0 = as many as the largest node has", .least = 0},
+        {.name = "give_up", .meaning = "seconds after which a job that lacks learners frees those that it has, 0 = never, 1000000 at most", .least = 0, .most = 1e6}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        return learner >= 0 ? std::string_view{} : "learner is a number of devices: write 0 or more";
+        if (learner < 0) return "learner is a number of devices: write 0 or more";
+        return give_up >= 0 && give_up <= 1e6 ? std::string_view{} : "give_up is a time in seconds: write a number from 0 to 1000000";
     }
 };
 
@@ -46,21 +52,21 @@ class learners {
     learner_placement where_ = learner_placement::pack;
 
 public:
-    enum reason : std::uint16_t { unexplained, fits, not_all_fit, node_lost_devices };
+    enum reason : std::uint16_t { unexplained, fits, not_all_fit, node_lost_devices, gives_up };
     static constexpr std::string_view reasons[] = {"", "there is a node on which its learner fits", "its other learners fit nowhere",
-                                                   "a node of its lost devices"};
+                                                   "a node of its lost devices", "its other learners fit nowhere for too long"};
 
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
         queue_.reserve(most.jobs);
     }
 
-    /// False when no job lacks devices, or none are free. `learner`: devices of one at most; 0 = what the largest node has. Who loses a
-    /// learner with its node keeps the others, unless `whole` or below its minimum.
+    /// False when no job lacks devices, or none are free and none will be, unless `frees`. `learner`: devices of one at most; 0 = what the largest
+    /// node has. A job that loses a learner with its node keeps the others, unless `whole` or below its minimum.
     template <class Tick>
-    [[nodiscard]] bool begin(Tick const& t, std::int64_t learner, learner_placement where, bool whole) noexcept {
+    [[nodiscard]] bool begin(Tick const& t, std::int64_t learner, learner_placement where, bool whole, bool frees = false) noexcept {
         auto const supplied = supply_of(t);
-        if (supplied.free == 0 && !supplied.is_overdrawn) return false;
+        if (supplied.free == 0 && !supplied.is_overdrawn && !frees) return false;
         auto const asked = t.template get<"jobs/request.gpu">(), held = t.template get<"jobs/held.gpu">();
         queue_.clear();
         for (std::size_t row = 0; row < t.jobs(); ++row)
@@ -96,6 +102,22 @@ public:
             have += size;
         }
         return true;
+    }
+    /// The job frees its learners and leaves the queue of this tick.
+    template <class Tick>
+    void withdraw(Tick const& t, std::size_t row) noexcept {
+        places_.resize(t, row, 0, gives_up);
+        most_free_ = capacity_of(t);
+        std::size_t kept = 0;
+        for (std::uint32_t const queued : queue_)
+            if (queued != row) queue_[kept++] = queued;
+        queue_.resize(kept);
+    }
+    /// Whether the job has some of its learners, and not all, at the beginning of the tick.
+    template <class Tick>
+    [[nodiscard]] static bool is_incomplete(Tick const& t, std::size_t row) noexcept {
+        std::int64_t const held = t.template get<"jobs/held.gpu">()[row];
+        return held > 0 && held < wanted(t, row);
     }
     template <class Tick>
     [[nodiscard]] bool is_complete(Tick const& t, std::size_t row) const noexcept {
@@ -157,8 +179,11 @@ private:
 /// devices while others of theirs wait, and may wait for each other; `gang` is the rule without that. A job never holds less than its
 /// minimum: so many learners go together. A learner lost with its node is queued again.
 ///
-/// That the order is random stands for pods that are created at the same time (a reading). O(jobs + nodes) and O(nodes) for each
-/// learner; no state, the tick's dice.
+/// With `give_up` such a deadlock is temporary: of the jobs that have been incomplete for so long, the one that was submitted last frees its
+/// learners, and is queued again from the next time on at which the policy is asked. It is for jobs that make no step before they are complete.
+///
+/// The random order models pods that are created at the same time (a reading). O(jobs + nodes) and O(nodes) for each
+/// learner; state: since when each job is incomplete, with `give_up`; the tick's random seed.
 template <learner_placement Where>
 class one_learner_at_a_time {
 public:
@@ -169,10 +194,16 @@ public:
     one_learner_at_a_time() = default;
     explicit one_learner_at_a_time(learner_parameters const& p) noexcept : parameters_(p) {}
 
-    [[nodiscard]] status prepare(limits const& most) noexcept { return jobs_.reserve(most), status::ok; }
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        jobs_.reserve(most);
+        incomplete_.reserve(most_jobs_ = most.jobs);
+        return status::ok;
+    }
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!jobs_.begin(t, parameters_.learner, Where, false)) return status::ok;
+        std::size_t const late = parameters_.give_up > 0 ? latest_to_give_up(t) : t.jobs();
+        if (!jobs_.begin(t, parameters_.learner, Where, false, late < t.jobs())) return status::ok;
+        if (late < t.jobs()) jobs_.withdraw(t, late);
         auto& queue = jobs_.queue();
         std::uint64_t state = t.seed();
         while (!queue.empty() && !jobs_.is_full()) {
@@ -185,9 +216,63 @@ public:
         return jobs_.finish(out);
     }
 
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        out.put(last_), incomplete_.save(out);
+        return out.needed();
+    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
+        state_reader in(saved);
+        surrender last;
+        auto incomplete = job_memory<since>{};
+        incomplete.reserve(most_jobs_);
+        if (!in.get(last) || !incomplete.load(in) || !in.finished()) return status::state;
+        last_ = last, incomplete_ = std::move(incomplete);
+        return status::ok;
+    }
+
 private:
+    /// When a job was first seen with some of its learners only; -1 = it has all or none.
+    struct since {
+        nanoseconds at{-1};
+
+        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.at.count); }
+        [[nodiscard]] bool sane() const noexcept { return at.count >= -1; }
+    };
+
+    /// The last job that gave up, and when.
+    struct surrender {
+        nanoseconds at{-1};
+        std::uint64_t job = 0;
+
+        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.at.count, self.job); }
+        [[nodiscard]] bool sane() const noexcept { return at.count >= -1; }
+    };
+
     learner_parameters parameters_;
     learners jobs_;
+    surrender last_;
+    job_memory<since> incomplete_;
+    std::size_t most_jobs_ = 0;
+
+    /// The job that gives up at this time, as its row; the number of rows when none does. Asked again at the same time it is the same job.
+    [[nodiscard]] std::size_t latest_to_give_up(tick<inputs> const& t) noexcept {
+        auto const ids = t.template get<"jobs/id">();
+        incomplete_.follow(ids);
+        std::size_t late = t.jobs();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            auto& from = incomplete_[row].at;
+            if (!learners::is_incomplete(t, row)) from = nanoseconds{-1};
+            else if (from.count < 0) from = t.now();
+            if (from.count >= 0 && to_seconds(t.now() - from) >= parameters_.give_up) late = row;
+        }
+        if (t.now() == last_.at) {
+            std::size_t const row = lower_bound(ids, last_.job);
+            return row < t.jobs() && ids[row] == last_.job ? row : t.jobs();
+        }
+        if (late < t.jobs()) last_ = {t.now(), ids[late]};
+        return late;
+    }
 };
 
 }  // namespace detail

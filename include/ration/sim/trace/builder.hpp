@@ -130,7 +130,7 @@ private:
     }
 
     [[nodiscard]] bool when(row const& r, double& seconds) {
-        if (layout_.real && to_timestamp(r[field::submitted], seconds)) return true;
+        if (layout_.real && to_timestamp(r[field::submitted], seconds)) return seconds <= time.most || refuse(r, field::submitted, "a time before the year 2255");
         if (number(r, field::submitted, time, seconds)) return true;
         return layout_.real ? refuse(r, field::submitted, "a time like 2017-10-09 07:01:55, or seconds from 0 to 9000000000") : false;
     }

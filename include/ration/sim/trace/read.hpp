@@ -3,15 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <ration/process/input_file.hpp>
 #include <ration/sim/trace/alibaba.hpp>
 #include <ration/sim/trace/philly_json.hpp>
 #include <ration/sim/trace/table.hpp>
@@ -60,20 +58,13 @@ namespace detail {
                       "the simplest one"};
 }
 
-/// The bytes of a file.
+/// The bytes of a regular file of at most 1 GiB. Never blocks.
 [[nodiscard]] inline outcome<std::string> contents(char const* path) {
-    auto const close = [](std::FILE* f) { std::fclose(f); };
-    std::unique_ptr<std::FILE, decltype(close)> const file(std::fopen(path, "rb"), close);
-    if (!file) return problem{0, std::string("cannot be opened (") + std::strerror(errno) + "); name a file that is there and may be read"};
-    std::string text;
-    for (std::size_t room = 1 << 16, got = 1; got > 0; room = std::min<std::size_t>(2 * room, 1 << 26)) {
-        std::size_t const before = text.size();
-        text.resize(before + room);
-        got = std::fread(text.data() + before, 1, room, file.get());
-        text.resize(before + got);
-    }
-    if (std::ferror(file.get()) != 0) return problem{0, std::string("cannot be read (") + std::strerror(errno) + "); name a file with a trace"};
-    return text;
+    static constexpr process::input_rules rules{
+        .remedy = "name a file that is there and may be read", .most_bytes = std::uint64_t{1} << 30, .too_large = "is larger than 1 GiB"};
+    auto text = process::read_input(path, rules);
+    if (!text) return problem{0, process::input_sentence(text.failure())};
+    return std::move(text).value();
 }
 
 /// The same of a file; the workload is called like the file, without its folder and its ending.

@@ -2,7 +2,6 @@
 /// The rule. What it reads stands in `inputs`, what it grants goes into `out`; everything else is ration's.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include <ration/ration.hpp>
@@ -32,7 +31,7 @@ struct my_policy {
         for (std::size_t job = 0; job < t.jobs(); ++job) {
             if (!runs(job)) continue;
             std::int64_t const share = capacity[0] / all * weight(tier[job]);
-            std::int64_t const amount = share < least[job] ? 0 : std::min(share, most[job]);  // a grant is 0 or within the bounds
+            std::int64_t const amount = share < least[job] ? 0 : ration::cpu_limit(share, {least[job], most[job]});  // 0 pauses the job
             if (!out.set(job, 0, ration::resource_id::cpu, amount, tier[job] == 0 ? 1 : 2)) return ration::status::capacity;
         }
         return ration::status::ok;

@@ -73,8 +73,10 @@ static int32_t bind_columns(void *self, const ration_schema *schema, uint64_t *s
     return RATION_OK;
 }
 
-static int64_t bounded(int64_t share, int64_t least, int64_t most) { /* a grant is 0 or within the bounds */
-    return share < least ? 0 : share < most ? share : most;
+static int64_t bounded(int64_t share, int64_t least, int64_t most) { /* a grant is 0, which pauses the job, or within the bounds */
+    if (share < least) return 0;
+    if (share < RATION_LEAST_CPU) share = RATION_LEAST_CPU;
+    return share < most ? share : most;
 }
 
 static int32_t decide(void *self, const ration_tick *tick, ration_out *out) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """The policy: what it reads stands in `inputs`, what it grants goes through `grant`."""
-from ration.policy import CPU, RUNNING, Policy
+from ration.policy import CPU, LEAST_CPU, RUNNING, Policy
 
 
 def weight(tier: int) -> int:
@@ -22,5 +22,5 @@ class MyPolicy(Policy):
         for job in range(len(state)):
             if state[job] == RUNNING:
                 share = capacity[0] // every * weight(tier[job])
-                amount = 0 if share < least[job] else min(share, most[job])  # a grant is 0 or within the bounds
+                amount = 0 if share < least[job] else min(max(share, LEAST_CPU), most[job])  # 0 pauses the job
                 grant(job, 0, CPU, amount, 1 if tier[job] == 0 else 2)

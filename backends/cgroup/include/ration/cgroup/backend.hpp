@@ -13,6 +13,7 @@
 #include <ration/backend.hpp>
 #include <ration/cgroup/cap.hpp>
 #include <ration/cgroup/operation.hpp>
+#include <ration/cgroup/reconcile.hpp>
 #include <ration/text.hpp>
 
 namespace ration::cgroup {
@@ -28,6 +29,8 @@ class backend {
     struct member {
         job_id id;
         group where;
+        int first = 0;   // the first process that was placed; 0: none yet
+        detail::written_texts written = {};
     };
     /// In one place for good: groups point to the tree and to the run's group. Destroyed from the last to the first.
     struct state {
@@ -143,20 +146,41 @@ public:
 
     /// Asks the job to end: SIGTERM to every process of it and below it, thawed so that it hears.
     [[nodiscard]] result<void> ask_to_end(job_id id) noexcept {
-        return with(id, [](group const& where) noexcept {
-            directory const* const freezer = where.place_of(controller::freezer);
-            auto const thawed = freezer != nullptr ? detail::thaw_tree(*freezer) : result<void>();
-            auto const asked = detail::signal_tree(where.places().front(), SIGTERM);   // every hierarchy has the same members
-            return asked ? thawed : asked;
-        });
+        auto const job = find_member(id);
+        if (!job) {
+            return job.failure();
+        }
+        group const& where = (*job)->where;
+        (*job)->written.forget();   // it shall not be frozen again
+        directory const* const freezer = where.place_of(controller::freezer);
+        auto const thawed = freezer != nullptr ? detail::thaw_tree(*freezer) : result<void>();
+        auto const gathered = where.gather();
+        auto const asked = detail::signal_tree(where.places().front(), SIGTERM);
+        return !asked ? asked : thawed ? gathered : thawed;
     }
 
     /// Puts a process into the job's group in every hierarchy. Error: busy when the group is frozen: it could not even start.
     [[nodiscard]] result<void> place(job_id id, int pid) noexcept {
-        return with(id, [pid](group const& where) noexcept {
-            auto const open = unfrozen(where);
-            return open ? where.place(pid) : open;
-        });
+        auto const job = find_member(id);
+        auto const open = job ? unfrozen((*job)->where) : result<void>(job.failure());
+        auto const placed = open ? (*job)->where.place(pid) : open;
+        if (placed && (*job)->first == 0) {
+            (*job)->first = pid;
+        }
+        return placed;
+    }
+
+    /// Puts `pid`, a process of the job, back into the groups that it has left, and writes files again that another program has changed
+    /// since `apply`. Where nothing has changed this is one read for each file. Error: not_found (the job).
+    [[nodiscard]] result<drift> reconcile(job_id id, int pid) noexcept {
+        auto const job = find_member(id);
+        if (!job) {
+            return job.failure();
+        }
+        drift found;
+        detail::bring_back((*job)->where, pid, found);
+        (*job)->written.restore((*job)->where, found, state_->scratch);
+        return found;
     }
 
     /// For clone3 with CLONE_INTO_CGROUP; -1 where there is no v2 group: then start the process held back, and `place` it.
@@ -220,8 +244,14 @@ public:
     }
     [[nodiscard]] result<void> undo(operation const& op) noexcept { return change(op, op.old_value); }
 
-    /// Error: unverified when the file shows another value than the operation's new one.
+    /// Error: unverified when the file shows another value than the operation's new one, or the job's first process is not in the group.
     [[nodiscard]] result<void> verify(operation const& op) noexcept {
+        auto const job = find_member(op.job);
+        auto const inside = job && (*job)->first != 0 ? (*job)->where.contains((*job)->first) : result<bool>(true);
+        if (inside && !*inside) {
+            return make_error(errc::unverified, "verify that the first process is in", (*job)->where.name(), 0,
+                              "it was moved to another group, where no limit holds it");
+        }
         auto const where = place_of(op);
         auto const now = where ? detail::shown(**where, op, state_->scratch) : result<std::string_view>(where.failure());
         if (!now) {
@@ -253,12 +283,16 @@ private:
         }
     }
 
-    [[nodiscard]] result<group*> find(job_id id) noexcept {
+    [[nodiscard]] result<member*> find_member(job_id id) noexcept {
         auto const at = std::ranges::lower_bound(state_->jobs, id, {}, &member::id);
         if (at == state_->jobs.end() || at->id != id) {
             return make_error(errc::not_found, "find the group of", "job " + std::to_string(id.value), 0, "add the job first");
         }
-        return &at->where;
+        return &*at;
+    }
+    [[nodiscard]] result<group*> find(job_id id) noexcept {
+        auto const job = find_member(id);
+        return job ? result<group*>(&(*job)->where) : result<group*>(job.failure());
     }
 
     template <class Action>
@@ -284,7 +318,11 @@ private:
 
     [[nodiscard]] result<void> change(operation const& op, std::string_view value) noexcept {
         auto const where = place_of(op);
-        return where ? detail::put(**where, op, value) : result<void>(where.failure());
+        auto const done = where ? detail::put(**where, op, value) : result<void>(where.failure());
+        if (auto const job = find_member(op.job); done && job) {
+            (*job)->written.keep(**where, op, value);
+        }
+        return done;
     }
 };
 

@@ -80,10 +80,25 @@ public:
     /// Errors: not_found (no such process), gone, empty_set, denied, unverified.
     [[nodiscard]] result<void> place(int pid) const noexcept;
 
-    /// Whether the process sits in this group (in its first hierarchy), by what the kernel says of the process.
+    /// Whether the process is in this group, or in one below it, in every hierarchy: as /proc/<pid>/cgroup has it. Error: not_found.
     [[nodiscard]] result<bool> contains(int pid) const noexcept {
         auto const missing = missing_places(pid);
         return missing ? result<bool>(missing->empty()) : result<bool>(missing.failure());
+    }
+
+    /// Puts processes back that have left some, but not all, hierarchies of the group. Then every hierarchy has the same members.
+    [[nodiscard]] result<void> gather() const noexcept {
+        if (places_.size() < 2) {
+            return {};
+        }
+        auto const all = members();
+        result<void> first = all ? result<void>() : result<void>(all.failure());
+        for (int const pid : all.value_or({})) {
+            auto const inside = contains(pid);
+            auto const placed = inside && !*inside ? place(pid) : result<void>();
+            first = first ? placed : first;
+        }
+        return first;
     }
 
     /// All processes in the group and below it, sorted, each once.
@@ -162,6 +177,19 @@ private:
             static_cast<void>(kill());
             static_cast<void>(remove());
         }
+        if (tree_ != nullptr) {
+            remove_closed();
+        }
+    }
+
+    /// Without a free descriptor nothing can be removed: those of the group itself are the last that can be had.
+    void remove_closed() noexcept {
+        for (directory& where : places_) {
+            where.close();
+        }
+        for (std::size_t i = places_.size(); i-- > 0;) {
+            static_cast<void>(remove_tree(above(i), name_, places_[i].inode(), patience));
+        }
     }
 
     [[nodiscard]] result<void> create_in(std::size_t index) noexcept {
@@ -221,8 +249,13 @@ private:
         return (above == "/" ? "" : above) + "/" + name_;
     }
 
+    [[nodiscard]] static bool is_at_or_below(std::string_view path, std::string_view top) noexcept {
+        return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
+    }
+
     /// The branches in which /proc/<pid>/cgroup does not show the process in this group.
     [[nodiscard]] result<std::vector<std::size_t>> missing_places(int pid) const noexcept;
+    [[nodiscard]] bool is_exiting(int pid) const noexcept;
     [[nodiscard]] static result<void> move(directory const& where, int pid) noexcept;
 };
 
@@ -242,13 +275,25 @@ inline result<std::vector<std::size_t>> group::missing_places(int pid) const noe
                 hierarchy.kind == version::v2 ? line.hierarchy == 0 : std::ranges::any_of(all_controllers, [&](controller which) {
                     return hierarchy.controllers.contains(which) && detail::has(line.controllers, name_of(which));
                 });
-            return same && !line.deleted && line.path == path_in(i);
+            return same && !line.deleted && is_at_or_below(line.path, path_in(i));
         });
         if (!inside) {
             missing.push_back(i);
         }
     }
+    if (!missing.empty() && is_exiting(pid)) {
+        return make_error(errc::not_found, "read", file, 0, "the process has ended");
+    }
     return missing;
+}
+
+/// A v1 hierarchy shows an exiting process at its root (proc_cgroup_show in kernel/cgroup/cgroup.c): it has not left its group.
+inline bool group::is_exiting(int pid) const noexcept {
+    std::string const file = "/proc/" + std::to_string(pid) + "/stat";
+    std::string text;
+    int const failed = machine().read_system(file.c_str(), text);
+    auto const found = failed == 0 ? process::parse_stat(text) : std::nullopt;
+    return failed == ENOENT || failed == ESRCH || (found && found->exiting);
 }
 
 /// EINVAL may mean that the process has not finished being born: it passes within milliseconds.

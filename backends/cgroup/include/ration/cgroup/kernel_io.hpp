@@ -113,9 +113,12 @@ public:
         if (int const failed = open_raw(directory, ".", O_RDONLY | O_DIRECTORY, again)) {
             return failed;
         }
-        DIR* const stream = ::fdopendir(::fcntl(again.get(), F_DUPFD_CLOEXEC, 0));
+        int const own = ::fcntl(again.get(), F_DUPFD_CLOEXEC, 0);
+        DIR* const stream = own >= 0 ? ::fdopendir(own) : nullptr;
         if (stream == nullptr) {
-            return errno;
+            int const failed = errno;
+            process::descriptor const unused(own);
+            return failed;
         }
         errno = 0;
         while (dirent const* const entry = ::readdir(stream)) {

@@ -32,6 +32,7 @@ public:
     static constexpr std::int64_t none = -1;   ///< no limit
     static constexpr std::int64_t usual_period = 100'000;
     static constexpr std::int64_t least = 1000;   ///< of quota and period
+    static_assert(least * 1000 / usual_period == least_cpu.count, "the core's smallest CPU grant is the kernel's");
     static constexpr std::int64_t longest_period = 1'000'000;
     static constexpr std::int64_t largest = (std::int64_t{1} << 44) - 1;
 

@@ -96,7 +96,38 @@ public:
     return write_verified(where, "memory.max", target.v2_text());
 }
 
+/// What the processes of a group have resident, each page once: anonymous memory and mapped pages. Cached files that no process
+/// maps are left out, which a usage counter of the kernel includes.
+[[nodiscard]] inline std::int64_t resident_in(std::string_view memory_stat, version kind) noexcept {
+    bool const v2 = kind == version::v2;
+    return keyed_number(memory_stat, v2 ? "anon" : "total_rss").value_or(0) +
+           keyed_number(memory_stat, v2 ? "file_mapped" : "total_mapped_file").value_or(0);
+}
+
 }  // namespace detail
+
+/// Whether, and why, the kernel killed processes of a group for lack of memory. Counted since the group was made.
+struct memory_shortage {
+    std::int64_t killed = 0;         ///< processes
+    bool at_limit = false;           ///< at the group's own limit; else a group above, or the machine, had none left
+    std::int64_t limit = unlimited;  ///< the group's own, bytes
+};
+
+/// `where`: the group's directory with the memory controller. v1 leaves out groups below it.
+/// Sources: cgroup-v2 (memory.events), cgroup-v1/memory (memory.oom_control, memory.failcnt). Errors: gone, not_supported.
+[[nodiscard]] inline result<memory_shortage> find_shortage(directory const& where) noexcept {
+    bool const v2 = where.kind() == version::v2;
+    std::string text;
+    if (auto const read = where.read(v2 ? "memory.events" : "memory.oom_control", text); !read) {
+        return read.failure();
+    }
+    auto const limit = detail::number_in(where, v2 ? "memory.max" : "memory.limit_in_bytes");
+    auto const hits = v2 ? result<std::int64_t>(keyed_number(text, "oom").value_or(0)) : detail::number_in(where, "memory.failcnt");
+    if (!limit || !hits) {
+        return limit ? hits.failure() : limit.failure();
+    }
+    return memory_shortage{.killed = keyed_number(text, "oom_kill").value_or(0), .at_limit = *hits > 0 && *limit != unlimited, .limit = *limit};
+}
 
 /// The file of the limit.
 [[nodiscard]] inline char const* memory_file(directory const& where) noexcept {

@@ -185,6 +185,19 @@ template <std::int64_t values::* Field>
     into = std::to_string(all.usage(where)) + "\n";
     return 0;
 }
+[[nodiscard]] inline int read_memory_stat_v1(world& all, node& where, std::string& into) {
+    auto const held = std::to_string(all.unreclaimable(where)), cached = std::to_string(all.droppable(where));
+    into = "cache " + cached + "\nrss " + held + "\nmapped_file 0\ntotal_cache " + cached + "\ntotal_rss " + held + "\ntotal_mapped_file 0\n";
+    return 0;
+}
+[[nodiscard]] inline int read_oom_control(world&, node& where, std::string& into) {
+    into = "oom_kill_disable 0\nunder_oom 0\noom_kill " + std::to_string(where.oom_kills) + "\n";
+    return 0;
+}
+[[nodiscard]] inline int read_failcnt(world&, node& where, std::string& into) {
+    into = std::to_string(where.shortages) + "\n";
+    return 0;
+}
 
 [[nodiscard]] inline int read_pids_max(world&, node& where, std::string& into) {
     into = (where.limits.pids == unlimited ? "max" : std::to_string(where.limits.pids)) + "\n";
@@ -219,6 +232,9 @@ inline constexpr file v1_files[] = {
     {"memory.memsw.limit_in_bytes", version::v1, controller::memory, true, read_memory_v1<&values::memory_and_swap>,
      write_memsw_v1},
     {"memory.usage_in_bytes", version::v1, controller::memory, true, read_usage, nullptr},
+    {"memory.stat", version::v1, controller::memory, true, read_memory_stat_v1, nullptr},
+    {"memory.oom_control", version::v1, controller::memory, true, read_oom_control, nullptr},
+    {"memory.failcnt", version::v1, controller::memory, true, read_failcnt, nullptr},
     {"pids.max", version::v1, controller::pids, false, read_pids_max, write_pids_max},
 };
 

@@ -102,7 +102,7 @@ inline void drop_to(world& all, node& where, std::int64_t limit) {
     drop_to(all, where, limit);
     for (int const pid : all.members_below(where)) {
         if (all.unreclaimable(where) > limit && all.processes.at(pid).memory > 0) {
-            all.die(pid);
+            all.kill_for_memory(where, *all.memory_node(pid), pid);
         }
     }
     return 0;
@@ -127,7 +127,12 @@ inline void drop_to(world& all, node& where, std::int64_t limit) {
 }
 [[nodiscard]] inline int read_memory_stat(world& all, node& where, std::string& into) {
     into = "anon " + std::to_string(all.unreclaimable(where)) + "\nfile " + std::to_string(all.droppable(where)) +
-           "\ninactive_file " + std::to_string(all.droppable(where)) + "\nactive_file 0\nslab_reclaimable 0\n";
+           "\nfile_mapped 0\ninactive_file " + std::to_string(all.droppable(where)) + "\nactive_file 0\nslab_reclaimable 0\n";
+    return 0;
+}
+[[nodiscard]] inline int read_memory_events(world&, node& where, std::string& into) {
+    into = "low 0\nhigh 0\nmax " + std::to_string(where.shortages) + "\noom " + std::to_string(where.shortages) + "\noom_kill " +
+           std::to_string(where.oom_kills) + "\noom_group_kill 0\n";
     return 0;
 }
 
@@ -177,6 +182,7 @@ inline constexpr file v2_files[] = {
     {"memory.reclaim", version::v2, controller::memory, false, nullptr, write_reclaim},
     {"memory.current", version::v2, controller::memory, false, read_usage, nullptr},
     {"memory.stat", version::v2, controller::memory, true, read_memory_stat, nullptr},
+    {"memory.events", version::v2, controller::memory, false, read_memory_events, nullptr},
     {"pids.max", version::v2, controller::pids, false, read_pids_max, write_pids_max},
     {"dmem.capacity", version::v2, controller::core, true, read_dmem_capacity, nullptr},
     {"dmem.max", version::v2, controller::dmem, false, read_dmem_max, write_dmem_max},

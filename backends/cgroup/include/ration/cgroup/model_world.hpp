@@ -45,6 +45,7 @@ struct node {
     bool devices_by_default = true;               ///< v1 devices: all but the exceptions, or only these
     std::vector<std::string> device_exceptions;   ///< as written
     std::map<std::string, std::int64_t> device_memory;   ///< dmem.max by region, where there is a limit
+    std::int64_t shortages = 0, oom_kills = 0;           ///< how often memory ran out at its limit; processes killed for that
 
     [[nodiscard]] bool is_root() const noexcept { return parent == nullptr; }
     [[nodiscard]] std::string path() const noexcept {
@@ -180,6 +181,37 @@ struct world {
         return found == reclaimable.end() ? 0 : found->second;
     }
     [[nodiscard]] std::int64_t usage(node& top) const noexcept { return unreclaimable(top) + droppable(top); }
+
+    /// The process comes to use so much that it cannot be reclaimed. It is killed where a group has less.
+    void use_memory(int pid, std::int64_t amount) noexcept {
+        processes.at(pid).memory = amount;
+        for (node* const where : std::vector<node*>(processes.at(pid).where)) {
+            for (node* each = where; each != nullptr && has(*where, controller::memory); each = each->parent) {
+                if (unreclaimable(*each) > each->limits.memory) {
+                    return kill_for_memory(*each, *where, pid);
+                }
+            }
+        }
+    }
+
+    /// `at`: the group whose limit was reached. On v2 the groups above count along.
+    void kill_for_memory(node& at, node& victim, int pid) noexcept {
+        bool const v2 = at.of->kind == version::v2;
+        for (node* each = &at; each != nullptr && (v2 || each == &at); each = each->parent) {
+            ++each->shortages;
+        }
+        for (node* each = &victim; each != nullptr && (v2 || each == &victim); each = each->parent) {
+            ++each->oom_kills;
+        }
+        die(pid);
+    }
+
+    /// The group of a process in the hierarchy that counts memory; nullptr where none does.
+    [[nodiscard]] node* memory_node(int pid) const noexcept {
+        auto const& places = processes.at(pid).where;
+        auto const at = std::ranges::find_if(places, [](node const* each) { return has(*each, controller::memory); });
+        return at == places.end() ? nullptr : *at;
+    }
 
     /// v2: what a group can really use: what it asked for, less what is not its parent's; the parent's if that is nothing.
     [[nodiscard]] cpu_set effective(node const& where, cpu_set values::* which, std::uint32_t count) const noexcept {

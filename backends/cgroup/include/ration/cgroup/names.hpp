@@ -13,6 +13,7 @@
 
 #include <ration/cgroup/errors.hpp>
 #include <ration/cgroup/io.hpp>
+#include <ration/process/proc.hpp>
 #include <ration/result.hpp>
 
 namespace ration::cgroup {
@@ -102,33 +103,6 @@ struct run_name {
     return run_name{std::string(group), {static_cast<int>(numbers[0]), numbers[1], numbers[2]}};
 }
 
-/// Two fields of /proc/<pid>/stat.
-struct process_stat {
-    char state = '?';            ///< R, S, D, T, Z ...
-    std::uint64_t started = 0;   ///< clock ticks after boot
-};
-
-/// Fields 3 and 22, counted after the last ')', because the command's name in field 2 may hold anything.
-[[nodiscard]] inline std::optional<process_stat> parse_stat(std::string_view stat) noexcept {
-    auto const name_end = stat.rfind(')');
-    if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) {
-        return std::nullopt;
-    }
-    process_stat found{.state = stat[name_end + 2], .started = 0};
-    stat.remove_prefix(name_end + 1);
-    for (int field = 2; field < 22; ++field) {
-        auto const blank = stat.find(' ');
-        if (blank == std::string_view::npos) {
-            return std::nullopt;
-        }
-        stat.remove_prefix(blank + 1);
-    }
-    if (!detail::parse_whole(stat.substr(0, stat.find(' ')), found.started)) {
-        return std::nullopt;
-    }
-    return found;
-}
-
 /// The number in `pid:[4026531836]`.
 [[nodiscard]] inline std::optional<std::uint64_t> namespace_number(std::string_view link) noexcept {
     auto const open = link.find('['), close = link.find(']');
@@ -149,12 +123,12 @@ struct process_stat {
     if (int const failed = machine.read_link("/proc/self/ns/pid", link)) {
         return system_error("read", "/proc/self/ns/pid", failed);
     }
-    auto const fields = parse_stat(stat);
+    auto const fields = process::parse_stat(stat);
     auto const space = namespace_number(link);
     if (!fields || !space) {
         return make_error(errc::io, "read", "/proc/self/stat", 0, "/proc does not look as proc(5) describes it: is it mounted?");
     }
-    return owner{machine.self(), fields->started, *space};
+    return owner{machine.self(), fields->start_time, *space};
 }
 
 }  // namespace ration::cgroup

@@ -152,11 +152,11 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
             v2 ? keyed_number(scratch, "throttled_usec").value_or(0) * 1000 : keyed_number(scratch, "throttled_time").value_or(0);
     }
     if (directory const* const memory = where.place_of(controller::memory)) {
-        auto const read = memory->read(memory->kind() == version::v2 ? "memory.current" : "memory.usage_in_bytes", scratch);
+        auto const read = memory->read("memory.stat", scratch);
         if (failed(read)) {
             return read.failure();
         }
-        seen.memory.count = amount_of(read.value_or("")).value_or(0);
+        seen.memory.count = detail::resident_in(read.value_or(""), memory->kind());
     }
     auto const members = where.places().front().read("cgroup.procs", scratch);
     if (!members) {

@@ -33,8 +33,8 @@ namespace detail {
     if (int const failed = machine.read_system(file.c_str(), text)) {
         return failed == ENOENT || failed == ESRCH ? result<bool>(false) : result<bool>(system_error("read", file, failed));
     }
-    auto const found = parse_stat(text);
-    return found && found->started == who.started && found->state != 'Z' && found->state != 'X';
+    auto const found = process::parse_stat(text);
+    return found && found->start_time == who.started && !found->zombie();
 }
 
 [[nodiscard]] inline result<void> add_orphans_of(branch const& hierarchy, std::uint64_t our_namespace,

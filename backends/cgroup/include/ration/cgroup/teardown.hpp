@@ -163,12 +163,16 @@ namespace detail {
                                               nanoseconds deadline) noexcept {
     auto const top = parent.child(name);
     if (!top) {
-        return top.failure();
+        bool const any = inode == 0 && !is_absence(top.failure());   // no descriptor left: an empty group can be removed unopened
+        return any && parent.remove(name) ? result<void>() : top.failure();
     }
     if (inode != 0 && top->inode() != inode) {
         return {};
     }
     auto const children = top->list();
+    if (!children && children.failure().code == errc::limit) {
+        return parent.remove(name);   // which also needs no descriptor
+    }
     if (!children) {
         return children.failure();
     }

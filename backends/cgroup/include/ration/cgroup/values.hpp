@@ -21,7 +21,7 @@ namespace ration::cgroup {
         return unlimited;
     }
     std::int64_t number = 0;
-    if (!detail::parse_whole(text, number)) {
+    if (!detail::parse_whole(text, number) || number < 0) {
         return std::nullopt;
     }
     return number >= last_page ? unlimited : number;

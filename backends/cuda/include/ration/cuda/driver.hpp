@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -182,25 +183,32 @@ inline void tell_what_the_driver_shows(int to) noexcept {
     write_all(to, devices.data(), devices.size() * sizeof(driver_device));
 }
 
+/// The devices behind the words, byte by byte as the child had them; nothing when they are not as many as it says, or have texts without an end.
+[[nodiscard]] inline std::optional<std::vector<driver_device>> read_driver_devices(std::string_view bytes, int count) {
+    if (count < 0 || count > most_devices || bytes.size() != static_cast<std::size_t>(count) * sizeof(driver_device)) return std::nullopt;
+    std::vector<driver_device> out(static_cast<std::size_t>(count));
+    if (count > 0) std::memcpy(static_cast<void*>(out.data()), bytes.data(), bytes.size());
+    bool const whole = std::ranges::all_of(out, [](driver_device const& one) { return one.model.view().size() <= 64 && one.pci.view().size() <= 16; });
+    return whole ? std::optional(std::move(out)) : std::nullopt;
+}
+
+/// The answer of the child, in which the driver may have written over anything.
 [[nodiscard]] inline result<driver_view> read_driver_words(std::string_view said) noexcept {
+    static constexpr char const* operations[] = {"load the NVIDIA driver", "initialise CUDA", "count CUDA devices",
+                                                 "ask the CUDA driver about a device"};
     driver_words words;
-    if (said.size() < sizeof words)
+    bool const whole = said.size() >= sizeof words;
+    if (whole) std::memcpy(&words, said.data(), sizeof words);
+    auto devices = whole ? read_driver_devices(said.substr(sizeof words), words.devices) : std::nullopt;
+    if (!devices || words.reached > driver_words::stage::done)
         return error{.code = errc::io,
                      .operation = "ask the CUDA driver",
                      .subject = "libcuda.so.1",
                      .remedy = "the driver ended the process that asked: see dmesg for what nvidia says"};
-    std::memcpy(&words, said.data(), sizeof words);
-    said.remove_prefix(sizeof words);
-    static constexpr char const* operations[] = {"load the NVIDIA driver", "initialise CUDA", "count CUDA devices",
-                                                 "ask the CUDA driver about a device"};
     if (words.reached == driver_words::stage::load) return library::missing("libcuda.so.1");
     if (words.reached != driver_words::stage::done)
         return driver_failure(words.code, operations[static_cast<std::size_t>(words.reached)], "libcuda.so.1");
-    driver_view out{.version = words.version};
-    out.devices.resize(said.size() / sizeof(driver_device));
-    if (!out.devices.empty())
-        std::memcpy(static_cast<void*>(out.devices.data()), said.data(), out.devices.size() * sizeof(driver_device));
-    return out;
+    return driver_view{.version = words.version, .devices = std::move(*devices)};
 }
 
 }  // namespace detail

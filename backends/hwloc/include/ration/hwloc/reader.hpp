@@ -11,18 +11,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <vector>
 
 #include <hwloc.h>
 
 #include <ration/hwloc/topology.hpp>
+#include <ration/process/input_file.hpp>
 #include <ration/result.hpp>
 
 namespace ration::hwloc {
@@ -270,23 +269,18 @@ private:
     return detail::load(std::move(*started), "this machine", "hwloc cannot read it: see what lstopo says", true);
 }
 
-/// A machine that `lstopo machine.xml` wrote. Errors: `not_found` (no such file), `out_of_range` (more than 16 MiB), `invalid_value` (not a machine;
-/// hwloc finds most faults only when it loads). hwloc trusts what it reads more than it should: objects without sets, which crash it, are refused
+/// A machine that `lstopo machine.xml` wrote. Errors: `not_found` (no such file), `out_of_range` (more than 16 MiB), `invalid_value` (not a regular file,
+/// or not a machine; hwloc finds most faults only when it loads). hwloc trusts what it reads more than it should: objects without sets, which crash it, are refused
 /// before, but a file from a stranger may still find another way.
 [[nodiscard]] inline result<machine> read_xml(std::filesystem::path const& file) noexcept {
-    static constexpr std::uintmax_t most_bytes = 16U << 20U;
-    std::error_code failed;
-    auto const size = std::filesystem::file_size(file, failed);
-    std::ifstream in(file, std::ios::binary);
-    if (failed || !in) return detail::cannot_read(errc::not_found, file.native(), "name a file that lstopo wrote: lstopo machine.xml", failed.value());
-    if (size > most_bytes) return detail::cannot_read(errc::out_of_range, file.native(), "a machine's description has 16 MiB at most");
-    std::string text(static_cast<std::size_t>(size), '\0');
-    in.read(text.data(), static_cast<std::streamsize>(size));
+    auto const text = process::read_input(file.native(), {.most_bytes = 16U << 20U});
+    if (!text && text.failure().code == errc::out_of_range) return detail::cannot_read(errc::out_of_range, file.native(), "a machine's description has 16 MiB at most");
+    if (!text) return detail::cannot_read(text.failure().code, file.native(), "name a file that lstopo wrote: lstopo machine.xml", text.failure().system);
     static constexpr char const* remedy = "this is no machine that hwloc of this version reads: write it again with lstopo machine.xml";
     auto started = detail::begin_topology();
     if (!started) return started.failure();
-    bool const is_whole = in.gcount() == static_cast<std::streamsize>(size) && detail::has_all_sets(text);
-    if (!is_whole || hwloc_topology_set_xmlbuffer(started->get(), text.c_str(), static_cast<int>(size) + 1) != 0)
+    bool const is_whole = detail::has_all_sets(*text);
+    if (!is_whole || hwloc_topology_set_xmlbuffer(started->get(), text->c_str(), static_cast<int>(text->size()) + 1) != 0)
         return detail::cannot_read(errc::invalid_value, file.native(), remedy, errno);
     return detail::load(std::move(*started), file.native(), remedy);
 }

@@ -13,6 +13,7 @@
 
 #include <ration/backend.hpp>
 #include <ration/plan.hpp>
+#include <ration/process/approximations.hpp>
 #include <ration/process/cpus.hpp>
 #include <ration/process/guard.hpp>
 #include <ration/process/job.hpp>
@@ -22,6 +23,9 @@
 #include <ration/result.hpp>
 
 namespace ration::process {
+
+/// What shows that a process is a job's: anything, or only its descent and its session. A process can be given any environment.
+enum class evidence : std::uint8_t { any, kinship };
 
 /// Limits jobs whose first process it was given. One thread only; the host calls `run_due` from its loop:
 ///     poll(..., until next_wakeup()); b.run_due(now());
@@ -41,6 +45,7 @@ private:
     cpu_set cpus_;
     std::vector<entry> jobs_;
     process_table table_;
+    std::vector<char> claimed_;   ///< rows of it that belong to a job by descent or session
     nanoseconds scanned_{}, rescan_{};   ///< the last look at all processes, and when the next is due
 
     explicit backend(guard keeper, cpu_set const& cpus) noexcept : guard_(std::move(keeper)), cpus_(cpus) {}
@@ -86,17 +91,7 @@ public:
     [[nodiscard]] cpu_set const& cpus() const noexcept { return cpus_; }
 
     /// What a user must know when this backend is used in place of the kernel's own limits.
-    [[nodiscard]] static std::span<std::string_view const> approximations() noexcept {
-        static constexpr std::array<std::string_view, 5> sentences{
-            "a fraction of the CPU is kept by stopping the job's processes (SIGSTOP) once their CPU time of each 100 ms is used up: "
-            "right on average over a second, coarse below it",
-            "whole cores are kept by CPU affinity, which overrides what a job's own threads asked for and which a job can undo",
-            "a stopped job answers nothing: its timeouts run on, and some of its system calls end early (EINTR) when it continues",
-            "processes are found by descent, session and environment up to 0.2 s late; one that hides from all three is not limited",
-            "memory is the sum of resident pages, shared ones counted once per process, and it is measured only, not limited",
-        };
-        return sentences;
-    }
+    [[nodiscard]] static std::span<std::string_view const> approximations() noexcept { return detail::approximations; }
 
     // --- jobs ------------------------------------------------------------------------------------------------------------------
 
@@ -181,11 +176,12 @@ public:
     }
 
     /// Whether a process is one of the job's, as of now.
-    [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept {
+    [[nodiscard]] bool contains(job_id job, pid_t pid, evidence by = evidence::any) noexcept {
         rescan(now());
         entry* const found = find(job);
-        return found != nullptr &&
-               std::ranges::any_of(found->processes().members(), [pid](tree::member const& m) { return m.info.pid == pid; });
+        return found != nullptr && std::ranges::any_of(found->processes().members(), [&](tree::member const& m) {
+                   return m.info.pid == pid && (m.kin || by == evidence::any);
+               });
     }
 
     /// Living processes of the job now; 0 also when the job is not known.
@@ -374,8 +370,12 @@ private:
         if (!table_.scan()) {
             return;   // /proc was there when we began; what is known stays known
         }
+        claimed_.assign(table_.rows().size(), 0);
         for (entry& job : jobs_) {
-            job.refresh(table_, guard_);
+            job.find_kin(table_, claimed_);
+        }
+        for (entry& job : jobs_) {
+            job.complete(table_, claimed_, guard_);
         }
         scanned_ = time;
         rescan_ = time + std::max(detail::scan_interval, nanoseconds{(detail::spent_here() - spent).count * 100});

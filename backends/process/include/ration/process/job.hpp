@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include <ration/process/budget.hpp>
 #include <ration/process/cpus.hpp>
@@ -125,10 +126,11 @@ public:
         }
     }
 
-    /// Who belongs to the job now. Those that joined between two looks may come from a parent not yet bound; those that joined a
+    /// The two halves of a refresh, see `tree`. Those that joined between two looks may come from a parent not yet bound; those that joined a
     /// stopped job, or were continued by somebody else, are stopped.
-    void refresh(process_table const& table, guard const& keeper) noexcept {
-        processes_.refresh(table);
+    void find_kin(process_table const& table, std::vector<char>& claimed) noexcept { processes_.find_kin(table, claimed); }
+    void complete(process_table const& table, std::vector<char> const& claimed, guard const& keeper) noexcept {
+        processes_.complete(table, claimed);
         processes_.reap_orphans();
         for (tree::member const& m : processes_.members()) {
             if (m.fresh && !m.info.zombie()) {

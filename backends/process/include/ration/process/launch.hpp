@@ -6,7 +6,9 @@
 #include <concepts>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <type_traits>
 #include <utility>
@@ -52,6 +54,12 @@ struct launch_spec {
     /// Open directory of a cgroup v2 group in which the child shall be born, or -1. Where the kernel refuses, the child starts
     /// outside and `place` must move it; without `place` that is an error.
     int clone_directory = -1;
+    /// Open for appending: the child writes `journal_entry` there in its last moment before exec. A later controller sees by it that the
+    /// program was started, however soon this one died afterwards. -1: none. An entry that cannot be written ends the launch.
+    int journal = -1;
+    std::string journal_entry = {};
+    /// The child's limits on open files; nullopt: those of the caller.
+    std::optional<rlimit> open_files = std::nullopt;
     /// Called with the child's pid before exec; an error of it ends the child and is the result of `launch`.
     place_hook place = {};
 };
@@ -179,6 +187,9 @@ struct streams {
     if (said.stage == spawn_stage::directory) {
         return system_error("enter the working directory", spec.working_directory, said.system, "check its permissions");
     }
+    if (said.stage == spawn_stage::journal) {
+        return system_error("write down the start of", program, said.system, "free some space where the records of runs are");
+    }
     if (said.stage != spawn_stage::exec) {
         return system_error("prepare the process", program, said.system, "");
     }
@@ -249,7 +260,10 @@ struct streams {
                                   .environment = detail::pointers(spec.environment),
                                   .directory = directory->get(),
                                   .input = streams->input.get(),
-                                  .output = streams->output.get()};
+                                  .output = streams->output.get(),
+                                  .journal = spec.journal,
+                                  .journal_entry = spec.journal_entry,
+                                  .open_files = spec.open_files ? &*spec.open_files : nullptr};
     auto held = detail::spawn(plan, spec.clone_directory);
     if (!held) {
         return held.failure();

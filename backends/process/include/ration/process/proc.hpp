@@ -32,9 +32,11 @@ struct process_info {
     pid_t group = 0;
     pid_t session = 0;
     char state = '?';                 ///< R running, S sleeping, D uninterruptible, T stopped, Z zombie, ...
+    bool exiting = false;             ///< exit(2) has begun; a v1 cgroup hierarchy shows such a process at its root
     std::uint64_t children_ticks = 0; ///< CPU time of children that it has waited for, in clock ticks
     std::uint64_t start_time = 0;     ///< clock ticks after boot
     [[nodiscard]] bool zombie() const noexcept { return state == 'Z' || state == 'X'; }
+    friend bool operator==(process_info const&, process_info const&) = default;
 };
 
 namespace detail {
@@ -98,10 +100,11 @@ template <class Number>
         line.remove_prefix(1);
     }
     auto const [end, problem] = std::from_chars(line.data(), line.data() + line.size(), out);
-    if (problem != std::errc{}) {
+    auto const length = static_cast<std::size_t>(end - line.data());
+    if (problem != std::errc{} || (length < line.size() && line[length] != ' ' && line[length] != '\n')) {
         return false;
     }
-    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    line.remove_prefix(length);
     return true;
 }
 
@@ -159,16 +162,19 @@ template <class Visit>
 [[nodiscard]] inline std::optional<process_info> parse_stat(std::string_view line) noexcept {
     process_info out;
     std::size_t const name_end = line.rfind(')');
-    if (name_end == std::string_view::npos || line.size() < name_end + 3 || !detail::take(line, out.pid)) {
+    if (name_end == std::string_view::npos || line.size() < name_end + 3 || line[name_end + 1] != ' ' || !detail::take(line, out.pid)) {
         return std::nullopt;
     }
     line = line.substr(line.rfind(')') + 2);
     out.state = line.front();
     line.remove_prefix(1);
-    std::uint64_t user = 0, system = 0;
-    bool const whole = detail::take(line, out.parent) && detail::take(line, out.group) && detail::take(line, out.session) &&
-                       detail::skip(line, 9) && detail::take(line, user) && detail::take(line, system) &&
+    std::uint64_t flags = 0, user = 0, system = 0;
+    bool const whole = line.starts_with(' ') && detail::take(line, out.parent) && detail::take(line, out.group) && detail::take(line, out.session) &&
+                       detail::skip(line, 2) && detail::take(line, flags) && detail::skip(line, 6) && detail::take(line, user) &&
+                       detail::take(line, system) &&
                        detail::skip(line, 4) && detail::take(line, out.start_time);
+    constexpr std::uint64_t pf_exiting = 4;   // include/linux/sched.h
+    out.exiting = (flags & pf_exiting) != 0;
     out.children_ticks = user + system;
     return whole ? std::optional(out) : std::nullopt;
 }

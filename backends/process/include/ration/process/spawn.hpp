@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <poll.h>
 #include <string>
+#include <string_view>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -25,9 +27,12 @@ struct spawn_plan {
     char const* program = nullptr;
     std::vector<char*> arguments, environment;   ///< end with a null pointer
     int directory = -1, input = -1, output = -1; ///< output -1: keep the caller's
+    int journal = -1;                            ///< of `launch_spec`; -1: none
+    std::string_view journal_entry = {};
+    rlimit const* open_files = nullptr;          ///< null: keep the caller's
 };
 
-enum class spawn_stage : std::uint8_t { session, streams, directory, gate, exec };
+enum class spawn_stage : std::uint8_t { session, streams, directory, gate, journal, exec };
 
 /// What the child says on its way: how far it got, and the errno that stopped it there. 0 at the gate: it waits; 0 at exec: it ran.
 struct spawn_word {
@@ -80,6 +85,9 @@ inline void default_signals() noexcept {
     if (::fchdir(plan.directory) != 0) {
         give_up(channel, spawn_stage::directory);
     }
+    if (plan.open_files != nullptr) {
+        ::setrlimit(RLIMIT_NOFILE, plan.open_files);   // cannot fail: it lowers the soft limit to the one before
+    }
     say(channel, spawn_stage::gate, 0);
     char go = 0;
     ssize_t n = 0;
@@ -95,6 +103,9 @@ inline void default_signals() noexcept {
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (plan.journal >= 0 && ::write(plan.journal, plan.journal_entry.data(), plan.journal_entry.size()) < 0) {
+        give_up(channel, spawn_stage::journal);
+    }
     ::execve(plan.program, plan.arguments.data(), plan.environment.data());
     give_up(channel, spawn_stage::exec);
 }

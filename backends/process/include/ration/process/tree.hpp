@@ -91,14 +91,17 @@ public:
         process_info info;
         nanoseconds cpu{};   ///< of its own threads, as last read
         bool fresh = false;  ///< first seen in the last refresh
+        bool kin = false;    ///< by descent or session; else by its environment alone, which any process can be given
     };
 
 private:
+    enum class bond : std::uint8_t { none, environment, kin };
+
     tree_root root_;
     pid_t session_ = 0;   ///< that we made for the job, or 0
     bool session_held_ = true;
     std::vector<member> members_, next_;
-    std::vector<char> mine_;
+    std::vector<bond> mine_;   ///< for each row of the table
     std::vector<std::pair<pid_t, std::uint64_t>> refused_, still_refused_;   ///< read, and without the mark; ordered by pid
     nanoseconds departed_{}, cpu_{};
 
@@ -114,7 +117,7 @@ public:
         out.root_ = std::move(root);
         out.root_.start_time = row->start_time;
         out.session_ = row->session == row->pid ? row->pid : 0;
-        out.members_.push_back({.info = *row});
+        out.members_.push_back({.info = *row, .kin = true});
         process_table table;
         if (auto const scanned = table.scan(); !scanned) {
             return scanned.failure();
@@ -130,13 +133,32 @@ public:
         return static_cast<std::size_t>(std::ranges::count_if(members_, [](member const& m) { return !m.info.zombie(); }));
     }
 
-    /// Finds out who belongs to the job now.
+    /// Finds the processes of the job as of the table. Where several jobs share one, see `find_kin`.
     void refresh(process_table const& table) noexcept {
-        mark_known(table);
+        std::vector<char> none(table.rows().size(), 0);
+        find_kin(table, none);
+        complete(table, none);
+    }
+
+    /// First half of a refresh: what belongs to the job by descent or session. Marks these rows in `claimed`, which has one entry for
+    /// each row. A process of one job that copied the environment of another is therefore no process of the other.
+    void find_kin(process_table const& table, std::vector<char>& claimed) noexcept {
+        mine_.assign(table.rows().size(), bond::none);
+        mark_known(table, bond::kin);
         mark_session(table);
-        mark_descendants(table);
-        if (mark_by_environment(table)) {
-            mark_descendants(table);
+        mark_descendants(table, bond::kin);
+        for (std::size_t i = 0; i < mine_.size(); ++i) {
+            claimed[i] = mine_[i] == bond::kin ? 1 : claimed[i];
+        }
+    }
+
+    /// Second half, after the first half of every job: adds what no job has claimed and the mark says is this job's.
+    void complete(process_table const& table, std::vector<char> const& claimed) noexcept {
+        mark_known(table, bond::environment);
+        mark_by_environment(table, claimed);
+        mark_descendants(table, bond::environment);
+        for (std::size_t i = 0; i < mine_.size(); ++i) {
+            mine_[i] = mine_[i] == bond::environment && claimed[i] != 0 ? bond::none : mine_[i];
         }
         adopt_marked(table);
     }
@@ -190,12 +212,12 @@ private:
         return at != members_.end() && at->info.pid == pid ? &*at : nullptr;
     }
 
-    void mark_known(process_table const& table) noexcept {
-        mine_.assign(table.rows().size(), 0);
+    void mark_known(process_table const& table, bond how) noexcept {
         for (member const& m : members_) {
-            process_info const* const row = table.find(m.info.pid);
+            process_info const* const row = m.kin == (how == bond::kin) ? table.find(m.info.pid) : nullptr;
             if (row != nullptr && row->start_time == m.info.start_time) {
-                mine_[static_cast<std::size_t>(row - table.rows().data())] = 1;
+                bond& mine = mine_[static_cast<std::size_t>(row - table.rows().data())];
+                mine = std::max(mine, how);
             }
         }
     }
@@ -215,23 +237,23 @@ private:
         for (std::size_t i = 0; i < table.rows().size() && held; ++i) {
             process_info const& row = table.rows()[i];
             if (row.session == session_ && candidate(row)) {
-                mine_[i] = 1;
+                mine_[i] = bond::kin;
                 session_held_ = true;
             }
         }
     }
 
-    void mark_descendants(process_table const& table) noexcept {
+    void mark_descendants(process_table const& table, bond how) noexcept {
         auto const& rows = table.rows();
         for (bool changed = true; changed;) {
             changed = false;
             for (std::size_t i = 0; i < rows.size(); ++i) {
-                if (mine_[i] != 0 || !candidate(rows[i])) {
+                if (mine_[i] != bond::none || !candidate(rows[i])) {
                     continue;
                 }
                 process_info const* const parent = table.find(rows[i].parent);
-                if (parent != nullptr && mine_[static_cast<std::size_t>(parent - rows.data())] != 0) {
-                    mine_[i] = 1;
+                if (parent != nullptr && mine_[static_cast<std::size_t>(parent - rows.data())] == how) {
+                    mine_[i] = how;
                     changed = true;
                 }
             }
@@ -239,36 +261,36 @@ private:
     }
 
     /// Reads the environment of processes not seen before. Those without the mark are remembered, so that each is read once.
-    [[nodiscard]] bool mark_by_environment(process_table const& table) noexcept {
+    void mark_by_environment(process_table const& table, std::vector<char> const& claimed) noexcept {
         still_refused_.clear();
-        bool found = false;
         auto const& rows = table.rows();
         for (std::size_t i = 0; i < rows.size() && !root_.mark.empty(); ++i) {
-            if (mine_[i] != 0 || !candidate(rows[i])) {
+            if (mine_[i] != bond::none || claimed[i] != 0 || !candidate(rows[i])) {
                 continue;
             }
             std::pair const key{rows[i].pid, rows[i].start_time};
             auto const mark = std::ranges::binary_search(refused_, key) ? detail::marked::no
                                                                         : detail::has_mark(rows[i].pid, root_.mark);
             if (mark == detail::marked::yes) {
-                mine_[i] = 1;
-                found = true;
+                mine_[i] = bond::environment;
             } else if (mark == detail::marked::no) {
                 still_refused_.push_back(key);
             }
         }
         refused_.swap(still_refused_);
-        return found;
     }
 
     void adopt_marked(process_table const& table) noexcept {
         static_cast<void>(cpu_time());   // the last look at those about to be dropped
         next_.clear();
         for (std::size_t i = 0; i < table.rows().size(); ++i) {
-            if (mine_[i] != 0) {
+            if (mine_[i] != bond::none) {
                 process_info const& row = table.rows()[i];
                 member const* const known = find(row.pid);
-                next_.push_back({.info = row, .cpu = known != nullptr ? known->cpu : nanoseconds{}, .fresh = known == nullptr});
+                next_.push_back({.info = row,
+                                 .cpu = known != nullptr ? known->cpu : nanoseconds{},
+                                 .fresh = known == nullptr,
+                                 .kin = mine_[i] == bond::kin});
             }
         }
         for (member const& m : members_) {

@@ -67,6 +67,20 @@ struct translation {
     return out;
 }
 
+/// Whether a bound of the repetition at the start of the pattern, such as "{2,5}", exceeds 255 (RE_DUP_MAX of POSIX). std::regex copies
+/// the repeated part for each count, and overflows on a number beyond 63 bits.
+[[nodiscard]] inline bool repeats_too_often(std::string_view pattern) noexcept {
+    unsigned count = 0;
+    for (char const c : pattern.substr(1, pattern.find('}'))) {
+        bool const digit = c >= '0' && c <= '9';
+        count = digit ? 10 * count + static_cast<unsigned>(c - '0') : 0;
+        if (count > 255) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// Takes the names out of a pattern and notes which group each belongs to.
 [[nodiscard]] inline result<translation> translate(std::string_view const pattern) noexcept {
     translation out;
@@ -90,6 +104,8 @@ struct translation {
             out.pattern += '(';
             at += prefix + name.size() + 1;
             continue;
+        } else if (rest.front() == '{' && repeats_too_often(rest)) {
+            return bad_pattern(pattern, "a repetition counts to 255 at most");
         } else if (rest.front() == '(' && !rest.starts_with("(?")) {
             ++opened;
         }

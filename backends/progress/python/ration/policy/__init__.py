@@ -20,6 +20,7 @@ import json
 
 QUEUED, RUNNING, RESTARTING, DONE, FAILED = range(5)  # of jobs/state
 CPU, MEMORY, GPU, GPU_SM, CACHE, BATCH = range(6)  # millicores, bytes, devices, per-mille of a device, bytes, samples per step
+LEAST_CPU = 10  # the smallest positive grant of CPU, the kernel's smallest limit; 0 pauses a job
 UNLIMITED = 2**63 - 1  # the amount that means no limit, of what does not come in whole units
 
 KINDS = {"u32": "I", "i64": "q", "u64": "Q", "f32": "f", "f64": "d"}  # of columns, with the format of their memoryview; with "[]" behind: several values a row

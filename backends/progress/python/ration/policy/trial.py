@@ -9,7 +9,7 @@ accept is a ValueError.
 import array
 from typing import NamedTuple
 
-from ration.policy import BATCH, KINDS, UNLIMITED, Rows, Tick, made
+from ration.policy import BATCH, CPU, KINDS, LEAST_CPU, UNLIMITED, Rows, Tick, made
 
 
 class Grant(NamedTuple):
@@ -80,3 +80,5 @@ def _prove(one, rows, reasons):
     for name, limit in limits.items():
         if not 0 <= getattr(one, name) < limit:
             raise ValueError(f"{one}: {name} is not from 0 to {limit - 1}")
+    if one.resource == CPU and 0 < one.amount < LEAST_CPU:
+        raise ValueError(f"{one}: amount is below LEAST_CPU; grant {LEAST_CPU} or more, or 0 to pause the job")

@@ -12,6 +12,7 @@ pub const DETERMINISTIC: u32 = 1;
 pub const JOBS: usize = 0;
 pub const NODES: usize = 1;
 pub const CPU: u16 = 0;
+pub const LEAST_CPU: i64 = 10; // millicores: the smallest positive grant of CPU
 pub const RUNNING: u32 = 1;
 const NO_SLOT: u32 = 0xFFFF_FFFF;
 

@@ -50,7 +50,7 @@ fn decide(tick: &Tick, out: &mut Out) -> i32 {
     let all: i64 = running().map(|job| weight(tier[job])).sum();
     for job in running() {
         let share = capacity[0] / all * weight(tier[job]);
-        let amount = if share < least[job] { 0 } else { share.min(most[job]) }; // a grant is 0 or within the bounds
+        let amount = if share < least[job] { 0 } else { share.max(abi::LEAST_CPU).min(most[job]) }; // 0 pauses the job
         let reason = if tier[job] == 0 { 1 } else { 2 };
         if !out.set(Grant { job: job as u32, node: 0, resource: abi::CPU, reason, group: 0, amount }) {
             return out.too_small(running().count());

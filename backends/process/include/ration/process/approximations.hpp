@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What is approximate about limits without cgroups, as sentences for reports.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace ration::process::detail {
+
+inline constexpr std::array<std::string_view, 5> approximations{
+    "a fraction of the CPU is kept by stopping the job's processes (SIGSTOP) once their CPU time of each 100 ms is used up: "
+    "right on average over a second, coarse below it",
+    "whole cores are kept by CPU affinity, which overrides what a job's own threads asked for and which a job can undo",
+    "a stopped job answers nothing: its timeouts run on, and some of its system calls end early (EINTR) when it continues",
+    "processes are found by descent, session and environment up to 0.2 s late; one that hides from all three is not limited",
+    "memory is the sum of resident pages, shared ones counted once per process, and it is measured only, not limited",
+};
+
+}  // namespace ration::process::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+// Event logs, line by line, as `ration replay` and `ration report` read them: what is taken has sound tables, and the page's data is JSON.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "config/config.hpp"
+#include "events/json_reader.hpp"
+#include "events/log_version.hpp"
+#include "problem.hpp"
+#include "replay/recorded_tick.hpp"
+#include "report/run_json.hpp"
+#include "report/run_recorder.hpp"
+#include "support.hpp"
+
+namespace program = ration::program;
+using fuzz::require;
+using nlohmann::json;
+
+namespace {
+
+void require_shown(std::string const& why) { fuzz::require_sentence(program::printable(why), 5000); }
+
+void require_sound(program::recorded_tick const& tick) {
+    auto const jobs = tick.store().rows(ration::table_id::jobs);
+    require(jobs <= program::max_jobs, "a tick has more jobs than a run can have");
+    for (auto const& grant : tick.held()) require(grant.job < jobs, "a job holds something and is in no row");
+    require(tick.job_id(jobs) == 0, "a row behind the last one has a job");
+    if (auto const id = tick.store().find<std::uint64_t>("jobs/id")) {
+        auto const ids = tick.store()[*id];
+        require(std::ranges::adjacent_find(ids, std::greater_equal{}) == ids.end(), "ids do not ascend");
+    }
+}
+
+/// As `ration replay` does.
+class replay {
+    program::recorded_tick tick_;
+    bool begun_ = false, over_ = false;
+
+    [[nodiscard]] std::string take_event(json const& line) {
+        auto const event = line.find("event");
+        if (event == line.end()) return "this is no event";
+        if (*event == "run") {
+            begun_ = true;
+            if (auto why = program::trouble_with_schema(program::schema_of(line)); !why.empty()) return why;
+            return tick_.begin(line);
+        }
+        if (!begun_ || *event != "decision") return {};
+        auto why = tick_.load(line);
+        if (why.empty()) require_sound(tick_);
+        return why;
+    }
+
+public:
+    void take(json const& line) {
+        if (over_) return;
+        auto const why = take_event(line);
+        if (!why.empty()) require_shown(why);
+        over_ = !why.empty();
+    }
+};
+
+/// As `ration report` does.
+class report {
+    program::run_recorder run_;
+    bool begun_ = false, over_ = false;
+
+public:
+    void take(json const& line) {
+        begun_ = begun_ || (line.contains("event") && line["event"] == "run");
+        if (!begun_ || over_) return;
+        auto const why = run_.take(line);
+        if (!why.empty()) require_shown(why);
+        over_ = !why.empty();
+    }
+    void end() && {
+        std::vector<program::run_history> runs;
+        runs.push_back(std::move(run_).finish());
+        std::string text;
+        program::json_writer writer(text);
+        writer.array([&] {
+            program::write_runs(writer, runs);
+            program::write_comparison(writer, runs);
+        });
+        require(json::accept(text), "the data of a page is not JSON");
+    }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+    replay replayed;
+    report reported;
+    for (fuzz::input in(data, size); !in.empty();) {
+        auto const line = program::parse_json(in.line());
+        if (!line.is_object()) break;
+        replayed.take(line);
+        reported.take(line);
+    }
+    std::move(reported).end();
+    return 0;
+}

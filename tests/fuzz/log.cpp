@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// Patterns for logs, and logs: the first line of an input is the pattern, the rest is what a job prints.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <ration/progress/log_adapter.hpp>
+
+#include "support.hpp"
+
+namespace progress = ration::progress;
+using fuzz::require;
+
+namespace {
+
+struct outcome {
+    std::vector<std::pair<std::uint64_t, double>> values;
+    progress::log_counts counts;
+    friend bool operator==(outcome const& a, outcome const& b) {
+        return a.values == b.values && a.counts.lines == b.counts.lines && a.counts.matched == b.counts.matched;
+    }
+};
+
+void require_sound(progress::update const& told, outcome& into) {
+    auto const& said = told.said;
+    require(said.type == progress::message_type::step || said.type == progress::message_type::eval, "a log tells of losses and metrics only");
+    require(std::isfinite(said.loss_mean) && std::isfinite(said.value), "a number is not finite");
+    if (said.type == progress::message_type::step) require(said.loss_count + said.non_finite == 1, "a line holds one loss");
+    if (said.type == progress::message_type::eval) require(!said.metric.empty() && said.metric.size() <= progress::max_word, "a metric has no name");
+    into.values.emplace_back(said.step, said.loss_mean + said.value);
+}
+
+/// The log in pieces of so many bytes.
+[[nodiscard]] outcome read(progress::log_adapter adapter, std::string_view log, std::size_t piece) {
+    outcome out;
+    auto const take = [&](progress::update const& told) { require_sound(told, out); };
+    for (; !log.empty(); log.remove_prefix(std::min(piece, log.size()))) adapter.feed(log.substr(0, piece), take);
+    adapter.finish(take);
+    out.counts = adapter.counts();
+    auto const& counts = out.counts;
+    require(counts.matched + counts.overlong <= counts.lines, "more lines match than there are");
+    require(counts.repeated <= counts.matched, "more lines are repeated than match");
+    return out;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+    fuzz::input in(data, size);
+    auto const pattern = in.line();
+    auto const made = progress::log_adapter::make(pattern, {1}, {1});
+    if (!made) {
+        require(fuzz::is_one_line(made.failure().subject) && *made.failure().remedy != '\0', "a pattern is refused without a sentence");
+        return 0;
+    }
+    require(read(*made, in.rest(), 1) == read(*made, in.rest(), in.rest().size() + 1), "a log reads differently in pieces");
+    return 0;
+}

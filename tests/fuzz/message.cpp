@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// Progress messages P1: what the parser accepts is within its bounds, and reads the same after it was printed.
+#include <charconv>
+#include <string>
+
+#include <ration/progress/message.hpp>
+
+#include "progress/invariants.hpp"
+#include "support.hpp"
+
+namespace progress = ration::progress;
+
+namespace {
+
+[[nodiscard]] std::string number(double value) {
+    char digits[32];
+    return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
+/// KEY=VALUE for everything that a message of this type may carry and that is not left out.
+class printer {
+    progress::message const& from_;
+    std::string out_;
+
+    void add(std::string_view key, std::string_view value) { out_.append(" ").append(key).append("=").append(value); }
+    void add_unless_zero(std::string_view key, std::uint64_t value) {
+        if (value != 0) add(key, std::to_string(value));
+    }
+    void add_unless_empty(std::string_view key, std::string_view value) {
+        if (!value.empty()) add(key, value);
+    }
+
+    void add_step() {
+        auto const& said = from_.said;
+        add("s", std::to_string(said.step)), add("c", std::to_string(said.loss_count));
+        if (said.loss_count != 0) add("l", number(said.loss_mean));
+        add_unless_zero("nf", said.non_finite), add_unless_zero("x", said.total_steps), add_unless_zero("b", said.batch);
+        add("d", number(said.step_seconds));
+    }
+    void add_eval() {
+        auto const& said = from_.said;
+        add("s", std::to_string(said.step)), add("m", said.metric);
+        if (said.non_finite == 0)
+            add("v", number(said.value));
+        else
+            add("nf", std::to_string(said.non_finite));
+    }
+    void add_content() {
+        constexpr std::string_view phases[] = {"init", "load", "compile", "train", "eval", "save", "idle", "other"};
+        using enum progress::message_type;
+        auto const& said = from_.said;
+        switch (said.type) {
+            case hello:
+                add("w", std::to_string(said.world)), add_unless_zero("t", said.threads);
+                return add_unless_empty("g", said.devices), add_unless_empty("rx", said.control);
+            case step: return add_step();
+            case eval: return add_eval();
+            case checkpoint:
+                return add("s", std::to_string(said.step)), add("ok", said.durable ? "1" : "0"), add("d", number(said.save_seconds));
+            case phase: return add("ph", phases[static_cast<std::size_t>(said.now)]);
+            case acknowledge: return add("c", std::to_string(said.command)), add("ok", said.taken_in ? "1" : "0");
+            case want: return add("n", std::to_string(said.wanted));
+            case bye: return add("rc", std::to_string(said.exit_code)), add_unless_empty("why", said.why);
+            case heartbeat:
+            case unknown: return;
+        }
+    }
+
+public:
+    explicit printer(progress::message const& from) : from_(from) {}
+
+    [[nodiscard]] std::string text() {
+        auto const word = progress::detail::rule_of(from_.said.type).word;
+        out_ = "P1 " + std::string(word.empty() ? "other" : word);
+        add("e", std::to_string(from_.run.value)), add("k", from_.token), add("j", from_.job);
+        add("r", std::to_string(from_.rank)), add("q", std::to_string(from_.sequence));
+        add_content();
+        return std::move(out_);
+    }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+    std::string_view const bytes(reinterpret_cast<char const*>(data), size);
+    auto const broken = progress_test::broken_promise(bytes);
+    fuzz::require(broken.empty(), broken.c_str());
+    auto const read = progress::parse_message(bytes);
+    if (!read) {
+        fuzz::require(fuzz::is_one_line(read.failure().subject), "the subject of an error is not printable");
+        fuzz::require(*read.failure().remedy != '\0', "an error has no remedy");
+        return 0;
+    }
+    auto const text = printer(*read).text();
+    auto const again = progress::parse_message(text);
+    fuzz::require(static_cast<bool>(again), "a message cannot be read after it was printed");
+    fuzz::require(printer(*again).text() == text, "a message reads differently after it was printed");
+    return 0;
+}

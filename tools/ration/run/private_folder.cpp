@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/private_folder.hpp"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ration::program {
+namespace {
+
+constexpr int most_links = 40;  // as the kernel allows in one path
+constexpr char const* remedy = "remove it, or set XDG_RUNTIME_DIR to a folder of your own";
+
+[[nodiscard]] error failed(std::string const& path) {
+    return process::system_error("use folder", std::string_view(path), errno, remedy);
+}
+
+[[nodiscard]] error refused(std::string const& path) {
+    return {.code = errc::denied, .operation = "use folder", .subject = std::string_view(path), .remedy = remedy};
+}
+
+/// In a user namespace root may have no number; then the owner of "/" has its place.
+[[nodiscard]] bool is_trusted(uid_t owner, uid_t of_root) noexcept { return owner == 0 || owner == ::geteuid() || owner == of_root; }
+
+[[nodiscard]] bool only_trusted_can_change(struct stat const& about, uid_t of_root) noexcept {
+    bool const closed = (about.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (about.st_mode & S_ISVTX) != 0;
+    return S_ISDIR(about.st_mode) && is_trusted(about.st_uid, of_root) && closed;
+}
+
+/// The components of a path, the last one first.
+void push_components(std::vector<std::string>& left, std::string_view path) {
+    while (!path.empty()) {
+        auto const slash = path.rfind('/');
+        auto const name = path.substr(slash == path.npos ? 0 : slash + 1);
+        if (!name.empty() && name != ".") left.emplace_back(name);
+        path = path.substr(0, slash == path.npos ? 0 : slash);
+    }
+}
+
+[[nodiscard]] process::descriptor open_root() { return process::descriptor(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+
+/// One walk from "/".
+class walk {
+    process::descriptor at_ = open_root();
+    uid_t of_root_ = 0;
+    std::vector<std::string> left_;
+    std::string passed_;
+    int links_ = 0;
+
+public:
+    explicit walk(std::string_view path) {
+        struct stat about {};
+        if (::fstat(at_.get(), &about) == 0) of_root_ = about.st_uid;
+        push_components(left_, path);
+    }
+
+    [[nodiscard]] bool done() const noexcept { return left_.empty(); }
+    [[nodiscard]] process::descriptor take() noexcept { return std::move(at_); }
+
+    [[nodiscard]] result<void> step() {
+        auto const name = std::move(left_.back());
+        left_.pop_back();
+        passed_ += '/' + name;
+        process::descriptor next(::openat(at_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        struct stat about {};
+        if (!next || ::fstat(next.get(), &about) != 0) return failed(passed_);
+        if (S_ISLNK(about.st_mode)) return follow(next, about.st_uid);
+        if (!only_trusted_can_change(about, of_root_)) return refused(passed_);
+        at_ = std::move(next);
+        return {};
+    }
+
+private:
+    [[nodiscard]] result<void> follow(process::descriptor const& link, uid_t owner) {
+        std::array<char, PATH_MAX> target;
+        auto const length = ::readlinkat(link.get(), "", target.data(), target.size());
+        if (length <= 0) return failed(passed_);
+        if (!is_trusted(owner, of_root_) || ++links_ > most_links) return refused(passed_);
+        std::string_view const path(target.data(), static_cast<std::size_t>(length));
+        if (path.starts_with('/')) at_ = open_root();
+        push_components(left_, path);
+        return {};
+    }
+};
+
+}  // namespace
+
+result<process::descriptor> open_trusted_folder(std::string const& path) {
+    walk here(path);
+    while (!here.done())
+        if (auto const stepped = here.step(); !stepped) return stepped.failure();
+    return here.take();
+}
+
+result<process::descriptor> open_private_folder(process::descriptor const& parent, std::string const& name, std::string const& path) {
+    process::descriptor folder(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder && (errno == ENOTDIR || errno == ELOOP)) return refused(path);
+    struct stat about {};
+    if (!folder || ::fstat(folder.get(), &about) != 0) return failed(path);
+    if (about.st_uid != ::geteuid() || (about.st_mode & 0077) != 0) return refused(path);
+    return folder;
+}
+
+result<process::descriptor> make_private_folder(process::descriptor const& parent, std::string const& name, std::string const& path) {
+    if (::mkdirat(parent.get(), name.c_str(), 0700) != 0 && errno != EEXIST) return failed(path);
+    return open_private_folder(parent, name, path);
+}
+
+result<process::descriptor> open_folder(std::string const& path) {
+    process::descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder) return failed(path);
+    return folder;
+}
+
+bool try_lock(process::descriptor const& folder) noexcept { return ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0; }
+
+}  // namespace ration::program
