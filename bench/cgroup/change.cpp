@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How long the backend takes for its own calls while the job runs: plan, apply with its read-back, verify, observe; freezing and
-// thawing; a job's group from nothing and to nothing.
+// How long the backend takes for its own calls while the job runs: plan, apply with its read-back, verify, observe;
+// freezing and thawing; a job's group from nothing and to nothing.
 //   bench.cgroup.change [TURNS]   (200)
 #include <algorithm>
 #include <chrono>
@@ -20,7 +20,8 @@ public:
     void time(Action action) {
         auto const start = std::chrono::steady_clock::now();
         action();
-        microseconds_.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+        microseconds_.push_back(
+            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
     }
     void print(char const* what) {
         std::sort(microseconds_.begin(), microseconds_.end());
@@ -44,7 +45,9 @@ int main(int argc, char** argv) {
         place.time([&] { need(groups.place(job, busy.pid())); });
         for (std::int64_t const amount : {300, 500, 200, 800, 100, 900, 400, 600, 700, 1000}) {
             ration::plan<cgroup::operation> ops;
-            plan.time([&] { need(groups.plan({.job = job, .node = 0, .resource = resource_id::cpu, .amount = amount}, ops)); });
+            plan.time([&] {
+                need(groups.plan({.job = job, .node = 0, .resource = resource_id::cpu, .amount = amount}, ops));
+            });
             apply.time([&] { need(groups.apply(ops.at(0))); });
             verify.time([&] { need(groups.verify(ops.at(0))); });
             observe.time([&] { need(groups.observe(job) ? result<void>() : result<void>(error{})); });

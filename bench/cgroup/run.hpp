@@ -22,7 +22,8 @@ inline constexpr job_id job{1};
 inline void need(result<void> const& done, int code = 2) {
     if (!done) {
         error const& why = done.failure();
-        std::fprintf(stderr, "%s %s: %s. %s\n", why.operation, why.subject.c_str(), name_of(why.code).data(), why.remedy);
+        std::fprintf(stderr, "%s %s: %s. %s\n", why.operation, why.subject.c_str(), name_of(why.code).data(),
+                     why.remedy);
         std::exit(code);
     }
 }
@@ -41,9 +42,7 @@ public:
     spinner() : pid_(::fork()) {
         if (pid_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            for (;;) {
-                asm volatile("");   // or the loop would be undefined and could vanish
-            }
+            for (;;) asm volatile("");  // or the loop would be undefined and could vanish
         }
     }
     spinner(spinner const&) = delete;

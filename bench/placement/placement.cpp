@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// How long does it take to place 64 jobs on a machine of 64 GPUs, one after the other, beside what placing by number alone takes? Each answer is checked; the last lines are medians.
-#include <benchmark/benchmark.h>
-
+// How long does it take to place 64 jobs on a machine of 64 GPUs, one after the other, beside what placing by number
+// alone takes? Each answer is checked; the last lines are medians.
 #include <algorithm>
 #include <array>
+#include <benchmark/benchmark.h>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -15,7 +15,8 @@ namespace {
 using namespace ration;
 using namespace ration::hwloc;
 
-/// Eight packages of one NUMA node, four L3 caches of eight cores and eight GPUs, two below each switch; NVLink between all GPUs of a package, twice as wide below a switch.
+/// Eight packages of one NUMA node, four L3 caches of eight cores and eight GPUs, two below each switch; NVLink between
+/// all GPUs of a package, twice as wide below a switch.
 [[nodiscard]] machine big_machine() {
     machine m;
     for (std::uint32_t package = 0; package < 8; ++package) {
@@ -29,11 +30,13 @@ using namespace ration::hwloc;
         }
     }
     for (std::uint32_t i = 0; i < 64; ++i)
-        for (std::uint32_t j = 0; j < 64; ++j) m.nvlink.push_back(i == j || i / 8 != j / 8 ? 0 : i / 2 == j / 2 ? 100'000 : 50'000);
+        for (std::uint32_t j = 0; j < 64; ++j)
+            m.nvlink.push_back(i == j || i / 8 != j / 8 ? 0 : i / 2 == j / 2 ? 100'000 : 50'000);
     return m;
 }
 
-/// What 64 jobs ask for: a GPU and four cores each, or by turns one GPU, two, none and one, and two to four cores. Either way all GPUs are taken in the end.
+/// What 64 jobs ask for: a GPU and four cores each, or by turns one GPU, two, none and one, and two to four cores.
+/// Either way all GPUs are taken in the end.
 [[nodiscard]] std::vector<request> requests(bool mixed) {
     std::vector<request> out;
     for (std::uint32_t i = 0; i < 64; ++i) {
@@ -55,15 +58,17 @@ using namespace ration::hwloc;
 
 struct tally {
     bool sound = true;
-    std::uint32_t far = 0;   // cores that are not on the package of one of the job's GPUs
+    std::uint32_t far = 0;  // cores that are not on the package of one of the job's GPUs
 };
 
 /// Whether every job has what it asked for and nobody else has it; and how many cores are far from the GPUs.
-[[nodiscard]] tally check_answer(machine const& m, std::vector<request> const& wanted, std::vector<holding> const& given) {
+[[nodiscard]] tally check_answer(machine const& m, std::vector<request> const& wanted,
+                                 std::vector<holding> const& given) {
     tally out;
     std::vector<int> cores(m.cores.size()), gpus(m.gpus.size());
     for (std::size_t job = 0; job < wanted.size(); ++job) {
-        out.sound = out.sound && given[job].cores.size() == wanted[job].cores && given[job].gpus.size() == wanted[job].gpus;
+        out.sound =
+            out.sound && given[job].cores.size() == wanted[job].cores && given[job].gpus.size() == wanted[job].gpus;
         for (std::uint32_t const g : given[job].gpus) ++gpus[g];
         for (std::uint32_t const c : given[job].cores) {
             ++cores[c];
@@ -95,11 +100,15 @@ void measure(benchmark::State& state, std::uint32_t most_far, Place const& place
 }
 
 void topology(benchmark::State& state) {
-    measure(state, 0, [](placer const& on, request const& wanted, occupied const& others) { return on.place(wanted, {}, others).value_or({}).now; });
+    measure(state, 0, [](placer const& on, request const& wanted, occupied const& others) {
+        return on.place(wanted, {}, others).value_or({}).now;
+    });
 }
 
 void lowest_numbers(benchmark::State& state) {
-    measure(state, 256, [](placer const& on, request const& wanted, occupied const& others) { return by_number(on.where(), wanted, others); });
+    measure(state, 256, [](placer const& on, request const& wanted, occupied const& others) {
+        return by_number(on.where(), wanted, others);
+    });
 }
 
 void keep(benchmark::State& state) {
@@ -114,12 +123,20 @@ void keep(benchmark::State& state) {
     for (auto _ : state)
         for (std::size_t job = 0; job < wanted.size(); ++job) {
             all.remove(has[job]);
-            if (on->place(wanted[job], has[job], all).value_or({}).now != has[job]) state.SkipWithError("a job was moved");
+            if (on->place(wanted[job], has[job], all).value_or({}).now != has[job])
+                state.SkipWithError("a job was moved");
             all.add(has[job]);
         }
 }
 
-#define RATION_PLACES(what) BENCHMARK(what)->ArgName("mixed")->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond)->Repetitions(9)->ReportAggregatesOnly()
+#define RATION_PLACES(what)             \
+    BENCHMARK(what)                     \
+        ->ArgName("mixed")              \
+        ->Arg(0)                        \
+        ->Arg(1)                        \
+        ->Unit(benchmark::kMicrosecond) \
+        ->Repetitions(9)                \
+        ->ReportAggregatesOnly()
 RATION_PLACES(topology);
 RATION_PLACES(lowest_numbers);
 RATION_PLACES(keep);

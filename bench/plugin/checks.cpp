@@ -30,8 +30,12 @@ void check_alone(benchmark::State& state, std::size_t nodes, order rows_are, roo
     for (std::size_t node = 1; node < nodes; ++node) on.store.at(capacity, node) = on.store.at(capacity, 0);
     for (std::size_t i = 0; i < rows; ++i) on.space[i].node = static_cast<std::uint32_t>(i * 7 % nodes);
     proof answer(on);
-    if (there_is == room::for_all_but_one) on.store.at(capacity, 0) -= 1;
-    else for (auto const& g : on.space) answer.held.set({{on.store.at(on.columns.id, g.job)}, g.node, static_cast<resource_id>(g.resource), g.amount}, {});
+    if (there_is == room::for_all_but_one)
+        on.store.at(capacity, 0) -= 1;
+    else
+        for (auto const& g : on.space)
+            answer.held.set(
+                {{on.store.at(on.columns.id, g.job)}, g.node, static_cast<resource_id>(g.resource), g.amount}, {});
     if (rows_are == order::shuffled) std::ranges::shuffle(on.space, std::minstd_rand(1));
     std::size_t const wanted = there_is == room::enough ? rows : rows - 1;
     std::size_t good = wanted;
@@ -45,16 +49,22 @@ struct check_case {
     order rows_are;
     room there_is = room::enough;
 };
-constexpr check_case checks[] = {{"check", 1, order::by_job}, {"check shuffled", 1, order::shuffled},
-                                 {"check 128 nodes", 128, order::by_job}, {"check 128 nodes shuffled", 128, order::shuffled},
+constexpr check_case checks[] = {{"check", 1, order::by_job},
+                                 {"check shuffled", 1, order::shuffled},
+                                 {"check 128 nodes", 128, order::by_job},
+                                 {"check 128 nodes shuffled", 128, order::shuffled},
                                  {"check beyond the capacity", 1, order::by_job, room::for_all_but_one}};
 
 }  // namespace
 
 void register_checks() {
     for (auto const& c : checks)
-        benchmark::RegisterBenchmark(c.name, [=](benchmark::State& state) { check_alone(state, c.nodes, c.rows_are, c.there_is); })
-            ->Arg(100)->Arg(10000)->Arg(100000)->UseRealTime();
+        benchmark::RegisterBenchmark(
+            c.name, [=](benchmark::State& state) { check_alone(state, c.nodes, c.rows_are, c.there_is); })
+            ->Arg(100)
+            ->Arg(10000)
+            ->Arg(100000)
+            ->UseRealTime();
 }
 
 void print_checks(medians const& all) {

@@ -5,9 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <thread>
-
 #include <sched.h>
+#include <thread>
 
 #include <ration/decider.hpp>
 
@@ -15,7 +14,9 @@ namespace plugin_bench {
 
 using clock = std::chrono::steady_clock;
 
-[[nodiscard]] inline double nanoseconds_since(clock::time_point start) { return std::chrono::duration<double, std::nano>(clock::now() - start).count(); }
+[[nodiscard]] inline double nanoseconds_since(clock::time_point start) {
+    return std::chrono::duration<double, std::nano>(clock::now() - start).count();
+}
 
 /// The calling thread or process stays on this core from now on, where there is more than one.
 inline void stay_on(int core) {
@@ -25,8 +26,8 @@ inline void stay_on(int core) {
     if (std::thread::hardware_concurrency() > 1) static_cast<void>(::sched_setaffinity(0, sizeof one, &one));
 }
 
-/// Asks a policy on a thread of its own, on the second core: what cores pay for each other's columns without any boundary between them.
-/// The thread never sleeps, so whoever else wants that core waits until this ends.
+/// Asks a policy on a thread of its own, on the second core: what cores pay for each other's columns without any
+/// boundary between them. The thread never sleeps, so whoever else wants that core waits until this ends.
 class on_second_core {
     ration::decider& policy_;
     ration::tick_data const* tick_ = nullptr;  // none: only the line goes there and back
@@ -48,14 +49,17 @@ class on_second_core {
     void ask() {
         std::uint32_t const next = answered_.load(std::memory_order_relaxed) + 1;
         asked_.store(next, std::memory_order_release);
-        while (answered_.load(std::memory_order_acquire) != next) {}
+        while (answered_.load(std::memory_order_acquire) != next) {
+        }
     }
 
 public:
-    explicit on_second_core(ration::decider& policy) : policy_(policy), thread_([this](std::stop_token const& end) { serve(end); }) {}
+    explicit on_second_core(ration::decider& policy)
+        : policy_(policy), thread_([this](std::stop_token const& end) { serve(end); }) {}
 
     [[nodiscard]] ration::status decide(ration::tick_data const& t, ration::grants& out) {
-        tick_ = &t, out_ = &out;
+        tick_ = &t;
+        out_ = &out;
         ask();
         return said_;
     }

@@ -11,9 +11,11 @@
 namespace plugin_bench {
 
 /// Without columns, these are copied to a worker at each tick.
-[[nodiscard]] inline std::unique_ptr<plugin::guarded_policy> opened(char const* path, plugin::isolation where, plugin::shared_columns const* columns = nullptr) {
+[[nodiscard]] inline std::unique_ptr<plugin::guarded_policy> opened(char const* path, plugin::isolation where,
+                                                                    plugin::shared_columns const* columns = nullptr) {
     plugin::worker_options worker{.program = {}, .columns = columns};
-    if (where == plugin::isolation::worker) worker.program = {"/proc/self/exe", {"worker"}};  // in process: not tried in a worker first
+    // In process: not tried in a worker first
+    if (where == plugin::isolation::worker) worker.program = {"/proc/self/exe", {"worker"}};
     return need(plugin::open(path, {.where = where, .config = {}, .worker = worker, .strikes = {}}));
 }
 

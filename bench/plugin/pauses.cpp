@@ -19,7 +19,8 @@
 namespace plugin_bench {
 namespace {
 
-/// Microseconds of each of 300 calls, the median; two milliseconds pass before each, so that whoever answers has gone to sleep.
+/// Microseconds of each of 300 calls, the median; two milliseconds pass before each, so that whoever answers has gone
+/// to sleep.
 template <class Call>
 [[nodiscard]] double after_a_pause(Call call) {
     std::vector<double> took;
@@ -40,11 +41,13 @@ template <class Call>
         stay_on(1);
         for (std::uint32_t i = 1; i <= 300; ++i) {
             while (asked.load() != i) plugin::wait_while(asked, i - 1, seconds(1));
-            answered.store(i), plugin::wake(answered);
+            answered.store(i);
+            plugin::wake(answered);
         }
     });
     return after_a_pause([&, i = std::uint32_t{0}]() mutable {
-        asked.store(++i), plugin::wake(asked);
+        asked.store(++i);
+        plugin::wake(asked);
         while (answered.load() != i) plugin::wait_while(answered, i - 1, seconds(1));
     });
 }
@@ -52,7 +55,8 @@ template <class Call>
 [[nodiscard]] std::size_t mapped_plugins() {
     std::ifstream maps("/proc/self/maps");
     std::size_t count = 0;
-    for (std::string line; std::getline(maps, line);) count += line.find("ration-plugin") != line.npos && line.find(" r-xp ") != line.npos;
+    for (std::string line; std::getline(maps, line);)
+        count += line.find("ration-plugin") != line.npos && line.find(" r-xp ") != line.npos;
     return count;
 }
 
@@ -64,7 +68,9 @@ void print_wakes() {
     auto const policy = opened(RATION_BENCH_EVERY_ROW, plugin::isolation::worker, &columns);
     need(policy->bind(on.store.schema(), on.most()));
     double const worker = after_a_pause([&] { on.ask(*policy); });
-    std::printf("\nafter a pause of 2 ms, when the worker sleeps: %.1f us; two threads on a core each that wake each other: %.1f us\n", worker, bare_wake());
+    std::printf(
+        "\nafter a pause of 2 ms, when the worker sleeps: %.1f us; two threads on a core each that wake each other: %.1f us\n",
+        worker, bare_wake());
 }
 
 void print_swaps() {
@@ -88,8 +94,11 @@ void print_swaps() {
         pause.push_back(std::chrono::duration<double, std::micro>((swapped - swap) - (after - swapped)).count());
         resident += mapped_plugins() != 1;
     }
-    std::ranges::sort(whole), std::ranges::sort(pause);
-    std::printf("\nhot swap, 200 times: pause %.2f us in the median, %.1f us for all of it; still mapped afterwards: %zu\n", pause[100], whole[100], resident);
+    std::ranges::sort(whole);
+    std::ranges::sort(pause);
+    std::printf(
+        "\nhot swap, 200 times: pause %.2f us in the median, %.1f us for all of it; still mapped afterwards: %zu\n",
+        pause[100], whole[100], resident);
 }
 
 }  // namespace plugin_bench

@@ -21,10 +21,14 @@ struct proof {
         std::size_t const nodes = on.store.rows(table_id::nodes);
         held.reset(nodes, std::size(standard_resources), on.space.size());
         check.prepare(on.store, on.columns, standard_resources, nodes, on.space.size());
-        accepted.reserve(on.space.size()), rejected.reserve(on.space.size());
+        accepted.reserve(on.space.size());
+        rejected.reserve(on.space.size());
     }
     /// So many grants are good.
-    std::size_t of(std::span<grant const> said) { return check.check(held, said, accepted, rejected), accepted.size(); }
+    std::size_t of(std::span<grant const> said) {
+        check.check(held, said, accepted, rejected);
+        return accepted.size();
+    }
 };
 
 }  // namespace plugin_bench

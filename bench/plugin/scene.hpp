@@ -21,14 +21,21 @@ using namespace ration;
 
 template <class T>
 T need(result<T> r) {
-    if (!r) std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy), std::exit(1);
+    if (!r) {
+        std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy);
+        std::exit(1);
+    }
     return std::move(r).value();
 }
 inline void need(result<void> const& r) {
-    if (!r) std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy), std::exit(1);
+    if (!r) {
+        std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy);
+        std::exit(1);
+    }
 }
 
-/// What happens between two ticks: nothing; ten jobs report, and the bounds of some change; the machine does, so that most grants are others.
+/// What happens between two ticks: nothing; ten jobs report, and the bounds of some change; the machine does, so that
+/// most grants are others.
 enum class change : unsigned char { nothing, ten_jobs, all };
 
 /// Half of the jobs have reached Acceptable; together they use all of the CPU, and there are two GPUs for each.
@@ -38,9 +45,11 @@ struct scene {
     std::vector<grant> space;
     std::span<grant const> said{};  ///< the last answer
     std::uint64_t ticks = 0;
-    bool in_force = false;          ///< what was granted is held at the next tick; for a policy that does not look at that it would only take time
+    /// What was granted is held at the next tick; for a policy that does not look at that it would only take time
+    bool in_force = false;
 
-    explicit scene(std::size_t jobs, column_memory* memory = nullptr) : store(memory), columns(need(standard_columns::declare(store, standard_resources))), space(jobs) {
+    explicit scene(std::size_t jobs, column_memory* memory = nullptr)
+        : store(memory), columns(need(standard_columns::declare(store, standard_resources))), space(jobs) {
         need(store.resize(table_id::nodes, 1));
         need(store.resize(table_id::jobs, jobs));
         give_the_node(1000, 2);
@@ -81,16 +90,24 @@ struct scene {
         for (auto const& g : said) store.at(columns.resources[g.resource].held, g.job) = g.amount;
     }
 
-    /// One tick; so many rows are the answer. Compiled once for each policy: where it is asked from makes no difference.
+    /// One tick; so many rows are the answer. Compiled once for each policy: where it is asked from makes no
+    /// difference.
     template <class Policy>
     [[gnu::noinline]] std::size_t ask(Policy& policy) {
         grants out(space);
         out.read_by_rows();
         ++ticks;
-        auto const code = policy.decide({.number = ticks, .seed = ticks, .now = {static_cast<std::int64_t>(ticks)}, .budget = milliseconds(100), .data = store.view()}, out);
+        auto const code = policy.decide({.number = ticks,
+                                         .seed = ticks,
+                                         .now = {static_cast<std::int64_t>(ticks)},
+                                         .budget = milliseconds(100),
+                                         .data = store.view()},
+                                        out);
         if (code != status::ok) {
-            if constexpr (requires { policy.last_fault(); }) std::fprintf(stderr, "%s ", policy.last_fault().what.c_str());
-            std::fprintf(stderr, "status %d the policy refused a tick\n", static_cast<int>(code)), std::exit(1);
+            if constexpr (requires { policy.last_fault(); })
+                std::fprintf(stderr, "%s ", policy.last_fault().what.c_str());
+            std::fprintf(stderr, "status %d the policy refused a tick\n", static_cast<int>(code));
+            std::exit(1);
         }
         said = out.rows();
         if (in_force) hold();

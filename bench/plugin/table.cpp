@@ -8,7 +8,10 @@ namespace plugin_bench {
 
 void medians::ReportRuns(std::vector<Run> const& runs) {
     for (auto const& run : runs) {
-        if (run.error_occurred) std::fprintf(stderr, "%s: %s\n", run.benchmark_name().c_str(), run.error_message.c_str()), std::exit(1);
+        if (run.error_occurred) {
+            std::fprintf(stderr, "%s: %s\n", run.benchmark_name().c_str(), run.error_message.c_str());
+            std::exit(1);
+        }
         if (run.run_type != Run::RT_Aggregate || run.aggregate_name != "median") continue;
         auto const name = run.run_name.function_name + '/' + run.run_name.args;
         of_time_[name] = run.GetAdjustedRealTime();

@@ -2,10 +2,9 @@
 // The medians of all runs, as one table.
 #pragma once
 
+#include <benchmark/benchmark.h>
 #include <map>
 #include <string>
-
-#include <benchmark/benchmark.h>
 
 namespace plugin_bench {
 

@@ -36,11 +36,14 @@ struct turn {
 };
 struct number {
     char const* name;
-    double turn::*value;
+    double turn::* value;
 };
 /// Reported as what they take more than the class in the same turn.
-constexpr number more_than_the_class[] = {{"checked", &turn::checked}, {"in process", &turn::in_process}, {"worker", &turn::worker},
-                                          {"copied", &turn::copied}, {"second core", &turn::second_core}};
+constexpr number more_than_the_class[] = {{"checked", &turn::checked},
+                                          {"in process", &turn::in_process},
+                                          {"worker", &turn::worker},
+                                          {"copied", &turn::copied},
+                                          {"second core", &turn::second_core}};
 
 template <class Value>
 [[nodiscard]] double median(std::vector<turn> const& turns, Value of) {
@@ -55,7 +58,8 @@ void report(benchmark::State& state, std::vector<turn> const& turns) {
     state.counters["by hand"] = median(turns, [](turn const& t) { return t.by_hand; });
     state.counters["line"] = median(turns, [](turn const& t) { return t.line; });
     state.counters["boundary"] = median(turns, [](turn const& t) { return t.worker - t.second_core; });
-    for (auto const& n : more_than_the_class) state.counters[n.name] = median(turns, [&](turn const& t) { return t.*n.value - t.here; });
+    for (auto const& n : more_than_the_class)
+        state.counters[n.name] = median(turns, [&](turn const& t) { return t.*n.value - t.here; });
 }
 
 /// equal_share or every_row with nothing of ration in it.
@@ -66,12 +70,14 @@ class by_hand {
     std::int64_t const *least_, *most_, *held_;
 
     template <class T>
-    [[nodiscard]] T const* values_of(column<T> c) const { return static_cast<T const*>(on_.store.view()[table_id::jobs].slot[c.slot]); }
+    [[nodiscard]] T const* values_of(column<T> c) const {
+        return static_cast<T const*>(on_.store.view()[table_id::jobs].slot[c.slot]);
+    }
 
 public:
     explicit by_hand(scene& on)
-        : on_(on), state_(values_of(on.columns.state)), least_(values_of(on.columns.resources[0].minimum)), most_(values_of(on.columns.resources[0].maximum)),
-          held_(values_of(on.columns.resources[0].held)) {}
+        : on_(on), state_(values_of(on.columns.state)), least_(values_of(on.columns.resources[0].minimum)),
+          most_(values_of(on.columns.resources[0].maximum)), held_(values_of(on.columns.resources[0].held)) {}
 
     std::size_t operator()() {
         std::size_t const jobs = on_.space.size();
@@ -81,7 +87,8 @@ public:
         std::size_t rows = 0;
         for (std::size_t row = 0; row < jobs; ++row) {
             std::int64_t const amount = std::clamp(share, least_[row], most_[row]);
-            if (state_[row] == 1 && (every_row || amount != held_[row])) on_.space[rows++] = {static_cast<std::uint32_t>(row), 0, 0, 1, 0, amount};
+            if (state_[row] == 1 && (every_row || amount != held_[row]))
+                on_.space[rows++] = {static_cast<std::uint32_t>(row), 0, 0, 1, 0, amount};
         }
         benchmark::DoNotOptimize(on_.space.data());
         benchmark::ClobberMemory();
@@ -105,19 +112,27 @@ class contest {
     proof proof_{on_};
     int ticks_ = 1;  // of a turn
     struct step {
-        double turn::*into;
+        double turn::* into;
         std::function<double()> time;
     };
-    static constexpr std::chrono::milliseconds until_workers_sleep{6};  // who waits for a request would take the second core from the next one
+    // Who waits for a request would take the second core from the next one
+    static constexpr std::chrono::milliseconds until_workers_sleep{6};
     std::vector<step> steps_;
     std::minstd_rand dice_{1};
     double line_ = 0;  // from core to core and back
 
     void line_up() {
-        if constexpr (says_every_row || std::is_same_v<P, policies::equal_share>) steps_.push_back({&turn::by_hand, [this] { return time_of(on_, by_hand_); }});
+        if constexpr (says_every_row || std::is_same_v<P, policies::equal_share>)
+            steps_.push_back({&turn::by_hand, [this] { return time_of(on_, by_hand_); }});
         steps_.push_back({&turn::here, [this] { return time_of(on_, [&] { return on_.ask(here_); }); }});
         // what it costs to refuse some of them, as where bounds have changed beyond what there is, is another question
-        if (what_ == change::nothing) steps_.push_back({&turn::checked, [this] { return time_of(on_, [&] { return on_.ask(here_), proof_.of(on_.said); }); }});
+        if (what_ == change::nothing)
+            steps_.push_back({&turn::checked, [this] {
+                                  return time_of(on_, [&] {
+                                      on_.ask(here_);
+                                      return proof_.of(on_.said);
+                                  });
+                              }});
         steps_.push_back({&turn::in_process, [this] { return time_of(on_, [&] { return on_.ask(*in_process_); }); }});
         steps_.push_back({&turn::copied, [this] { return time_of(apart_, [&] { return apart_.ask(*copied_); }); }});
         steps_.push_back({&turn::worker, [this] { return time_of(on_, [&] { return on_.ask(*worker_); }); }});
@@ -131,7 +146,10 @@ class contest {
 
     template <class Tick>
     [[nodiscard]] double time_of(scene& on, Tick tick) {
-        for (int i = 0; i < ticks_ / 2 + 2; ++i) on.apply(what_), tick();  // until who was asleep is awake
+        for (int i = 0; i < ticks_ / 2 + 2; ++i) {
+            on.apply(what_);
+            tick();
+        }  // until who was asleep is awake
         std::size_t const before = allocations();
         auto const start = clock::now();
         for (int i = 0; i < ticks_; ++i) {
@@ -147,7 +165,8 @@ public:
     contest(char const* path, std::size_t jobs, change what)
         : on_(jobs, &memory_), apart_(jobs), what_(what), in_process_(opened(path, plugin::isolation::in_process)),
           worker_(opened(path, plugin::isolation::worker, &memory_)), copied_(opened(path, plugin::isolation::worker)) {
-        for (decider* policy : {static_cast<decider*>(&here_), static_cast<decider*>(&there_), static_cast<decider*>(in_process_.get()), static_cast<decider*>(worker_.get())})
+        for (decider* policy : {static_cast<decider*>(&here_), static_cast<decider*>(&there_),
+                                static_cast<decider*>(in_process_.get()), static_cast<decider*>(worker_.get())})
             need(policy->bind(on_.store.schema(), on_.most()));
         need(copied_->bind(apart_.store.schema(), apart_.most()));
         line_up();
@@ -167,7 +186,9 @@ public:
         return nullptr;
     }
 
-    void set_length() { ticks_ = std::max(8, static_cast<int>(3e5 / (20 + time_of(on_, [&] { return on_.ask(here_); })))); }
+    void set_length() {
+        ticks_ = std::max(8, static_cast<int>(3e5 / (20 + time_of(on_, [&] { return on_.ask(here_); }))));
+    }
 
     /// In another order each time: what the one before has left in the caches makes a difference of a twentieth.
     [[nodiscard]] turn take_turns() {
@@ -183,7 +204,9 @@ public:
     }
 
 private:
-    [[nodiscard]] static std::array<std::byte, sizeof(grant)> bytes_of(grant const& g) { return std::bit_cast<std::array<std::byte, sizeof(grant)>>(g); }
+    [[nodiscard]] static std::array<std::byte, sizeof(grant)> bytes_of(grant const& g) {
+        return std::bit_cast<std::array<std::byte, sizeof(grant)>>(g);
+    }
 };
 
 /// An iteration is a turn of each.
@@ -204,14 +227,18 @@ struct kind {
     change what;
     char const *name, *sentence;
 };
-constexpr kind kinds[] = {{change::nothing, "nothing", "nothing changes"}, {change::ten_jobs, "ten", "ten jobs change"}, {change::all, "all", "all jobs change"}};
+constexpr kind kinds[] = {{change::nothing, "nothing", "nothing changes"},
+                          {change::ten_jobs, "ten", "ten jobs change"},
+                          {change::all, "all", "all jobs change"}};
 constexpr char const* policies_of_turns[] = {"equal_share", "tradl", "loss_delta_ratio", "every_row"};
 constexpr int jobs_of_turns[] = {1, 100, 10'000, 100'000};
 
 template <class P>
 void add(std::string const& policy, char const* path) {
     for (auto const& kind : kinds) {
-        auto* const b = benchmark::RegisterBenchmark((policy + ", " + kind.name).c_str(), [=](benchmark::State& state) { take_turns<P>(state, path, kind.what); });
+        auto* const b = benchmark::RegisterBenchmark((policy + ", " + kind.name).c_str(), [=](benchmark::State& state) {
+            take_turns<P>(state, path, kind.what);
+        });
         for (int const jobs : jobs_of_turns) b->Arg(jobs);
         b->UseManualTime()->Iterations(30);
     }
@@ -222,8 +249,10 @@ void print_row(medians const& all, std::string const& name, int jobs, change wha
     std::printf("%10d %11.1f %11.1f |", jobs, of("by hand"), of("class"));
     bool const checked = what == change::nothing;
     for (auto const& n : more_than_the_class)
-        if (n.value == &turn::checked && !checked) std::printf(" %11s", "");
-        else std::printf(" %+11.1f", of(n.name));
+        if (n.value == &turn::checked && !checked)
+            std::printf(" %11s", "");
+        else
+            std::printf(" %+11.1f", of(n.name));
     std::printf(" %+11.1f | %+7.1f %%", of("boundary"), 100 * of("in process") / of("class"));
     checked ? std::printf(" %9.2f", of("checked") / jobs) : std::printf(" %9s", "");
     std::printf(" %9.0f\n", of("line"));
@@ -239,14 +268,16 @@ void register_turns() {
 }
 
 void print_turns(medians const& all) {
-    std::printf("nanoseconds a tick: by hand and as a class; then how much more than the class;\n"
-                "boundary: the worker over the class on the second core, turn by turn; line: what one takes to the other core and back\n");
+    std::printf(
+        "nanoseconds a tick: by hand and as a class; then how much more than the class;\n"
+        "boundary: the worker over the class on the second core, turn by turn; line: what one takes to the other core and back\n");
     for (auto const* const policy : policies_of_turns)
         for (auto const& kind : kinds) {
             auto const name = std::string(policy) + ", " + kind.name;
             auto const of = [&](int jobs) { return name + '/' + std::to_string(jobs); };
             if (std::ranges::none_of(jobs_of_turns, [&](int jobs) { return all.has(of(jobs)); })) continue;
-            std::printf("\n%s, %s between two ticks\n%10s %11s %11s |", policy, kind.sentence, "jobs", "by hand", "class");
+            std::printf("\n%s, %s between two ticks\n%10s %11s %11s |", policy, kind.sentence, "jobs", "by hand",
+                        "class");
             for (auto const& n : more_than_the_class) std::printf(" %11s", n.name);
             std::printf(" %11s | %9s %9s %9s\n", "boundary", "in process", "check/job", "line");
             for (int const jobs : jobs_of_turns)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// A policy as a class, on a second core, as a plugin in this process, and in a worker: asked in turns about the same jobs, in the same memory, so that what differs
-// is the boundary and not the pages that each has got.
+// A policy as a class, on a second core, as a plugin in this process, and in a worker: asked in turns about the same
+// jobs, in the same memory, so that what differs is the boundary and not the pages that each has got.
 #pragma once
 
 #include "table.hpp"
 
 namespace plugin_bench {
 
-/// Three policies that say what differs from what is held, and one that says all of it; 1 to 100 000 jobs; three kinds of change between two ticks.
+/// Three policies that say what differs from what is held, and one that says all of it; 1 to 100 000 jobs; three kinds
+/// of change between two ticks.
 void register_turns();
 
 /// What register_turns measured, for those kinds of change that were run.

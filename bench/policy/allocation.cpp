@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an exact division of devices costs: one decision of elastic_batch_dp with its grants, and the allocation alone, beside the
-// textbook's loop, the same loop made for vectors, and a general solver. Every answer is compared. One table on standard output.
+// What an exact division of devices costs: one decision of elastic_batch_dp with its grants, and the allocation alone,
+// beside the textbook's loop, the same loop made for vectors, and a general solver. Every answer is compared. One table
+// on standard output.
 //   bench.policy.allocation [repetitions, 9 by default]
 // It takes some minutes, nearly all of them the textbook's.
 #include <algorithm>
@@ -9,9 +10,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <memory>
-
 #include <malloc.h>
+#include <memory>
 #include <unistd.h>
 
 #include <ration/decider.hpp>
@@ -29,16 +29,23 @@ using counts = std::vector<std::int64_t>;
 using policies::elastic_batch_dp;
 using policies::detail::allocation_dp;
 
-constexpr policies::elastic_batch_dp_parameters parameters{.interval = 0, .restart_penalty = 1.0 / 16};  // so that products are exact
+// So that products are exact
+constexpr policies::elastic_batch_dp_parameters parameters{.interval = 0, .restart_penalty = 1.0 / 16};
 bool all_agree = true;
 
 template <class T>
 T need(result<T> r) {
-    if (!r) std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy), std::exit(1);
+    if (!r) {
+        std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy);
+        std::exit(1);
+    }
     return std::move(r).value();
 }
 void need(result<void> const& r) {
-    if (!r) std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy), std::exit(1);
+    if (!r) {
+        std::fprintf(stderr, "%s: %s\n", r.failure().subject.c_str(), r.failure().remedy);
+        std::exit(1);
+    }
 }
 
 /// Milliseconds of the processor for one call: what others do on the machine in the meantime does not count.
@@ -93,8 +100,12 @@ public:
     }
     void decide() {
         grants out(space_);
-        auto const said = policy_->decide({.number = 0, .seed = 0, .now = {}, .budget = seconds(1), .data = store_.view()}, out);
-        if (said != status::ok) std::fprintf(stderr, "the policy refused a tick\n"), std::exit(1);
+        auto const said =
+            policy_->decide({.number = 0, .seed = 0, .now = {}, .budget = seconds(1), .data = store_.view()}, out);
+        if (said != status::ok) {
+            std::fprintf(stderr, "the policy refused a tick\n");
+            std::exit(1);
+        }
         rows_ = out.size();
     }
     /// In the order of the rows.
@@ -116,7 +127,9 @@ public:
     }
 
 private:
-    [[nodiscard]] resource_columns const& of_gpu() const { return columns_.resources[static_cast<std::size_t>(resource_id::gpu)]; }
+    [[nodiscard]] resource_columns const& of_gpu() const {
+        return columns_.resources[static_cast<std::size_t>(resource_id::gpu)];
+    }
     void show(instance const& of, std::size_t row) {
         store_.at(columns_.id, row) = row + 1;
         for (auto const& r : columns_.resources) store_.at(r.maximum, row) = unlimited;
@@ -131,7 +144,8 @@ private:
 [[nodiscard]] instance with_penalty(instance of, counts const& held) {
     for (std::size_t j = 0; j < held.size(); ++j)
         for (std::size_t k = 1; k < width; ++k)
-            if (static_cast<std::int64_t>(k) != held[j] && of.values[j * width + k] >= 0) of.values[j * width + k] *= 1 - parameters.restart_penalty;
+            if (static_cast<std::int64_t>(k) != held[j] && of.values[j * width + k] >= 0)
+                of.values[j * width + k] *= 1 - parameters.restart_penalty;
     return of;
 }
 
@@ -143,16 +157,18 @@ struct measured {
 
     void print(instance const& of, shape like) const {
         double const ours = median(decision);
-        std::printf("%-12.*s %6zu %7lld %10.3f ", static_cast<int>(name_of(like).size()), name_of(like).data(), of.jobs, static_cast<long long>(of.devices), ours);
+        std::printf("%-12.*s %6zu %7lld %10.3f ", static_cast<int>(name_of(like).size()), name_of(like).data(), of.jobs,
+                    static_cast<long long>(of.devices), ours);
         after_arrival.empty() ? std::printf("%11s", "") : std::printf("%11.3f", median(after_arrival));
-        std::printf(" %7.1f %12.2f %7.0f %10.2f %7.1f%s\n", memory, textbook, textbook / ours, values_only, values_only / ours, exact ? "" : " near only");
+        std::printf(" %7.1f %12.2f %7.0f %10.2f %7.1f%s\n", memory, textbook, textbook / ours, values_only,
+                    values_only / ours, exact ? "" : " near only");
         std::fflush(stdout);
     }
 };
 
 void print_head(char const* title) {
-    std::printf("\n%s\n%-12s %6s %7s %10s %11s %7s %12s %7s %10s %7s\n", title, "curves", "jobs", "devices", "ms", "ms, arrival", "MB", "textbook, ms", "times",
-                "values, ms", "times");
+    std::printf("\n%s\n%-12s %6s %7s %10s %11s %7s %12s %7s %10s %7s\n", title, "curves", "jobs", "devices", "ms",
+                "ms, arrival", "MB", "textbook, ms", "times", "values, ms", "times");
 }
 
 /// Runs the baselines, which must say what `given` says.
@@ -162,7 +178,9 @@ void compare(measured& m, instance const& on, counts const& given) {
     m.textbook = time_of([&] { found = textbook(on); });
     m.values_only = time_of([&] { worth = values_only(on); });
     bool const agree = found == given && worth == on.worth(given);
-    if (!agree) std::fprintf(stderr, "answers differ: textbook %.9g, values only %.9g, ration %.9g\n", on.worth(found), worth, on.worth(given));
+    if (!agree)
+        std::fprintf(stderr, "answers differ: textbook %.9g, values only %.9g, ration %.9g\n", on.worth(found), worth,
+                     on.worth(given));
     all_agree = all_agree && agree;
 }
 
@@ -226,7 +244,9 @@ struct opinions {
         double const solver = time_of([&] { best = general_solver(on, 10); });
         unanswered += !best;
         if (!best) return;
-        ++compared, ours += mine, theirs += solver;
+        ++compared;
+        ours += mine;
+        theirs += solver;
         different += std::abs(*best - worth) > 1e-6 * (1 + worth);
     }
 };
@@ -234,16 +254,19 @@ struct opinions {
 /// Problems for the general solver, as large as it can do.
 void second_opinion() {
     if (!has_general_solver()) {
-        std::printf("\nskipped: built without GLPK, so no general solver has checked the answers (Debian calls it libglpk-dev)\n");
+        std::printf(
+            "\nskipped: built without GLPK, so no general solver has checked the answers (Debian calls it libglpk-dev)\n");
         return;
     }
     opinions all;
     for (shape const like : shapes)
         for (auto const& [jobs, devices] : {std::pair{8, 40}, {32, 128}, {64, 256}, {256, 256}})
-            for (std::uint32_t seed = 0; seed < 3; ++seed) all.ask({like, static_cast<std::size_t>(jobs), devices, 0, seed});
+            for (std::uint32_t seed = 0; seed < 3; ++seed)
+                all.ask({like, static_cast<std::size_t>(jobs), devices, 0, seed});
     all_agree = all_agree && all.different == 0 && all.compared > 0;
-    std::printf("\nGLPK: %d problems compared, %d different, %d without an answer within 10 s; those compared took it %.0f ms, ration %.2f ms\n",
-                all.compared, all.different, all.unanswered, all.theirs, all.ours);
+    std::printf(
+        "\nGLPK: %d problems compared, %d different, %d without an answer within 10 s; those compared took it %.0f ms, ration %.2f ms\n",
+        all.compared, all.different, all.unanswered, all.theirs, all.ours);
 }
 
 }  // namespace
@@ -253,12 +276,14 @@ int main(int argc, char** argv) {
     using namespace policy_bench;
     std::size_t const repetitions = argc > 1 ? static_cast<std::size_t>(std::max(1, std::atoi(argv[1]))) : 9;
     print_head("one decision of elastic_batch_dp, grants included; each job has at least one device and at most 64");
-    for (auto const& [jobs, devices] : {std::pair{256, 256}, {256, 1024}, {512, 1024}, {2500, 10'000}, {10'000, 10'000}})
+    for (auto const& [jobs, devices] :
+         {std::pair{256, 256}, {256, 1024}, {512, 1024}, {2500, 10'000}, {10'000, 10'000}})
         for (shape const like : shapes) decisions(like, static_cast<std::size_t>(jobs), devices, repetitions);
     print_head("the allocation alone; jobs may have none");
     for (auto const& [jobs, devices] : {std::pair{256, 256}, {512, 1024}, {10'000, 10'000}})
         for (shape const like : shapes) allocations_alone(like, static_cast<std::size_t>(jobs), devices, repetitions);
-    print_head("the same at its worst: no choice is worse than others, and yet not all devices can be used without a loss");
+    print_head(
+        "the same at its worst: no choice is worse than others, and yet not all devices can be used without a loss");
     for (auto const& [jobs, devices] : {std::pair{256, 255}, {512, 1023}, {10'000, 9'999}})
         allocations_alone(shape::stubborn, static_cast<std::size_t>(jobs), devices, repetitions);
     second_opinion();

@@ -9,16 +9,16 @@
 
 namespace policy_bench {
 
-/// P(j, k) = max over g of value(j, g) + P(j - 1, k - g), with P(0, k) = 0, as a textbook has it: three loops, and a table of choices.
-/// Of equals the one with the fewest devices for the last job, then the last but one.
+/// P(j, k) = max over g of value(j, g) + P(j - 1, k - g), with P(0, k) = 0, as a textbook has it: three loops, and a
+/// table of choices. Of equals the one with the fewest devices for the last job, then the last but one.
 [[nodiscard]] std::vector<std::int64_t> textbook(instance const& of);
 
-/// The same loops turned round, so that the inner one is over devices and the compiler may make vectors of it. Only what the best
-/// allocation is worth, not the allocation.
+/// The same loops turned round, so that the inner one is over devices and the compiler may make vectors of it. Only
+/// what the best allocation is worth, not the allocation.
 [[nodiscard]] double values_only(instance const& of);
 
-/// What GLPK says the best allocation is worth, as a mixed integer programme; nothing when it was built without, or has no answer within
-/// so many seconds.
+/// What GLPK says the best allocation is worth, as a mixed integer programme; nothing when it was built without, or has
+/// no answer within so many seconds.
 [[nodiscard]] std::optional<double> general_solver(instance const& of, int seconds);
 [[nodiscard]] bool has_general_solver();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How long does one decision of each scheduling policy take? Rigid policies at ticks at which nothing changes, with and without jobs that
-// wait; the others when all is divided anew.
+// How long does one decision of each scheduling policy take? Rigid policies at ticks at which nothing changes, with and
+// without jobs that wait; the others when all is divided anew.
 #include <benchmark/benchmark.h>
 
 #include <ration/policies/afs.hpp>
@@ -39,7 +39,8 @@ template <class P>
 void measure(benchmark::State& state, cluster<P>& c) {
     c.show();
     std::vector<ration::grant> rows(1 << 16);
-    ration::tick_data const data{.number = 1, .seed = 1, .now = ration::seconds(c.now), .budget = ration::seconds(1), .data = c.store.view()};
+    ration::tick_data const data{
+        .number = 1, .seed = 1, .now = ration::seconds(c.now), .budget = ration::seconds(1), .data = c.store.view()};
     ration::tick<typename P::inputs> const t(data, c.bound);
     std::size_t answered = 0;
     for (auto _ : state) {
@@ -57,7 +58,10 @@ void quiet(benchmark::State& state) {
     unit::random_world dice{7};
     for (std::int64_t i = 0; i < state.range(0); ++i) {
         c.submit(unit::random_job(dice, true, 1, 64));
-        if (i % 16 == 0) c.decide(), c.pass(5);
+        if (i % 16 == 0) {
+            c.decide();
+            c.pass(5);
+        }
     }
     c.decide();
     c.pass(5);
@@ -79,7 +83,10 @@ void divides_again(benchmark::State& state) {
     auto c = devices_of<P>(static_cast<std::uint32_t>(state.range(1)));
     unit::random_world dice{7};
     for (std::int64_t i = 0; i < state.range(0); ++i) c.submit(unit::random_job(dice, false, c.types, 64));
-    for (int round = 0; round < 3; ++round) c.decide(), c.pass(600);
+    for (int round = 0; round < 3; ++round) {
+        c.decide();
+        c.pass(600);
+    }
     measure(state, c);
 }
 
@@ -95,8 +102,8 @@ RATION_QUIET(pack);
 RATION_QUIET(spread);
 RATION_QUIET(gang);
 
-#define RATION_DIVIDES(policy, jobs, types)                                             \
-    BENCHMARK(divides<policy>)->Args({jobs, types})->Unit(benchmark::kMillisecond);     \
+#define RATION_DIVIDES(policy, jobs, types)                                         \
+    BENCHMARK(divides<policy>)->Args({jobs, types})->Unit(benchmark::kMillisecond); \
     BENCHMARK(divides_again<policy>)->Args({jobs, types})->Unit(benchmark::kMillisecond)
 RATION_DIVIDES(max_min, 2048, 1);
 RATION_DIVIDES(optimus, 512, 1);

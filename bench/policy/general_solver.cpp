@@ -29,7 +29,10 @@ std::optional<double> general_solver(instance const& of, int seconds) {
     }
     glp_iocp how;
     glp_init_iocp(&how);
-    how.msg_lev = GLP_MSG_OFF, how.presolve = GLP_ON, how.tm_lim = seconds * 1000, how.tol_obj = 1e-9;
+    how.msg_lev = GLP_MSG_OFF;
+    how.presolve = GLP_ON;
+    how.tm_lim = seconds * 1000;
+    how.tol_obj = 1e-9;
     std::optional<double> best;
     if (glp_intopt(problem, &how) == 0 && glp_mip_status(problem) == GLP_OPT) best = glp_mip_obj_val(problem);
     glp_delete_prob(problem);

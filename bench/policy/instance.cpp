@@ -28,8 +28,10 @@ struct profile {
         auto const n = static_cast<double>(k);
         std::uniform_real_distribution<double> any(0, 1);
         switch (like) {
-            case shape::arbitrary: return dice() % 8 == 0 && k > 1 ? ration::policies::detail::allocation_dp::impossible : n * any(dice);
-            case shape::groups: return k < group ? n / static_cast<double>(group) : diminishing(static_cast<double>(k / group * group));
+            case shape::arbitrary:
+                return dice() % 8 == 0 && k > 1 ? ration::policies::detail::allocation_dp::impossible : n * any(dice);
+            case shape::groups:
+                return k < group ? n / static_cast<double>(group) : diminishing(static_cast<double>(k / group * group));
             case shape::stubborn: return k % 2 == 0 ? n : n / 2;
             default: return diminishing(n);
         }
@@ -52,7 +54,8 @@ private:
 
 }  // namespace
 
-instance::instance(shape like, std::size_t number_of_jobs, std::int64_t number_of_devices, std::int64_t least_devices, std::uint32_t seed)
+instance::instance(shape like, std::size_t number_of_jobs, std::int64_t number_of_devices, std::int64_t least_devices,
+                   std::uint32_t seed)
     : jobs(number_of_jobs), devices(number_of_devices), least(least_devices), values(number_of_jobs * width) {
     like == shape::measured ? take_measured(seed) : draw(like, seed);
 }
@@ -61,13 +64,15 @@ void instance::draw(shape like, std::uint32_t seed) {
     std::mt19937 dice(seed);
     for (std::size_t j = 0; j < jobs; ++j) {
         shape const own = like != shape::mixed ? like : dice() % 20 == 0 ? shape::groups : shape::diminishing;
-        profile const p{own, std::uniform_real_distribution<double>(0, 0.2)(dice), static_cast<std::int64_t>(1 + dice() % 8)};
+        profile const p{own, std::uniform_real_distribution<double>(0, 0.2)(dice),
+                        static_cast<std::int64_t>(1 + dice() % 8)};
         for (std::int64_t k = 1; k <= static_cast<std::int64_t>(most); ++k)
             values[j * width + static_cast<std::size_t>(k)] = on_grid(p.at(k, dice));
     }
 }
 
-/// On nodes of four devices. A number of devices on which the job cannot run is impossible; one device is possible to all.
+/// On nodes of four devices. A number of devices on which the job cannot run is impossible; one device is possible to
+/// all.
 void instance::take_measured(std::uint32_t seed) {
     auto const made = make_profiled({.seed = seed, .jobs = jobs}, profiles());
     std::mt19937 dice(seed);
@@ -80,7 +85,9 @@ void instance::take_measured(std::uint32_t seed) {
         made.models[job.model]->show(job, step, 0, 4, {goodput, fixed, batch});
         double const one = goodput[1] > 0 ? goodput[1] : goodput[most] / static_cast<double>(most);
         for (std::size_t k = 1; k < width; ++k)
-            values[j * width + k] = goodput[k] > 0 ? on_grid(goodput[k] / one) : k == 1 ? 1 : ration::policies::detail::allocation_dp::impossible;
+            values[j * width + k] = goodput[k] > 0 ? on_grid(goodput[k] / one)
+                                    : k == 1       ? 1
+                                                   : ration::policies::detail::allocation_dp::impossible;
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // 100 processes report 100 times a second each, through the C client and a real socket, for five seconds: is every loss
-// accounted for, and what share of one core does the receiver take? Three rows: senders spread over time; all in step; spread, while
-// one more process floods the socket with wrong tokens.
-// Exit code 0: the totals agree. 1: they do not. 2: the run could not be set up.
+// accounted for, and what share of one core does the receiver take? Three rows: senders spread over time; all in step;
+// spread, while one more process floods the socket with wrong tokens. Exit code 0: the totals agree. 1: they do not. 2:
+// the run could not be set up.
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -26,8 +26,8 @@
 namespace {
 
 constexpr int senders = 100;
-constexpr int steps = 500;                       // of each sender
-constexpr std::int64_t interval = 10'000'000;    // ns
+constexpr int steps = 500;                     // of each sender
+constexpr std::int64_t interval = 10'000'000;  // ns
 constexpr char const* token = "0123456789abcdef";
 
 /// What one sender knows it has told.
@@ -52,7 +52,9 @@ void sleep_until(std::int64_t at) {
 double cpu_seconds() {
     rusage used{};
     ::getrusage(RUSAGE_SELF, &used);
-    auto const seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    auto const seconds = [](timeval t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
     return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
@@ -89,9 +91,7 @@ std::string name_of(int sender) { return "job-" + std::to_string(sender); }
     std::string const lie = "P1 hb e=1 k=ffffffffffffffff j=job-0 r=0 q=1";
     while (::connect(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) {
     }
-    for (;;) {
-        ::send(socket, lie.data(), lie.size(), 0);
-    }
+    for (;;) ::send(socket, lie.data(), lie.size(), 0);
 }
 
 struct outcome {
@@ -115,19 +115,11 @@ void receive(ration::progress::receiver& ear, std::vector<pid_t> const& children
         pollfd waiting{ear.fd(), POLLIN, 0};
         out.wakeups += ::poll(&waiting, 1, 100) > 0 ? 1 : 0;
         auto const now = now_ns();
-        if (!ear.drain({now}, belongs, sink)) {
-            return;
-        }
-        if (timespec const rest{0, ear.rest().count}; rest.tv_nsec != 0) {
-            ::nanosleep(&rest, nullptr);
-        }
-        if (now - looked < 100'000'000) {
-            continue;
-        }
+        if (!ear.drain({now}, belongs, sink)) return;
+        if (timespec const rest{0, ear.rest().count}; rest.tv_nsec != 0) ::nanosleep(&rest, nullptr);
+        if (now - looked < 100'000'000) continue;
         looked = now;
-        while (alive != 0 && ::waitpid(0, nullptr, WNOHANG) > 0) {
-            --alive;
-        }
+        while (alive != 0 && ::waitpid(0, nullptr, WNOHANG) > 0) --alive;
         if (alive == 0 && liar != 0) {
             ::kill(liar, SIGKILL);
             ::waitpid(liar, nullptr, 0);
@@ -143,28 +135,20 @@ void receive(ration::progress::receiver& ear, std::vector<pid_t> const& children
 
 outcome listen(std::string const& path, bool in_step, bool with_liar, account* accounts) {
     auto ear = ration::progress::receiver::open(path);
-    if (!ear) {
-        std::exit(2);
-    }
+    if (!ear) std::exit(2);
     ::setenv("RATION_PROGRESS", ("unix:" + path).c_str(), 1);
     ::setenv("RATION_EPOCH", "1", 1);
     ::setenv("RATION_TOKEN", token, 1);
     std::vector<pid_t> children;
     auto const start = now_ns() + 300'000'000;
     for (int sender = 0; sender < senders; ++sender) {
-        if (!ear->register_job({static_cast<std::uint64_t>(sender)}, name_of(sender), {1}, token)) {
-            std::exit(2);
-        }
+        if (!ear->register_job({static_cast<std::uint64_t>(sender)}, name_of(sender), {1}, token)) std::exit(2);
         pid_t const child = ::fork();
-        if (child == 0) {
-            send(sender, start + (in_step ? 0 : sender * interval / senders), accounts[sender]);
-        }
+        if (child == 0) send(sender, start + (in_step ? 0 : sender * interval / senders), accounts[sender]);
         children.push_back(child);
     }
     pid_t const liar = with_liar ? ::fork() : -1;
-    if (liar == 0) {
-        flood(path);
-    }
+    if (liar == 0) flood(path);
     std::ranges::sort(children);
     outcome out;
     receive(*ear, children, std::max(liar, 0), out);
@@ -175,9 +159,7 @@ outcome run(bool in_step, bool with_liar) {
     std::string folder = "/tmp/ration-flood-XXXXXX";
     auto* const accounts = static_cast<account*>(
         ::mmap(nullptr, sizeof(account) * senders, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    if (::mkdtemp(folder.data()) == nullptr || accounts == MAP_FAILED) {
-        std::exit(2);
-    }
+    if (::mkdtemp(folder.data()) == nullptr || accounts == MAP_FAILED) std::exit(2);
     auto out = listen(folder + "/p.sock", in_step, with_liar, accounts);
     ::rmdir(folder.c_str());
     for (int sender = 0; sender < senders; ++sender) {
@@ -196,7 +178,8 @@ bool print(char const* name, outcome const& o) {
                        o.got.lost == 0 && std::abs(o.got_sum - o.sent.sum) <= 1e-9 * o.sent.sum;
     auto const count = [](std::uint64_t n) { std::printf(" %8llu", static_cast<unsigned long long>(n)); };
     std::printf("%-8s", name);
-    for (auto const n : {o.sent.losses, o.got.losses, o.sent.messages, o.got.accepted, o.sent.refused, o.got.wrong_token, o.got.lost}) {
+    for (auto const n : {o.sent.losses, o.got.losses, o.sent.messages, o.got.accepted, o.sent.refused,
+                         o.got.wrong_token, o.got.lost}) {
         count(n);
     }
     double const length = 1e-9 * steps * static_cast<double>(interval);
@@ -209,9 +192,10 @@ bool print(char const* name, outcome const& o) {
 }  // namespace
 
 int main() {
-    std::printf("%d senders, %d reports each, one every %lld ms\n\n", senders, steps, static_cast<long long>(interval / 1'000'000));
-    std::printf("%-8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s  %s\n", "senders", "losses", "got", "messages", "got", "refused",
-                "lies", "lost", "wall s", "mess./s", "per wake", "of core", "totals");
+    std::printf("%d senders, %d reports each, one every %lld ms\n\n", senders, steps,
+                static_cast<long long>(interval / 1'000'000));
+    std::printf("%-8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s  %s\n", "senders", "losses", "got", "messages", "got",
+                "refused", "lies", "lost", "wall s", "mess./s", "per wake", "of core", "totals");
     std::fflush(stdout);
     bool const spread = print("spread", run(false, false));
     std::fflush(stdout);

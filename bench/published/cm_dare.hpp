@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Training with a parameter server on transient servers: speed over the number of workers, a detector of saturated servers, lifetimes, and what a lost
-// worker costs. Source: S. Li, R. J. Walls, T. Guo, "Characterizing and Modeling Distributed Training with Transient Cloud GPU Servers", ICDCS 2020,
-// arXiv:2004.03072; measured values: bench/data/cm-dare, from the authors' repository.
+// Training with a parameter server on transient servers: speed over the number of workers, a detector of saturated
+// servers, lifetimes, and what a lost worker costs. Source: S. Li, R. J. Walls, T. Guo, "Characterizing and Modeling
+// Distributed Training with Transient Cloud GPU Servers", ICDCS 2020, arXiv:2004.03072; measured values:
+// bench/data/cm-dare, from the authors' repository.
 #pragma once
 
 #include <algorithm>
@@ -40,13 +41,16 @@ struct curve {
         curve c{.gpu = row.at(0), .model = row.at(1), .servers = std::stoi(row.at(2))};
         if (all.empty() || all.back().name() != c.name()) all.push_back(c);
         std::size_t const w = std::stoul(row.at(3)) - 1;
-        all.back().mean.at(w) = std::stod(row.at(5)), all.back().median.at(w) = std::stod(row.at(6));
+        all.back().mean.at(w) = std::stod(row.at(5));
+        all.back().median.at(w) = std::stod(row.at(6));
     }
     return all;
 }
 
 /// Part of the sum of the workers' speeds that is reached with w + 1 of them.
-[[nodiscard]] inline double part_of_sum(speeds const& s, std::size_t w) noexcept { return s[w] / (s[0] * static_cast<double>(w + 1)); }
+[[nodiscard]] inline double part_of_sum(speeds const& s, std::size_t w) noexcept {
+    return s[w] / (s[0] * static_cast<double>(w + 1));
+}
 
 /// The fewest workers from which on the servers are called saturated; 0 = never.
 [[nodiscard]] inline std::size_t saturated_from(speeds const& s) noexcept {
@@ -79,7 +83,8 @@ inline constexpr double no_cap = 1e9;
 [[nodiscard]] inline double error_of(speeds const& measured, double cap) {
     double sum = 0;
     for (std::size_t w = 0; w < most_workers; ++w)
-        sum += std::fabs(simulated(measured[0], cap, static_cast<std::int64_t>(w + 1)) / measured[w] - 1) / most_workers;
+        sum +=
+            std::fabs(simulated(measured[0], cap, static_cast<std::int64_t>(w + 1)) / measured[w] - 1) / most_workers;
     return sum;
 }
 
@@ -90,17 +95,21 @@ inline void one_curve(curve const& c, findings& found) {
     for (double const s : c.median) found.print(" %.1f |", s);
     if (from == 0) {
         found.print(" never | | | %.1f %% |\n", 100 * without);
-        found.expect(without < 0.1, "control: " + c.name() + " needs no cap: the sum of the workers' speeds is within 10 %, on average");
+        found.expect(without < 0.1, "control: " + c.name() +
+                                        " needs no cap: the sum of the workers' speeds is within 10 %, on average");
         return;
     }
     found.print(" %zu | %.1f | %.1f %% | %.1f %% |\n", from, cap, 100 * with, 100 * without);
     found.expect(with < 0.1, c.name() + ": min(w s1, cap) is within 10 % of what was measured, on average");
-    if (from <= 5) found.expect(without > 3 * with, "control: " + c.name() + " without a cap is off by more than three times as much");
+    if (from <= 5)
+        found.expect(without > 3 * with,
+                     "control: " + c.name() + " without a cap is off by more than three times as much");
 }
 
 inline void speed_table(std::vector<curve> const& all, findings& found) {
-    found.print("| median steps/s with w workers | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | saturated from | cap | mean error | without a cap |\n"
-                "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    found.print(
+        "| median steps/s with w workers | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | saturated from | cap | mean error | without a cap |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     bool is_k80_free = true, is_p100_bound = true;
     for (auto const& c : all) {
         one_curve(c, found);
@@ -114,7 +123,8 @@ inline void speed_table(std::vector<curve> const& all, findings& found) {
 
 /// The same limit, fed by medians and by means.
 inline void detector_table(std::vector<curve> const& all, findings& found) {
-    found.print("\n| part of the sum, least over w | by medians | flagged at w | by means | flagged at w |\n|---|---|---|---|---|\n");
+    found.print(
+        "\n| part of the sum, least over w | by medians | flagged at w | by means | flagged at w |\n|---|---|---|---|---|\n");
     bool are_medians_quiet = true, is_start_up_flagged = false;
     for (auto const& c : all) {
         found.print("| %s |", c.name().c_str());
@@ -123,7 +133,8 @@ inline void detector_table(std::vector<curve> const& all, findings& found) {
             std::string flagged;
             for (std::size_t w = 0; w < most_workers; ++w) {
                 least = std::min(least, part_of_sum(*s, w));
-                if (part_of_sum(*s, w) < saturated_below) flagged += (flagged.empty() ? "" : ", ") + std::to_string(w + 1);
+                if (part_of_sum(*s, w) < saturated_below)
+                    flagged += (flagged.empty() ? "" : ", ") + std::to_string(w + 1);
             }
             found.print(" %.3f | %s |", least, flagged.empty() ? "none" : flagged.c_str());
             if (c.gpu != "K80") continue;
@@ -133,7 +144,8 @@ inline void detector_table(std::vector<curve> const& all, findings& found) {
         found.print("\n");
     }
     found.expect(are_medians_quiet, "the detector fed by medians never flags a K80 curve");
-    found.expect(is_start_up_flagged, "control: fed by means, which hold the start-up, it flags a K80 curve that is not saturated");
+    found.expect(is_start_up_flagged,
+                 "control: fed by means, which hold the start-up, it flags a K80 curve that is not saturated");
 }
 
 /// Whether a second server doubles what the servers can take.
@@ -142,12 +154,18 @@ inline void second_server(std::vector<curve> const& all, findings& found) {
     double least = 2, most = 0;
     for (auto const& one : all)
         for (auto const& two : all) {
-            if (one.gpu != "P100" || two.gpu != "P100" || one.model != two.model || one.servers != 1 || two.servers != 2) continue;
+            if (one.gpu != "P100" || two.gpu != "P100" || one.model != two.model || one.servers != 1 ||
+                two.servers != 2)
+                continue;
             double const ratio = cap_of(two.median) / cap_of(one.median);
-            found.print("| %s | %.1f | %.1f | %.2f |\n", one.model.c_str(), cap_of(one.median), cap_of(two.median), ratio);
-            least = std::min(least, ratio), most = std::max(most, ratio);
+            found.print("| %s | %.1f | %.1f | %.2f |\n", one.model.c_str(), cap_of(one.median), cap_of(two.median),
+                        ratio);
+            least = std::min(least, ratio);
+            most = std::max(most, ratio);
         }
-    found.expect(least < 1.2 && most > 1.6, "a second server adds two thirds for one model and next to nothing for another: it never doubles the cap");
+    found.expect(
+        least < 1.2 && most > 1.6,
+        "a second server adds two thirds for one model and next to nothing for another: it never doubles the cap");
 }
 
 /// Lifetimes of simulated servers, in seconds, ascending: 200 in a row on each of 100 nodes.
@@ -156,8 +174,10 @@ inline void second_server(std::vector<curve> const& all, findings& found) {
     std::vector<double> lives;
     std::array<nanoseconds, nodes> since{};
     std::array<std::size_t, nodes> had{};
-    for (auto const& f : sim::make_faults({.lifetime = servers, .startup = 90}, nodes_of(nodes, 1), 1, seconds((of_each + 1) * 86490.0))) {
-        if (f.what == sim::fault_kind::node_lost && had.at(f.node)++ < of_each) lives.push_back(to_seconds(f.at - since.at(f.node)));
+    for (auto const& f : sim::make_faults({.lifetime = servers, .startup = 90}, nodes_of(nodes, 1), 1,
+                                          seconds((of_each + 1) * 86490.0))) {
+        if (f.what == sim::fault_kind::node_lost && had.at(f.node)++ < of_each)
+            lives.push_back(to_seconds(f.at - since.at(f.node)));
         since.at(f.node) = f.at;
     }
     RATION_ASSERT(lives.size() == nodes * of_each, "too few lifetimes");
@@ -165,12 +185,14 @@ inline void second_server(std::vector<curve> const& all, findings& found) {
     return lives;
 }
 [[nodiscard]] inline double part_within(std::vector<double> const& ascending, double limit) noexcept {
-    return static_cast<double>(std::lower_bound(ascending.begin(), ascending.end(), limit) - ascending.begin()) / static_cast<double>(ascending.size());
+    return static_cast<double>(std::lower_bound(ascending.begin(), ascending.end(), limit) - ascending.begin()) /
+           static_cast<double>(ascending.size());
 }
 
 inline void lifetime_table(findings& found) {
-    found.print("\n| revoked within 1 h and 24 h | measured | simulated | farthest hour | even after 1 h, farthest hour | exponential, farthest hour |\n"
-                "|---|---|---|---|---|---|\n");
+    found.print(
+        "\n| revoked within 1 h and 24 h | measured | simulated | farthest hour | even after 1 h, farthest hour | exponential, farthest hour |\n"
+        "|---|---|---|---|---|---|\n");
     double farthest = 0, nearest_exponential = 1, farthest_even = 0;
     for (auto const& servers : sim::transient_servers) {
         auto const lives = lifetimes_of(servers);
@@ -179,16 +201,25 @@ inline void lifetime_table(findings& found) {
         for (std::size_t h = 1; h <= sim::server_lifetime::hours; ++h) {
             double const time = 3600 * static_cast<double>(h), measured = servers.revoked_within(h);
             off = std::max(off, std::fabs(part_within(lives, time) - measured));
-            even_off = std::max(even_off, std::fabs(std::fma((day - first) / 23, static_cast<double>(h - 1), first) - measured));
-            exponential_off = std::max(exponential_off, std::fabs(-std::expm1(std::log1p(-day) * static_cast<double>(h) / 24) - measured));
+            even_off = std::max(even_off,
+                                std::fabs(std::fma((day - first) / 23, static_cast<double>(h - 1), first) - measured));
+            exponential_off = std::max(
+                exponential_off, std::fabs(-std::expm1(std::log1p(-day) * static_cast<double>(h) / 24) - measured));
         }
-        found.print("| %s %s | %.1f, %.1f %% | %.1f, %.1f %% | %.1f points | %.1f points | %.1f points |\n", servers.gpu.data(), servers.region.data(),
-                    100 * first, 100 * day, 100 * part_within(lives, 3600), 100 * part_within(lives, 86400), 100 * off, 100 * even_off, 100 * exponential_off);
-        farthest = std::max(farthest, off), farthest_even = std::max(farthest_even, even_off), nearest_exponential = std::min(nearest_exponential, exponential_off);
+        found.print("| %s %s | %.1f, %.1f %% | %.1f, %.1f %% | %.1f points | %.1f points | %.1f points |\n",
+                    servers.gpu.data(), servers.region.data(), 100 * first, 100 * day, 100 * part_within(lives, 3600),
+                    100 * part_within(lives, 86400), 100 * off, 100 * even_off, 100 * exponential_off);
+        farthest = std::max(farthest, off);
+        farthest_even = std::max(farthest_even, even_off);
+        nearest_exponential = std::min(nearest_exponential, exponential_off);
     }
     found.expect(farthest < 0.02, "simulated revocations are within 2 points of each hourly count");
-    found.expect(nearest_exponential > 0.05, "control: exponential lifetimes with the same share within a day are off by more than 5 points in every region");
-    found.expect(farthest_even > 0.2, "control: revocations that come evenly after the first hour are off by more than 20 points in one region");
+    found.expect(
+        nearest_exponential > 0.05,
+        "control: exponential lifetimes with the same share within a day are off by more than 5 points in every region");
+    found.expect(
+        farthest_even > 0.2,
+        "control: revocations that come evenly after the first hour are off by more than 20 points in one region");
 }
 
 }  // namespace cm_dare

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// FfDL: all learners of a job at once or one at a time, and learners packed or spread. Source: K. R. Jayaram et al., "FfDL: A Flexible
-// Multi-tenant Deep Learning Platform", Middleware 2019, arXiv:1909.06526.
+// FfDL: all learners of a job at once or one at a time, and learners packed or spread. Source: K. R. Jayaram et al.,
+// "FfDL: A Flexible Multi-tenant Deep Learning Platform", Middleware 2019, arXiv:1909.06526.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,11 @@
 namespace published {
 
 struct ffdl_scale {
-    std::uint64_t gang_runs = 20;     ///< of each mix; the paper repeats 20 times
-    std::uint64_t placed_runs = 5;    ///< of each load
-    std::size_t placed_jobs = 10'000; ///< of each of these
-    char const* philly = nullptr;     ///< path of a trace of Philly; nullptr: left out, since its terms do not let this project ship it
+    std::uint64_t gang_runs = 20;      ///< of each mix; the paper repeats 20 times
+    std::uint64_t placed_runs = 5;     ///< of each load
+    std::size_t placed_jobs = 10'000;  ///< of each of these
+    /// Path of a trace of Philly; nullptr: left out, since its terms do not let this project ship it
+    char const* philly = nullptr;
 };
 
 namespace ffdl {
@@ -35,14 +36,19 @@ struct learners {
 };
 
 /// Jobs of so many learners arrive independently of each other; all devices are wanted for `load` of the time.
-[[nodiscard]] inline sim::workload gangs(learners of, std::size_t jobs, double load, std::int64_t devices, std::uint64_t seed) {
+[[nodiscard]] inline sim::workload gangs(learners of, std::size_t jobs, double load, std::int64_t devices,
+                                         std::uint64_t seed) {
     constexpr double mean_seconds = 3600;
     sim::workload w;
     w.models.push_back(std::make_shared<sim::rigid_model>());
     std::int64_t const asked = of.count * of.devices;
-    auto const times = sim::arrivals(sim::arrival_pattern::poisson, load * static_cast<double>(devices) / static_cast<double>(asked), jobs, seed);
+    auto const times = sim::arrivals(sim::arrival_pattern::poisson,
+                                     load * static_cast<double>(devices) / static_cast<double>(asked), jobs, seed);
     for (std::size_t j = 0; j < jobs; ++j)  // may hold one learner alone, but runs with all
-        w.jobs.push_back({.submitted = times[j], .request = asked, .least = of.devices, .most = asked,
+        w.jobs.push_back({.submitted = times[j],
+                          .request = asked,
+                          .least = of.devices,
+                          .most = asked,
                           .length = 1 + mean_seconds * sim::dice(seed, 7).exponential(j)});
     return w;
 }
@@ -91,9 +97,11 @@ template <Policy P>
     for (std::uint64_t seed = 1; seed <= runs; ++seed) {
         auto const w = gangs(of, jobs, 0.9, nodes * each, seed);
         deadlock_watch watch(w);
-        auto const run = simulate(w, nodes_of(nodes, each), rule, {.interval = seconds(interval), .seed = seed, .observer = &watch});
+        auto const run =
+            simulate(w, nodes_of(nodes, each), rule, {.interval = seconds(interval), .seed = seed, .observer = &watch});
         watch.advance(run.end, true);
-        with_idle += watch.most() > 0, never_end += run.how == sim::ending::starved;
+        with_idle += watch.most() > 0;
+        never_end += run.how == sim::ending::starved;
         mean.push_back(100 * watch.seconds() / run.capacity_seconds);
         most.push_back(100 * static_cast<double>(watch.most()) / (nodes * each));
     }
@@ -101,52 +109,67 @@ template <Policy P>
 }
 
 inline void print(findings& found, learners of, char const* rule, gang_row const& row) {
-    found.print("| %lld × %lld | %s | %llu | %llu | %s | %s |\n", static_cast<long long>(of.count), static_cast<long long>(of.devices), rule,
-                static_cast<unsigned long long>(row.with_idle), static_cast<unsigned long long>(row.never_end), row.mean_idle.text(1).c_str(),
+    found.print("| %lld × %lld | %s | %llu | %llu | %s | %s |\n", static_cast<long long>(of.count),
+                static_cast<long long>(of.devices), rule, static_cast<unsigned long long>(row.with_idle),
+                static_cast<unsigned long long>(row.never_end), row.mean_idle.text(1).c_str(),
                 row.most_idle.text(0).c_str());
 }
 
 /// Deadlocks that last for good, that end after `give_up` seconds, and none.
 inline void gang_against_one_at_a_time(ffdl_scale const& scale, findings& found) {
     constexpr double give_up = 300, interval = 60;
-    found.print("| learners × devices | rule | of %llu runs with idle devices | that never end | mean idle in %% | most idle in %% |\n|---|---|---|---|---|---|\n",
-                static_cast<unsigned long long>(scale.gang_runs));
+    found.print(
+        "| learners × devices | rule | of %llu runs with idle devices | that never end | mean idle in %% | most idle in %% |\n|---|---|---|---|---|---|\n",
+        static_cast<unsigned long long>(scale.gang_runs));
     double permanent_most = 0;
     std::uint64_t permanent = 0, temporary = 0, together = 0, alone = 0;
     for (learners const of : {learners{2, 1}, {2, 2}, {2, 4}, {4, 1}, {4, 2}, {4, 4}}) {
         auto const kept = repeat(of, policies::pack({.learner = of.devices}), scale.gang_runs);
-        auto const freed = repeat(of, policies::pack({.learner = of.devices, .give_up = give_up}), scale.gang_runs, interval);
+        auto const freed =
+            repeat(of, policies::pack({.learner = of.devices, .give_up = give_up}), scale.gang_runs, interval);
         auto const whole = repeat(of, policies::gang({.learner = of.devices}), scale.gang_runs);
-        print(found, of, "one at a time", kept), print(found, of, "the same, gives up after 300 s", freed), print(found, of, "gang", whole);
+        print(found, of, "one at a time", kept);
+        print(found, of, "the same, gives up after 300 s", freed);
+        print(found, of, "gang", whole);
         permanent_most = std::max(permanent_most, kept.most_idle.most);
-        permanent += kept.never_end, temporary += freed.never_end, together += whole.with_idle + whole.never_end;
+        permanent += kept.never_end;
+        temporary += freed.never_end;
+        together += whole.with_idle + whole.never_end;
         bool const is_large = of.count * of.devices == 8;  // an eighth of the devices for one job
         if (is_large)
-            found.expect(freed.most_idle.median >= 20 && freed.most_idle.median <= 50,
-                         "jobs of 8 devices: temporary deadlocks leave 20 to 50 % of the devices idle at worst, in the median run");
+            found.expect(
+                freed.most_idle.median >= 20 && freed.most_idle.median <= 50,
+                "jobs of 8 devices: temporary deadlocks leave 20 to 50 % of the devices idle at worst, in the median run");
     }
     for (learners const of : {learners{1, 1}, {1, 4}}) {
         auto const row = repeat(of, policies::pack({.learner = of.devices}), scale.gang_runs);
         alone += row.with_idle + row.never_end;
     }
     found.expect(temporary == 0, "jobs that give up: no deadlock lasts, all runs end");
-    found.expect(permanent > 0 && permanent_most == 100, "control: jobs that keep their learners deadlock for good, with all devices idle");
+    found.expect(permanent > 0 && permanent_most == 100,
+                 "control: jobs that keep their learners deadlock for good, with all devices idle");
     found.expect(together == 0, "gang: no device is ever idle in a deadlock, and all jobs end");
     found.expect(alone == 0, "control: jobs of one learner never deadlock, gang or not");
 }
 
 /// Jobs of 1, 2 and 4 devices; of 1 alone for the control.
-[[nodiscard]] inline sim::workload sizes(std::size_t jobs, double load, std::int64_t devices, bool ones, std::uint64_t seed) {
+[[nodiscard]] inline sim::workload sizes(std::size_t jobs, double load, std::int64_t devices, bool ones,
+                                         std::uint64_t seed) {
     constexpr double mean_hours = 2;
     double const mean_devices = ones ? 1 : 0.7 + 2 * 0.15 + 4 * 0.15;
     sim::workload w;
     w.models.push_back(std::make_shared<sim::rigid_model>());
-    auto const times = sim::arrivals(sim::arrival_pattern::poisson, load * static_cast<double>(devices) / mean_devices / mean_hours, jobs, seed);
+    auto const times = sim::arrivals(sim::arrival_pattern::poisson,
+                                     load * static_cast<double>(devices) / mean_devices / mean_hours, jobs, seed);
     sim::dice const size(seed, 8), length(seed, 9);
     for (std::size_t j = 0; j < jobs; ++j) {
         double const u = size.uniform(j);
         std::int64_t const asked = ones || u < 0.7 ? 1 : u < 0.85 ? 2 : 4;
-        w.jobs.push_back({.submitted = times[j], .request = asked, .least = asked, .most = asked, .length = 1 + 3600 * mean_hours * length.exponential(j)});
+        w.jobs.push_back({.submitted = times[j],
+                          .request = asked,
+                          .least = asked,
+                          .most = asked,
+                          .length = 1 + 3600 * mean_hours * length.exponential(j)});
     }
     return w;
 }
@@ -161,23 +184,27 @@ inline void gang_against_one_at_a_time(ffdl_scale const& scale, findings& found)
 }
 
 inline void pack_against_spread(ffdl_scale const& scale, findings& found) {
-    found.print("\n| jobs of %zu that wait more than 15 minutes, %llu seeds | spread | pack | ratio |\n|---|---|---|---|\n", scale.placed_jobs,
-                static_cast<unsigned long long>(scale.placed_runs));
+    found.print(
+        "\n| jobs of %zu that wait more than 15 minutes, %llu seeds | spread | pack | ratio |\n|---|---|---|---|\n",
+        scale.placed_jobs, static_cast<unsigned long long>(scale.placed_runs));
     auto const row = [&](char const* what, double load, bool ones) {
         auto const all = place(scale, load, ones);
-        found.print("| %s, %.0f %% load | %s | %s | %s |\n", what, 100 * load, over_seeds(all.spread).text(0).c_str(), over_seeds(all.pack).text(0).c_str(),
-                    over_seeds(all.ratio).text(1).c_str());
+        found.print("| %s, %.0f %% load | %s | %s | %s |\n", what, 100 * load, over_seeds(all.spread).text(0).c_str(),
+                    over_seeds(all.pack).text(0).c_str(), over_seeds(all.ratio).text(1).c_str());
         return all;
     };
     for (double const load : {0.85, 0.9, 0.95}) {
         auto const all = row("1, 2, 4 devices", load, false);
         double const factor = load < 0.95 ? 3 : 1.5;
         char what[100];
-        std::snprintf(what, sizeof what, "at %.0f %% load spreading has %.1f times the long waits of packing or more, with every seed", 100 * load, factor);
+        std::snprintf(what, sizeof what,
+                      "at %.0f %% load spreading has %.1f times the long waits of packing or more, with every seed",
+                      100 * load, factor);
         found.expect(over_seeds(all.spread).least > 0 && over_seeds(all.ratio).least >= factor, what);
     }
     auto const ones = row("1 device", 1.02, true);
-    found.expect(over_seeds(ones.spread).least > 0 && ones.are_equal, "control: where every job wants one device, both leave the same long waits");
+    found.expect(over_seeds(ones.spread).least > 0 && ones.are_equal,
+                 "control: where every job wants one device, both leave the same long waits");
 }
 
 }  // namespace ffdl

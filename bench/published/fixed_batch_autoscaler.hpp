@@ -16,13 +16,15 @@ namespace published::elastic {
 using policies::elastic_batch_overflow;
 using parameters = policies::elastic_batch_dp_parameters;
 
-/// The baseline, written down on its own: the autoscaler that gives devices and knows no batches. Its dynamic programme is the plain
-/// recurrence. Jobs that hold devices keep them; arrivals come in, in order, while the fewest devices of all fit.
+/// The baseline, written down on its own: the autoscaler that gives devices and knows no batches. Its dynamic programme
+/// is the plain recurrence. Jobs that hold devices keep them; arrivals come in, in order, while the fewest devices of
+/// all fit.
 class fixed_batch_autoscaler {
 public:
     using policy_concept = policy_tag;
-    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in_rows<double, "jobs/goodput.fixed">,
-                           in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">,
+                           in_rows<double, "jobs/goodput.fixed">, in<double, "jobs/restart_cost">,
+                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
     static constexpr meta about{.id = "org.example.fixed-batch-autoscaler", .version = "1.0.0"};
 
     explicit fixed_batch_autoscaler(parameters const& p) : parameters_(p) {}
@@ -30,7 +32,8 @@ public:
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!decided_ || t.now() - decided_at_ >= seconds(parameters_.interval)) decide_anew(t);
         for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (active(t, row) && (of(t, row).given > 0 || t.get<"jobs/held.gpu">()[row] > 0)) static_cast<void>(out.set(row, 0, resource_id::gpu, of(t, row).given));
+            if (active(t, row) && (of(t, row).given > 0 || t.get<"jobs/held.gpu">()[row] > 0))
+                static_cast<void>(out.set(row, 0, resource_id::gpu, of(t, row).given));
         return status::ok;
     }
 
@@ -41,7 +44,8 @@ private:
     };
     struct player {
         std::size_t row;
-        std::vector<std::int64_t> worth;  // by devices; 0 = impossible. In units of 2^-40: sums of integers are equal when they should be
+        // By devices; 0 = impossible. In units of 2^-40: sums of integers are equal when they should be
+        std::vector<std::int64_t> worth;
         std::size_t least = 0;
     };
 
@@ -63,11 +67,15 @@ private:
     [[nodiscard]] player player_of(tick<inputs> const& t, std::size_t row) const {
         auto const speed = t.get<"jobs/goodput.fixed">()[row];
         auto const held = static_cast<std::size_t>(t.get<"jobs/held.gpu">()[row]);
-        double const lost = parameters_.restart_penalty + (parameters_.horizon > 0 ? t.get<"jobs/restart_cost">()[row] / parameters_.horizon : 0);
+        double const lost = parameters_.restart_penalty +
+                            (parameters_.horizon > 0 ? t.get<"jobs/restart_cost">()[row] / parameters_.horizon : 0);
         player p{row, std::vector<std::int64_t>(speed.size()), 0};
         double one = 0;
         for (std::size_t k = 1; k < speed.size(); ++k) {
-            if (one == 0 && speed[k] > 0) one = speed[k] / static_cast<double>(k), p.least = k;
+            if (one == 0 && speed[k] > 0) {
+                one = speed[k] / static_cast<double>(k);
+                p.least = k;
+            }
             double const f = one > 0 ? speed[k] / one : 0;
             p.worth[k] = static_cast<std::int64_t>(0x1p40 * (held == 0 || k == held ? f : f * (1 - lost)));
         }
@@ -90,7 +98,8 @@ private:
                 in.push_back(std::move(p));
             }
         divide(t, in, capacity);
-        decided_ = true, decided_at_ = t.now();
+        decided_ = true;
+        decided_at_ = t.now();
     }
 
     void divide(tick<inputs> const& t, std::vector<player> const& in, std::size_t capacity) {
@@ -101,7 +110,10 @@ private:
             choice.emplace_back(capacity + 1, 0);
             for (std::size_t k = 1; k <= capacity; ++k)
                 for (std::size_t g = 1; g < p.worth.size() && g <= k; ++g)
-                    if (p.worth[g] > 0 && before[k - g] + p.worth[g] > now[k]) now[k] = before[k - g] + p.worth[g], choice.back()[k] = static_cast<std::uint8_t>(g);
+                    if (p.worth[g] > 0 && before[k - g] + p.worth[g] > now[k]) {
+                        now[k] = before[k - g] + p.worth[g];
+                        choice.back()[k] = static_cast<std::uint8_t>(g);
+                    }
             before.swap(now);
         }
         for (std::size_t j = in.size(), k = capacity; j-- > 0;) {

@@ -58,7 +58,8 @@ public:
     return all ? 0 : 1;
 }
 
-/// A figure of several seeds. The range of five holds the median of all seeds with 94 %, that of twenty with more than 99.99 %.
+/// A figure of several seeds. The range of five holds the median of all seeds with 94 %, that of twenty with more
+/// than 99.99 %.
 struct over_seeds {
     double median = 0, least = 0, most = 0;
 
@@ -66,7 +67,8 @@ struct over_seeds {
         std::sort(values.begin(), values.end());
         std::size_t const half = values.size() / 2;
         median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-        least = values.front(), most = values.back();
+        least = values.front();
+        most = values.back();
     }
     /// "1.5 (1.2 to 1.9)"
     [[nodiscard]] std::string text(int digits) const {
@@ -90,8 +92,9 @@ struct over_seeds {
     auto outcome = run.run();
     RATION_ASSERT(outcome, "the simulation of a published result cannot be set up");
     if (auto const& bad = outcome->first_bad)
-        std::fprintf(stderr, "%s: tick %llu: a grant of %lld of resource %u to job %llu breaks the rule '%s'\n", policy.about().id.data(),
-                     static_cast<unsigned long long>(bad->tick), static_cast<long long>(bad->row.amount), static_cast<unsigned>(bad->row.resource),
+        std::fprintf(stderr, "%s: tick %llu: a grant of %lld of resource %u to job %llu breaks the rule '%s'\n",
+                     policy.about().id.data(), static_cast<unsigned long long>(bad->tick),
+                     static_cast<long long>(bad->row.amount), static_cast<unsigned>(bad->row.resource),
                      static_cast<unsigned long long>(bad->job), name_of(bad->rule).data());
     RATION_ASSERT(outcome->rejected + outcome->refused_ticks == 0, "a policy granted what the rules do not allow");
     return std::move(outcome).value();
@@ -104,6 +107,8 @@ template <Policy P>
 }
 
 /// When a job was done, in seconds; below 0: never.
-[[nodiscard]] inline double finished(sim::run_outcome const& run, std::size_t job) noexcept { return to_seconds(run.jobs[job].finished); }
+[[nodiscard]] inline double finished(sim::run_outcome const& run, std::size_t job) noexcept {
+    return to_seconds(run.jobs[job].finished);
+}
 
 }  // namespace published

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Sia's worked example, table 1: two jobs, two devices of type A and four of type B. Source: S. Jayaram Subramanya et al., "Sia:
-// Heterogeneity-aware, goodput-optimized ML-cluster scheduling", SOSP 2023.
+// Sia's worked example, table 1: two jobs, two devices of type A and four of type B. Source: S. Jayaram Subramanya et
+// al., "Sia: Heterogeneity-aware, goodput-optimized ML-cluster scheduling", SOSP 2023.
 #pragma once
 
 #include <array>
@@ -32,10 +32,12 @@ public:
             if (configurations[c] == std::pair{type, devices}) return of_[c];
         return 0;
     }
-    [[nodiscard]] sim::pace at(sim::job_description const&, sim::allocation const& held, double) const noexcept override {
+    [[nodiscard]] sim::pace at(sim::job_description const&, sim::allocation const& held,
+                               double) const noexcept override {
         return {.steps_per_second = goodput(held.type, held.devices)};
     }
-    void show(sim::job_description const&, double, std::uint32_t type, std::int64_t, sim::scaling const& out) const noexcept override {
+    void show(sim::job_description const&, double, std::uint32_t type, std::int64_t,
+              sim::scaling const& out) const noexcept override {
         for (std::size_t k = 0; k < out.goodput.size(); ++k) {
             out.goodput[k] = out.goodput_fixed[k] = goodput(type, static_cast<std::int64_t>(k));
             out.batch[k] = 0;
@@ -55,7 +57,8 @@ struct two {
     sim::workload w;
     for (auto const& g : {a, b}) {
         w.models.push_back(std::make_shared<table_model>(g));
-        w.jobs.push_back({.model = static_cast<std::uint32_t>(w.models.size() - 1), .least = 1, .most = 4, .length = steps});
+        w.jobs.push_back(
+            {.model = static_cast<std::uint32_t>(w.models.size() - 1), .least = 1, .most = 4, .length = steps});
     }
     sim::cluster machines{.groups = {{.nodes = 1, .devices = 2, .type = 0}}, .types = {"A", "B"}};
     if (has_b) machines.groups.push_back({.nodes = 1, .devices = 4, .type = 1});
@@ -78,7 +81,9 @@ struct two {
     return most;
 }
 
-[[nodiscard]] inline bool same(two const& x, two const& y) noexcept { return std::fabs(x.a - y.a) < 1e-6 && std::fabs(x.b - y.b) < 1e-6; }
+[[nodiscard]] inline bool same(two const& x, two const& y) noexcept {
+    return std::fabs(x.a - y.a) < 1e-6 && std::fabs(x.b - y.b) < 1e-6;
+}
 
 }  // namespace sia_table
 
@@ -86,22 +91,33 @@ struct two {
     using namespace sia_table;
     policies::sia_parameters const sums{.p = 1, .doubling = false};
     findings found;
-    found.print("goodput of J1 and J2 with 2 devices of type A and 4 of type B\n%-44s %6s %6s %6s\n", "", "J1", "J2", "sum");
-    auto const row = [&](char const* what, two const& t) { found.print("%-44s %6.2f %6.2f %6.2f\n", what, t.a, t.b, t.sum()); };
-    two const ours = chosen(first, second, sums, true), turned = chosen(second, first, sums, true), only_a = chosen(first, second, sums, false);
-    two const fair = chosen(first, second, {.doubling = false}, true), slow_start = chosen(first, second, {.p = 1}, true);
+    found.print("goodput of J1 and J2 with 2 devices of type A and 4 of type B\n%-44s %6s %6s %6s\n", "", "J1", "J2",
+                "sum");
+    auto const row = [&](char const* what, two const& t) {
+        found.print("%-44s %6.2f %6.2f %6.2f\n", what, t.a, t.b, t.sum());
+    };
+    two const ours = chosen(first, second, sums, true), turned = chosen(second, first, sums, true),
+              only_a = chosen(first, second, sums, false);
+    two const fair = chosen(first, second, {.doubling = false}, true),
+              slow_start = chosen(first, second, {.p = 1}, true);
     two const greedy{1.5, 3.6};  // J2 first, which is fastest with 4 B; J1 has what is left
     row("published: J1 4 B, J2 2 A", {3.5, 2.1});
-    row("sia, p = 1", ours), row("sia, p = 1, the jobs in the other order", {turned.b, turned.a}), row("sia, p = -0.5", fair);
-    row("best of all pairs", best(first, second, true)), row("each its own best, J2 first", greedy);
-    row("sia, p = 1, no device of type B", only_a), row("sia, p = 1, doubling: its first round", slow_start);
+    row("sia, p = 1", ours);
+    row("sia, p = 1, the jobs in the other order", {turned.b, turned.a});
+    row("sia, p = -0.5", fair);
+    row("best of all pairs", best(first, second, true));
+    row("each its own best, J2 first", greedy);
+    row("sia, p = 1, no device of type B", only_a);
+    row("sia, p = 1, doubling: its first round", slow_start);
     found.expect(same(ours, {3.5, 2.1}), "J1 has 4 B and J2 has 2 A, as published, with a sum of 5.6");
     found.expect(same(ours, best(first, second, true)), "no pair of configurations has a larger sum");
     found.expect(same(turned, {2.1, 3.5}), "the order of the jobs does not matter");
     found.expect(same(fair, {3.5, 2.1}), "with the published default p = -0.5 the choice is the same");
     found.expect(greedy.sum() < ours.sum() - 0.4, "control: taken one after the other, J2 first, the sum is 5.1");
-    found.expect(same(only_a, best(first, second, false)) && same(only_a, {1, 1.2}), "control: without type B each has one A");
-    found.expect(same(slow_start, {1.5, 1.2}), "control: where jobs start at one device, J1 begins on a B and J2 on an A");
+    found.expect(same(only_a, best(first, second, false)) && same(only_a, {1, 1.2}),
+                 "control: without type B each has one A");
+    found.expect(same(slow_start, {1.5, 1.2}),
+                 "control: where jobs start at one device, J1 begins on a B and J2 on an A");
     return found;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// What whole simulations cost, in time of the processor, which does not count what others do on the machine; and what they find.
-//   bench.sim                            made-up workloads: eight policies, and the cost of an event from 10^3 to 10^6 jobs; then the
+// What whole simulations cost, in time of the processor, which does not count what others do on the machine; and what
+// they find.
+//   bench.sim                            made-up workloads: eight policies, and the cost of an event from 10^3 to 10^6
+//   jobs; then the
 //                                        four published workloads of elastic jobs beside their published means
 //   bench.sim TRACE NODESxDEVICES...     from the file to the figures, under eight policies
 #include <algorithm>
@@ -11,12 +13,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
-
 #include <sys/resource.h>
+#include <vector>
 
 #include <ration/policies/afs.hpp>
 #include <ration/policies/fifo.hpp>
+#include <ration/policies/gang.hpp>
 #include <ration/policies/gittins.hpp>
 #include <ration/policies/good_enough.hpp>
 #include <ration/policies/las.hpp>
@@ -27,12 +29,11 @@
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/spread.hpp>
 #include <ration/policies/srtf.hpp>
-#include <ration/policies/gang.hpp>
+#include <ration/sim/bounds.hpp>
 #include <ration/sim/generator.hpp>
 #include <ration/sim/profile_files.hpp>
 #include <ration/sim/simulation.hpp>
 #include <ration/sim/summary.hpp>
-#include <ration/sim/bounds.hpp>
 #include <ration/sim/trace/read.hpp>
 
 namespace {
@@ -51,7 +52,7 @@ template <class P>
 
 [[nodiscard]] std::vector<named_policy> rigid_policies() {
     using namespace policies;
-    return {named<fifo>("fifo"), named<sjf>("sjf"),   named<srtf>("srtf"),     named<las>("las"),
+    return {named<fifo>("fifo"),       named<sjf>("sjf"),   named<srtf>("srtf"), named<las>("las"),
             named<gittins>("gittins"), named<gang>("gang"), named<pack>("pack"), named<spread>("spread")};
 }
 
@@ -84,21 +85,24 @@ struct measured {
 };
 
 /// Through the interface that plugins are called by. Rounds only for policies that need them.
-[[nodiscard]] measured simulate(sim::workload const& jobs, sim::cluster const& machines, named_policy const& p, double interval = 0) {
+[[nodiscard]] measured simulate(sim::workload const& jobs, sim::cluster const& machines, named_policy const& p,
+                                double interval = 0) {
     double const start = processor_seconds();
     auto const policy = p.make();
     bound_policy<policies::fifo> fallback;
     sim::simulation run(jobs, machines, *policy, fallback, {.interval = seconds(interval)});
     auto outcome = run.run();
     if (!outcome) stop(std::string(p.name) + ": " + outcome.failure().subject.c_str());
-    if (outcome->rejected + outcome->refused_ticks > 0) stop(std::string(p.name) + " granted what the rules do not allow");
+    if (outcome->rejected + outcome->refused_ticks > 0)
+        stop(std::string(p.name) + " granted what the rules do not allow");
     return {std::move(outcome).value(), processor_seconds() - start};
 }
 
 void print_rigid(sim::workload const& jobs, sim::cluster const& machines, double reading) {
     auto const needs = sim::needs_of(jobs, machines);
     auto const bounds = sim::bounds_of(jobs, needs, machines);
-    std::printf("%-10s %9s %9s %10s %12s %11s %11s %9s\n", "", "seconds", "ticks", "us/tick", "mean JCT h", "over bound", "makespan h", "MB");
+    std::printf("%-10s %9s %9s %10s %12s %11s %11s %9s\n", "", "seconds", "ticks", "us/tick", "mean JCT h",
+                "over bound", "makespan h", "MB");
     double sum = 0;
     for (auto const& p : rigid_policies()) {
         auto const m = simulate(jobs, machines, p);
@@ -106,9 +110,12 @@ void print_rigid(sim::workload const& jobs, sim::cluster const& machines, double
         auto const f = sim::figures_of(jobs, machines, needs, m.outcome);
         double const all = reading + m.seconds + processor_seconds() - start;
         sum += all;
-        std::printf("%-10s %9.3f %9llu %10.2f %12.3f %10.2fx %11.2f %9.0f%s%s\n", p.name, all, static_cast<unsigned long long>(m.outcome.ticks),
-                    m.seconds * 1e6 / static_cast<double>(m.outcome.ticks), f.mean_jct / 3600, f.mean_jct / bounds.mean_jct, f.makespan / 3600,
-                    megabytes(), m.outcome.how == sim::ending::all_done ? "" : "  ", m.outcome.how == sim::ending::all_done ? "" : name_of(m.outcome.how).data());
+        std::printf("%-10s %9.3f %9llu %10.2f %12.3f %10.2fx %11.2f %9.0f%s%s\n", p.name, all,
+                    static_cast<unsigned long long>(m.outcome.ticks),
+                    m.seconds * 1e6 / static_cast<double>(m.outcome.ticks), f.mean_jct / 3600,
+                    f.mean_jct / bounds.mean_jct, f.makespan / 3600, megabytes(),
+                    m.outcome.how == sim::ending::all_done ? "" : "  ",
+                    m.outcome.how == sim::ending::all_done ? "" : name_of(m.outcome.how).data());
     }
     std::printf("%-10s %9.3f\n", "all", sum);
 }
@@ -119,12 +126,14 @@ void bench_trace(char const* path, std::string const& shape) {
     std::int64_t devices = 0;
     std::from_chars(shape.data(), shape.data() + x, nodes);
     if (x != shape.npos) std::from_chars(shape.data() + x + 1, shape.data() + shape.size(), devices);
-    if (nodes == 0 || devices == 0) stop("'" + shape + "' is no cluster; write nodes and devices of each, such as 128x8");
+    if (nodes == 0 || devices == 0)
+        stop("'" + shape + "' is no cluster; write nodes and devices of each, such as 128x8");
     double const start = processor_seconds();
     auto const jobs = sim::trace::read_file(path, {});
     if (!jobs) stop(std::string(path) + ":" + std::to_string(jobs.failure().line) + ": " + jobs.failure().sentence);
     double const reading = processor_seconds() - start;
-    std::printf("\n%s: %zu jobs on %s devices; with reading, %.4f s, and figures\n", path, jobs->jobs.size(), shape.c_str(), reading);
+    std::printf("\n%s: %zu jobs on %s devices; with reading, %.4f s, and figures\n", path, jobs->jobs.size(),
+                shape.c_str(), reading);
     print_rigid(*jobs, nodes_of(nodes, devices), reading);
 }
 
@@ -146,7 +155,8 @@ void bench_growth() {
                 auto const m = simulate(jobs, machines, p);
                 best = std::min(best, m.seconds * 1e6 / static_cast<double>(m.outcome.events));
             }
-            least = std::min(least, best), most = std::max(most, best);
+            least = std::min(least, best);
+            most = std::max(most, best);
             std::printf(" %11.3f", best);
         }
         std::printf(" %14.2f\n", most / least);
@@ -157,7 +167,9 @@ void bench_elastic() {
     std::string const data = RATION_BENCH_DATA "/pollux";
     auto const library = sim::load_profiles(data);
     if (!library) stop(library.failure().sentence);
-    std::printf("\nthe published workloads of 160 elastic jobs on 16x4 devices: mean JCT in seconds (seconds of the processor)\n%-14s", "");
+    std::printf(
+        "\nthe published workloads of 160 elastic jobs on 16x4 devices: mean JCT in seconds (seconds of the processor)\n%-14s",
+        "");
     std::vector<sim::workload> workloads;
     for (int i = 1; i <= 4; ++i) {
         auto jobs = sim::trace::read_file((data + "/workload-" + std::to_string(i) + ".csv").c_str(), *library);
@@ -173,18 +185,21 @@ void bench_elastic() {
         for (auto const& jobs : workloads) {
             auto const m = simulate(jobs, machines, p, 60);
             auto const f = sim::figures_of(jobs, machines, sim::needs_of(jobs, machines), m.outcome);
-            if (m.outcome.how != sim::ending::all_done) stop(std::string(p.name) + ": " + std::string(name_of(m.outcome.how)));
+            if (m.outcome.how != sim::ending::all_done)
+                stop(std::string(p.name) + ": " + std::string(name_of(m.outcome.how)));
             sum += f.mean_jct;
             std::printf("  %6.0f (%.2f)", f.mean_jct, m.seconds);
         }
         std::printf("  %8.0f\n", sum / 4);
     };
-    for (auto const& p : {named<policies::optimus>("optimus"), named<policies::las>("las"), named<policies::srtf>("srtf"), named<policies::afs>("afs"),
-                          named<policies::sia>("sia"), named<policies::pollux>("pollux"), named("pollux p=1", policies::pollux({.p = 1})),
-                          named<policies::good_enough>("good_enough")})
+    for (auto const& p :
+         {named<policies::optimus>("optimus"), named<policies::las>("las"), named<policies::srtf>("srtf"),
+          named<policies::afs>("afs"), named<policies::sia>("sia"), named<policies::pollux>("pollux"),
+          named("pollux p=1", policies::pollux({.p = 1})), named<policies::good_enough>("good_enough")})
         row(p);
     std::printf("%-14s", "bound");
-    for (auto const& jobs : workloads) std::printf("  %6.0f       ", sim::bounds_of(jobs, sim::needs_of(jobs, machines), machines).mean_jct);
+    for (auto const& jobs : workloads)
+        std::printf("  %6.0f       ", sim::bounds_of(jobs, sim::needs_of(jobs, machines), machines).mean_jct);
     std::printf("\npublished: pollux 2089 3323 2188 2721, optimus 4087 6914 3944 5968, tiresias 2474 5145 3876 3280\n");
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // What it costs to read a trace, to make one up, and to ask a measured profile how fast a job goes.
+#include <benchmark/benchmark.h>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <benchmark/benchmark.h>
 
 #include <ration/sim/generator.hpp>
 #include <ration/sim/profile_files.hpp>
@@ -15,15 +14,17 @@ namespace {
 
 using namespace ration::sim;
 
-[[nodiscard]] generator_options jobs(benchmark::State const& state) { return {.jobs = static_cast<std::size_t>(state.range(0)), .jobs_per_hour = 100}; }
+[[nodiscard]] generator_options jobs(benchmark::State const& state) {
+    return {.jobs = static_cast<std::size_t>(state.range(0)), .jobs_per_hour = 100};
+}
 
 /// The four columns of the simplest trace.
 [[nodiscard]] std::string plain(workload const& w) {
     std::string text = "job_id,submit_time,num_gpus,duration\n";
     for (std::size_t j = 0; j < w.jobs.size(); ++j) {
         auto const& job = w.jobs[j];
-        text += std::to_string(j) + ',' + std::to_string(job.submitted.count / 1'000'000'000) + ',' + std::to_string(job.request) + ',' +
-                std::to_string(static_cast<std::int64_t>(job.length)) + '\n';
+        text += std::to_string(j) + ',' + std::to_string(job.submitted.count / 1'000'000'000) + ',' +
+                std::to_string(job.request) + ',' + std::to_string(static_cast<std::int64_t>(job.length)) + '\n';
     }
     return text;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The backend of rlimit.hpp at work: its laws on a real process, then an engine that holds the process to what a policy gives it.
+// The backend of rlimit.hpp at work: its laws on a real process, then an engine that holds the process to what a policy
+// gives it.
 #include <csignal>
 #include <iostream>
 #include <sys/wait.h>
@@ -52,11 +53,13 @@ ration::result<std::int64_t> one_tick(example::rlimit_backend& backend, ration::
     store[memory.maximum][0] = ration::unlimited;
 
     ration::bound_policy<a_gigabyte> policy, fallback;
-    ration::engine<example::rlimit_backend> engine(backend, policy, fallback, store, *columns, ration::standard_resources, {});
+    ration::engine<example::rlimit_backend> engine(backend, policy, fallback, store, *columns,
+                                                   ration::standard_resources, {});
     if (auto bound = engine.bind({.jobs = 1, .nodes = 1}); !bound) return bound.failure();
     auto const report = engine.tick(ration::seconds(1));
     for (auto const& op : report.operations)
-        std::cout << op.subject.view() << ": " << op.old_value.view() << " -> " << op.new_value.view() << " (" << name_of(op.when) << ")\n";
+        std::cout << op.subject.view() << ": " << op.old_value.view() << " -> " << op.new_value.view() << " ("
+                  << name_of(op.when) << ")\n";
     return engine.holdings().amount(job, 0, ration::resource_id::memory);
 }
 // [engine]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A whole backend in one header (docs/backends.md): the memory of one process per job, by its limit of address space (RLIMIT_AS).
+// A whole backend in one header (docs/backends.md): the memory of one process per job, by its limit of address space
+// (RLIMIT_AS).
 #pragma once
 
 #include <algorithm>
@@ -7,10 +8,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
-
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <vector>
 
 #include <ration/backend.hpp>
 
@@ -61,24 +61,33 @@ public:
         member const* const found = find(wanted.job);
         if (found == nullptr) return unknown("plan");
         if (wanted.resource != ration::resource_id::memory)
-            return ration::error{.code = ration::errc::not_supported, .operation = "plan", .subject = "a resource other than memory",
+            return ration::error{.code = ration::errc::not_supported,
+                                 .operation = "plan",
+                                 .subject = "a resource other than memory",
                                  .remedy = "grant it where a backend lists it in resources()"};
         auto const now = read(found->pid, "plan");
         if (!now) return now.failure();
-        if (*now != wanted.amount) out.push_back({wanted.job, found->pid, *now, wanted.amount});  // nothing when it is in force
+        // Nothing when it is in force
+        if (*now != wanted.amount) out.push_back({wanted.job, found->pid, *now, wanted.amount});
         return {};
     }
     // [plan]
 
     // [apply]
-    [[nodiscard]] ration::result<void> apply(operation const& op) noexcept { return write(op.pid, op.new_value, "apply"); }
-    [[nodiscard]] ration::result<void> undo(operation const& op) noexcept { return write(op.pid, op.old_value, "undo"); }
+    [[nodiscard]] ration::result<void> apply(operation const& op) noexcept {
+        return write(op.pid, op.new_value, "apply");
+    }
+    [[nodiscard]] ration::result<void> undo(operation const& op) noexcept {
+        return write(op.pid, op.old_value, "undo");
+    }
 
     [[nodiscard]] ration::result<void> verify(operation const& op) noexcept {
         auto const now = read(op.pid, "verify");
         if (!now) return now.failure();
         if (*now == op.new_value) return {};
-        return ration::error{.code = ration::errc::unverified, .operation = "verify", .subject = "RLIMIT_AS",
+        return ration::error{.code = ration::errc::unverified,
+                             .operation = "verify",
+                             .subject = "RLIMIT_AS",
                              .remedy = "see who else sets the limits of this process"};
     }
     // [apply]
@@ -88,8 +97,12 @@ public:
         auto const text = [](std::int64_t bytes) {
             return bytes == ration::unlimited ? ration::text<64>("unlimited") : ration::text<64>(std::to_string(bytes));
         };
-        return {.job = op.job, .resource = ration::resource_id::memory, .when = ration::timing::live,
-                .subject = ration::text<160>("RLIMIT_AS of process " + std::to_string(op.pid)), .old_value = text(op.old_value), .new_value = text(op.new_value)};
+        return {.job = op.job,
+                .resource = ration::resource_id::memory,
+                .when = ration::timing::live,
+                .subject = ration::text<160>("RLIMIT_AS of process " + std::to_string(op.pid)),
+                .old_value = text(op.old_value),
+                .new_value = text(op.new_value)};
     }
     // [describe]
 
@@ -114,12 +127,22 @@ private:
         return {};
     }
     [[nodiscard]] static ration::error failed(char const* operation) noexcept {
-        auto const code = errno == ESRCH ? ration::errc::gone : errno == EPERM ? ration::errc::denied : errno == EINVAL ? ration::errc::conflict : ration::errc::io;
-        return {.code = code, .operation = operation, .subject = "RLIMIT_AS", .system = errno, .remedy = "see whether the process is there, and whose it is"};
+        auto const code = errno == ESRCH    ? ration::errc::gone
+                          : errno == EPERM  ? ration::errc::denied
+                          : errno == EINVAL ? ration::errc::conflict
+                                            : ration::errc::io;
+        return {.code = code,
+                .operation = operation,
+                .subject = "RLIMIT_AS",
+                .system = errno,
+                .remedy = "see whether the process is there, and whose it is"};
     }
     // [system]
     [[nodiscard]] static ration::error unknown(char const* operation) noexcept {
-        return {.code = ration::errc::not_found, .operation = operation, .subject = "a job that was never added", .remedy = "add() it first"};
+        return {.code = ration::errc::not_found,
+                .operation = operation,
+                .subject = "a job that was never added",
+                .remedy = "add() it first"};
     }
 };
 

@@ -25,7 +25,8 @@ struct below {
     using target_concept = ration::target_tag;
     [[nodiscard]] std::string_view metric() const noexcept { return "loss"; }
     [[nodiscard]] std::uint32_t tiers() const noexcept { return 1; }
-    [[nodiscard]] std::uint32_t reached(double value) const noexcept { return value <= threshold ? 1 : 0; }  // NaN is below nothing
+    // NaN is below nothing
+    [[nodiscard]] std::uint32_t reached(double value) const noexcept { return value <= threshold ? 1 : 0; }
 };
 static_assert(ration::Target<below>);
 // [target]
@@ -50,7 +51,8 @@ struct leave_it {
     static constexpr ration::meta about{.id = "org.example.leave-it", .version = "1.0.0"};
     using inputs = ration::columns<>;
 
-    ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept { return ration::status::ok; }  // what is not named stays
+    // What is not named stays
+    ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept { return ration::status::ok; }
 };
 static_assert(ration::Policy<leave_it>);
 // [policy]
@@ -88,11 +90,19 @@ public:
         return ration::error{.code = ration::errc::unverified, .operation = "verify"};
     }
     [[nodiscard]] ration::operation_text describe(operation const& op) noexcept {
-        return {.job = op.job, .resource = ration::resource_id::cpu, .when = ration::timing::live, .subject = "a note", .old_value = {}, .new_value = {}};
+        return {.job = op.job,
+                .resource = ration::resource_id::cpu,
+                .when = ration::timing::live,
+                .subject = "a note",
+                .old_value = {},
+                .new_value = {}};
     }
 
 private:
-    ration::result<void> write(ration::job_id job, std::int64_t amount) noexcept { return cores_[job] = amount, ration::result<void>{}; }
+    ration::result<void> write(ration::job_id job, std::int64_t amount) noexcept {
+        cores_[job] = amount;
+        return ration::result<void>{};
+    }
     [[nodiscard]] static ration::error stranger(char const* what) noexcept {
         return {.code = ration::errc::not_found, .operation = what, .subject = "a job that nobody has entered"};
     }
@@ -108,8 +118,10 @@ void say(char const* concept_name, ration::result<void> const& kept) {
     std::cout << concept_name << ": ";
     if (kept)
         std::cout << "its laws hold\n";
-    else
-        std::cout << kept.failure().operation << ": " << kept.failure().subject.view() << '\n', ++broken;
+    else {
+        std::cout << kept.failure().operation << ": " << kept.failure().subject.view() << '\n';
+        ++broken;
+    }
 }
 
 }  // namespace
@@ -129,7 +141,8 @@ int main() {
     say("Policy", ration::testing::policy_laws([] { return leave_it{}; }));
 
     notebook book({1});
-    ration::setting const settings[] = {{{1}, 0, ration::resource_id::cpu, 500}, {{1}, 0, ration::resource_id::cpu, 900}};
+    ration::setting const settings[] = {{{1}, 0, ration::resource_id::cpu, 500},
+                                        {{1}, 0, ration::resource_id::cpu, 900}};
     say("Backend", ration::testing::backend_laws(book, {99}, settings));
     // [laws]
     return broken;

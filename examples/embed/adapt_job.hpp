@@ -7,8 +7,10 @@
 #include "scheduler.hpp"
 
 // [adapt]
-BOOST_HANA_ADAPT_ADT(campus::job, (id, [](auto const& j) { return j.number(); }), (loss, [](auto const& j) { return j.loss(); }),
+BOOST_HANA_ADAPT_ADT(campus::job, (id, [](auto const& j) { return j.number(); }),
+                     (loss, [](auto const& j) { return j.loss(); }),
                      (used_cpu, [](auto const& j) { return 1000 * j.cores(); }), (target, [](auto const& j) {
-                         return *ration::two_tier_target::make({.acceptable = j.good_enough(), .objective = j.perfect()});
+                         return *ration::two_tier_target::make(
+                             {.acceptable = j.good_enough(), .objective = j.perfect()});
                      }));
 // [adapt]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The scheduler of scheduler.hpp with whatever policy somebody hands it as a file: embed.plugin /absolute/path/to/policy.so
+// The scheduler of scheduler.hpp with whatever policy somebody hands it as a file: embed.plugin
+// /absolute/path/to/policy.so
 #include <string_view>
 
 #include <ration/allocation_host.hpp>
@@ -11,8 +12,10 @@
 int main(int argc, char** argv) {
     // [open]
     std::string_view const given = argc == 2 ? argv[1] : "";
-    if (given == "--worker") return ration::plugin::worker_main();  // the process in which the policy may crash: this program again
-    auto const policy = ration::plugin::open(std::string(given), {.worker = {.program = {"/proc/self/exe", {"--worker"}}}});
+    // The process in which the policy may crash: this program again
+    if (given == "--worker") return ration::plugin::worker_main();
+    auto const policy =
+        ration::plugin::open(std::string(given), {.worker = {.program = {"/proc/self/exe", {"--worker"}}}});
     if (!policy) {
         auto const& why = policy.failure();
         std::fprintf(stderr, "%s %s: %s\n", why.operation, why.subject.c_str(), why.remedy);
@@ -27,7 +30,8 @@ int main(int argc, char** argv) {
     with.run([&](campus::job_list const& running, int second) {
         auto const answer = host.allocate(ration::adapted(running), machine, {.now = ration::seconds(second)});
         if (!answer) return void(++missing);  // what is in force stays
-        for (auto const& g : answer->granted) with.limit(static_cast<int>(g.job.value), static_cast<double>(g.amount()) / 1000);
+        for (auto const& g : answer->granted)
+            with.limit(static_cast<int>(g.job.value), static_cast<double>(g.amount()) / 1000);
     });
     with.report("with the policy of the file");
     std::printf("  %d answers are missing\n", missing);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A small scheduler of somebody else's design: it has its own jobs, its own units and its own loop, and has never heard of ration.
+// A small scheduler of somebody else's design: it has its own jobs, its own units and its own loop, and has never heard
+// of ration.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 
 namespace campus {
 
-/// A training job. Its loss falls with the core-seconds that it gets, fast at first. Students hand in a model once its loss is
-/// `good_enough`, and stop it at `perfect`.
+/// A training job. Its loss falls with the core-seconds that it gets, fast at first. Students hand in a model once its
+/// loss is `good_enough`, and stop it at `perfect`.
 class job {
     int number_;
     int submitted_;  // second
@@ -74,7 +75,8 @@ public:
             share_out(second);
             move_if(running_, finished_, [](job const& j) { return j.stopped() >= 0; });
         }
-        std::sort(finished_.begin(), finished_.end(), [](auto const& a, auto const& b) { return a->number() < b->number(); });
+        std::sort(finished_.begin(), finished_.end(),
+                  [](auto const& a, auto const& b) { return a->number() < b->number(); });
     }
 
     void report(char const* title) const {
@@ -83,7 +85,8 @@ public:
         for (auto const& j : finished_) {
             int const to_hand_in = j->handed_in() - j->submitted(), to_stop = j->stopped() - j->submitted();
             std::printf("  job %d: handed in after %3d s, stopped after %3d s\n", j->number(), to_hand_in, to_stop);
-            handed_in += to_hand_in, stopped += to_stop;
+            handed_in += to_hand_in;
+            stopped += to_stop;
         }
         auto const count = static_cast<double>(finished_.size());
         std::printf("  mean : handed in after %3.0f s, stopped after %3.0f s\n", handed_in / count, stopped / count);

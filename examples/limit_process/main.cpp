@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The cgroup backend on its own: a process that works without pause is held to half a core. Exit code 77 where no group can be made.
+// The cgroup backend on its own: a process that works without pause is held to half a core. Exit code 77 where no group
+// can be made.
 #include <cstdio>
 #include <sys/wait.h>
 #include <thread>
@@ -11,7 +12,8 @@
 namespace {
 
 int report(ration::error const& why) {
-    std::printf("%s %.*s: %s\n", why.operation, static_cast<int>(why.subject.view().size()), why.subject.view().data(), why.remedy);
+    std::printf("%s %.*s: %s\n", why.operation, static_cast<int>(why.subject.view().size()), why.subject.view().data(),
+                why.remedy);
     return why.code == ration::errc::not_supported || why.code == ration::errc::denied ? 77 : 1;
 }
 
@@ -35,7 +37,7 @@ int main() {
     if (!groups) return report(groups.failure());
     int const pid = ::fork();
     if (pid == 0)
-        for (volatile unsigned turns = 0;;) turns = turns + 1;
+        for (unsigned volatile turns = 0;;) turns = turns + 1;
     ration::job_id const job{1};
     if (auto held = hold_to_half_a_core(*groups, job, pid); !held) return report(held.failure());
     auto const before = groups->observe(job);
@@ -43,5 +45,6 @@ int main() {
     auto const after = groups->observe(job);
     if (auto removed = groups->remove(job); !removed) return report(removed.failure());
     ::waitpid(pid, nullptr, 0);
-    std::printf("asked for 0.50 of a core, got %.2f\n", static_cast<double>((after->cpu_time - before->cpu_time).count) / 2e9);
+    std::printf("asked for 0.50 of a core, got %.2f\n",
+                static_cast<double>((after->cpu_time - before->cpu_time).count) / 2e9);
 }

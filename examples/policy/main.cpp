@@ -8,7 +8,8 @@
 struct first_things_first {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.first", .version = "1.0.0"};
-    using inputs = ration::columns<ration::in<std::uint32_t, "jobs/tier">, ration::in<std::int64_t, "nodes/capacity.cpu">>;
+    using inputs =
+        ration::columns<ration::in<std::uint32_t, "jobs/tier">, ration::in<std::int64_t, "nodes/capacity.cpu">>;
 
     ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
         std::int64_t left = t.get<"nodes/capacity.cpu">()[0];

@@ -18,14 +18,14 @@ attempt<fashion_mnist> load_fashion_mnist(std::filesystem::path const& folder) {
         return folder.string() + ": images of " + std::to_string(sizes[1]) + " x " + std::to_string(sizes[2]) +
                " pixels, not 28 x 28";
     if (sizes[0] != names.size())
-        return folder.string() + ": " + std::to_string(sizes[0]) + " images, but " + std::to_string(names.size()) + " labels";
+        return folder.string() + ": " + std::to_string(sizes[0]) + " images, but " + std::to_string(names.size()) +
+               " labels";
     if (*std::ranges::max_element(names) >= fashion_mnist::classes) return folder.string() + ": a label above 9";
     return fashion_mnist{std::move(bytes), std::move(names)};
 }
 
 batch_source::batch_source(fashion_mnist const& data, std::size_t size, std::size_t noise_columns, dice random)
-    : data_(data),
-      random_(random),
+    : data_(data), random_(random),
       drawn_{{size, fashion_mnist::pixels}, std::vector<std::uint8_t>(size), {size, noise_columns}} {}
 
 batch<float> const& batch_source::next() {

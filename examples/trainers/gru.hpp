@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Gated recurrent unit: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", 2014, in the form that
-/// resets the state after its product with the weights, so that one product serves all three gates.
+/// Gated recurrent unit: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", 2014, in the form
+/// that resets the state after its product with the weights, so that one product serves all three gates.
 #pragma once
 
 #include <algorithm>
@@ -17,20 +17,22 @@ template <class Real>
     return 1 / (1 + std::exp(-x));
 }
 
-/// Reads `length` rows per sample, adjacent in the input, and gives the state behind the last. In every matrix that has a row
-/// per sample and moment, the moments of a sample are adjacent; the gates' columns are reset, update, candidate.
+/// Reads `length` rows per sample, adjacent in the input, and gives the state behind the last. In every matrix that has
+/// a row per sample and moment, the moments of a sample are adjacent; the gates' columns are reset, update, candidate.
 template <class Real>
 class gru {
     std::size_t length_, width_;
     dense<Real> from_input_, from_state_;
-    matrix<Real> input_sums_, state_sums_;      // what the input and the state contribute, each moment, all gates
-    matrix<Real> gates_, before_, last_;        // values of the gates and the state before each moment; the state at the end
+    matrix<Real> input_sums_, state_sums_;  // what the input and the state contribute, each moment, all gates
+    // Values of the gates and the state before each moment; the state at the end
+    matrix<Real> gates_, before_, last_;
     matrix<Real> d_input_sums_, d_state_sums_;
     matrix<Real> d_state_;
 
 public:
     gru(std::size_t length, std::size_t inputs, std::size_t width, dice& random)
-        : length_(length), width_(width), from_input_(inputs, 3 * width, random), from_state_(width, 3 * width, random) {}
+        : length_(length), width_(width), from_input_(inputs, 3 * width, random),
+          from_state_(width, 3 * width, random) {}
 
     /// The state after the last row of each sample. Precondition: `length` divides the number of rows.
     matrix_view<Real const> forward(matrix_view<Real const> input) {
@@ -39,7 +41,8 @@ public:
         for (std::size_t t = 0; t < length_; ++t) {
             from_state_.forward(at(before_, t), at(state_sums_, t));
             auto const after = t + 1 < length_ ? at(before_, t + 1) : last_.view();
-            for (std::size_t sample = 0; sample < after.rows; ++sample) advance(sample * length_ + t, after.row(sample).data());
+            for (std::size_t sample = 0; sample < after.rows; ++sample)
+                advance(sample * length_ + t, after.row(sample).data());
         }
         return last_.view();
     }
@@ -70,7 +73,9 @@ private:
         d_state_.resize(moments / length_, width_);
     }
 
-    [[nodiscard]] matrix_view<Real> at(matrix<Real>& moments, std::size_t t) const { return moments.view().every(length_, t); }
+    [[nodiscard]] matrix_view<Real> at(matrix<Real>& moments, std::size_t t) const {
+        return moments.view().every(length_, t);
+    }
 
     /// One sample, one moment: the gates and the state after it.
     void advance(std::size_t moment, Real* after) {
@@ -81,14 +86,15 @@ private:
         std::size_t const w = width_;
         for (std::size_t i = 0; i < 2 * w; ++i) gate[i] = sigmoid(x[i] + s[i]);
         for (std::size_t i = 0; i < w; ++i) {
-            Real const candidate = 2 * sigmoid(2 * (x[2 * w + i] + gate[i] * s[2 * w + i])) - 1;  // tanh, in half its time
+            // Tanh, in half its time
+            Real const candidate = 2 * sigmoid(2 * (x[2 * w + i] + gate[i] * s[2 * w + i])) - 1;
             gate[2 * w + i] = candidate;
             after[i] = candidate + gate[w + i] * (before[i] - candidate);
         }
     }
 
-    /// One sample, one moment: from the gradient of the state after it to that of both sums, and to that of the state before
-    /// it as far as the update gate hands it on.
+    /// One sample, one moment: from the gradient of the state after it to that of both sums, and to that of the state
+    /// before it as far as the update gate hands it on.
     void retreat(std::size_t moment, Real* d_state) {
         Real const* const s = state_sums_.view().row(moment).data();
         Real const* const before = before_.view().row(moment).data();

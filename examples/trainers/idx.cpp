@@ -7,7 +7,6 @@
 #include <cstring>
 #include <memory>
 #include <span>
-
 #include <zlib.h>
 
 namespace trainers {
@@ -52,9 +51,11 @@ std::string read_sizes(gzFile file, unsigned axes, std::vector<std::uint32_t>& s
     std::uint64_t elements = 1;
     for (unsigned axis = 0; axis < axes; ++axis) {
         if (auto problem = fill(file, word); !problem.empty()) return problem;
-        sizes.push_back(std::uint32_t{word[0]} << 24 | std::uint32_t{word[1]} << 16 | std::uint32_t{word[2]} << 8 | word[3]);
+        sizes.push_back(std::uint32_t{word[0]} << 24 | std::uint32_t{word[1]} << 16 | std::uint32_t{word[2]} << 8 |
+                        word[3]);
         elements *= sizes.back();  // both below 2^32: no overflow
-        if (elements == 0 || elements > idx_limit) return "its header asks for " + std::to_string(elements) + " elements";
+        if (elements == 0 || elements > idx_limit)
+            return "its header asks for " + std::to_string(elements) + " elements";
     }
     return {};
 }

@@ -84,7 +84,8 @@ public:
         return outputs_.back().view();
     }
 
-    /// Sets the gradients of all layers; of the input too where `d_input` is not null. Precondition: `input` as at forward.
+    /// Sets the gradients of all layers; of the input too where `d_input` is not null. Precondition: `input` as at
+    /// forward.
     void backward(matrix_view<Real const> input, matrix_view<Real const> d_output, matrix<Real>* d_input = nullptr) {
         for (std::size_t i = layers_.size() - 1; i > 0; --i) {
             layers_[i].backward(outputs_[i - 1].view(), d_output);

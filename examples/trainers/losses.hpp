@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Losses, each the mean over the samples of a batch. What a network gave is replaced by the loss's gradient with respect to it.
+/// Losses, each the mean over the samples of a batch. What a network gave is replaced by the loss's gradient with
+/// respect to it.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 
 namespace trainers {
 
-/// Cross-entropy in nats between the softmax of a row and its class. Precondition: each class is below the number of columns.
+/// Cross-entropy in nats between the softmax of a row and its class. Precondition: each class is below the number of
+/// columns.
 template <class Real>
 [[nodiscard]] double softmax_cross_entropy(matrix_view<Real> scores, std::span<std::uint8_t const> classes) {
     double total = 0;
@@ -49,7 +51,8 @@ template <class Real>
     return total / static_cast<double>(scores.rows);
 }
 
-/// One number of a normal distribution's code: its divergence from the standard normal in nats, and the gradient of that.
+/// One number of a normal distribution's code: its divergence from the standard normal in nats, and the gradient of
+/// that.
 template <class Real>
 struct code_divergence {
     Real value, d_mean, d_log_variance;

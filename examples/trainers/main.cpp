@@ -2,6 +2,7 @@
 /// `train MODEL`: trains one model on Fashion-MNIST on one thread, and says on its way how far it is.
 /// Exit status: 0 all steps done or stopped by SIGTERM or Ctrl-C, 1 the data set cannot be read, 2 wrong command line,
 /// 3 the loss was not finite.
+#include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <csignal>
 #include <cstdint>
@@ -10,8 +11,6 @@
 #include <string>
 #include <variant>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include <ration/progress/client.h>
 
@@ -39,7 +38,7 @@ struct closer {
 };
 using progress_handle = std::unique_ptr<ration_progress, closer>;
 
-volatile std::sig_atomic_t stop_asked = 0;
+std::sig_atomic_t volatile stop_asked = 0;
 
 void ask_to_stop(int) { stop_asked = 1; }
 
@@ -48,8 +47,8 @@ void describe(CLI::App& app, options& asked) {
     std::string models = "What to train:";
     for (auto const& r : recipes()) {
         names.emplace_back(r.name);
-        models += "\n" + std::string(r.name) + ": " + std::string(r.about) + ", batch " + std::to_string(r.batch) + ", " +
-                  std::to_string(r.steps) + " steps";
+        models += "\n" + std::string(r.name) + ": " + std::string(r.about) + ", batch " + std::to_string(r.batch) +
+                  ", " + std::to_string(r.steps) + " steps";
     }
     app.add_option("model", asked.model, models)->required()->check(CLI::IsMember(names));
     CLI::Range const positive(1, 1'000'000'000);
@@ -69,16 +68,18 @@ outcome run(options const& asked, recipe const& chosen, fashion_mnist const& dat
     std::uint64_t const steps = asked.steps != 0 ? asked.steps : chosen.steps;
     dice weights(2 * asked.seed);
     auto const trained = chosen.build(weights);
-    batch_source source(data, asked.batch != 0 ? asked.batch : chosen.batch, trained->noise_columns(), dice(2 * asked.seed + 1));
-    return train(*trained, chosen.rate, {steps, asked.report_every},
-                 {.next_batch = [&]() -> batch<float> const& { return source.next(); },
-                  .stop_asked = [] { return stop_asked != 0; },
-                  .at_step = [&](std::uint64_t step, double loss) { ration_progress_step(progress, step, loss, steps); },
-                  .at_report =
-                      [](std::uint64_t step, double loss) {
-                          std::printf("step=%" PRIu64 " loss=%.6g\n", step, loss);
-                          std::fflush(stdout);
-                      }});
+    batch_source source(data, asked.batch != 0 ? asked.batch : chosen.batch, trained->noise_columns(),
+                        dice(2 * asked.seed + 1));
+    return train(
+        *trained, chosen.rate, {steps, asked.report_every},
+        {.next_batch = [&]() -> batch<float> const& { return source.next(); },
+         .stop_asked = [] { return stop_asked != 0; },
+         .at_step = [&](std::uint64_t step, double loss) { ration_progress_step(progress, step, loss, steps); },
+         .at_report =
+             [](std::uint64_t step, double loss) {
+                 std::printf("step=%" PRIu64 " loss=%.6g\n", step, loss);
+                 std::fflush(stdout);
+             }});
 }
 
 int finish(outcome how, ration_progress* progress) {
@@ -97,10 +98,11 @@ int train_as(options const& asked) {
     ration_progress_phase(progress.get(), "init");
     auto const data = load_fashion_mnist(asked.data);
     if (auto const* problem = std::get_if<std::string>(&data)) {
-        std::fprintf(stderr,
-                     "train: cannot read the data set: %s; install it (apt-get install dataset-fashion-mnist) or name its folder "
-                     "with --data\n",
-                     problem->c_str());
+        std::fprintf(
+            stderr,
+            "train: cannot read the data set: %s; install it (apt-get install dataset-fashion-mnist) or name its folder "
+            "with --data\n",
+            problem->c_str());
         ration_progress_bye(progress.get(), no_data, "error");
         return no_data;
     }

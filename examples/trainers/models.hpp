@@ -14,7 +14,8 @@
 
 namespace trainers {
 
-/// One row per sample. The noise is drawn with the batch, so that a model is a function of its parameters and the batch alone.
+/// One row per sample. The noise is drawn with the batch, so that a model is a function of its parameters and the batch
+/// alone.
 template <class Real>
 struct batch {
     matrix<Real> images;  ///< pixels in [0, 1]
@@ -87,8 +88,8 @@ public:
     }
 };
 
-/// Variational autoencoder: Kingma and Welling, "Auto-Encoding Variational Bayes", 2013. The loss is the negative of the
-/// evidence's lower bound per image, in nats: cross-entropy of all pixels plus the divergence of the code.
+/// Variational autoencoder: Kingma and Welling, "Auto-Encoding Variational Bayes", 2013. The loss is the negative of
+/// the evidence's lower bound per image, in nats: cross-entropy of all pixels plus the divergence of the code.
 template <class Real>
 class autoencoder final : public model<Real> {
     std::size_t code_;
@@ -137,7 +138,8 @@ private:
                 code_divergence const divergence(mean, log_variance);
                 total += divergence.value;
                 mean = d_code + divergence.d_mean * share;
-                log_variance = d_code * noise.row(r)[c] * std::exp(log_variance / 2) / 2 + divergence.d_log_variance * share;
+                log_variance =
+                    d_code * noise.row(r)[c] * std::exp(log_variance / 2) / 2 + divergence.d_log_variance * share;
             }
         }
         return total / static_cast<double>(distribution.rows);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Matrix product on one core: blocks that stay in cache, packed so that the innermost loop reads memory in order.
-/// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
+/// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3),
+/// 2008.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@ struct factor {
     Real const* data;
     std::size_t rows, columns, row_step, column_step;
 
-    factor(matrix_view<Real const> v) : data(v.data), rows(v.rows), columns(v.columns), row_step(v.stride), column_step(1) {}
+    factor(matrix_view<Real const> v)
+        : data(v.data), rows(v.rows), columns(v.columns), row_step(v.stride), column_step(1) {}
     factor(Real const* d, std::size_t r, std::size_t c, std::size_t rs, std::size_t cs)
         : data(d), rows(r), columns(c), row_step(rs), column_step(cs) {}
 
@@ -35,8 +37,8 @@ template <class Real>
 
 namespace detail {
 
-/// Sizes of blocks: a tile of the result fits the registers (eight of SSE2's sixteen hold its sums), a packed strip of the
-/// right factor the first-level cache, the packed block of the left one the second level.
+/// Sizes of blocks: a tile of the result fits the registers (eight of SSE2's sixteen hold its sums), a packed strip of
+/// the right factor the first-level cache, the packed block of the left one the second level.
 template <class Real>
 struct blocking {
     static constexpr std::size_t tile_rows = 4, tile_columns = 32 / sizeof(Real);
@@ -77,8 +79,8 @@ void add_block(Real const* a, Real const* b, std::size_t depth, matrix_view<Real
     for (std::size_t j = 0; j < out.columns; j += C)
         for (std::size_t i = 0; i < out.rows; i += R)
             add_tile(a + i * depth, b + j * depth, depth,
-                     matrix_view<Real>{out.data + i * out.stride + j, std::min(R, out.rows - i), std::min(C, out.columns - j),
-                                       out.stride});
+                     matrix_view<Real>{out.data + i * out.stride + j, std::min(R, out.rows - i),
+                                       std::min(C, out.columns - j), out.stride});
 }
 
 }  // namespace detail

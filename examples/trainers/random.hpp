@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Numbers that depend on the seed alone: the standard fixes what the engine gives, but not what its distributions make of it.
+/// Numbers that depend on the seed alone: the standard fixes what the engine gives, but not what its distributions make
+/// of it.
 #pragma once
 
 #include <cmath>

@@ -15,11 +15,14 @@ using model_pointer = std::unique_ptr<model<float>>;
 using widths = std::vector<std::size_t>;
 
 model_pointer softmax(dice& random) { return std::make_unique<classifier<float>>(widths{pixels, classes}, random); }
-model_pointer mlp(dice& random) { return std::make_unique<classifier<float>>(widths{pixels, 256, 128, classes}, random); }
+model_pointer mlp(dice& random) {
+    return std::make_unique<classifier<float>>(widths{pixels, 256, 128, classes}, random);
+}
 model_pointer vae(dice& random) { return std::make_unique<autoencoder<float>>(pixels, 256, 16, random); }
 model_pointer rnn(dice& random) { return std::make_unique<row_reader<float>>(side, side, 64, classes, random); }
 
-/// Batch sizes and rates are chosen so that each takes some ten seconds of one core to a useful loss; README.md has the figures.
+/// Batch sizes and rates are chosen so that each takes some ten seconds of one core to a useful loss; README.md has the
+/// figures.
 constexpr std::array<recipe, 4> all{{
     {"softmax", "softmax regression", 512, 4200, 3e-4, softmax},
     {"mlp", "multi-layer perceptron 784-256-128-10", 128, 1700, 2e-4, mlp},

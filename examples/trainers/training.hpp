@@ -26,8 +26,8 @@ struct surroundings {
     std::function<void(std::uint64_t step, double loss)> at_report;  ///< mean loss of the steps since the report before
 };
 
-/// Stops in front of a step when asked to, and behind one whose loss is not finite. Every `report_every` steps, and at the last
-/// one, it reports.
+/// Stops in front of a step when asked to, and behind one whose loss is not finite. Every `report_every` steps, and at
+/// the last one, it reports.
 [[nodiscard]] inline outcome train(model<float>& trained, double rate, schedule plan, surroundings const& outside) {
     adam<float> optimiser(trained.learned(), rate);
     double sum = 0;

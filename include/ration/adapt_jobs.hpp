@@ -4,23 +4,14 @@
 ///     BOOST_HANA_ADAPT_STRUCT(queue::entry, id, loss, used_cpu, max_cpu);
 ///     auto const answer = ration::allocate(policy, ration::adapted(entries), machine);
 ///
-/// A member is called like the column of the jobs table that it is, with `_` for each `.`: `used_cpu` is `jobs/used.cpu`. Where names,
-/// units or types differ, or the data are behind functions, accessors say so:
+/// A member is called like the column of the jobs table that it is, with `_` for each `.`: `used_cpu` is
+/// `jobs/used.cpu`. Where names, units or types differ, or the data are behind functions, accessors say so:
 ///
 ///     BOOST_HANA_ADAPT_ADT(queue::entry, (id, [](auto const& e) { return e.number(); }),
 ///                          (used_cpu, [](auto const& e) { return 1000 * e.cores(); }));
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <limits>
-#include <span>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-
 #include <boost/hana/accessors.hpp>
 #include <boost/hana/adapt_adt.hpp>
 #include <boost/hana/adapt_struct.hpp>
@@ -31,6 +22,14 @@
 #include <boost/hana/second.hpp>
 #include <boost/hana/string.hpp>
 #include <boost/hana/tuple.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include <ration/buffer.hpp>
 #include <ration/job.hpp>
@@ -58,7 +57,8 @@ struct member_column {
     [[nodiscard]] constexpr bool known() const noexcept { return !name.view().empty(); }
 };
 
-[[nodiscard]] constexpr bool spells(std::string_view member, std::string_view family, std::string_view resource) noexcept {
+[[nodiscard]] constexpr bool spells(std::string_view member, std::string_view family,
+                                    std::string_view resource) noexcept {
     if (member.size() != family.size() + resource.size()) return false;
     for (std::size_t i = 0; i < member.size(); ++i) {
         char const c = i < family.size() ? family[i] : resource[i - family.size()];
@@ -78,7 +78,8 @@ struct member_column {
             continue;
         }
         for (auto const& r : standard_resources)
-            if (spells(member, rest, r.name)) return {text<longest_column_name>(column.name).append(r.name), column.type, column.shape};
+            if (spells(member, rest, r.name))
+                return {text<longest_column_name>(column.name).append(r.name), column.type, column.shape};
     }
     return {};
 }
@@ -118,7 +119,11 @@ template <class S>
 [[nodiscard]] constexpr std::size_t member_index(std::string_view wanted, std::string_view resource = {}) noexcept {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         std::size_t found = member_count<S>;
-        static_cast<void>(((spells(member_name<S, I>().view(), wanted, resource) && (found = I, true)) || ...));
+        auto const finds = [&found](std::size_t index, bool spelt) noexcept {
+            if (spelt) found = index;
+            return spelt;
+        };
+        static_cast<void>((finds(I, spells(member_name<S, I>().view(), wanted, resource)) || ...));
         return found;
     }(std::make_index_sequence<member_count<S>>{});
 }
@@ -155,19 +160,23 @@ template <class T>
                (column.type == column_type::f64 ? std::is_arithmetic_v<T> : !std::is_floating_point_v<T>);
 }
 
-/// The errors of one member: the compiler's message shows the struct, the name and the type. `T` is a value of the column.
+/// The errors of one member: the compiler's message shows the struct, the name and the type. `T` is a value of the
+/// column.
 template <class S, fixed_string Member, class T>
 struct adapted_member {
     static constexpr bool target = Member.view() == "target";
     static constexpr member_column column = column_of(Member.view());
-    static_assert(target || column.known(),
-                  "ration: no column of jobs is called like this member: spell it as in ration::catalogue with _ for each dot, or rename it "
-                  "with BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
-    static_assert(target || !column.known() || fits<T>(column),
-                  "ration: this member has another type than its column: f64 takes any number, the others a whole number, and a vector "
-                  "column a range of exactly its type; convert it with BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
-    static_assert(!target || Target<T>,
-                  "ration: the member `target` must be a ration::Target, as ration::two_tier_target is; without the member a job has none");
+    static_assert(
+        target || column.known(),
+        "ration: no column of jobs is called like this member: spell it as in ration::catalogue with _ for each dot, or rename it "
+        "with BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
+    static_assert(
+        target || !column.known() || fits<T>(column),
+        "ration: this member has another type than its column: f64 takes any number, the others a whole number, and a vector "
+        "column a range of exactly its type; convert it with BOOST_HANA_ADAPT_ADT(type, (column, accessor), ...)");
+    static_assert(
+        !target || Target<T>,
+        "ration: the member `target` must be a ration::Target, as ration::two_tier_target is; without the member a job has none");
 };
 
 template <class S, class Sequence = std::make_index_sequence<member_count<S>>>
@@ -175,9 +184,10 @@ struct each_member;
 template <class S, std::size_t... I>
 struct each_member<S, std::index_sequence<I...>> {
     static_assert(((sizeof(adapted_member<S, member_name<S, I>(), member_type<S, I>>) > 0) && ...));
-    static_assert(member_index<S>("id") < sizeof...(I),
-                  "ration: an adapted job needs the member `id`, a whole number of its own for each job: name it, or give it an accessor "
-                  "with BOOST_HANA_ADAPT_ADT(type, (id, accessor), ...)");
+    static_assert(
+        member_index<S>("id") < sizeof...(I),
+        "ration: an adapted job needs the member `id`, a whole number of its own for each job: name it, or give it an accessor "
+        "with BOOST_HANA_ADAPT_ADT(type, (id, accessor), ...)");
 };
 
 /// A column that a member supplies.
@@ -185,9 +195,10 @@ template <class S, std::size_t I>
 struct supplied_member {
     static constexpr member_column column = column_of(member_name<S, I>().view());
     static constexpr column_description description{column.name.view(), column.type, column.shape};
-    using value_type = std::conditional_t<column.type == column_type::f64, double,
-                                          std::conditional_t<column.type == column_type::i64, std::int64_t,
-                                                             std::conditional_t<column.type == column_type::u64, std::uint64_t, std::uint32_t>>>;
+    using value_type = std::conditional_t<
+        column.type == column_type::f64, double,
+        std::conditional_t<column.type == column_type::i64, std::int64_t,
+                           std::conditional_t<column.type == column_type::u64, std::uint64_t, std::uint32_t>>>;
     struct named {
         [[nodiscard]] static constexpr std::string_view view() noexcept { return column.name.view(); }
     };
@@ -247,18 +258,20 @@ template <std::size_t R, class S>
 
 }  // namespace detail
 
-/// Instantiated by what takes an adapted struct: one that is adapted wrongly fails with a sentence that says what to change.
+/// Instantiated by what takes an adapted struct: one that is adapted wrongly fails with a sentence that says what to
+/// change.
 template <class S>
 struct require_adapted {
-    static_assert(detail::adapted_struct<S>,
-                  "ration: this struct is not adapted: write BOOST_HANA_ADAPT_STRUCT(type, id, member, ...); in the global namespace, with "
-                  "members called like columns of jobs");
+    static_assert(
+        detail::adapted_struct<S>,
+        "ration: this struct is not adapted: write BOOST_HANA_ADAPT_STRUCT(type, id, member, ...); in the global namespace, with "
+        "members called like columns of jobs");
 };
 template <detail::adapted_struct S>
 struct require_adapted<S> : detail::each_member<S> {};
 
-/// A job of a scheduler's own, seen as a ration::Job. It refers to the struct, which has to stay where it is while it is used.
-/// What a struct does not have: no bounds, no step, no value of the metric, no target.
+/// A job of a scheduler's own, seen as a ration::Job. It refers to the struct, which has to stay where it is while it
+/// is used. What a struct does not have: no bounds, no step, no value of the metric, no target.
 template <class S>
 class adapted_job {
     static_assert(sizeof(require_adapted<S>) > 0);
@@ -267,22 +280,27 @@ class adapted_job {
 
 public:
     using job_concept = job_tag;
-    using supplies = typename decltype(detail::supplied_members<S>(std::make_index_sequence<detail::member_count<S>>{}))::type;
+    using supplies =
+        typename decltype(detail::supplied_members<S>(std::make_index_sequence<detail::member_count<S>>{}))::type;
 
     explicit adapted_job(S const& own) noexcept : own_(&own) {}
     [[nodiscard]] S const& own() const noexcept { return *own_; }
 
-    [[nodiscard]] job_id id() const noexcept { return {detail::member_or<detail::member_index<S>("id")>(*own_, std::uint64_t{})}; }
+    [[nodiscard]] job_id id() const noexcept {
+        return {detail::member_or<detail::member_index<S>("id")>(*own_, std::uint64_t{})};
+    }
     [[nodiscard]] bounds bounds_of(resource_id r) const noexcept {
         return [&]<std::size_t... R>(std::index_sequence<R...>) {
             bounds accepted;
-            static_cast<void>(((static_cast<std::size_t>(r) == R && (accepted = detail::bounds_in<R>(*own_), true)) || ...));
+            static_cast<void>(
+                ((static_cast<std::size_t>(r) == R && (accepted = detail::bounds_in<R>(*own_), true)) || ...));
             return accepted;
         }(std::make_index_sequence<std::size(standard_resources)>{});
     }
     [[nodiscard]] job_progress progress() const noexcept {
         return {.step = detail::member_or<detail::member_index<S>("step")>(*own_, std::uint64_t{}),
-                .value = detail::member_or<detail::member_index<S>("loss")>(*own_, std::numeric_limits<double>::quiet_NaN())};
+                .value = detail::member_or<detail::member_index<S>("loss")>(*own_,
+                                                                            std::numeric_limits<double>::quiet_NaN())};
     }
     [[nodiscard]] decltype(auto) target() const noexcept {
         constexpr std::size_t index = detail::member_index<S>("target");
@@ -293,8 +311,8 @@ public:
     }
 };
 
-/// Jobs for `allocate`, `fill` and `allocation_host`, out of any range of adapted structs, or of pointers to them. One pointer is kept for
-/// each; the structs are read once, column by column, when a policy is asked. O(jobs).
+/// Jobs for `allocate`, `fill` and `allocation_host`, out of any range of adapted structs, or of pointers to them. One
+/// pointer is kept for each; the structs are read once, column by column, when a policy is asked. O(jobs).
 template <class Range>
 [[nodiscard]] auto adapted(Range const& jobs) noexcept {
     using element = std::remove_cvref_t<decltype(*std::begin(jobs))>;

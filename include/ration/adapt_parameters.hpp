@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A policy's parameters by Boost.Hana. Name the members once, `BOOST_HANA_ADAPT_STRUCT(my_parameters, alpha, scenario);`, and the struct
-/// is read, checked, described and has a JSON schema.
-/// Members are double, std::int64_t, bool, or an enum with `words_of(value)`, found by its namespace, which gives a span of names.
+/// A policy's parameters by Boost.Hana. Name the members once, `BOOST_HANA_ADAPT_STRUCT(my_parameters, alpha,
+/// scenario);`, and the struct is read, checked, described and has a JSON schema. Members are double, std::int64_t,
+/// bool, or an enum with `words_of(value)`, found by its namespace, which gives a span of names.
 #pragma once
-
-#include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <span>
-#include <string_view>
-#include <type_traits>
-#include <utility>
 
 #include <boost/hana/accessors.hpp>
 #include <boost/hana/adapt_struct.hpp>
@@ -21,6 +12,14 @@
 #include <boost/hana/second.hpp>
 #include <boost/hana/string.hpp>
 #include <boost/hana/unpack.hpp>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include <ration/flat_json.hpp>
 #include <ration/parameter.hpp>
@@ -78,7 +77,10 @@ constexpr void write_digits(Writer& out, std::uint64_t whole) {
 /// A number as JSON: up to nine digits behind the point. constexpr, which std::to_chars is not in C++20.
 template <class Writer>
 constexpr void write_number(Writer& out, double value) {
-    if (value < 0) out << "-", value = -value;
+    if (value < 0) {
+        out << "-";
+        value = -value;
+    }
     if (!(value < 9e15)) a_number_is_too_large_for_the_schema();
     std::uint64_t tenths = 0;  // so many times it is multiplied by ten, lest a small one be written as 0
     double scale = 1;
@@ -88,11 +90,18 @@ constexpr void write_number(Writer& out, double value) {
     auto whole = static_cast<std::uint64_t>(value);
     // NOLINTNEXTLINE(bugprone-incorrect-roundings): never negative, and lround is not constexpr
     auto fraction = static_cast<std::uint64_t>((value - static_cast<double>(whole)) * 1e9 + 0.5);
-    if (fraction == 1'000'000'000) ++whole, fraction = 0;
+    if (fraction == 1'000'000'000) {
+        ++whole;
+        fraction = 0;
+    }
     write_digits(out, whole);
     if (fraction != 0) out << ".";
-    for (std::uint64_t place = 100'000'000; fraction != 0; fraction %= place, place /= 10) write_digits(out, fraction / place);
-    if (tenths != 0) out << "e-", write_digits(out, tenths);
+    for (std::uint64_t place = 100'000'000; fraction != 0; fraction %= place, place /= 10)
+        write_digits(out, fraction / place);
+    if (tenths != 0) {
+        out << "e-";
+        write_digits(out, tenths);
+    }
 }
 
 /// A text as JSON.
@@ -134,7 +143,9 @@ constexpr void write_type(Writer& out, T const& value) {
         }
         out << "]";
     } else {
-        out << (std::is_same_v<T, bool> ? "\"type\":\"boolean\"" : std::is_same_v<T, double> ? "\"type\":\"number\"" : "\"type\":\"integer\"");
+        out << (std::is_same_v<T, bool>     ? "\"type\":\"boolean\""
+                : std::is_same_v<T, double> ? "\"type\":\"number\""
+                                            : "\"type\":\"integer\"");
     }
 }
 
@@ -153,11 +164,15 @@ template <class T>
     if constexpr (std::is_enum_v<T>) {
         auto const words = words_of(value);
         for (std::size_t i = 0; i < words.size(); ++i)
-            if (given.kind == json_kind::word && given.value == words[i]) return value = static_cast<T>(i), nullptr;
+            if (given.kind == json_kind::word && given.value == words[i]) {
+                value = static_cast<T>(i);
+                return nullptr;
+            }
         return "one of";
     } else if constexpr (std::is_same_v<T, bool>) {
         if (given.kind != json_kind::truth) return "true or false";
-        return value = given.value == "true", nullptr;
+        value = given.value == "true";
+        return nullptr;
     } else {
         bool const taken = given.kind == json_kind::number && read_number(given.value, value);
         return taken ? nullptr : std::is_same_v<T, double> ? "a number" : "a whole number";
@@ -168,7 +183,10 @@ template <std::size_t N, class T>
 void say_expected(text<N>& wrong, std::string_view name, char const* expected, T const& value) noexcept {
     wrong.append(name).append(" must be ").append(expected);
     if constexpr (std::is_enum_v<T>)
-        for (bool first = true; auto const word : words_of(value)) wrong.append(first ? " \"" : ", \"").append(word).append("\""), first = false;
+        for (bool first = true; auto const word : words_of(value)) {
+            wrong.append(first ? " \"" : ", \"").append(word).append("\"");
+            first = false;
+        }
 }
 
 /// A bound as people write it.
@@ -176,14 +194,19 @@ template <std::size_t N>
 void say_number(text<N>& wrong, double value) noexcept {
     char digits[32];
     bool const whole = value > -1e15 && value < 1e15 && value == static_cast<double>(static_cast<std::int64_t>(value));
-    auto const [end, failed] = whole ? std::to_chars(digits, digits + sizeof digits, static_cast<std::int64_t>(value)) : std::to_chars(digits, digits + sizeof digits, value);
+    auto const [end, failed] = whole ? std::to_chars(digits, digits + sizeof digits, static_cast<std::int64_t>(value))
+                                     : std::to_chars(digits, digits + sizeof digits, value);
     wrong.append(std::string_view(digits, static_cast<std::size_t>(end - digits)));
 }
 
 template <std::size_t N>
 void say_range(text<N>& wrong, parameter_note const& note) noexcept {
     constexpr double none = std::numeric_limits<double>::infinity();
-    wrong.append(note.name).append(" must be ").append(note.least == -none ? "at most " : note.most == none ? "at least " : "from ");
+    wrong.append(note.name)
+        .append(" must be ")
+        .append(note.least == -none ? "at most "
+                : note.most == none ? "at least "
+                                    : "from ");
     if (note.least != -none) say_number(wrong, note.least);
     if (note.least != -none && note.most != none) wrong.append(" to ");
     if (note.most != none) say_number(wrong, note.most);
@@ -192,9 +215,15 @@ void say_range(text<N>& wrong, parameter_note const& note) noexcept {
 
 template <std::size_t N, class T>
 [[nodiscard]] bool take(text<N>& wrong, parameter_note const& note, json_member const& given, T& value) noexcept {
-    if (char const* const expected = read_value(given, value)) return say_expected(wrong, note.name, expected, value), false;
+    if (char const* const expected = read_value(given, value)) {
+        say_expected(wrong, note.name, expected, value);
+        return false;
+    }
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
-        if (static_cast<double>(value) < note.least || static_cast<double>(value) > note.most) return say_range(wrong, note), false;
+        if (static_cast<double>(value) < note.least || static_cast<double>(value) > note.most) {
+            say_range(wrong, note);
+            return false;
+        }
     return true;
 }
 
@@ -207,7 +236,8 @@ struct parameter_access<Parameters> {
     /// Calls `action(note, member)` for each member of `parameters`, in order.
     template <class P, class Action>
     static constexpr void for_each(P& parameters, Action action) {
-        static_assert(detail::notes_are_of_members<Parameters>(), "ration: a note of these parameters has the name of no member: spell it as the member");
+        static_assert(detail::notes_are_of_members<Parameters>(),
+                      "ration: a note of these parameters has the name of no member: spell it as the member");
         detail::for_each_parameter(parameters, [&](std::string_view name, auto& member) {
             static_assert(detail::is_parameter<std::remove_const_t<std::remove_reference_t<decltype(member)>>>,
                           "ration: a parameter is a double, std::int64_t, bool, or an enum with words_of()");
@@ -222,19 +252,30 @@ struct parameter_access<Parameters> {
         bool first = true;
         Parameters const defaults{};
         for_each(defaults, [&](parameter_note const& note, auto const& value) {
-            out << (first ? "\"" : ",\"") << note.name << "\":{", first = false;
+            out << (first ? "\"" : ",\"") << note.name << "\":{";
+            first = false;
             detail::write_type(out, value);
             out << ",\"default\":";
             detail::write_value(out, value);
-            if (!note.meaning.empty()) out << ",\"description\":", detail::write_text(out, note.meaning);
-            if (note.least > -std::numeric_limits<double>::infinity()) out << ",\"minimum\":", detail::write_number(out, note.least);
-            if (note.most < std::numeric_limits<double>::infinity()) out << ",\"maximum\":", detail::write_number(out, note.most);
+            if (!note.meaning.empty()) {
+                out << ",\"description\":";
+                detail::write_text(out, note.meaning);
+            }
+            if (note.least > -std::numeric_limits<double>::infinity()) {
+                out << ",\"minimum\":";
+                detail::write_number(out, note.least);
+            }
+            if (note.most < std::numeric_limits<double>::infinity()) {
+                out << ",\"maximum\":";
+                detail::write_number(out, note.most);
+            }
             out << "}";
         });
         out << "}}";
     }
 
-    /// Reads what a flat JSON object names; the rest stays as it is. False with a sentence in `wrong`; then `given` may be half read.
+    /// Reads what a flat JSON object names; the rest stays as it is. False with a sentence in `wrong`; then `given` may
+    /// be half read.
     template <std::size_t N>
     [[nodiscard]] static bool read(std::string_view json, Parameters& given, text<N>& wrong) noexcept {
         flat_json members(json);
@@ -256,7 +297,10 @@ struct parameter_access<Parameters> {
     [[nodiscard]] static bool set(json_member const& member, Parameters& given, text<N>& wrong) noexcept {
         bool known = false, taken = false;
         for_each(given, [&](parameter_note const& note, auto& value) {
-            if (note.name == member.name) known = true, taken = detail::take(wrong, note, member, value);
+            if (note.name == member.name) {
+                known = true;
+                taken = detail::take(wrong, note, member, value);
+            }
         });
         if (!known) wrong.append("there is no parameter '").append(member.name).append("'");
         return taken;

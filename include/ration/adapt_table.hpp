@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A scheduler's own table of jobs, where each member of one struct is a column. A policy is shown the scheduler's memory itself where
-/// the layout allows it; the rest is copied in one pass:
+/// A scheduler's own table of jobs, where each member of one struct is a column. A policy is shown the scheduler's
+/// memory itself where the layout allows it; the rest is copied in one pass:
 ///
 ///     struct jobs { std::vector<std::uint64_t> id; std::vector<double> loss, used_cpu; };
 ///     BOOST_HANA_ADAPT_STRUCT(queue::jobs, id, loss, used_cpu);
 ///     auto const answer = ration::allocate(policy, ration::adapted_table(all), machine);
 ///
-/// A vector column, such as `speedup`, is a range of `std::array<T, N>`: a row has N values. The layout allows it where the rows are in ascending
-/// order of `id`, for members whose elements are of the column's own type and one after another. Copied always are `id`, `min_*` and `max_*`, which the check of the answer reads after the policy has, and losses, which
-/// have to be finite.
+/// A vector column, such as `speedup`, is a range of `std::array<T, N>`: a row has N values. The layout allows it where
+/// the rows are in ascending order of `id`, for members whose elements are of the column's own type and one after
+/// another. Copied always are `id`, `min_*` and `max_*`, which the check of the answer reads after the policy has, and
+/// losses, which have to be finite.
 #pragma once
 
 #include <array>
@@ -43,10 +44,13 @@ struct row_values<std::array<T, N>> {
 template <class S, fixed_string Member, class T>
 struct adapted_column {
     using row = typename element_of<T>::type;
-    static_assert(column_range<T>, "ration: a member of an adapted table is a whole column: std::vector, std::span or an array; for a struct "
-                                   "that is one job use ration::adapted");
-    static_assert(column_of(Member.view()).shape == column_shape::scalar || !std::is_same_v<row, typename row_values<row>::type>,
-                  "ration: a vector column of a table has as many values in each row: make its elements std::array<T, N>");
+    static_assert(
+        column_range<T>,
+        "ration: a member of an adapted table is a whole column: std::vector, std::span or an array; for a struct "
+        "that is one job use ration::adapted");
+    static_assert(
+        column_of(Member.view()).shape == column_shape::scalar || !std::is_same_v<row, typename row_values<row>::type>,
+        "ration: a vector column of a table has as many values in each row: make its elements std::array<T, N>");
     static_assert(Member.view() != "target", "ration: a table has no targets: name its columns `tier` and `tiers`");
     static_assert(!column_range<T> || sizeof(adapted_member<S, Member, row>) > 0);
 };
@@ -71,7 +75,8 @@ struct table_row {
     [[nodiscard]] no_target target() const noexcept;
 };
 
-/// The rows of a table in ascending order of their ids; `sorted` says that they were so already. Errors: `already_exists`.
+/// The rows of a table in ascending order of their ids; `sorted` says that they were so already. Errors:
+/// `already_exists`.
 template <class Id>
 [[nodiscard]] result<buffer<std::size_t>> rows_by_id(std::span<Id const> ids, bool& sorted) noexcept {
     buffer<std::size_t> order(ids.size());
@@ -81,11 +86,14 @@ template <class Id>
         sorted = sorted && (i == 0 || static_cast<std::uint64_t>(ids[i - 1]) < static_cast<std::uint64_t>(ids[i]));
     }
     if (sorted) return order;
-    detail::sort(order.data(), order.size(),
-                 [&](std::size_t a, std::size_t b) { return static_cast<std::uint64_t>(ids[a]) < static_cast<std::uint64_t>(ids[b]); });
+    detail::sort(order.data(), order.size(), [&](std::size_t a, std::size_t b) {
+        return static_cast<std::uint64_t>(ids[a]) < static_cast<std::uint64_t>(ids[b]);
+    });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (ids[order[i - 1]] == ids[order[i]])
-            return error{.code = errc::already_exists, .operation = "fill jobs table", .subject = "jobs/id",
+            return error{.code = errc::already_exists,
+                         .operation = "fill jobs table",
+                         .subject = "jobs/id",
                          .remedy = "give every job an id of its own"};
     return order;
 }
@@ -117,7 +125,8 @@ public:
 
 }  // namespace detail
 
-/// Instantiated by what takes an adapted table: one that is adapted wrongly fails with a sentence that says what to change.
+/// Instantiated by what takes an adapted table: one that is adapted wrongly fails with a sentence that says what to
+/// change.
 template <class S>
 struct require_adapted_table {
     static_assert(sizeof(require_adapted<S>) > 0);
@@ -151,7 +160,10 @@ public:
         if (!order) return order.failure();
         for (std::size_t i = 0; i < rows(); ++i) {
             store.at(columns.state, i) = static_cast<std::uint32_t>(job_state::running);
-            for (auto const& r : columns.resources) store.at(r.minimum, i) = bounds{}.minimum, store.at(r.maximum, i) = bounds{}.maximum;
+            for (auto const& r : columns.resources) {
+                store.at(r.minimum, i) = bounds{}.minimum;
+                store.at(r.maximum, i) = bounds{}.maximum;
+            }
         }
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             result<void> all;
@@ -160,21 +172,27 @@ public:
         }(std::make_index_sequence<detail::member_count<S>>{});
     }
     /// The columns that were not copied by the last `fill`.
-    [[nodiscard]] std::span<detail::shown_tables::elsewhere const> in_place() const noexcept { return in_place_.view(); }
+    [[nodiscard]] std::span<detail::shown_tables::elsewhere const> in_place() const noexcept {
+        return in_place_.view();
+    }
 
 private:
     template <std::size_t I>
     [[nodiscard]] auto column() const noexcept {
-        return std::span<typename detail::element_of<detail::member_type<S, I>>::type const>(detail::member_of<I>(*own_));
+        return std::span<typename detail::element_of<detail::member_type<S, I>>::type const>(
+            detail::member_of<I>(*own_));
     }
 
     template <std::size_t I>
-    [[nodiscard]] result<void> fill_column(snapshot_store& store, buffer<std::size_t> const& order, bool sorted) noexcept {
+    [[nodiscard]] result<void> fill_column(snapshot_store& store, buffer<std::size_t> const& order,
+                                           bool sorted) noexcept {
         using supplied = detail::supplied_member<S, I>;
         using value = typename supplied::value_type;
         auto const own = column<I>();
         if (own.size() != order.size())
-            return error{.code = errc::invalid_value, .operation = "fill jobs table", .subject = supplied::description.name,
+            return error{.code = errc::invalid_value,
+                         .operation = "fill jobs table",
+                         .subject = supplied::description.name,
                          .remedy = "give every column of the table as many rows as `id` has"};
         using row = detail::row_values<typename decltype(own)::value_type>;
         auto const target = store.declare<value>(supplied::description.name, row::width);
@@ -183,7 +201,10 @@ private:
         constexpr bool kept = supplied::finite || detail::told_by_function(detail::member_name<S, I>().view());
         // Members behind accessors may be made at each call: only what lies in the struct itself stays.
         if constexpr (same && !kept && std::is_lvalue_reference_v<decltype(detail::member_of<I>(*own_))>)
-            if (sorted) return in_place_.push_back({target->slot, own.data()}), result<void>{};
+            if (sorted) {
+                in_place_.push_back({target->slot, own.data()});
+                return result<void>{};
+            }
         auto* into = store.data(*target);
         for (auto const from : order)
             for (std::size_t k = 0; k < row::width; ++k) *into++ = supplied::value(row::at(own[from], k));
@@ -199,7 +220,9 @@ template <class P, class S>
     static_assert(sizeof(pairing<P, row>) > 0);
     if constexpr (can_pair<P, row>) {
         detail::allocation_tables tables;
-        auto const filled = [&](snapshot_store& store, standard_columns const& columns) { return table.fill(store, columns); };
+        auto const filled = [&](snapshot_store& store, standard_columns const& columns) {
+            return table.fill(store, columns);
+        };
         if (auto made = tables.make(nodes, now, filled); !made) return made.failure();
         detail::shown_tables const shown(tables.store.view(), table.in_place());
         return detail::ask_policy(policy, tables, shown.view(), now);

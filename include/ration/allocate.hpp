@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// One call for a scheduler that has its own jobs and its own way of acting: ask a policy, prove the answer, get the grants.
+/// One call for a scheduler that has its own jobs and its own way of acting: ask a policy, prove the answer, get the
+/// grants.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +22,10 @@ struct capacities {
 
 /// What else a policy may want to know.
 struct circumstances {
-    nanoseconds now{};                  ///< on the scheduler's one clock
-    std::span<setting const> held{};    ///< what is in force: the `what()` of grants that were carried out. Of jobs not listed: free
-    std::uint64_t number = 0;           ///< of this call
+    nanoseconds now{};  ///< on the scheduler's one clock
+    /// What is in force: the `what()` of grants that were carried out. Of jobs not listed: free
+    std::span<setting const> held{};
+    std::uint64_t number = 0;  ///< of this call
     std::uint64_t seed = 0;
 };
 
@@ -48,7 +50,8 @@ struct allocation_tables {
 
     /// `fill_jobs(store, columns)` makes the jobs table.
     template <class Fill>
-    [[nodiscard]] result<void> make(std::span<capacities const> nodes, circumstances const& now, Fill const& fill_jobs) noexcept {
+    [[nodiscard]] result<void> make(std::span<capacities const> nodes, circumstances const& now,
+                                    Fill const& fill_jobs) noexcept {
         auto declared = standard_columns::declare(store, standard_resources);
         if (!declared) return declared.failure();
         columns = *declared;
@@ -58,7 +61,8 @@ struct allocation_tables {
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             capacities const& c = nodes[i];
             std::int64_t const amounts[] = {c.cpu, c.memory, c.gpu, c.gpu_sm, c.cache, c.batch};
-            for (std::size_t r = 0; r < columns.resources.size(); ++r) store.at(columns.resources[r].capacity, i) = amounts[r];
+            for (std::size_t r = 0; r < columns.resources.size(); ++r)
+                store.at(columns.resources[r].capacity, i) = amounts[r];
             store.at(*type, i) = c.type;
         }
         if (auto filled = fill_jobs(store, columns); !filled) return filled;
@@ -70,9 +74,13 @@ private:
         held.reset(store.rows(table_id::nodes), columns.resources.size(), all.size());
         for (auto const& s : all) {
             bool const sane = s.amount >= 0 && (s.amount <= max_amount || s.amount == unlimited);
-            if (!sane || s.node >= store.rows(table_id::nodes) || static_cast<std::size_t>(s.resource) >= columns.resources.size())
-                return error{.code = errc::invalid_value, .operation = "take in what is held", .subject = "a setting",
-                             .remedy = "pass settings of this scheduler's nodes and standard resources, amounts from 0 to 2^53"};
+            if (!sane || s.node >= store.rows(table_id::nodes) ||
+                static_cast<std::size_t>(s.resource) >= columns.resources.size())
+                return error{
+                    .code = errc::invalid_value,
+                    .operation = "take in what is held",
+                    .subject = "a setting",
+                    .remedy = "pass settings of this scheduler's nodes and standard resources, amounts from 0 to 2^53"};
             if (row_of(store, columns, s.job) < store.rows(table_id::jobs)) held.set(s, {});
         }
         show_holdings(held, store, columns);
@@ -82,8 +90,9 @@ private:
 
 /// `decide(tick_data, grants)` answers what `shown` shows, and its answer is proved.
 template <class Decide>
-[[nodiscard]] result<allocation> answer_of(allocation_tables const& tables, snapshot const& shown, circumstances const& now,
-                                           std::string_view policy, Decide const& decide) noexcept {
+[[nodiscard]] result<allocation> answer_of(allocation_tables const& tables, snapshot const& shown,
+                                           circumstances const& now, std::string_view policy,
+                                           Decide const& decide) noexcept {
     std::size_t const jobs = tables.store.rows(table_id::jobs), nodes = tables.store.rows(table_id::nodes);
     allocation out;
     out.asked.resize(jobs * nodes * std::size(standard_resources));
@@ -105,7 +114,8 @@ template <class P>
     auto const bound = bind_columns<typename P::inputs>(tables.store.schema());
     if (!bound) return bound.failure();
     if constexpr (has_prepare<P>)
-        if (policy.prepare({.jobs = tables.store.rows(table_id::jobs), .nodes = tables.store.rows(table_id::nodes)}) != status::ok)
+        if (policy.prepare({.jobs = tables.store.rows(table_id::jobs), .nodes = tables.store.rows(table_id::nodes)}) !=
+            status::ok)
             return error{.code = errc::no_capacity, .operation = "ask policy", .subject = P::about.id};
     return answer_of(tables, shown, now, P::about.id, [&](tick_data const& data, grants& answer) {
         return policy.decide(tick<typename P::inputs>(data, *bound), answer);
@@ -114,9 +124,9 @@ template <class P>
 
 }  // namespace detail
 
-/// Asks `policy` once to share `nodes` among `jobs` (a contiguous range of any Job type, in any order) and proves its answer.
-/// Nothing is carried out, nothing remembered but what the policy itself remembers from call to call.
-/// Errors: those of `fill`; `invalid_value` for a setting in `held` that cannot be; `no_capacity` or `internal` when the policy
+/// Asks `policy` once to share `nodes` among `jobs` (a contiguous range of any Job type, in any order) and proves its
+/// answer. Nothing is carried out, nothing remembered but what the policy itself remembers from call to call. Errors:
+/// those of `fill`; `invalid_value` for a setting in `held` that cannot be; `no_capacity` or `internal` when the policy
 /// gave no answer, with its id. O(jobs) besides the policy; allocates.
 template <class P, class Jobs>
 [[nodiscard]] result<allocation> allocate(P& policy, Jobs const& jobs, std::span<capacities const> nodes,

@@ -10,9 +10,10 @@
 
 namespace ration {
 
-/// Asks one `decider` again and again about a scheduler's own jobs. Nothing is carried out. The policy is bound anew only when there are
-/// more jobs or nodes than ever before, or other columns; for a worker process that means a start, so room for twice as many is asked for.
-/// It is told of no events: a policy that learns from what became of its grants needs the engine.
+/// Asks one `decider` again and again about a scheduler's own jobs. Nothing is carried out. The policy is bound anew
+/// only when there are more jobs or nodes than ever before, or other columns; for a worker process that means a start,
+/// so room for twice as many is asked for. It is told of no events: a policy that learns from what became of its grants
+/// needs the engine.
 class allocation_host {
     decider* policy_;
     detail::allocation_tables tables_;
@@ -23,10 +24,11 @@ public:
     /// `policy` has to outlive this.
     explicit allocation_host(decider& policy) noexcept : policy_(&policy) {}
 
-    /// As `ration::allocate` does. Errors: its; those of `decider::bind`; `not_found` with the name of a column that the policy reads
-    /// and these jobs do not supply.
+    /// As `ration::allocate` does. Errors: its; those of `decider::bind`; `not_found` with the name of a column that
+    /// the policy reads and these jobs do not supply.
     template <class Jobs>
-    [[nodiscard]] result<allocation> allocate(Jobs const& jobs, std::span<capacities const> nodes, circumstances const& now = {}) noexcept {
+    [[nodiscard]] result<allocation> allocate(Jobs const& jobs, std::span<capacities const> nodes,
+                                              circumstances const& now = {}) noexcept {
         std::span const rows(jobs);
         using J = typename decltype(rows)::value_type;
         static_assert(sizeof(require_job<J>) > 0);
@@ -36,8 +38,9 @@ public:
             };
             if (auto made = tables_.make(nodes, now, filled); !made) return made.failure();
             if (auto const ready = bind<J>(); !ready) return ready.failure();
-            return detail::answer_of(tables_, tables_.store.view(), now, policy_->about().id,
-                                     [this](tick_data const& data, grants& answer) { return policy_->decide(data, answer); });
+            return detail::answer_of(
+                tables_, tables_.store.view(), now, policy_->about().id,
+                [this](tick_data const& data, grants& answer) { return policy_->decide(data, answer); });
         } else {
             return error{};
         }
@@ -49,14 +52,19 @@ private:
         std::size_t const jobs = tables_.store.rows(table_id::jobs), nodes = tables_.store.rows(table_id::nodes);
         if (jobs <= bound_.jobs && nodes <= bound_.nodes && columns_ == tables_.store.schema().size()) return {};
         for (auto const& c : tables_.store.schema())
-            if (c.table == table_id::jobs && policy_->reads(c.name.view()) && !detail::is_supplied<J>({c.name.view(), c.type}))
-                return error{.code = errc::not_found, .operation = "bind column", .subject = c.name.view(),
-                             .remedy = "the policy reads it: supply it with the jobs, or choose a policy that does without"};
+            if (c.table == table_id::jobs && policy_->reads(c.name.view()) &&
+                !detail::is_supplied<J>({c.name.view(), c.type}))
+                return error{
+                    .code = errc::not_found,
+                    .operation = "bind column",
+                    .subject = c.name.view(),
+                    .remedy = "the policy reads it: supply it with the jobs, or choose a policy that does without"};
         limits most = bound_;
         if (jobs > most.jobs) most.jobs = 2 * jobs;
         if (nodes > most.nodes) most.nodes = nodes;
         if (auto const done = policy_->bind(tables_.store.schema(), most); !done) return done;
-        bound_ = most, columns_ = tables_.store.schema().size();
+        bound_ = most;
+        columns_ = tables_.store.schema().size();
         return {};
     }
 };

@@ -13,7 +13,8 @@
 
 namespace ration {
 
-[[noreturn]] inline void assertion_failed(char const* condition, char const* message, char const* file, int line) noexcept {
+[[noreturn]] inline void assertion_failed(char const* condition, char const* message, char const* file,
+                                          int line) noexcept {
     std::fprintf(stderr, "ration: %s (%s) at %s:%d\n", message, condition, file, line);
     std::abort();
 }

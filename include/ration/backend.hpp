@@ -10,12 +10,14 @@
 
 namespace ration {
 
-/// What one job has used up to now. Counters are cumulative over the job's present epoch; the engine makes rates of them.
+/// What one job has used up to now. Counters are cumulative over the job's present epoch; the engine makes rates of
+/// them.
 struct observation {
-    nanoseconds cpu_time;          ///< user and system time of all of the job's processes
-    bytes memory;                  ///< resident now: anonymous and mapped pages of the job's processes, no other cached files
-    nanoseconds throttled;         ///< time during which a quota held the job back; 0 where unknown
-    std::uint32_t processes = 0;   ///< alive now
+    nanoseconds cpu_time;  ///< user and system time of all of the job's processes
+    /// Resident now: anonymous and mapped pages of the job's processes, no other cached files
+    bytes memory;
+    nanoseconds throttled;        ///< time during which a quota held the job back; 0 where unknown
+    std::uint32_t processes = 0;  ///< alive now
 };
 
 struct backend_tag {};
@@ -35,7 +37,8 @@ concept can_observe = requires(B& b, job_id job) {
     { b.observe(job) } noexcept -> std::same_as<result<observation>>;
 };
 
-/// `b.plan(setting, plan)`: appends the operations, with old and new values, that put the setting into force; none if it is in force.
+/// `b.plan(setting, plan)`: appends the operations, with old and new values, that put the setting into force; none if
+/// it is in force.
 template <class B>
 concept can_plan = requires(B& b, setting const& wanted, plan<typename B::operation>& out) {
     { b.plan(wanted, out) } noexcept -> std::same_as<result<void>>;
@@ -50,8 +53,8 @@ concept can_apply = requires(B& b, typename B::operation const& op) {
     { b.describe(op) } noexcept -> std::same_as<operation_text>;
 };
 
-/// Optional: `static constexpr bool fills_columns = true`: the host knows what its jobs use and how fast they go, and writes jobs/used.*
-/// and jobs/pace itself; the engine does not ask for each job.
+/// Optional: `static constexpr bool fills_columns = true`: the host knows what its jobs use and how fast they go, and
+/// writes jobs/used.* and jobs/pace itself; the engine does not ask for each job.
 template <class B>
 concept fills_columns = requires { requires B::fills_columns; };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A growing array of plain data: what the engine's loop keeps its rows in. It never throws, and costs a tenth of std::vector to
-/// include (docs/adr/0005).
+/// A growing array of plain data: what the engine's loop keeps its rows in. It never throws, and costs a tenth of
+/// std::vector to include (docs/adr/0005).
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,12 @@
 
 namespace ration {
 
-/// Elements are moved by copying their bytes. Running out of memory ends the program, as a bug does: whoever needs more than was
-/// reserved has not reserved. Grows by doubling; `insert` and `erase` move what lies behind.
+/// Elements are moved by copying their bytes. Running out of memory ends the program, as a bug does: whoever needs more
+/// than was reserved has not reserved. Grows by doubling; `insert` and `erase` move what lies behind.
 template <class T>
 class buffer {
-    static_assert(std::is_trivially_copyable_v<T>, "ration: a buffer holds plain data; use std::vector for other types");
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "ration: a buffer holds plain data; use std::vector for other types");
 
     T* data_ = nullptr;
     std::size_t size_ = 0, capacity_ = 0;
@@ -38,7 +39,8 @@ public:
 
     void swap(buffer& other) noexcept {
         T* const data = data_;  // by hand: std::swap would be instantiated for each T
-        data_ = other.data_, other.data_ = data;
+        data_ = other.data_;
+        other.data_ = data;
         std::swap(size_, other.size_);
         std::swap(capacity_, other.capacity_);
     }
@@ -64,7 +66,8 @@ public:
 
     void reserve(std::size_t capacity) noexcept {
         if (capacity <= capacity_) return;
-        auto* const fresh = static_cast<T*>(::operator new(capacity * sizeof(T), std::align_val_t{alignof(T)}, std::nothrow));
+        auto* const fresh =
+            static_cast<T*>(::operator new(capacity * sizeof(T), std::align_val_t{alignof(T)}, std::nothrow));
         RATION_ASSERT(fresh != nullptr, "out of memory");
         if (size_ != 0) std::memcpy(static_cast<void*>(fresh), static_cast<void const*>(data_), size_ * sizeof(T));
         ::operator delete(static_cast<void*>(data_), std::align_val_t{alignof(T)});

@@ -25,8 +25,9 @@ struct rejection {
     friend constexpr bool operator==(rejection, rejection) noexcept = default;
 };
 
-/// Proves grants against one snapshot. Only `prepare` allocates; `check` is O(grants + holdings). An answer with groups of its own, or
-/// with something to refuse but for the capacity, is judged row by row, which takes longer: O(grants log grants) when its rows are not in the order of groups.
+/// Proves grants against one snapshot. Only `prepare` allocates; `check` is O(grants + holdings). An answer with groups
+/// of its own, or with something to refuse but for the capacity, is judged row by row, which takes longer: O(grants log
+/// grants) when its rows are not in the order of groups.
 class checker {
     detail::grant_rules by_;
     detail::good_answer good_;
@@ -47,8 +48,8 @@ public:
         fit_.prepare(most_nodes, resources.size(), most_grants);
     }
 
-    /// Splits `rows` into accepted grants, sorted by group, and rejections in no particular order. The accepted ones point to their
-    /// rows.
+    /// Splits `rows` into accepted grants, sorted by group, and rejections in no particular order. The accepted ones
+    /// point to their rows.
     void check(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted,
                buffer<rejection>& rejected) noexcept {
         using detail::good_answer;
@@ -63,7 +64,8 @@ public:
 
 private:
     /// All that is not refused for itself, or for another row of its group, by group.
-    void judge(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted, buffer<rejection>& rejected) noexcept {
+    void judge(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted,
+               buffer<rejection>& rejected) noexcept {
         accepted.clear();
         judge_each(held, rows, accepted);
         detail::sort(accepted.data(), accepted.size(), detail::good_answer::by_group{});
@@ -99,7 +101,8 @@ private:
         return static_cast<std::uint32_t>(g.asked - rows.data());
     }
 
-    void drop_broken_groups(std::span<grant const> asked, buffer<checked_grant>& rows, buffer<rejection>& rejected) const noexcept {
+    void drop_broken_groups(std::span<grant const> asked, buffer<checked_grant>& rows,
+                            buffer<rejection>& rejected) const noexcept {
         auto const rule_of = [&](checked_grant const& g) { return rules_[index_of(g, asked)]; };
         std::size_t kept = 0;
         for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
@@ -111,7 +114,8 @@ private:
                 if (whole)
                     rows[kept++] = rows[i];
                 else
-                    rejected.push_back({index_of(rows[i], asked), rule == check_rule::passed ? check_rule::broken_group : rule});
+                    rejected.push_back(
+                        {index_of(rows[i], asked), rule == check_rule::passed ? check_rule::broken_group : rule});
             }
         }
         rows.resize(kept);

@@ -34,7 +34,8 @@ enum class check_rule : std::uint8_t {
         case check_rule::unknown_resource: return "this host has no such resource";
         case check_rule::negative_amount: return "the amount is negative";
         case check_rule::amount_too_large: return "the amount is above 2^53";
-        case check_rule::amount_too_small: return "the CPU amount is below 10 millicores, the kernel's smallest limit, and not 0";
+        case check_rule::amount_too_small:
+            return "the CPU amount is below 10 millicores, the kernel's smallest limit, and not 0";
         case check_rule::unlimited_whole: return "no limit is asked for a resource that comes in whole units";
         case check_rule::job_not_active: return "the job is done or failed";
         case check_rule::below_minimum: return "the amount is below the job's minimum";

@@ -32,7 +32,9 @@ struct checked_grant {
         return asked->group == 0 ? asked->job : std::uint64_t{1} << 32 | asked->group;
     }
     /// What the grant adds to the node's promises; negative when it gives back.
-    [[nodiscard]] std::int64_t growth() const noexcept { return ledger::promised(amount(), resource()) - ledger::promised(held, resource()); }
+    [[nodiscard]] std::int64_t growth() const noexcept {
+        return ledger::promised(amount(), resource()) - ledger::promised(held, resource());
+    }
 };
 
 /// The end of the group that begins at `first`. Rows are sorted by group.
@@ -42,11 +44,11 @@ struct checked_grant {
     return last;
 }
 
-/// What each node promises of each resource while groups of grants are taken in one after another. No sum overflows: a claim is
-/// refused as soon as one of its rows goes beyond the capacity.
+/// What each node promises of each resource while groups of grants are taken in one after another. No sum overflows: a
+/// claim is refused as soon as one of its rows goes beyond the capacity.
 class promises {
-    buffer<std::int64_t> sums_;      // node-major
-    buffer<std::uint64_t> begun_;    // in which round the sum was begun; in any other the ledger's holds
+    buffer<std::int64_t> sums_;    // node-major
+    buffer<std::uint64_t> begun_;  // in which round the sum was begun; in any other the ledger's holds
     std::size_t resources_ = 0;
     ledger const* held_ = nullptr;
     std::uint64_t round_ = 0;
@@ -68,7 +70,10 @@ public:
     /// The sum of one place, for a caller that keeps it itself.
     [[nodiscard]] std::int64_t& at(std::uint32_t node, resource_id resource) noexcept {
         std::size_t const place = node * resources_ + static_cast<std::size_t>(resource);
-        if (begun_[place] != round_) sums_[place] = held_->sum(node, resource), begun_[place] = round_;
+        if (begun_[place] != round_) {
+            sums_[place] = held_->sum(node, resource);
+            begun_[place] = round_;
+        }
         return sums_[place];
     }
 
@@ -122,28 +127,30 @@ public:
         fates_.reset(rows);
     }
 
-    /// Of groups that compete for the last units the earlier one stays, and one that asks for too much costs the others nothing.
-    /// `capacity(node, resource)` is asked for whole nodes; `dropped(row)` is called for each row that goes. `rows` must be
-    /// sorted by group, and stays so.
-    /// O(rows) for each round; a round follows only when a group was dropped that would have given something back.
+    /// Of groups that compete for the last units the earlier one stays, and one that asks for too much costs the others
+    /// nothing. `capacity(node, resource)` is asked for whole nodes; `dropped(row)` is called for each row that goes.
+    /// `rows` must be sorted by group, and stays so. O(rows) for each round; a round follows only when a group was
+    /// dropped that would have given something back.
     template <class Capacity, class Dropped>
     void fit(ledger const& held, buffer<checked_grant>& rows, Capacity capacity, Dropped dropped) noexcept {
         for (std::size_t i = 0; i < rows.size(); ++i) fates_[i] = fate::in;
-        while (!one_round(held, rows.view(), capacity)) {}
+        while (!one_round(held, rows.view(), capacity)) {
+        }
         std::size_t kept = 0;
-        for (std::size_t i = 0; i < rows.size(); ++i) {
+        for (std::size_t i = 0; i < rows.size(); ++i)
             if (fates_[i] == fate::in)
                 rows[kept++] = rows[i];
             else
                 dropped(rows[i]);
-        }
         rows.resize(kept);
     }
 
 private:
-    /// All groups give back, then each claims in its turn; false when one is dropped on whose giving back others have relied.
+    /// All groups give back, then each claims in its turn; false when one is dropped on whose giving back others have
+    /// relied.
     template <class Capacity>
-    [[nodiscard]] bool one_round(ledger const& held, std::span<checked_grant const> rows, Capacity const& capacity) noexcept {
+    [[nodiscard]] bool one_round(ledger const& held, std::span<checked_grant const> rows,
+                                 Capacity const& capacity) noexcept {
         promises_.start(held);
         for (std::size_t i = 0; i < rows.size(); ++i) {
             if (fates_[i] == fate::out_for_good) continue;

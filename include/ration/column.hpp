@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Columns: the snapshot's data by name. A policy declares the ones it reads; names, types and widths are checked by the compiler
-/// against the catalogue of standard columns.
+/// Columns: the snapshot's data by name. A policy declares the ones it reads; names, types and widths are checked by
+/// the compiler against the catalogue of standard columns.
 #pragma once
 
 #include <array>
@@ -31,8 +31,8 @@ inline constexpr std::size_t longest_column_name = 47;
 enum class column_type : std::uint32_t { u32 = 1, i64 = 2, u64 = 3, f32 = 4, f64 = 5 };
 
 template <class T>
-concept ColumnValue = std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t> ||
-                      std::is_same_v<T, float> || std::is_same_v<T, double>;
+concept ColumnValue = std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int64_t> ||
+                      std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 template <ColumnValue T>
 inline constexpr column_type type_of = std::is_same_v<T, std::uint32_t>   ? column_type::u32
@@ -54,40 +54,41 @@ struct column_description {
     column_shape shape = column_shape::scalar;
 };
 
-/// The columns every host offers. A name that ends in '.' stands for one column per resource: "jobs/used." is "jobs/used.cpu" ...
+/// The columns every host offers. A name that ends in '.' stands for one column per resource: "jobs/used." is
+/// "jobs/used.cpu" ...
 inline constexpr column_description catalogue[] = {
     {"jobs/id", column_type::u64},
     {"jobs/tenant", column_type::u32},
     {"jobs/weight", column_type::f64},
-    {"jobs/submitted", column_type::i64},    // ns on the tick's clock
-    {"jobs/started", column_type::i64},      // the same; -1 = not yet
-    {"jobs/state", column_type::u32},        // job_state
+    {"jobs/submitted", column_type::i64},  // ns on the tick's clock
+    {"jobs/started", column_type::i64},    // the same; -1 = not yet
+    {"jobs/state", column_type::u32},      // job_state
     {"jobs/step", column_type::u64},
-    {"jobs/loss", column_type::f64},         // finite, smoothed as the target says
+    {"jobs/loss", column_type::f64},  // finite, smoothed as the target says
     {"jobs/loss.best", column_type::f64},
     {"jobs/loss.window", column_type::f64, column_shape::vector},
-    {"jobs/tier", column_type::u32},         // tiers reached
-    {"jobs/tiers", column_type::u32},        // tiers there are
-    {"jobs/used.", column_type::f64},        // measured use, in the resource's unit
-    {"jobs/held.", column_type::i64},        // last applied grant
-    {"jobs/min.", column_type::i64},         // over all nodes together
+    {"jobs/tier", column_type::u32},   // tiers reached
+    {"jobs/tiers", column_type::u32},  // tiers there are
+    {"jobs/used.", column_type::f64},  // measured use, in the resource's unit
+    {"jobs/held.", column_type::i64},  // last applied grant
+    {"jobs/min.", column_type::i64},   // over all nodes together
     {"jobs/max.", column_type::i64},
-    {"jobs/request.", column_type::i64},     // what its user asked for
-    {"jobs/attained", column_type::f64},     // device-seconds held so far
+    {"jobs/request.", column_type::i64},                       // what its user asked for
+    {"jobs/attained", column_type::f64},                       // device-seconds held so far
     {"jobs/speedup", column_type::f64, column_shape::vector},  // index = devices
     {"jobs/batch", column_type::i64, column_shape::vector},    // best batch at that many devices
     {"jobs/goodput", column_type::f64, column_shape::vector},  // [node type][devices]: useful steps/s at the best batch
     {"jobs/goodput.fixed", column_type::f64, column_shape::vector},  // the same at the batch that was asked for
-    {"jobs/pace", column_type::f64},         // steps per second now, measured
-    {"jobs/rate", column_type::f64},         // steps per second on the devices that were asked for
-    {"jobs/length", column_type::f64},       // predicted steps of the whole job; NaN = unknown
-    {"jobs/remaining", column_type::f64},    // predicted steps to the next tier, or to the end; NaN = unknown
+    {"jobs/pace", column_type::f64},                                 // steps per second now, measured
+    {"jobs/rate", column_type::f64},       // steps per second on the devices that were asked for
+    {"jobs/length", column_type::f64},     // predicted steps of the whole job; NaN = unknown
+    {"jobs/remaining", column_type::f64},  // predicted steps to the next tier, or to the end; NaN = unknown
     {"jobs/restarts", column_type::u32},
-    {"jobs/restart_cost", column_type::f64}, // seconds
-    {"nodes/type", column_type::u32},        // which kind of devices; numbered from 0
+    {"jobs/restart_cost", column_type::f64},  // seconds
+    {"nodes/type", column_type::u32},         // which kind of devices; numbered from 0
     {"nodes/capacity.", column_type::i64},
     {"nodes/free.", column_type::i64},
-    {"held/job", column_type::u64},          // id, not row
+    {"held/job", column_type::u64},  // id, not row
     {"held/node", column_type::u32},
     {"held/resource", column_type::u32},
     {"held/amount", column_type::i64},

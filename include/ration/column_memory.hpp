@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Where a snapshot_store gets the memory of its columns, for a host whose columns somebody else is to see without a copy.
+/// Where a snapshot_store gets the memory of its columns, for a host whose columns somebody else is to see without a
+/// copy.
 #pragma once
 
 #include <cstddef>

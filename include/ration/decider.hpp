@@ -19,7 +19,8 @@ public:
     virtual ~decider() = default;
 
     [[nodiscard]] virtual meta const& about() const noexcept = 0;
-    /// Called once before the first tick and again whenever the schema or the limits change; the only place that allocates.
+    /// Called once before the first tick and again whenever the schema or the limits change; the only place that
+    /// allocates.
     [[nodiscard]] virtual result<void> bind(std::span<column_info const> schema, limits const& most) noexcept = 0;
     /// Whether it reads this column. A host may leave out the work of filling those that nobody reads.
     [[nodiscard]] virtual bool reads(std::string_view) const noexcept { return true; }
@@ -29,7 +30,9 @@ public:
     /// What it remembers, written if it fits; returns the bytes that it takes. 0: it remembers nothing, or cannot tell.
     [[nodiscard]] virtual std::size_t save(std::span<std::byte>) noexcept { return 0; }
     /// Becomes what was saved, or says `status::state` and stays as it was.
-    [[nodiscard]] virtual status load(std::span<std::byte const> saved) noexcept { return saved.empty() ? status::ok : status::state; }
+    [[nodiscard]] virtual status load(std::span<std::byte const> saved) noexcept {
+        return saved.empty() ? status::ok : status::state;
+    }
 
 protected:
     decider() = default;

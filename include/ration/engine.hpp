@@ -56,9 +56,9 @@ struct tick_report {
     std::span<failed_change const> failed{};
 };
 
-/// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it alone knows
-/// (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*, jobs/pace, jobs/held.*, nodes/free.* and the table held.
-/// A row that the host erases takes along what it shows; a new one is blank.
+/// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it
+/// alone knows (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*, jobs/pace, jobs/held.*,
+/// nodes/free.* and the table held. A row that the host erases takes along what it shows; a new one is blank.
 template <Backend B>
 class engine {
     B& backend_;
@@ -94,17 +94,21 @@ class engine {
 public:
     engine(B& backend, decider& policy, decider& fallback, snapshot_store& store, standard_columns const& columns,
            std::span<resource_info const> resources, engine_options const& options) noexcept
-        : backend_(backend), policy_(policy), fallback_(fallback), store_(store), columns_(columns), resources_(resources),
-          options_(options) {}
+        : backend_(backend), policy_(policy), fallback_(fallback), store_(store), columns_(columns),
+          resources_(resources), options_(options) {}
 
     engine(engine const&) = delete;
     engine& operator=(engine const&) = delete;
 
-    /// Binds both policies and reserves all that a tick will need. Forgets what jobs hold. Errors: those of `decider::bind`;
-    /// `invalid_value` when the columns were declared for other resources, or for fewer than cpu and memory.
+    /// Binds both policies and reserves all that a tick will need. Forgets what jobs hold. Errors: those of
+    /// `decider::bind`; `invalid_value` when the columns were declared for other resources, or for fewer than cpu and
+    /// memory.
     [[nodiscard]] result<void> bind(limits const& most) noexcept {
-        if (columns_.resources.size() != resources_.size() || resources_.size() <= static_cast<std::size_t>(resource_id::memory))
-            return error{.code = errc::invalid_value, .operation = "bind engine", .subject = "resources",
+        if (columns_.resources.size() != resources_.size() ||
+            resources_.size() <= static_cast<std::size_t>(resource_id::memory))
+            return error{.code = errc::invalid_value,
+                         .operation = "bind engine",
+                         .subject = "resources",
                          .remedy = "declare standard_columns with the same resources: ration::standard_resources"};
         most_ = {.jobs = most.jobs, .nodes = most.nodes, .resources = resources_.size(), .answer = most.answer};
         for (decider* const d : {&policy_, &fallback_})
@@ -117,8 +121,12 @@ public:
         meters_.reserve(most.jobs);
         if (auto known = store_.find<double>("jobs/speedup")) speedup_ = *known;
         space_.resize(grants);
-        accepted_.reserve(grants), rejected_.reserve(grants), deferred_.reserve(grants);
-        changes_.reserve(grants), failed_.reserve(grants), events_.reserve(grants + 2 * most.jobs);
+        accepted_.reserve(grants);
+        rejected_.reserve(grants);
+        deferred_.reserve(grants);
+        changes_.reserve(grants);
+        failed_.reserve(grants);
+        events_.reserve(grants + 2 * most.jobs);
         watch_.prepare(most.jobs);
         return {};
     }
@@ -160,8 +168,11 @@ public:
         if (mode == tick_mode::apply) tell(report.fell_back ? fallback_ : policy_, answer.rows(), now);
         show_changes(ledger_, store_, columns_);
         report.grants = answer.rows();
-        report.rejected = rejected_.view(), report.deferred = deferred_.view(), report.changes = changes_.view();
-        report.operations = texts_.view(), report.failed = failed_.view();
+        report.rejected = rejected_.view();
+        report.deferred = deferred_.view();
+        report.changes = changes_.view();
+        report.operations = texts_.view();
+        report.failed = failed_.view();
         return report;
     }
 
@@ -169,10 +180,16 @@ private:
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return columns_.resources[static_cast<std::size_t>(r)];
     }
-    [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept { return store_.at(of(r).capacity, node); }
+    [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
+        return store_.at(of(r).capacity, node);
+    }
 
     [[nodiscard]] status ask(decider& d, std::uint64_t number, nanoseconds now, grants& answer) noexcept {
-        return d.decide({.number = number, .seed = options_.seed + number, .now = now, .budget = options_.budget, .data = store_.view()},
+        return d.decide({.number = number,
+                         .seed = options_.seed + number,
+                         .now = now,
+                         .budget = options_.budget,
+                         .data = store_.view()},
                         answer);
     }
 
@@ -188,12 +205,15 @@ private:
     /// The policy whose answer it was hears what became of it.
     void tell(decider& who, std::span<grant const> answer, nanoseconds now) noexcept {
         events_.clear();
-        for (auto const& c : changes_.view()) events_.push_back(event_of(event_kind::grant_applied, c.grant.what(), c.grant.job_row(), now));
-        for (auto const& f : failed_.view()) events_.push_back(event_of(event_kind::grant_failed, f.grant.what(), f.grant.job_row(), now));
+        for (auto const& c : changes_.view())
+            events_.push_back(event_of(event_kind::grant_applied, c.grant.what(), c.grant.job_row(), now));
+        for (auto const& f : failed_.view())
+            events_.push_back(event_of(event_kind::grant_failed, f.grant.what(), f.grant.job_row(), now));
         for (auto const& r : rejected_.view()) {
             grant const& g = answer[r.row];
             job_id const job{g.job < store_.rows(table_id::jobs) ? store_.at(columns_.id, g.job) : 0};
-            events_.push_back(event_of(event_kind::grant_rejected, {job, g.node, static_cast<resource_id>(g.resource), g.amount}, g.job, now));
+            events_.push_back(event_of(event_kind::grant_rejected,
+                                       {job, g.node, static_cast<resource_id>(g.resource), g.amount}, g.job, now));
         }
         if (!events_.empty()) who.on_events(events_.view());
     }
@@ -209,7 +229,8 @@ private:
             auto const seen = backend_.observe({ids[row]});
             if (!seen) continue;
             meters_[row].cpu_time.read(now, seen->cpu_time.count);
-            store_.at(of(resource_id::cpu).used, row) = meters_[row].cpu_time.per_second() * 1e-6;  // ns per s = 10^-6 millicores
+            // Ns per s = 10^-6 millicores
+            store_.at(of(resource_id::cpu).used, row) = meters_[row].cpu_time.per_second() * 1e-6;
             store_.at(of(resource_id::memory).used, row) = static_cast<double>(seen->memory.count);
         }
     }
@@ -233,10 +254,13 @@ private:
 
     [[nodiscard]] static bool takes(checked_grant const& g) noexcept { return g.growth() > 0; }
 
-    /// Groups that only give back come first. A group that takes finds its room in what is in force by then, so that no node ever
-    /// promises more than it has: not between two operations, and not when a group that was to give back has failed.
+    /// Groups that only give back come first. A group that takes finds its room in what is in force by then, so that no
+    /// node ever promises more than it has: not between two operations, and not when a group that was to give back has
+    /// failed.
     void put_into_force(nanoseconds now, tick_mode mode) noexcept {
-        changes_.clear(), failed_.clear(), texts_.clear();
+        changes_.clear();
+        failed_.clear();
+        texts_.clear();
         promises_.start(ledger_);
         for (bool const taking : {false, true})
             for (std::size_t first = 0, last = 0; first < accepted_.size(); first = last) {
@@ -274,7 +298,8 @@ private:
             for (auto const& g : group) {
                 if (takes(g) != taking) continue;
                 std::size_t const before = plan_.size();
-                if (auto const ok = backend_.plan(in_effect(g), plan_); !ok) return plan_failure{.at = before, .cause = ok.failure()};
+                if (auto const ok = backend_.plan(in_effect(g), plan_); !ok)
+                    return plan_failure{.at = before, .cause = ok.failure()};
                 changes_.push_back({g, texts_.size(), plan_.size() - before});
                 for (std::size_t i = before; i < plan_.size(); ++i) texts_.push_back(backend_.describe(plan_[i]));
             }

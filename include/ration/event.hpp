@@ -39,8 +39,11 @@ static_assert(sizeof(event) == 40);
 }
 
 /// What became of one grant.
-[[nodiscard]] constexpr event event_of(event_kind kind, setting const& what, std::uint32_t row, nanoseconds now) noexcept {
-    return {kind, row, what.job.value, now, std::int64_t{what.node} << 16 | static_cast<std::int64_t>(what.resource), what.amount};
+[[nodiscard]] constexpr event event_of(event_kind kind, setting const& what, std::uint32_t row,
+                                       nanoseconds now) noexcept {
+    return {
+        kind,       row, what.job.value, now, std::int64_t{what.node} << 16 | static_cast<std::int64_t>(what.resource),
+        what.amount};
 }
 
 }  // namespace ration

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A reader for the config text of a plugin: one flat JSON object of numbers, words and truth values. Small on purpose: it is
-/// compiled into every plugin. Nesting, null and escapes are refused with a sentence. No allocation; O(text).
+/// A reader for the config text of a plugin: one flat JSON object of numbers, words and truth values. Small on purpose:
+/// it is compiled into every plugin. Nesting, null and escapes are refused with a sentence. No allocation; O(text).
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,10 @@ public:
     [[nodiscard]] char const* wrong() const noexcept { return wrong_; }
 
 private:
-    bool fail(char const* sentence) noexcept { return wrong_ = sentence, false; }
+    bool fail(char const* sentence) noexcept {
+        wrong_ = sentence;
+        return false;
+    }
     bool end() noexcept {
         skip_space();
         return rest_.empty() ? false : fail("there is text after the closing brace of the parameters");
@@ -69,12 +72,16 @@ private:
         return true;
     }
     bool value(json_member& member) noexcept {
-        if (!rest_.empty() && rest_.front() == '"') return member.kind = json_kind::word, quoted(member.value);
+        if (!rest_.empty() && rest_.front() == '"') {
+            member.kind = json_kind::word;
+            return quoted(member.value);
+        }
         member.value = rest_.substr(0, rest_.find_first_of(" \t\r\n,}"));
         rest_.remove_prefix(member.value.size());
         member.kind = member.value == "true" || member.value == "false" ? json_kind::truth : json_kind::number;
         if (member.kind == json_kind::truth) return true;
-        return !member.value.empty() && std::string_view("-0123456789").find(member.value.front()) != std::string_view::npos;
+        return !member.value.empty() &&
+               std::string_view("-0123456789").find(member.value.front()) != std::string_view::npos;
     }
 };
 

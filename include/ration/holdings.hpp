@@ -24,7 +24,8 @@ inline void show_free(ledger const& held, snapshot_store& store, standard_column
 namespace detail {
 
 /// jobs/held.* of one row: sums over nodes; `unlimited` if so on any.
-inline void show_job(holding_range held, std::size_t row, snapshot_store& store, standard_columns const& columns) noexcept {
+inline void show_job(holding_range held, std::size_t row, snapshot_store& store,
+                     standard_columns const& columns) noexcept {
     for (auto const& r : columns.resources) store.at(r.held, row) = 0;
     for (auto const& h : held) {
         auto& shown = store.at(columns.resources[static_cast<std::size_t>(h.what.resource)].held, row);
@@ -33,7 +34,8 @@ inline void show_job(holding_range held, std::size_t row, snapshot_store& store,
 }
 
 /// The same of one job; false when it holds something and has no row.
-[[nodiscard]] inline bool show_job(job_id job, ledger const& held, snapshot_store& store, standard_columns const& columns) noexcept {
+[[nodiscard]] inline bool show_job(job_id job, ledger const& held, snapshot_store& store,
+                                   standard_columns const& columns) noexcept {
     auto const all = held.of(job);
     std::size_t const row = row_of(store, columns, job);
     if (row == store.rows(table_id::jobs)) return all.first == all.last;
@@ -42,7 +44,8 @@ inline void show_job(holding_range held, std::size_t row, snapshot_store& store,
 }
 
 /// The table `held` from row `first` on.
-inline void show_table(ledger const& held, std::size_t first, snapshot_store& store, standard_columns const& columns) noexcept {
+inline void show_table(ledger const& held, std::size_t first, snapshot_store& store,
+                       standard_columns const& columns) noexcept {
     auto const& all = held.all();
     if (first == all.size() && store.rows(table_id::held) == first) return;
     if (!store.resize(table_id::held, all.size())) return;  // shorter than what is held, if memory has run out

@@ -44,7 +44,8 @@ struct bounds {
     return amount > accepted.maximum ? accepted.maximum : amount;
 }
 
-/// The CPU grant for a share of a node: `least_cpu` at least, so that rounding pauses no job, and within what the job accepts.
+/// The CPU grant for a share of a node: `least_cpu` at least, so that rounding pauses no job, and within what the job
+/// accepts.
 [[nodiscard]] constexpr std::int64_t cpu_limit(std::int64_t share, bounds const& accepted) noexcept {
     return within(share < least_cpu.count ? least_cpu.count : share, accepted);
 }
@@ -83,10 +84,8 @@ concept has_target = requires { requires Target<target_of<J>>; };
 
 /// One training or serving run.
 /// Valid expressions: `j.id()`, `j.bounds_of(resource)`, `j.progress()`, `j.target()`; all noexcept and const.
-/// Laws: (1) `id()` never changes and no two jobs share it; (2) `minimum <= maximum`, both at least 0; (3) `progress().step`
-/// never falls within one epoch.
-/// Cost: O(1) each.
-/// Smallest model: `ration::testing::job_archetype`.
+/// Laws: (1) `id()` never changes and no two jobs share it; (2) `minimum <= maximum`, both at least 0; (3)
+/// `progress().step` never falls within one epoch. Cost: O(1) each. Smallest model: `ration::testing::job_archetype`.
 template <class J>
 concept Job = has_job_tag<J> && has_id<J> && has_bounds<J> && has_progress<J> && has_target<J>;
 

@@ -15,8 +15,8 @@
 
 namespace ration {
 
-/// One `T` per row of the jobs table. `follow` is O(rows), a comparison only while no job came or went; it never allocates as
-/// long as there are at most as many rows as were reserved.
+/// One `T` per row of the jobs table. `follow` is O(rows), a comparison only while no job came or went; it never
+/// allocates as long as there are at most as many rows as were reserved.
 template <class T>
 class job_memory {
     buffer<std::uint64_t> ids_, former_ids_;
@@ -24,8 +24,10 @@ class job_memory {
 
 public:
     void reserve(std::size_t jobs) {
-        ids_.reserve(jobs), former_ids_.reserve(jobs);
-        values_.reserve(jobs), former_values_.reserve(jobs);
+        ids_.reserve(jobs);
+        former_ids_.reserve(jobs);
+        values_.reserve(jobs);
+        former_values_.reserve(jobs);
     }
     [[nodiscard]] std::size_t capacity() const noexcept { return values_.capacity(); }
 
@@ -39,7 +41,8 @@ public:
         values_.clear();
         std::size_t old = 0;
         for (std::size_t row = 0; row < ids.size(); ++row) {
-            RATION_ASSERT(row == 0 || ids[row - 1] < ids[row], "the rows of the jobs table must be in ascending order of jobs/id");
+            RATION_ASSERT(row == 0 || ids[row - 1] < ids[row],
+                          "the rows of the jobs table must be in ascending order of jobs/id");
             while (old < former_ids_.size() && former_ids_[old] < ids[row]) ++old;
             bool const known = old < former_ids_.size() && former_ids_[old] == ids[row];
             values_.push_back(known ? std::move(former_values_[old]) : T{});
@@ -54,7 +57,10 @@ public:
     /// The ids and values, with their number in front.
     void save(state_writer& out) const noexcept {
         out.put(std::uint64_t{ids_.size()});
-        for (std::size_t row = 0; row < ids_.size(); ++row) out.put(ids_[row]), out.put(values_[row]);
+        for (std::size_t row = 0; row < ids_.size(); ++row) {
+            out.put(ids_[row]);
+            out.put(values_[row]);
+        }
     }
     /// Becomes what was saved. False, and unchanged, when that is cut short, or its ids do not ascend. Allocates.
     [[nodiscard]] bool load(state_reader& in) {
@@ -65,7 +71,8 @@ public:
         for (std::uint64_t row = 0, id = 0, former = 0; row < rows; ++row, former = id) {
             T value{};
             if (!in.get(id) || !in.get(value) || (row > 0 && id <= former)) return false;
-            loaded.ids_.push_back(id), loaded.values_.push_back(value);
+            loaded.ids_.push_back(id);
+            loaded.values_.push_back(value);
         }
         *this = std::move(loaded);
         return true;
@@ -73,7 +80,8 @@ public:
 
 private:
     [[nodiscard]] bool same(std::span<std::uint64_t const> ids) const noexcept {
-        return ids.size() == ids_.size() && (ids_.empty() || std::memcmp(ids.data(), ids_.data(), ids_.size() * sizeof(std::uint64_t)) == 0);
+        return ids.size() == ids_.size() &&
+               (ids_.empty() || std::memcmp(ids.data(), ids_.data(), ids_.size() * sizeof(std::uint64_t)) == 0);
     }
 };
 

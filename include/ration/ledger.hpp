@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The ledger: who holds what since when. The engine's own record; a policy sees it as the columns jobs/held.* and nodes/free.*.
+/// The ledger: who holds what since when. The engine's own record; a policy sees it as the columns jobs/held.* and
+/// nodes/free.*.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +33,9 @@ struct ledger_changes {
         std::uint32_t node;
         resource_id resource;
     };
-    place places[most_places];    ///< where an amount changed; may be named twice
-    std::size_t count = 0;        ///< of places
-    std::size_t first = 0;        ///< holdings before this one are as they were
+    place places[most_places];  ///< where an amount changed; may be named twice
+    std::size_t count = 0;      ///< of places
+    std::size_t first = 0;      ///< holdings before this one are as they were
     bool everything = true;
 
     void note(setting const& s, std::size_t at) noexcept {
@@ -45,7 +46,8 @@ struct ledger_changes {
     [[nodiscard]] bool any() const noexcept { return everything || count > 0; }
 };
 
-/// Holdings in ascending order of (job, node, resource), and their sums. `find` is O(log n); `set` moves the later holdings.
+/// Holdings in ascending order of (job, node, resource), and their sums. `find` is O(log n); `set` moves the later
+/// holdings.
 class ledger {
     buffer<holding> holdings_;
     buffer<std::int64_t> sums_;  // resource-major
@@ -76,7 +78,8 @@ public:
     /// The holding, or nullptr when the job holds nothing of it there.
     [[nodiscard]] holding const* find(job_id job, std::uint32_t node, resource_id resource) const noexcept {
         std::size_t const i = lower_bound({job, node, resource, 0});
-        return i < holdings_.size() && same_place(holdings_[i].what, {job, node, resource, 0}) ? &holdings_[i] : nullptr;
+        return i < holdings_.size() && same_place(holdings_[i].what, {job, node, resource, 0}) ? &holdings_[i]
+                                                                                               : nullptr;
     }
 
     /// 0 when the job holds nothing of it there.
@@ -91,7 +94,9 @@ public:
     }
 
     /// What all jobs hold of it on the first node; the other nodes' follow.
-    [[nodiscard]] std::int64_t const* sums(resource_id resource) const noexcept { return sums_.data() + place_of(0, resource); }
+    [[nodiscard]] std::int64_t const* sums(resource_id resource) const noexcept {
+        return sums_.data() + place_of(0, resource);
+    }
 
     /// All that one job holds. O(log n).
     [[nodiscard]] holding_range of(job_id job) const noexcept {
@@ -129,8 +134,8 @@ public:
         holdings_.erase(first, last);
     }
 
-    /// What jobs hold that are asked for once each, in ascending order: O(holdings) for all of them together, and O(log holdings) for each
-    /// that is far from the one before.
+    /// What jobs hold that are asked for once each, in ascending order: O(holdings) for all of them together, and O(log
+    /// holdings) for each that is far from the one before.
     class walk {
         ledger const* all_;
         holding const *next_, *end_;
@@ -140,14 +145,16 @@ public:
         }
 
     public:
-        explicit walk(ledger const& all) noexcept : all_(&all), next_(all.holdings_.begin()), end_(all.holdings_.end()) {}
+        explicit walk(ledger const& all) noexcept
+            : all_(&all), next_(all.holdings_.begin()), end_(all.holdings_.end()) {}
         [[nodiscard]] holding_range of(job_id job) noexcept {
             go_to(job);
             holding const* const first = next_;
             while (next_ != end_ && next_->what.job == job) ++next_;
             return {first, next_};
         }
-        /// What the job holds of the resource, all of it on that node. -1, and it can be asked for again, when some is elsewhere.
+        /// What the job holds of the resource, all of it on that node. -1, and it can be asked for again, when some is
+        /// elsewhere.
         [[nodiscard]] std::int64_t only(job_id job, std::uint32_t node, resource_id resource) noexcept {
             go_to(job);
             holding const* h = next_;
@@ -164,8 +171,8 @@ public:
 
     /// The amount as a part of what one job holds: `unlimited` adds nothing.
     [[nodiscard]] static std::int64_t counted(std::int64_t amount) noexcept { return amount == unlimited ? 0 : amount; }
-    /// The amount as a part of what a node promises. `unlimited` promises nothing, and neither does the smallest CPU grant: a job may have
-    /// that on a full node too (docs/adr/0019).
+    /// The amount as a part of what a node promises. `unlimited` promises nothing, and neither does the smallest CPU
+    /// grant: a job may have that on a full node too (docs/adr/0019).
     [[nodiscard]] static std::int64_t promised(std::int64_t amount, resource_id r) noexcept {
         return r == resource_id::cpu && amount <= least_cpu.count ? 0 : counted(amount);
     }
@@ -190,7 +197,8 @@ private:
         constexpr int near = 8;
         for (int step = 0; step < near; ++step)
             if (++from == holdings_.end() || !(from->what.job < job)) return from;
-        return holdings_.data() + lower_bound({job, 0, resource_id{}, 0}, static_cast<std::size_t>(from - holdings_.data()));
+        return holdings_.data() +
+               lower_bound({job, 0, resource_id{}, 0}, static_cast<std::size_t>(from - holdings_.data()));
     }
     /// The first holding not before it, from `low` on.
     [[nodiscard]] std::size_t lower_bound(setting const& s, std::size_t low = 0) const noexcept {

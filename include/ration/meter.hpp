@@ -27,7 +27,8 @@ public:
         if (afresh)
             known_ = false;
         else
-            take(static_cast<double>(count - last_count_) / to_seconds(elapsed), to_seconds(elapsed) / to_seconds(memory));
+            take(static_cast<double>(count - last_count_) / to_seconds(elapsed),
+                 to_seconds(elapsed) / to_seconds(memory));
         last_time_ = now;
         last_count_ = count;
     }

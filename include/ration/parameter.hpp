@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Parameters of a policy: what the struct says of its members, and the access that ration/adapt.hpp adds to an adapted one.
+/// Parameters of a policy: what the struct says of its members, and the access that ration/adapt.hpp adds to an adapted
+/// one.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace ration {
 
-/// What a parameters struct may say of a member: `static constexpr ration::parameter_note notes[] = {{"alpha", "...", 0, 1}};`
-/// The interval is closed; `problem()` says what it cannot.
+/// What a parameters struct may say of a member: `static constexpr ration::parameter_note notes[] = {{"alpha", "...",
+/// 0, 1}};` The interval is closed; `problem()` says what it cannot.
 struct parameter_note {
     std::string_view name;
     std::string_view meaning;
@@ -20,8 +21,8 @@ struct parameter_note {
     double most = std::numeric_limits<double>::infinity();
 };
 
-/// Reads and describes a parameters struct. The primary template knows nothing; ration/adapt.hpp has one for all structs that
-/// BOOST_HANA_ADAPT_STRUCT knows, with `schema()` (constexpr JSON schema) and `read(json, message)`.
+/// Reads and describes a parameters struct. The primary template knows nothing; ration/adapt.hpp has one for all
+/// structs that BOOST_HANA_ADAPT_STRUCT knows, with `schema()` (constexpr JSON schema) and `read(json, message)`.
 template <class Parameters>
 struct parameter_access;
 

@@ -26,12 +26,13 @@ enum class timing : std::uint8_t { live, needs_restart, needs_idle_gpu };
     return "unknown";
 }
 
-/// A grant that passed every check, with the job named by its id: "job holds `amount` of `resource` on `node` from now on".
+/// A grant that passed every check, with the job named by its id: "job holds `amount` of `resource` on `node` from now
+/// on".
 struct setting {
     job_id job;
-    std::uint32_t node = 0;      ///< row of the nodes table
+    std::uint32_t node = 0;  ///< row of the nodes table
     resource_id resource{};
-    std::int64_t amount = 0;     ///< in the resource's unit; 0 releases, `unlimited` lifts the limit
+    std::int64_t amount = 0;  ///< in the resource's unit; 0 releases, `unlimited` lifts the limit
     friend constexpr bool operator==(setting const&, setting const&) noexcept = default;
 };
 
@@ -40,7 +41,7 @@ struct operation_text {
     job_id job;
     resource_id resource{};
     timing when = timing::live;
-    text<160> subject;           ///< what is changed: a kernel file, a process attribute
+    text<160> subject;  ///< what is changed: a kernel file, a process attribute
     text<64> old_value;
     text<64> new_value;
 };

@@ -49,9 +49,12 @@ struct limits {
     std::size_t jobs = 0;
     std::size_t nodes = 0;
     std::size_t resources = std::size(standard_resources);
-    std::size_t answer = 0;  ///< grants of one answer; 0: as many as there may be, each resource on each node for each job
+    /// Grants of one answer; 0: as many as there may be, each resource on each node for each job
+    std::size_t answer = 0;
 
-    [[nodiscard]] constexpr std::size_t grants() const noexcept { return answer != 0 ? answer : jobs * nodes * resources; }
+    [[nodiscard]] constexpr std::size_t grants() const noexcept {
+        return answer != 0 ? answer : jobs * nodes * resources;
+    }
 };
 
 namespace detail {
@@ -59,8 +62,9 @@ namespace detail {
 /// The error of a column that the policy reads and did not declare: the compiler's message shows the name.
 template <fixed_string Column, class Inputs>
 struct undeclared_column {
-    static_assert(Inputs::index_of(Column.view()) < Inputs::count,
-                  "ration: the policy reads a column that it did not declare: add ration::in<type, \"table/column\"> to its inputs");
+    static_assert(
+        Inputs::index_of(Column.view()) < Inputs::count,
+        "ration: the policy reads a column that it did not declare: add ration::in<type, \"table/column\"> to its inputs");
 };
 
 template <class T>
@@ -96,10 +100,13 @@ class vector_column {
 
 public:
     vector_column() noexcept = default;
-    vector_column(T const* data, std::size_t rows, std::size_t width) noexcept : data_(data), rows_(rows), width_(width) {}
+    vector_column(T const* data, std::size_t rows, std::size_t width) noexcept
+        : data_(data), rows_(rows), width_(width) {}
     [[nodiscard]] std::size_t size() const noexcept { return rows_; }
     [[nodiscard]] std::size_t width() const noexcept { return width_; }
-    [[nodiscard]] std::span<T const> operator[](std::size_t row) const noexcept { return {data_ + row * width_, width_}; }
+    [[nodiscard]] std::span<T const> operator[](std::size_t row) const noexcept {
+        return {data_ + row * width_, width_};
+    }
 };
 
 /// Where the declared columns of one policy are in one host's snapshot.
@@ -109,13 +116,19 @@ struct binding {
 };
 
 /// A column as a policy wants it. Errors: `not_found` and `conflict` (other type or shape), with its name.
-[[nodiscard]] inline result<column_info> bind_column(std::span<column_info const> schema, column_description const& wanted) noexcept {
+[[nodiscard]] inline result<column_info> bind_column(std::span<column_info const> schema,
+                                                     column_description const& wanted) noexcept {
     auto const* const found = find_column(schema, wanted.name);
     if (found == nullptr)
-        return error{.code = errc::not_found, .operation = "bind column", .subject = wanted.name,
-                     .remedy = "this host does not offer the column: choose a policy that does without, or a host that has it"};
+        return error{
+            .code = errc::not_found,
+            .operation = "bind column",
+            .subject = wanted.name,
+            .remedy = "this host does not offer the column: choose a policy that does without, or a host that has it"};
     if (found->type != wanted.type || (wanted.shape == column_shape::scalar && found->width != 1))
-        return error{.code = errc::conflict, .operation = "bind column", .subject = wanted.name,
+        return error{.code = errc::conflict,
+                     .operation = "bind column",
+                     .subject = wanted.name,
                      .remedy = "host and policy disagree on the column's type: rebuild the older of the two"};
     return *found;
 }
@@ -195,8 +208,8 @@ template <class P>
 concept has_events = requires(P& p, std::span<event const> events) {
     { p.on_events(events) } noexcept -> std::same_as<void>;
 };
-/// Optional: `p.save(space)` writes what it remembers if it fits, and returns the bytes that it takes; `p.load(saved)` becomes
-/// what was saved, or says `status::state` and stays as it was.
+/// Optional: `p.save(space)` writes what it remembers if it fits, and returns the bytes that it takes; `p.load(saved)`
+/// becomes what was saved, or says `status::state` and stays as it was.
 template <class P>
 concept has_state = requires(P& p, P const& same, std::span<std::byte> space, std::span<std::byte const> saved) {
     { same.save(space) } noexcept -> std::same_as<std::size_t>;
@@ -204,18 +217,18 @@ concept has_state = requires(P& p, P const& same, std::span<std::byte> space, st
 };
 /// Optional: `P::parameters`, an aggregate with defaults and `problem()`, from which `P` is made.
 template <class P>
-concept has_parameters = std::is_constructible_v<P, typename P::parameters const&> && requires(typename P::parameters const& given) {
-    { given.problem() } -> std::convertible_to<std::string_view>;
-};
+concept has_parameters =
+    std::is_constructible_v<P, typename P::parameters const&> && requires(typename P::parameters const& given) {
+        { given.problem() } -> std::convertible_to<std::string_view>;
+    };
 
 /// A rule that shares resources among jobs.
 /// Valid expressions: `P::about`, `typename P::inputs`, `p.decide(tick, grants)`.
-/// Laws: (1) the same ticks since the start give the same grants; (2) every grant passes `check`; (3) no I/O, no clock, no dice
-/// but the tick's; (4) `decide` allocates nothing after `prepare`; (5) a tick that is asked again is answered the same, and so are
-/// those after it; (6) what is saved is all that a policy remembers; (7) a job that runs on an ample node is not paused on a scarce one
-/// (a grant of `least_cpu` always fits).
-/// Cost: as documented by the policy; it has to fit `tick.budget()`.
-/// Smallest model: `ration::testing::policy_archetype`.
+/// Laws: (1) the same ticks since the start give the same grants; (2) every grant passes `check`; (3) no I/O, no clock,
+/// no dice but the tick's; (4) `decide` allocates nothing after `prepare`; (5) a tick that is asked again is answered
+/// the same, and so are those after it; (6) what is saved is all that a policy remembers; (7) a job that runs on an
+/// ample node is not paused on a scarce one (a grant of `least_cpu` always fits). Cost: as documented by the policy; it
+/// has to fit `tick.budget()`. Smallest model: `ration::testing::policy_archetype`.
 template <class P>
 concept Policy = has_policy_tag<P> && has_about<P> && has_inputs<P> && has_noexcept_decide<P>;
 
@@ -224,20 +237,25 @@ template <class P>
 struct require_policy {
     static_assert(has_policy_tag<P>,
                   "ration: not a Policy: add `using policy_concept = ration::policy_tag;` to the class");
-    static_assert(!has_policy_tag<P> || has_about<P>,
-                  "ration: not a Policy: add `static constexpr ration::meta about{.id = \"...\", .version = \"...\"};`");
+    static_assert(
+        !has_policy_tag<P> || has_about<P>,
+        "ration: not a Policy: add `static constexpr ration::meta about{.id = \"...\", .version = \"...\"};`");
     static_assert(!has_policy_tag<P> || has_inputs<P>,
                   "ration: not a Policy: add `using inputs = ration::columns<ration::in<type, \"table/column\">...>;`");
-    static_assert(!has_inputs<P> || has_noexcept_decide<P>,
-                  "ration: not a Policy: decide must be `ration::status decide(ration::tick<inputs> const&, ration::grants&) "
-                  "noexcept`");
-    static_assert(has_prepare<P> || !requires(P& p, limits const& most) { p.prepare(most); },
-                  "ration: prepare would never be called: it must be `ration::status prepare(ration::limits const&) noexcept`");
-    static_assert(has_events<P> || !requires(P& p) { p.on_events(std::span<event const>{}); },
-                  "ration: on_events would never be called: it must be `void on_events(std::span<ration::event const>) noexcept`");
-    static_assert(has_state<P> || !requires(P& p) { p.load(std::span<std::byte const>{}); },
-                  "ration: the state would never be saved: it takes both `std::size_t save(std::span<std::byte>) const noexcept` and "
-                  "`ration::status load(std::span<std::byte const>) noexcept`");
+    static_assert(
+        !has_inputs<P> || has_noexcept_decide<P>,
+        "ration: not a Policy: decide must be `ration::status decide(ration::tick<inputs> const&, ration::grants&) "
+        "noexcept`");
+    static_assert(
+        has_prepare<P> || !requires(P& p, limits const& most) { p.prepare(most); },
+        "ration: prepare would never be called: it must be `ration::status prepare(ration::limits const&) noexcept`");
+    static_assert(
+        has_events<P> || !requires(P& p) { p.on_events(std::span<event const>{}); },
+        "ration: on_events would never be called: it must be `void on_events(std::span<ration::event const>) noexcept`");
+    static_assert(
+        has_state<P> || !requires(P& p) { p.load(std::span<std::byte const>{}); },
+        "ration: the state would never be saved: it takes both `std::size_t save(std::span<std::byte>) const noexcept` and "
+        "`ration::status load(std::span<std::byte const>) noexcept`");
 };
 
 }  // namespace ration

@@ -12,11 +12,20 @@
 
 namespace ration {
 
-/// How a resource may be cut. `shareable` (a cached data set) is counted like `fractional`: the amounts of all jobs add up.
+/// How a resource may be cut. `shareable` (a cached data set) is counted like `fractional`: the amounts of all jobs add
+/// up.
 enum class divisibility : std::uint8_t { whole, fractional, shareable };
 
 /// A row of the resources table. The six standard ones are fixed; a host numbers its own from `first_custom` on.
-enum class resource_id : std::uint16_t { cpu = 0, memory = 1, gpu = 2, gpu_sm = 3, cache = 4, batch = 5, first_custom = 6 };
+enum class resource_id : std::uint16_t {
+    cpu = 0,
+    memory = 1,
+    gpu = 2,
+    gpu_sm = 3,
+    cache = 4,
+    batch = 5,
+    first_custom = 6
+};
 
 /// The largest amount a grant may name: exact in a double, and 512 of them add up without overflow.
 inline constexpr std::int64_t max_amount = std::int64_t{1} << 53;
@@ -28,7 +37,9 @@ inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max
 inline constexpr millicores least_cpu{1000 * milliseconds(1).count / milliseconds(100).count};
 
 /// The smallest positive amount of a resource that a grant may name.
-[[nodiscard]] constexpr std::int64_t least_amount(resource_id r) noexcept { return r == resource_id::cpu ? least_cpu.count : 1; }
+[[nodiscard]] constexpr std::int64_t least_amount(resource_id r) noexcept {
+    return r == resource_id::cpu ? least_cpu.count : 1;
+}
 
 /// Base of the tag by which a type says that it is meant to be a resource.
 struct resource_tag {};
@@ -47,8 +58,8 @@ concept has_divisibility = requires { typename std::bool_constant<(R::cut == div
 /// Valid expressions: `R::name`, `R::unit` (text), `R::cut` (divisibility); all static and constant.
 /// Laws: (1) the name is unique on a host and spelt `[a-z][a-z0-9.]*`; (2) amounts are whole numbers of the unit.
 /// Cost: none at run time.
-/// Smallest model: `struct tokens { using resource_concept = ration::resource_tag; static constexpr char const* name = "tokens",
-/// *unit = "tokens"; static constexpr auto cut = ration::divisibility::fractional; };`
+/// Smallest model: `struct tokens { using resource_concept = ration::resource_tag; static constexpr char const* name =
+/// "tokens", *unit = "tokens"; static constexpr auto cut = ration::divisibility::fractional; };`
 template <class R>
 concept Resource = has_resource_tag<R> && has_name<R> && has_unit<R> && has_divisibility<R>;
 
@@ -83,7 +94,8 @@ struct batch {
     static constexpr divisibility cut = divisibility::fractional;
 };
 
-static_assert(Resource<cpu> && Resource<memory> && Resource<gpu> && Resource<gpu_sm> && Resource<cache> && Resource<batch>);
+static_assert(Resource<cpu> && Resource<memory> && Resource<gpu> && Resource<gpu_sm> && Resource<cache> &&
+              Resource<batch>);
 
 /// A resource as a row of data, for hosts whose resources are known at run time only.
 struct resource_info {
@@ -97,7 +109,7 @@ template <Resource R>
 }
 
 /// The standard resources, in the order of `resource_id`.
-inline constexpr resource_info standard_resources[] = {info_of<cpu>(), info_of<memory>(), info_of<gpu>(),
-                                                       info_of<gpu_sm>(), info_of<cache>(), info_of<batch>()};
+inline constexpr resource_info standard_resources[] = {info_of<cpu>(),    info_of<memory>(), info_of<gpu>(),
+                                                       info_of<gpu_sm>(), info_of<cache>(),  info_of<batch>()};
 
 }  // namespace ration

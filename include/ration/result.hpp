@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Errors are data: a code, the operation that failed, its subject, the system's errno and the remedy. Text is made at the edge.
+/// Errors are data: a code, the operation that failed, its subject, the system's errno and the remedy. Text is made at
+/// the edge.
 #pragma once
 
 #include <cstdint>
@@ -58,10 +59,10 @@ enum class errc : std::uint8_t {
 
 struct error {
     errc code = errc::internal;
-    char const* operation = "";   ///< static text: "write cpu.max"
-    text<120> subject{};          ///< what it was done to: a path, a job's name, a column
-    int system = 0;               ///< errno, or 0
-    char const* remedy = "";      ///< static text: what to do next, or empty
+    char const* operation = "";  ///< static text: "write cpu.max"
+    text<120> subject{};         ///< what it was done to: a path, a job's name, a column
+    int system = 0;              ///< errno, or 0
+    char const* remedy = "";     ///< static text: what to do next, or empty
 };
 
 /// Either a value or an error. Like std::expected, which the compilers at our floor do not have.
@@ -156,7 +157,7 @@ public:
 /// What a policy says of its own tick. The numbers are those of the plugin ABI.
 enum class [[nodiscard]] status : std::int32_t {
     ok = 0,
-    capacity = -1,     ///< the grant buffer is too small
+    capacity = -1,  ///< the grant buffer is too small
     argument = -2,
     state = -3,
     unsupported = -4,

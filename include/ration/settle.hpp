@@ -14,13 +14,13 @@ namespace ration {
 /// Why a grant was not acted upon now.
 enum class deferral : std::uint8_t {
     none = 0,
-    unchanged,        ///< in force already
-    dead_band,        ///< too close to what is in force
-    dwell,            ///< the last change of it is too recent
-    grace,            ///< the job (re)started too recently to be judged
-    restart_cost,     ///< restarting the job costs more than it gains
-    group_deferred,   ///< another grant of its group was deferred
-    no_room,          ///< what it needs is still held by a grant that was deferred
+    unchanged,       ///< in force already
+    dead_band,       ///< too close to what is in force
+    dwell,           ///< the last change of it is too recent
+    grace,           ///< the job (re)started too recently to be judged
+    restart_cost,    ///< restarting the job costs more than it gains
+    group_deferred,  ///< another grant of its group was deferred
+    no_room,         ///< what it needs is still held by a grant that was deferred
 };
 
 [[nodiscard]] constexpr std::string_view name_of(deferral why) noexcept {
@@ -38,28 +38,31 @@ enum class deferral : std::uint8_t {
 }
 
 struct settle_rules {
-    double dead_band = 0.01;              ///< of the node's capacity; smaller changes wait for a larger one
-    nanoseconds dwell = seconds(1);       ///< least time between two changes of one holding
-    nanoseconds grace = seconds(2);       ///< time after a (re)start in which a holding does not change
+    double dead_band = 0.01;         ///< of the node's capacity; smaller changes wait for a larger one
+    nanoseconds dwell = seconds(1);  ///< least time between two changes of one holding
+    nanoseconds grace = seconds(2);  ///< time after a (re)start in which a holding does not change
 };
 
-/// What settle has to know of a job beyond the ledger. `speedup` is throughput at the amount held and at the amount granted over
-/// throughput at one device; a job that resizes live has a restart cost of 0.
+/// What settle has to know of a job beyond the ledger. `speedup` is throughput at the amount held and at the amount
+/// granted over throughput at one device; a job that resizes live has a restart cost of 0.
 struct job_outlook {
     nanoseconds started;
     double remaining_seconds = 0;  ///< at what it holds now; NaN = unknown
     double speedup_held = 1, speedup_granted = 1;
-    double restart_cost = 0;       ///< seconds
+    double restart_cost = 0;  ///< seconds
 };
 
-/// Seconds that a change saves up to the job's next tier, its restart paid; negative when it is not worth it. NaN = unknown.
+/// Seconds that a change saves up to the job's next tier, its restart paid; negative when it is not worth it. NaN =
+/// unknown.
 [[nodiscard]] constexpr double gain_of(job_outlook const& job) noexcept {
     return job.remaining_seconds * (1 - job.speedup_held / job.speedup_granted) - job.restart_cost;
 }
 
-/// Why this one grant should wait; `none` when it should not. What releases, and what is the first of its kind, never waits.
+/// Why this one grant should wait; `none` when it should not. What releases, and what is the first of its kind, never
+/// waits.
 [[nodiscard]] constexpr deferral reason_to_wait(settle_rules const& rules, checked_grant const& g, holding const* held,
-                                                std::int64_t capacity, job_outlook const& job, nanoseconds now) noexcept {
+                                                std::int64_t capacity, job_outlook const& job,
+                                                nanoseconds now) noexcept {
     if (g.amount() == g.held) return deferral::unchanged;
     if (g.amount() == 0 || held == nullptr) return deferral::none;
     bool const both_limited = g.amount() != unlimited && g.held != unlimited;
@@ -76,16 +79,16 @@ struct deferred_grant {
     deferral why = deferral::none;
 };
 
-/// Sorts what passed the check into what is to be done now and what waits. Groups go all or none, and since a deferred grant
-/// keeps what it holds, what is left is fitted into the capacities once more.
+/// Sorts what passed the check into what is to be done now and what waits. Groups go all or none, and since a deferred
+/// grant keeps what it holds, what is left is fitted into the capacities once more.
 class settler {
     capacity_fit fit_;
 
 public:
     void prepare(std::size_t nodes, std::size_t resources, std::size_t rows) { fit_.prepare(nodes, resources, rows); }
 
-    /// `outlook(grant)` gives the job_outlook, `capacity(node, resource)` the node's. `grants` keeps what is to be done now;
-    /// grants that change nothing are dropped from both lists. O(grants).
+    /// `outlook(grant)` gives the job_outlook, `capacity(node, resource)` the node's. `grants` keeps what is to be done
+    /// now; grants that change nothing are dropped from both lists. O(grants).
     template <class Outlook, class Capacity>
     void settle(settle_rules const& rules, ledger const& held, nanoseconds now, buffer<checked_grant>& grants,
                 buffer<deferred_grant>& deferred, Outlook outlook, Capacity capacity) noexcept {
@@ -94,7 +97,8 @@ public:
         for (std::size_t first = 0, last = 0; first < grants.size(); first = last) {
             last = end_of_group(grants.view(), first);
             bool whole = true;
-            for (std::size_t i = first; i < last; ++i) whole &= may_go(wait_of(rules, held, now, grants[i], outlook, capacity));
+            for (std::size_t i = first; i < last; ++i)
+                whole &= may_go(wait_of(rules, held, now, grants[i], outlook, capacity));
             for (std::size_t i = first; i < last; ++i) {
                 deferral const why = wait_of(rules, held, now, grants[i], outlook, capacity);
                 if (why == deferral::unchanged) continue;
@@ -109,11 +113,13 @@ public:
     }
 
 private:
-    [[nodiscard]] static bool may_go(deferral why) noexcept { return why == deferral::none || why == deferral::unchanged; }
+    [[nodiscard]] static bool may_go(deferral why) noexcept {
+        return why == deferral::none || why == deferral::unchanged;
+    }
 
     template <class Outlook, class Capacity>
-    [[nodiscard]] static deferral wait_of(settle_rules const& rules, ledger const& held, nanoseconds now, checked_grant const& g,
-                                          Outlook& outlook, Capacity& capacity) noexcept {
+    [[nodiscard]] static deferral wait_of(settle_rules const& rules, ledger const& held, nanoseconds now,
+                                          checked_grant const& g, Outlook& outlook, Capacity& capacity) noexcept {
         if (g.amount() == g.held) return deferral::unchanged;  // most are, and need no search
         return reason_to_wait(rules, g, held.find(g.job, g.node(), g.resource()), capacity(g.node(), g.resource()),
                               outlook(g), now);

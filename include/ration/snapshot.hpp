@@ -19,8 +19,8 @@
 
 namespace ration {
 
-/// One table as a policy reads it: `slot[k]` is column k, contiguous, on a 64-byte boundary, padded to a multiple of 64 bytes.
-/// A plugin reads the same bytes (plugin/abi.h), so that no table is copied on the way to it.
+/// One table as a policy reads it: `slot[k]` is column k, contiguous, on a 64-byte boundary, padded to a multiple of 64
+/// bytes. A plugin reads the same bytes (plugin/abi.h), so that no table is copied on the way to it.
 struct table_view {
     std::uint32_t struct_size = sizeof(table_view);
     std::uint32_t slots = 0;
@@ -31,7 +31,9 @@ struct table_view {
 /// What is known at one instant: `tables[t]` is table t. Read-only, and dead when `decide` returns.
 struct snapshot {
     table_view const* const* tables = nullptr;
-    [[nodiscard]] table_view const& operator[](table_id t) const noexcept { return *tables[static_cast<std::size_t>(t)]; }
+    [[nodiscard]] table_view const& operator[](table_id t) const noexcept {
+        return *tables[static_cast<std::size_t>(t)];
+    }
 };
 
 /// One column that a host offers. `width` is 1 for a scalar.
@@ -44,7 +46,8 @@ struct column_info {
 };
 
 /// The column of this name, or nullptr.
-[[nodiscard]] inline column_info const* find_column(std::span<column_info const> schema, std::string_view name) noexcept {
+[[nodiscard]] inline column_info const* find_column(std::span<column_info const> schema,
+                                                    std::string_view name) noexcept {
     for (auto const& column : schema)
         if (column.name == name) return &column;
     return nullptr;
@@ -58,8 +61,9 @@ struct column {
     std::uint32_t width = 1;
 };
 
-/// The tables and columns of one host. Columns are declared once; then rows come and go. Allocates only when a table outgrows
-/// the largest size it ever had. Rows of the jobs table are in ascending order of `jobs/id`: the owner keeps them so.
+/// The tables and columns of one host. Columns are declared once; then rows come and go. Allocates only when a table
+/// outgrows the largest size it ever had. Rows of the jobs table are in ascending order of `jobs/id`: the owner keeps
+/// them so.
 class snapshot_store {
     struct stored_column {
         detail::aligned_buffer data;
@@ -72,7 +76,8 @@ class snapshot_store {
 
         void swap(stored_table& other) noexcept {
             table_view const mine = shown;
-            shown = other.shown, other.shown = mine;
+            shown = other.shown;
+            other.shown = mine;
             columns.swap(other.columns);
             slots.swap(other.slots);
         }
@@ -99,15 +104,16 @@ public:
         for (std::size_t i = 0; i < table_count; ++i) tables_[i].swap(other.tables_[i]);
         schema_.swap(other.schema_);
         column_memory* const mine = memory_;
-        memory_ = other.memory_, other.memory_ = mine;
+        memory_ = other.memory_;
+        other.memory_ = mine;
     }
 
     [[nodiscard]] std::span<column_info const> schema() const noexcept { return schema_.view(); }
     [[nodiscard]] std::size_t rows(table_id t) const noexcept { return table_at(t).shown.rows; }
 
     /// Adds a column, zero for the rows there are; a second time it returns the first one.
-    /// Errors: `invalid_value` (name without a table or above `longest_column_name`, width 0), `conflict` (declared with
-    /// another type or width), `no_capacity`.
+    /// Errors: `invalid_value` (name without a table or above `longest_column_name`, width 0), `conflict` (declared
+    /// with another type or width), `no_capacity`.
     template <ColumnValue T>
     [[nodiscard]] result<column<T>> declare(std::string_view name, std::uint32_t width = 1) noexcept {
         auto const slot = declare(name, type_of<T>, width);
@@ -206,10 +212,16 @@ public:
 
 private:
     [[nodiscard]] stored_table& table_at(table_id t) noexcept { return tables_[static_cast<std::size_t>(t)]; }
-    [[nodiscard]] stored_table const& table_at(table_id t) const noexcept { return tables_[static_cast<std::size_t>(t)]; }
+    [[nodiscard]] stored_table const& table_at(table_id t) const noexcept {
+        return tables_[static_cast<std::size_t>(t)];
+    }
 
-    [[nodiscard]] unsigned char* first_of(table_id t, std::uint32_t slot) noexcept { return table_at(t).columns[slot].data.data(); }
-    [[nodiscard]] unsigned char const* first_of(table_id t, std::uint32_t slot) const noexcept { return table_at(t).columns[slot].data.data(); }
+    [[nodiscard]] unsigned char* first_of(table_id t, std::uint32_t slot) noexcept {
+        return table_at(t).columns[slot].data.data();
+    }
+    [[nodiscard]] unsigned char const* first_of(table_id t, std::uint32_t slot) const noexcept {
+        return table_at(t).columns[slot].data.data();
+    }
 
     static void refresh_slots(stored_table& table) noexcept {
         for (std::size_t i = 0; i < table.columns.size(); ++i) table.slots[i] = table.columns[i].data.data();
@@ -218,7 +230,9 @@ private:
     }
 
     [[nodiscard]] result<column_info> declare(std::string_view name, column_type type, std::uint32_t width) noexcept {
-        auto const refuse = [&](errc code) { return error{.code = code, .operation = "declare column", .subject = name}; };
+        auto const refuse = [&](errc code) {
+            return error{.code = code, .operation = "declare column", .subject = name};
+        };
         std::size_t const index = table_index_of(name);
         if (index == table_count || width == 0 || name.size() > longest_column_name) return refuse(errc::invalid_value);
         if (auto const* known = find_column(schema_.view(), name)) {
@@ -228,7 +242,8 @@ private:
         auto& table = tables_[index];
         stored_column fresh{.data = detail::aligned_buffer(memory_), .row_bytes = size_of(type) * width};
         if (!fresh.data.reserve(table.shown.rows * fresh.row_bytes, 0)) return refuse(errc::no_capacity);
-        column_info const info{name, static_cast<table_id>(index), type, width, static_cast<std::uint32_t>(table.columns.size())};
+        column_info const info{name, static_cast<table_id>(index), type, width,
+                               static_cast<std::uint32_t>(table.columns.size())};
         table.columns.push_back(std::move(fresh));
         table.slots.push_back(nullptr);
         refresh_slots(table);

@@ -32,7 +32,8 @@ struct standard_columns {
 
     /// Errors: `conflict` when the store already has one of the names with another type; `invalid_value` when a
     /// resource has a name too long for a column.
-    [[nodiscard]] static result<standard_columns> declare(snapshot_store& store, std::span<resource_info const> resources) noexcept {
+    [[nodiscard]] static result<standard_columns> declare(snapshot_store& store,
+                                                          std::span<resource_info const> resources) noexcept {
         standard_columns c;
         error first;
         bool ok = true;
@@ -44,18 +45,32 @@ struct standard_columns {
                 first = declared.failure();
             }
         };
-        add(c.id, "jobs/id"), add(c.tenant, "jobs/tenant"), add(c.weight, "jobs/weight");
-        add(c.submitted, "jobs/submitted"), add(c.started, "jobs/started"), add(c.state, "jobs/state");
-        add(c.step, "jobs/step"), add(c.loss, "jobs/loss"), add(c.best_loss, "jobs/loss.best");
-        add(c.tier, "jobs/tier"), add(c.tiers, "jobs/tiers");
-        add(c.pace, "jobs/pace"), add(c.remaining, "jobs/remaining"), add(c.restart_cost, "jobs/restart_cost");
-        add(c.held_job, "held/job"), add(c.held_node, "held/node");
-        add(c.held_resource, "held/resource"), add(c.held_amount, "held/amount");
+        add(c.id, "jobs/id");
+        add(c.tenant, "jobs/tenant");
+        add(c.weight, "jobs/weight");
+        add(c.submitted, "jobs/submitted");
+        add(c.started, "jobs/started");
+        add(c.state, "jobs/state");
+        add(c.step, "jobs/step");
+        add(c.loss, "jobs/loss");
+        add(c.best_loss, "jobs/loss.best");
+        add(c.tier, "jobs/tier");
+        add(c.tiers, "jobs/tiers");
+        add(c.pace, "jobs/pace");
+        add(c.remaining, "jobs/remaining");
+        add(c.restart_cost, "jobs/restart_cost");
+        add(c.held_job, "held/job");
+        add(c.held_node, "held/node");
+        add(c.held_resource, "held/resource");
+        add(c.held_amount, "held/amount");
         for (auto const& r : resources) {
             resource_columns of;
-            add(of.used, named("jobs/used.", r)), add(of.held, named("jobs/held.", r));
-            add(of.minimum, named("jobs/min.", r)), add(of.maximum, named("jobs/max.", r));
-            add(of.capacity, named("nodes/capacity.", r)), add(of.free, named("nodes/free.", r));
+            add(of.used, named("jobs/used.", r));
+            add(of.held, named("jobs/held.", r));
+            add(of.minimum, named("jobs/min.", r));
+            add(of.maximum, named("jobs/max.", r));
+            add(of.capacity, named("nodes/capacity.", r));
+            add(of.free, named("nodes/free.", r));
             c.resources.push_back(of);
         }
         if (!ok) return first;
@@ -69,7 +84,8 @@ private:
 };
 
 /// The row of the job; the number of rows when it has none. O(log rows).
-[[nodiscard]] inline std::size_t row_of(snapshot_store const& store, standard_columns const& columns, job_id job) noexcept {
+[[nodiscard]] inline std::size_t row_of(snapshot_store const& store, standard_columns const& columns,
+                                        job_id job) noexcept {
     std::uint64_t const* const ids = store.data(columns.id);
     std::size_t const rows = store.rows(table_id::jobs);
     std::size_t low = 0, high = rows;

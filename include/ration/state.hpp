@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Saved state: plain values, one after the other, in space that somebody else owns. A struct of such values has a static
-/// `fields(self)` that ties its members, and `sane()`, which says whether values from outside can be of one.
+/// Saved state: plain values, one after the other, in space that somebody else owns. A struct of such values has a
+/// static `fields(self)` that ties its members, and `sane()`, which says whether values from outside can be of one.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,8 @@ public:
     template <class T>
     [[nodiscard]] bool get(T& value) noexcept {
         if constexpr (requires { T::fields(value); })
-            return std::apply([&](auto&... field) { return (get(field) && ...); }, T::fields(value)) && (good_ = value.sane());
+            return std::apply([&](auto&... field) { return (get(field) && ...); }, T::fields(value)) &&
+                   (good_ = value.sane());
         else
             return get_plain(value);
     }
@@ -60,7 +61,8 @@ public:
     [[nodiscard]] bool get(bool& value) noexcept {
         unsigned char byte = 0;
         good_ = get_plain(byte) && byte <= 1;
-        return good_ && (value = byte == 1, true);
+        if (good_) value = byte == 1;
+        return good_;
     }
 
     /// Whether exactly all of it has been read.
@@ -74,7 +76,8 @@ private:
         good_ = good_ && left_ >= sizeof(T);
         if (!good_) return false;
         std::memcpy(&value, at_, sizeof(T));
-        at_ += sizeof(T), left_ -= sizeof(T);
+        at_ += sizeof(T);
+        left_ -= sizeof(T);
         return true;
     }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Jobs of a scheduler's own: what they can supply to a policy, checked by the compiler, and how it gets into a snapshot.
+/// Jobs of a scheduler's own: what they can supply to a policy, checked by the compiler, and how it gets into a
+/// snapshot.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,13 @@
 
 namespace ration {
 
-/// Declares in a job's `supplies` that the scalar column `Name` is `Member` of the job: a data member, or a const member function
-/// without arguments. `struct my_job { double cores_used; using supplies = ration::columns<ration::from<double, "jobs/used.cpu",
-/// &my_job::cores_used>>; ... };`
+/// Declares in a job's `supplies` that the scalar column `Name` is `Member` of the job: a data member, or a const
+/// member function without arguments. `struct my_job { double cores_used; using supplies =
+/// ration::columns<ration::from<double, "jobs/used.cpu", &my_job::cores_used>>; ... };`
 template <ColumnValue T, fixed_string Name, auto Member>
 struct from : detail::declared_column<T, Name, column_shape::scalar> {
-    static_assert(Name.view().starts_with("jobs/"), "ration: a job supplies columns of the jobs table: name it jobs/...");
+    static_assert(Name.view().starts_with("jobs/"),
+                  "ration: a job supplies columns of the jobs table: name it jobs/...");
 
     template <class J>
     [[nodiscard]] static constexpr T of(J const& job) noexcept {
@@ -30,11 +32,12 @@ struct from : detail::declared_column<T, Name, column_shape::scalar> {
     }
 };
 
-/// The same for a vector column: `Member` gives a contiguous range of `T`, as std::vector and std::array are. The column is as wide as the
-/// longest; what a shorter one does not have is 0.
+/// The same for a vector column: `Member` gives a contiguous range of `T`, as std::vector and std::array are. The
+/// column is as wide as the longest; what a shorter one does not have is 0.
 template <ColumnValue T, fixed_string Name, auto Member>
 struct from_rows : detail::declared_column<T, Name, column_shape::vector> {
-    static_assert(Name.view().starts_with("jobs/"), "ration: a job supplies columns of the jobs table: name it jobs/...");
+    static_assert(Name.view().starts_with("jobs/"),
+                  "ration: a job supplies columns of the jobs table: name it jobs/...");
 
     template <class J>
     [[nodiscard]] static constexpr decltype(auto) of(J const& job) noexcept {
@@ -47,10 +50,12 @@ struct from_rows : detail::declared_column<T, Name, column_shape::vector> {
 
 namespace detail {
 
-/// What every Job and the host know without being told; a name that ends in '.' stands for one column per standard resource.
-inline constexpr std::string_view implied_columns[] = {
-    "jobs/id",    "jobs/state",      "jobs/step",   "jobs/loss",  "jobs/tier", "jobs/tiers", "jobs/min.",     "jobs/max.",
-    "jobs/held.", "nodes/capacity.", "nodes/free.", "nodes/type", "held/job",  "held/node",  "held/resource", "held/amount"};
+/// What every Job and the host know without being told; a name that ends in '.' stands for one column per standard
+/// resource.
+inline constexpr std::string_view implied_columns[] = {"jobs/id",    "jobs/state",      "jobs/step",     "jobs/loss",
+                                                       "jobs/tier",  "jobs/tiers",      "jobs/min.",     "jobs/max.",
+                                                       "jobs/held.", "nodes/capacity.", "nodes/free.",   "nodes/type",
+                                                       "held/job",   "held/node",       "held/resource", "held/amount"};
 
 [[nodiscard]] constexpr bool is_implied(std::string_view name) noexcept {
     for (auto const known : implied_columns) {
@@ -80,10 +85,11 @@ template <class J, class Inputs>
 /// The error of a column that jobs of type J do not supply: the compiler's message shows both names.
 template <class J, fixed_string Column, class Declaration>
 struct unsupplied_column {
-    static_assert(is_supplied<J>(Declaration::description),
-                  "ration: the policy reads a column that these jobs do not supply: add ration::from<type, \"table/column\", "
-                  "&job::member> to `using supplies = ration::columns<...>` of the job (in an adapted struct name the member), or choose a "
-                  "policy that does without");
+    static_assert(
+        is_supplied<J>(Declaration::description),
+        "ration: the policy reads a column that these jobs do not supply: add ration::from<type, \"table/column\", "
+        "&job::member> to `using supplies = ration::columns<...>` of the job (in an adapted struct name the member), or choose a "
+        "policy that does without");
 };
 
 template <class J, class Inputs>
@@ -106,12 +112,14 @@ struct require_job {
     static_assert(!has_job_tag<J> || has_id<J>, "ration: not a Job: add `ration::job_id id() const noexcept`");
     static_assert(!has_job_tag<J> || has_bounds<J>,
                   "ration: not a Job: add `ration::bounds bounds_of(ration::resource_id) const noexcept`");
-    static_assert(!has_job_tag<J> || has_progress<J>, "ration: not a Job: add `ration::job_progress progress() const noexcept`");
-    static_assert(!has_job_tag<J> || has_target<J>, "ration: not a Job: add `target() const`, which returns a ration::Target");
+    static_assert(!has_job_tag<J> || has_progress<J>,
+                  "ration: not a Job: add `ration::job_progress progress() const noexcept`");
+    static_assert(!has_job_tag<J> || has_target<J>,
+                  "ration: not a Job: add `target() const`, which returns a ration::Target");
 };
 
-/// Instantiated where a policy meets the jobs that it is to serve: a column that they cannot supply fails with a sentence that
-/// names it and says what to add.
+/// Instantiated where a policy meets the jobs that it is to serve: a column that they cannot supply fails with a
+/// sentence that names it and says what to add.
 template <class P, class J>
 struct pairing {
     static_assert(sizeof(require_policy<P>) > 0 && sizeof(require_job<J>) > 0);
@@ -138,7 +146,8 @@ void write_row(snapshot_store& store, standard_columns const& columns, std::size
 }
 
 template <class Declaration, class J>
-[[nodiscard]] result<void> write_vectors(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order) noexcept {
+[[nodiscard]] result<void> write_vectors(snapshot_store& store, std::span<J const> jobs,
+                                         std::span<std::size_t const> order) noexcept {
     using value = typename Declaration::value_type;
     auto const* const known = find_column(store.schema(), Declaration::description.name);
     std::size_t width = known == nullptr ? 1 : known->width;
@@ -158,7 +167,8 @@ template <class Declaration, class J>
 }
 
 template <class Declaration, class J>
-[[nodiscard]] result<void> write_scalars(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order) noexcept {
+[[nodiscard]] result<void> write_scalars(snapshot_store& store, std::span<J const> jobs,
+                                         std::span<std::size_t const> order) noexcept {
     auto const column = store.declare<typename Declaration::value_type>(Declaration::name.view());
     if (!column) return column.failure();
     for (std::size_t row = 0; row < order.size(); ++row) store.at(*column, row) = Declaration::of(jobs[order[row]]);
@@ -166,7 +176,8 @@ template <class Declaration, class J>
 }
 
 template <class Declaration, class J>
-[[nodiscard]] result<void> write_column(snapshot_store& store, std::span<J const> jobs, std::span<std::size_t const> order) noexcept {
+[[nodiscard]] result<void> write_column(snapshot_store& store, std::span<J const> jobs,
+                                        std::span<std::size_t const> order) noexcept {
     if constexpr (Declaration::description.shape == column_shape::vector)
         return write_vectors<Declaration>(store, jobs, order);
     else
@@ -175,7 +186,8 @@ template <class Declaration, class J>
 
 template <class J, class... Declarations>
 [[nodiscard]] result<void> write_supplies(snapshot_store& store, [[maybe_unused]] std::span<J const> jobs,
-                                          [[maybe_unused]] std::span<std::size_t const> order, columns<Declarations...> const*) noexcept {
+                                          [[maybe_unused]] std::span<std::size_t const> order,
+                                          columns<Declarations...> const*) noexcept {
     result<void> all;
     static_cast<void>(((all = write_column<Declarations>(store, jobs, order), static_cast<bool>(all)) && ...));
     return all;
@@ -183,20 +195,23 @@ template <class J, class... Declarations>
 
 }  // namespace detail
 
-/// Makes the jobs table out of a scheduler's own jobs, in whatever order they come: the standard columns from what every Job
-/// has, then those of `J::supplies`. All count as running unless `jobs/state` is among those. A job without a value of its
-/// metric yet says NaN; it then reaches no tier.
-/// Errors: `already_exists` (two jobs of one id), `no_capacity`, those of `snapshot_store::declare`: `conflict` also where a vector is longer
-/// than any was when the store first had its column. O(jobs log jobs).
+/// Makes the jobs table out of a scheduler's own jobs, in whatever order they come: the standard columns from what
+/// every Job has, then those of `J::supplies`. All count as running unless `jobs/state` is among those. A job without a
+/// value of its metric yet says NaN; it then reaches no tier. Errors: `already_exists` (two jobs of one id),
+/// `no_capacity`, those of `snapshot_store::declare`: `conflict` also where a vector is longer than any was when the
+/// store first had its column. O(jobs log jobs).
 template <Job J>
-[[nodiscard]] result<void> fill(snapshot_store& store, standard_columns const& columns, std::span<J const> jobs) noexcept {
+[[nodiscard]] result<void> fill(snapshot_store& store, standard_columns const& columns,
+                                std::span<J const> jobs) noexcept {
     if (auto const sized = store.resize(table_id::jobs, jobs.size()); !sized) return sized;
     buffer<std::size_t> order(jobs.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     detail::sort(order.data(), order.size(), [&](std::size_t a, std::size_t b) { return jobs[a].id() < jobs[b].id(); });
     for (std::size_t row = 0; row < order.size(); ++row) {
         if (row > 0 && jobs[order[row - 1]].id() == jobs[order[row]].id())
-            return error{.code = errc::already_exists, .operation = "fill jobs table", .subject = "jobs/id",
+            return error{.code = errc::already_exists,
+                         .operation = "fill jobs table",
+                         .subject = "jobs/id",
                          .remedy = "give every job an id of its own"};
         detail::write_row(store, columns, row, jobs[order[row]]);
     }

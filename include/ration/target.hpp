@@ -24,7 +24,8 @@ enum class direction : std::uint8_t { down, up };
     return way == direction::down ? value <= threshold : value >= threshold;
 }
 
-/// True for a number that is neither infinite nor NaN. By its bits, since a program built with -ffast-math folds comparisons.
+/// True for a number that is neither infinite nor NaN. By its bits, since a program built with -ffast-math folds
+/// comparisons.
 [[nodiscard]] constexpr bool is_finite(double value) noexcept {
     static_assert(std::numeric_limits<double>::is_iec559);
     constexpr std::uint64_t exponent = std::uint64_t{0x7FF} << 52;
@@ -56,9 +57,9 @@ template <class T>
 concept Target = has_target_tag<T> && has_metric<T> && has_ordered_tiers<T>;
 
 /// TRADL's target <Acceptable, Objective>: at Acceptable the model can be delivered, at Objective the job is finished.
-/// Either may be left out. Tiers are counted 1 = Acceptable, 2 = Objective in every case: without an Objective, 2 is never
-/// reached; without an Acceptable, both are reached together.
-/// Source: Zheng et al., "Target-based Resource Allocation for Deep Learning Applications in a Multi-tenancy System", HPEC 2019.
+/// Either may be left out. Tiers are counted 1 = Acceptable, 2 = Objective in every case: without an Objective, 2 is
+/// never reached; without an Acceptable, both are reached together. Source: Zheng et al., "Target-based Resource
+/// Allocation for Deep Learning Applications in a Multi-tenancy System", HPEC 2019.
 class two_tier_target {
     text<32> metric_;
     direction way_ = direction::down;
@@ -77,11 +78,12 @@ public:
         std::uint32_t mean_of = 1;  ///< the metric counts as its mean over the last `mean_of` reported values
     };
 
-    /// Errors: `invalid_value` for no tier at all, a threshold that is not finite, `mean_of` 0 or above `most_mean_of`, an Objective
-    /// that is easier than the Acceptable.
+    /// Errors: `invalid_value` for no tier at all, a threshold that is not finite, `mean_of` 0 or above `most_mean_of`,
+    /// an Objective that is easier than the Acceptable.
     [[nodiscard]] static result<two_tier_target> make(description const& d) noexcept {
         auto const refuse = [&](char const* remedy) {
-            return error{.code = errc::invalid_value, .operation = "make target", .subject = d.metric, .remedy = remedy};
+            return error{
+                .code = errc::invalid_value, .operation = "make target", .subject = d.metric, .remedy = remedy};
         };
         if (!d.acceptable && !d.objective) return refuse("give acceptable, objective or both");
         if ((d.acceptable && !is_finite(*d.acceptable)) || (d.objective && !is_finite(*d.objective)))
@@ -114,8 +116,8 @@ public:
 static_assert(Target<two_tier_target>);
 
 /// Follows one job's metric: the smoothed value, the best one so far and the tiers reached, which are never lost again.
-/// A tier is reached only on a full window of `mean_of` finite values; values that are not finite are counted and otherwise
-/// ignored. `see` is O(reports in the window), of which there are at most `mean_of`, and does not allocate.
+/// A tier is reached only on a full window of `mean_of` finite values; values that are not finite are counted and
+/// otherwise ignored. `see` is O(reports in the window), of which there are at most `mean_of`, and does not allocate.
 class target_tracker {
     struct report {
         double mean = 0;
@@ -130,7 +132,8 @@ class target_tracker {
     std::uint32_t tier_ = 0;
 
 public:
-    explicit target_tracker(two_tier_target const& target) : target_(target), window_(target.mean_of() + std::size_t{1}) {}
+    explicit target_tracker(two_tier_target const& target)
+        : target_(target), window_(target.mean_of() + std::size_t{1}) {}
 
     [[nodiscard]] two_tier_target const& target() const noexcept { return target_; }
     [[nodiscard]] std::uint32_t tier() const noexcept { return tier_; }
@@ -146,8 +149,8 @@ public:
         return sum / static_cast<double>(values_);
     }
 
-    /// Takes in the mean of `count` values of the metric; more than `mean_of` values weigh as much as `mean_of`. Returns the tier,
-    /// which only ever rises.
+    /// Takes in the mean of `count` values of the metric; more than `mean_of` values weigh as much as `mean_of`.
+    /// Returns the tier, which only ever rises.
     std::uint32_t see(double mean, std::uint64_t count = 1) noexcept {
         if (!is_finite(mean) || count == 0) {
             not_finite_ += count;
@@ -164,7 +167,10 @@ public:
     }
 
     /// Forgets the window, not the tiers: after a restart old values must not mix with new ones.
-    void clear_window() noexcept { newest_ = reports_ = 0, values_ = 0; }
+    void clear_window() noexcept {
+        newest_ = reports_ = 0;
+        values_ = 0;
+    }
 
 private:
     // at(0) is the newest report.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The version of ration. This file is the only place where the number is written; CMake and the package recipes read it from here.
+/// The version of ration. This file is the only place where the number is written; CMake and the package recipes read
+/// it from here.
 #pragma once
 
 #define RATION_VERSION_MAJOR 0

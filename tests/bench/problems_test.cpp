@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The small problems of `ration bench`: that they are the same each time, and that what counts as the best answer is the best.
-#include "bench/quality.hpp"
-
+// The small problems of `ration bench`: that they are the same each time, and that what counts as the best answer is
+// the best.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/fifo.hpp>
 
+#include "bench/quality.hpp"
 #include "check/dice.hpp"
 #include "support/catch.hpp"
 
@@ -23,7 +23,8 @@ namespace {
     room_job made;
     made.request = made.most = static_cast<std::int64_t>(steps_a_slot.size());
     made.length = length;
-    for (std::size_t k = 1; k <= most_units; ++k) made.speed[k] = steps_a_slot[std::min(k, steps_a_slot.size()) - 1] / slot;
+    for (std::size_t k = 1; k <= most_units; ++k)
+        made.speed[k] = steps_a_slot[std::min(k, steps_a_slot.size()) - 1] / slot;
     return made;
 }
 
@@ -60,7 +61,10 @@ TEST_CASE("the problems come from the seed alone") {
         auto const lengths = [](std::vector<instance> const& all) {
             std::vector<double> made;
             for (auto const& one : all)
-                for (auto const& j : one.jobs) made.push_back(j.length), made.insert(made.end(), j.speed.begin(), j.speed.end());
+                for (auto const& j : one.jobs) {
+                    made.push_back(j.length);
+                    made.insert(made.end(), j.speed.begin(), j.speed.end());
+                }
             return made;
         };
         CHECK(lengths(first) == lengths(again));
@@ -76,8 +80,10 @@ TEST_CASE("the best answers of a problem that can be solved by hand") {
     CHECK(of(best, objective::fairness) == 1);
     CHECK(of(best, objective::targets) == 2);       // both devices to the second job
     CHECK(of(best, objective::completion) == 1.5);  // the first is done after one slot, the second after two
-    CHECK(of(best_of({.units = 3, .jobs = {job(4, {4, 8}), job(4, {4, 4})}}, shared::cores), objective::fairness) == Approx(1));
-    CHECK(of(best_of({.units = 3, .jobs = {job(4, {4, 8}), job(4, {4, 8})}}, shared::cores), objective::fairness) == Approx(1.5));
+    CHECK(of(best_of({.units = 3, .jobs = {job(4, {4, 8}), job(4, {4, 4})}}, shared::cores), objective::fairness) ==
+          Approx(1));
+    CHECK(of(best_of({.units = 3, .jobs = {job(4, {4, 8}), job(4, {4, 8})}}, shared::cores), objective::fairness) ==
+          Approx(1.5));
 }
 
 TEST_CASE("no division is better than the best one") {
@@ -90,10 +96,12 @@ TEST_CASE("no division is better than the best one") {
                 for (int tries = 0; tries < 50; ++tries) {
                     double left = static_cast<double>(one.units), least = 1e9, sum = 0;
                     for (auto const& j : one.jobs) {
-                        double const drawn = left * static_cast<double>(any.below(1001)) / 1000, units = what == shared::cores ? drawn : std::floor(drawn);
+                        double const drawn = left * static_cast<double>(any.below(1001)) / 1000,
+                                     units = what == shared::cores ? drawn : std::floor(drawn);
                         left -= units;
                         double const speedup = speed_at(j, units) / j.speed[1];
-                        least = std::min(least, speedup), sum += speedup;
+                        least = std::min(least, speedup);
+                        sum += speedup;
                     }
                     CHECK(least <= of(best, objective::fairness) * (1 + 1e-12));
                     CHECK(sum <= of(best, objective::speedup) * (1 + 1e-12));
@@ -103,16 +111,19 @@ TEST_CASE("no division is better than the best one") {
 
 TEST_CASE("an exact policy reaches the best, and one that divides nothing does not") {
     auto const all = instances_of(1, shared::devices);
-    auto const exact = solved_by<policies::elastic_batch_dp>(all, shared::devices), first = solved_by<policies::fifo>(all, shared::devices);
+    auto const exact = solved_by<policies::elastic_batch_dp>(all, shared::devices),
+               first = solved_by<policies::fifo>(all, shared::devices);
     REQUIRE(exact.instances == instance_count);
     std::size_t below = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const best = best_of(all[i], shared::devices);
         for (std::size_t o = 0; o < objective_count; ++o) {
             auto const what = static_cast<objective>(o);
-            for (auto const& tried : {exact.on[i], first.on[i]}) CHECK(share_of_best(what, of(tried, what), of(best, what)) <= 1);
+            for (auto const& tried : {exact.on[i], first.on[i]})
+                CHECK(share_of_best(what, of(tried, what), of(best, what)) <= 1);
         }
-        CHECK(share_of_best(objective::speedup, of(exact.on[i], objective::speedup), of(best, objective::speedup)) == 1);
+        CHECK(share_of_best(objective::speedup, of(exact.on[i], objective::speedup), of(best, objective::speedup)) ==
+              1);
         CHECK(of(exact.on[i], objective::completion) >= of(best, objective::completion));
         below += of(first.on[i], objective::speedup) < of(best, objective::speedup);
     }

@@ -28,7 +28,8 @@ class with_dmem final : public filter {
     std::map<std::string, std::string, std::less<>> files_;
 
 public:
-    with_dmem(io& inner, std::map<std::string, std::string, std::less<>> files) : filter(inner), files_(std::move(files)) {}
+    with_dmem(io& inner, std::map<std::string, std::string, std::less<>> files)
+        : filter(inner), files_(std::move(files)) {}
     std::string written;
 
 protected:
@@ -51,7 +52,8 @@ TEST_CASE("a line of devices.list is read as the kernel means it") {
     CHECK(detail::allows("c 195:0 rw", gpu_0));
     CHECK(detail::allows("c 195:* rwm", gpu_1));
     CHECK(detail::allows("c *:1 m", gpu_1));
-    for (char const* other : {"c 195:1 rwm", "b 195:0 rwm", "c 19:0 rwm", "c 195: rwm", "c 195 0", "", "c", ":", "c 195:00x rwm"})
+    for (char const* other :
+         {"c 195:1 rwm", "b 195:0 rwm", "c 19:0 rwm", "c 195: rwm", "c 195 0", "", "c", ":", "c 195:00x rwm"})
         CHECK_FALSE(detail::allows(other, gpu_0));
 }
 
@@ -169,15 +171,16 @@ TEST_CASE("a device filter denies what is named and nothing else") {
 TEST_CASE("the text of dmem files") {
     auto const lines = parse_dmem("drm/0000:03:00.0/vram0 8514437120\nnvidia/00000000:17:00.0/vidmem max\n");
     REQUIRE(lines);
-    CHECK(*lines ==
-          std::vector<dmem_region>{{"drm/0000:03:00.0/vram0", 8514437120}, {"nvidia/00000000:17:00.0/vidmem", unlimited}});
+    CHECK(*lines == std::vector<dmem_region>{{"drm/0000:03:00.0/vram0", 8514437120},
+                                             {"nvidia/00000000:17:00.0/vidmem", unlimited}});
     CHECK(parse_dmem("")->empty());
     for (char const* wrong : {"vram0", "vram0 ", " 5", "vram0 -5", "vram0 5x", "a 1\nb"})
         CHECK(parse_dmem(wrong).failure().code == errc::invalid_value);
     CHECK(pci_of("nvidia/00000000:17:00.0/vidmem") == "0000:17:00.0");
     CHECK(pci_of("nvidia/00000001:CA:00.0/vidmem") == "0001:ca:00.0");
     CHECK(pci_of("drm/0000:03:00.0/vram0") == "0000:03:00.0");
-    for (char const* other : {"", "vram0", "drm/card0", "xe/0000:03:00.0/vram0", "drm/1:2"}) CHECK(pci_of(other).empty());
+    for (char const* other : {"", "vram0", "drm/card0", "xe/0000:03:00.0/vram0", "drm/1:2"})
+        CHECK(pci_of(other).empty());
 }
 
 TEST_CASE("device memory of a machine and of the own group") {

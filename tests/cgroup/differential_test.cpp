@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "scripts_v2.hpp"
-
 #include "support/catch.hpp"
 
 using namespace cgroup_test;
@@ -14,8 +13,8 @@ namespace {
 [[nodiscard]] std::uint32_t possible_cpus() {
     kernel_io kernel;
     std::string text;
-    auto const set =
-        kernel.read_system("/sys/devices/system/cpu/possible", text) == 0 ? cpu_set::parse(text) : result<cpu_set>(error{});
+    auto const set = kernel.read_system("/sys/devices/system/cpu/possible", text) == 0 ? cpu_set::parse(text)
+                                                                                       : result<cpu_set>(error{});
     return set ? static_cast<std::uint32_t>(set->size()) : 1;
 }
 
@@ -25,23 +24,20 @@ namespace {
     return owner.kind == wanted.kind ? where.branch_of(wanted.which) : nullptr;
 }
 
-[[nodiscard]] std::vector<std::string> answers(script const& wanted, machine& on, directory const& own, std::uint32_t cpus) {
+[[nodiscard]] std::vector<std::string> answers(script const& wanted, machine& on, directory const& own,
+                                               std::uint32_t cpus) {
     stage here(on, cpus, own);
-    if (!here.prepare(wanted)) {
-        return {"(not prepared)"};
-    }
+    if (!here.prepare(wanted)) return {"(not prepared)"};
     std::vector<std::string> all;
-    for (step const& each : wanted.steps) {
-        all.push_back(here.play(each));
-    }
+    for (step const& each : wanted.steps) all.push_back(here.play(each));
     return all;
 }
 
 [[nodiscard]] std::string words(script const& of, std::size_t at) {
     step const& each = of.steps[at];
     constexpr char const* verbs[] = {"make", "remove", "write", "tell", "read", "enter", "use", "settle", "helper"};
-    return std::string(of.name) + ", step " + std::to_string(at) + ": " + verbs[static_cast<int>(each.what)] + " " + each.group +
-           "/" + each.file + " \"" + each.text + "\"";
+    return std::string(of.name) + ", step " + std::to_string(at) + ": " + verbs[static_cast<int>(each.what)] + " " +
+           each.group + "/" + each.file + " \"" + each.text + "\"";
 }
 
 // How many steps were compared.
@@ -58,9 +54,8 @@ namespace {
     branch const* const modelled = hierarchy_for(wanted, *copy_tree);
     bool const at_root = std::ranges::any_of(
         wanted.steps, [](step const& each) { return std::string_view(each.group) == "/" && each.what != verb::enter; });
-    if (real == nullptr || modelled == nullptr || (at_root && real->path != "/")) {
-        return 0;   // no such hierarchy here; or the script would write to a group that is not the root and not ours
-    }
+    if (real == nullptr || modelled == nullptr || (at_root && real->path != "/"))
+        return 0;  // no such hierarchy here; or the script would write to a group that is not the root and not ours
     evacuation room_there, room_here;
     REQUIRE(room_there.prepare(*kernel_tree));
     REQUIRE(room_here.prepare(*copy_tree));
@@ -76,9 +71,7 @@ namespace {
 
 [[nodiscard]] std::size_t compare_all(std::vector<script> const& scripts) {
     std::size_t steps = 0;
-    for (script const& each : scripts) {
-        steps += compare(each);
-    }
+    for (script const& each : scripts) steps += compare(each);
     std::printf("%zu answers compared\n", steps);
     return steps;
 }

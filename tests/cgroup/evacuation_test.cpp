@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// v2: controllers can only be handed down from a group without processes. Our own is moved out of the way and back again.
+// v2: controllers can only be handed down from a group without processes. Our own is moved out of the way and back
+// again.
 #include "machine.hpp"
-
 #include "support/catch.hpp"
 
 using namespace cgroup_test;
@@ -62,14 +62,10 @@ namespace {
 [[nodiscard]] int in_a_group_of_its_own() {
     kernel_io kernel;
     auto const found = tree::discover(kernel);
-    if (!found) {
-        return __LINE__;
-    }
+    if (!found) return __LINE__;
     directory const& root = found->branch_of(controller::core)->own;
     std::string const name = "ration-" + run_name_here();
-    if (!root.write("cgroup.subtree_control", "+cpu +cpuset +memory +pids") || !root.make(name)) {
-        return __LINE__;
-    }
+    if (!root.write("cgroup.subtree_control", "+cpu +cpuset +memory +pids") || !root.make(name)) return __LINE__;
     auto const home = root.child(name);
     std::string const self = std::to_string(kernel.self());
     int failed = !home || !home->write("cgroup.procs", self) ? __LINE__ : 0;
@@ -96,13 +92,10 @@ namespace {
 TEST_CASE("the running kernel's v2: to a leaf and home again") {
     kernel_io kernel;
     auto const found = tree::discover(kernel);
-    if (!found || found->owner(controller::cpu).kind != version::v2 || found->branch_of(controller::core)->path != "/") {
-        return;   // only where v2 has the controllers and we sit at its root: the guest
-    }
+    if (!found || found->owner(controller::cpu).kind != version::v2 || found->branch_of(controller::core)->path != "/")
+        return;  // only where v2 has the controllers and we sit at its root: the guest
     int const child = ::fork();
-    if (child == 0) {
-        ::_exit(in_a_group_of_its_own() & 0xff);
-    }
+    if (child == 0) ::_exit(in_a_group_of_its_own() & 0xff);
     int status = -1;
     REQUIRE(::waitpid(child, &status, 0) == child);
     REQUIRE(WIFEXITED(status));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "machine.hpp"
-
 #include "support/catch.hpp"
 
 namespace cgroup_test {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Every call of the backend goes wrong once, in every plausible way, at every place of a run's life. Whatever happens: no group
-// is left, no value is half changed, no other job suffers, and what failed can be tried again.
-#include "machine.hpp"
-
+// Every call of the backend goes wrong once, in every plausible way, at every place of a run's life. Whatever happens:
+// no group is left, no value is half changed, no other job suffers, and what failed can be tried again.
 #include <cstdio>
 #include <functional>
 
 #include <ration/cgroup/fault_injector.hpp>
 
+#include "machine.hpp"
 #include "support/catch.hpp"
 
 using namespace cgroup_test;
@@ -15,7 +14,8 @@ using namespace cgroup_test;
 namespace {
 
 constexpr job_id vae{1}, lstm{2};
-constexpr int plausible[] = {EACCES, EBUSY, ENOENT, ENODEV, EINVAL, ENOSPC, EAGAIN, EIO, ENOMEM, EMFILE, EOPNOTSUPP, ESRCH};
+constexpr int plausible[] = {EACCES, EBUSY, ENOENT, ENODEV, EINVAL,     ENOSPC,
+                             EAGAIN, EIO,   ENOMEM, EMFILE, EOPNOTSUPP, ESRCH};
 
 struct kind {
     flavour which;
@@ -52,9 +52,7 @@ struct site {
     static void hold(backend& groups, job_id job, resource_id resource, std::int64_t amount) {
         ration::plan<operation> ops;
         REQUIRE(groups.plan({.job = job, .node = 0, .resource = resource, .amount = amount}, ops));
-        for (operation const& op : ops) {
-            REQUIRE(groups.apply(op));
-        }
+        for (operation const& op : ops) REQUIRE(groups.apply(op));
     }
 
     [[nodiscard]] static bool in_force(backend& groups, job_id job, resource_id resource, std::int64_t amount) {
@@ -67,9 +65,7 @@ struct site {
         std::vector<std::string> found;
         for (auto const& each : machine.machine().hierarchies) {
             modelled::world::for_tree(*each->root, [&](modelled::node& group) {
-                if (group.name.starts_with("ration-")) {
-                    found.push_back(group.path());
-                }
+                if (group.name.starts_with("ration-")) found.push_back(group.path());
             });
         }
         return found;
@@ -92,9 +88,7 @@ struct site {
                 site here(of);
                 INFO("model " << name_of(of.which) << " in /" << of.own << ", call " << at << " answers " << error);
                 story(of, here, {.at = at, .error = error});
-                if (!here.calls.struck()) {
-                    break;   // the story has fewer calls
-                }
+                if (!here.calls.struck()) break;  // the story has fewer calls
                 INFO("struck " << here.calls.calls() << " " << name_of(here.calls.kind()) << " " << here.calls.name());
                 CHECK(here.leftovers() == std::vector<std::string>{});
                 CHECK(here.at_home(of));
@@ -118,7 +112,7 @@ TEST_CASE("opening a run") {
                 CHECK(here.at_home(of));
             }
         }
-        auto again = here.open();   // the machine is as it was
+        auto again = here.open();  // the machine is as it was
         INFO((again ? "" : again.failure().operation) << " " << (again ? "" : again.failure().subject.c_str()));
         REQUIRE(again);
         CHECK(again->add(vae, "vae"));
@@ -159,12 +153,11 @@ TEST_CASE("placing a process") {
         auto const placed = groups->place(vae, pid);
         here.calls.disarm();
         CHECK(here.lives(pid));
-        if (!placed) {
-            REQUIRE(groups->place(vae, pid));
-        }
+        if (!placed) REQUIRE(groups->place(vae, pid));
         CHECK(groups->members(vae).value_or({}) == std::vector<int>{pid});
-        CHECK(groups->run().places().size() == here.machine.machine().processes.at(pid).where.size() -
-                                                   (here.machine.machine().hierarchies.size() - groups->run().places().size()));
+        CHECK(groups->run().places().size() ==
+              here.machine.machine().processes.at(pid).where.size() -
+                  (here.machine.machine().hierarchies.size() - groups->run().places().size()));
     });
     std::printf("%zu faults while placing\n", struck);
     CHECK(struck > 100);
@@ -176,24 +169,21 @@ TEST_CASE("changing what jobs hold: whole or not at all") {
         here.calls.arm(wrong);
         ration::plan<operation> ops;
         bool done = true;
-        for (auto const& [resource, amount] : {std::pair{resource_id::memory, std::int64_t{32 << 20}}, {resource_id::cpu, 250}}) {
+        for (auto const& [resource, amount] :
+             {std::pair{resource_id::memory, std::int64_t{32 << 20}}, {resource_id::cpu, 250}}) {
             done = done && groups->plan({.job = vae, .node = 0, .resource = resource, .amount = amount}, ops);
         }
         done = done && groups->plan({.job = lstm, .node = 0, .resource = resource_id::cpu, .amount = 0}, ops);
         std::size_t applied = 0;
         while (done && applied < ops.size()) {
             auto const said = groups->apply(ops[applied]);
-            if (!said && said.failure().code != errc::gone && said.failure().code != errc::not_found) {
-                CHECK_FALSE(groups->verify(ops[applied]));   // nothing of it stays
-            }
+            if (!said && said.failure().code != errc::gone && said.failure().code != errc::not_found)
+                CHECK_FALSE(groups->verify(ops[applied]));  // nothing of it stays
             done = said && groups->verify(ops[applied]);
             applied += done || groups->verify(ops[applied]) ? 1 : 0;
         }
-        if (!done) {
-            while (applied-- > 0) {
-                CHECK(groups->undo(ops[applied]));
-            }
-        }
+        if (!done)
+            while (applied-- > 0) CHECK(groups->undo(ops[applied]));
         here.calls.disarm();
         CHECK(site::in_force(*groups, vae, resource_id::cpu, done ? 250 : 500));
         CHECK(site::in_force(*groups, vae, resource_id::memory, done ? 32 << 20 : 64 << 20));
@@ -211,14 +201,12 @@ TEST_CASE("taking a change back") {
         ration::plan<operation> ops;
         REQUIRE(groups->plan({.job = vae, .node = 0, .resource = resource_id::memory, .amount = 128 << 20}, ops));
         REQUIRE(groups->plan({.job = vae, .node = 0, .resource = resource_id::cpu, .amount = 0}, ops));
-        for (operation const& op : ops) {
-            REQUIRE(groups->apply(op));
-        }
+        for (operation const& op : ops) REQUIRE(groups->apply(op));
         here.calls.arm(wrong);
         for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
             if (!groups->undo(*op)) {
                 here.calls.disarm();
-                CHECK(groups->undo(*op));   // what failed can be tried again
+                CHECK(groups->undo(*op));  // what failed can be tried again
             }
         }
         here.calls.disarm();
@@ -236,11 +224,10 @@ TEST_CASE("freezing leaves nothing frozen that was not asked for") {
         here.calls.arm(wrong);
         auto const frozen = groups->freeze(vae);
         here.calls.disarm();
-        if (!frozen) {
-            CHECK(site::in_force(*groups, vae, resource_id::cpu, 500));   // that is: thawed
-        } else {
+        if (!frozen)
+            CHECK(site::in_force(*groups, vae, resource_id::cpu, 500));  // that is: thawed
+        else
             CHECK(site::in_force(*groups, vae, resource_id::cpu, 0));
-        }
         CHECK(groups->thaw(vae));
     });
     std::printf("%zu faults while freezing\n", struck);
@@ -276,23 +263,17 @@ TEST_CASE("half a file is never taken for a whole one that says otherwise") {
                 auto groups = here.open_with_jobs();
                 here.calls.arm({.at = at, .short_read = true});
                 ration::plan<operation> ops;
-                bool done =
-                    static_cast<bool>(groups->plan({.job = vae, .node = 0, .resource = resource_id::cpu, .amount = 250}, ops));
-                for (operation const& op : ops) {
-                    done = done && groups->apply(op) && groups->verify(op);
-                }
+                bool done = static_cast<bool>(
+                    groups->plan({.job = vae, .node = 0, .resource = resource_id::cpu, .amount = 250}, ops));
+                for (operation const& op : ops) done = done && groups->apply(op) && groups->verify(op);
                 static_cast<void>(groups->observe(lstm));
                 here.calls.disarm();
-                if (done) {
-                    CHECK(site::in_force(*groups, vae, resource_id::cpu, 250));
-                }
+                if (done) CHECK(site::in_force(*groups, vae, resource_id::cpu, 250));
                 CHECK(here.lives(here.vae_process));
                 CHECK(site::in_force(*groups, lstm, resource_id::cpu, 700));
             }
             CHECK(here.leftovers() == std::vector<std::string>{});
-            if (!here.calls.struck()) {
-                break;
-            }
+            if (!here.calls.struck()) break;
         }
     }
 }
@@ -326,9 +307,7 @@ TEST_CASE("a job's group vanishes before any call: its operations say so, the ot
                 here.calls.arm({.at = at, .happening = [&here] { vanish(here); }});
                 ration::plan<operation> ops;
                 auto done = groups->plan({.job = vae, .node = 0, .resource = resource_id::cpu, .amount = 250}, ops);
-                for (operation const& op : ops) {
-                    done = done ? groups->apply(op) : done;
-                }
+                for (operation const& op : ops) done = done ? groups->apply(op) : done;
                 auto const seen = groups->observe(vae);
                 bool const struck = here.calls.struck();
                 here.calls.disarm();
@@ -343,9 +322,7 @@ TEST_CASE("a job's group vanishes before any call: its operations say so, the ot
                 CHECK(groups->remove(vae));
             }
             CHECK(here.leftovers() == std::vector<std::string>{});
-            if (!here.calls.struck()) {
-                break;
-            }
+            if (!here.calls.struck()) break;
         }
     }
     CHECK(gone > 20);
@@ -360,7 +337,7 @@ TEST_CASE("a group that does not freeze in time is thawed and told") {
         REQUIRE_FALSE(frozen);
         CHECK(frozen.failure().code == errc::timed_out);
         CHECK(site::in_force(*groups, vae, resource_id::cpu, 500));
-        CHECK(groups->remove(vae));   // and it can be killed all the same
+        CHECK(groups->remove(vae));  // and it can be killed all the same
         CHECK_FALSE(here.lives(here.vae_process));
     }
 }

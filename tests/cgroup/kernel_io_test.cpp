@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The seam's calls on the running kernel: what they must not reach, and what they must notice.
 #include "machine.hpp"
-
 #include "support/catch.hpp"
 
 using namespace cgroup_test;
@@ -16,7 +15,7 @@ struct place {
     directory group;
 
     place() {
-        static_cast<void>(machines());   // says so, and ends, where no cgroups can be used
+        static_cast<void>(machines());  // says so, and ends, where no cgroups can be used
         REQUIRE(where);
         REQUIRE(own().make(name));
         group = std::move(own().child(name)).value();
@@ -107,9 +106,7 @@ TEST_CASE("kinds of directories are told by file system") {
     kernel_io kernel;
     auto const where = tree::discover(kernel);
     REQUIRE(where);
-    for (branch const& each : where->branches()) {
-        CHECK(each.own.kind() == each.kind);
-    }
+    for (branch const& each : where->branches()) CHECK(each.own.kind() == each.kind);
     CHECK(directory::open(kernel, "/tmp")->kind() == version::none);
     CHECK(directory::open(kernel, "/no/such/directory").failure().system == ENOENT);
 }
@@ -129,9 +126,7 @@ TEST_CASE("a storm of forks is frozen, killed and gone") {
             char go = 0;
             static_cast<void>(!::read(gate[0], &go, 1));
             ::signal(SIGCHLD, SIG_IGN);
-            for (;;) {
-                ::fork();
-            }
+            for (;;) ::fork();
         }
         REQUIRE(groups->place({1}, first));
         REQUIRE(::write(gate[1], "x", 1) == 1);

@@ -23,7 +23,7 @@ namespace cgroup_test {
 
 using namespace ration;
 using namespace ration::cgroup;
-using ration::cgroup::controller;   // not any other library's
+using ration::cgroup::controller;  // not any other library's
 
 class machine {
 public:
@@ -40,7 +40,7 @@ public:
     // From now on so much of a file that it does not map is cached on its account.
     virtual void fill_cache(int pid, std::int64_t amount) = 0;
     [[nodiscard]] virtual bool alive(int pid) = 0;
-    [[nodiscard]] virtual modelled::world* world() { return nullptr; }   // the model's
+    [[nodiscard]] virtual modelled::world* world() { return nullptr; }  // the model's
 };
 
 class model_machine final : public machine {
@@ -104,13 +104,11 @@ public:
 
     int spawn() override {
         int commands[2], answers[2];
-        if (::pipe2(commands, O_CLOEXEC) != 0 || ::pipe2(answers, O_CLOEXEC) != 0) {
-            return -1;
-        }
+        if (::pipe2(commands, O_CLOEXEC) != 0 || ::pipe2(answers, O_CLOEXEC) != 0) return -1;
         int const pid = ::fork();
         if (pid == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            ::signal(SIGTERM, SIG_DFL);   // Catch has a handler of its own
+            ::signal(SIGTERM, SIG_DFL);  // Catch has a handler of its own
             ::close(commands[1]);
             serve(commands[0], answers[1]);
         }
@@ -140,9 +138,7 @@ private:
         for (helper const& each : helpers_) {
             char done = 0;
             bool const asked = each.pid == pid && ::write(each.commands, &what, sizeof what) == sizeof what;
-            if (asked && ::read(each.answers, &done, 1) < 0) {
-                std::perror("helper");
-            }
+            if (asked && ::read(each.answers, &done, 1) < 0) std::perror("helper");
         }
     }
 
@@ -151,29 +147,23 @@ private:
         while (::read(commands, &wanted, sizeof wanted) == sizeof wanted) {
             auto const size = static_cast<std::size_t>(wanted.amount);
             wanted.cached ? write_file(size) : touch(size);
-            if (::write(answers, "x", 1) != 1) {
-                break;
-            }
+            if (::write(answers, "x", 1) != 1) break;
         }
         ::_exit(0);
     }
 
     static void touch(std::size_t size) {
-        auto* const block = static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-        for (std::size_t i = 0; block != MAP_FAILED && i < size; i += 4096) {
-            block[i] = 1;
-        }
+        auto* const block =
+            static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        for (std::size_t i = 0; block != MAP_FAILED && i < size; i += 4096) block[i] = 1;
     }
 
     // Open until the helper ends: the pages of a file without a name go with its last descriptor.
     static void write_file(std::size_t size) {
         int const file = ::open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         std::vector<char> const block(1 << 20, 'x');
-        for (std::size_t done = 0; file >= 0 && done < size; done += block.size()) {
-            if (::write(file, block.data(), block.size()) < 0) {
-                std::perror("helper");
-            }
-        }
+        for (std::size_t done = 0; file >= 0 && done < size; done += block.size())
+            if (::write(file, block.data(), block.size()) < 0) std::perror("helper");
     }
 };
 
@@ -187,17 +177,14 @@ private:
 [[nodiscard]] inline std::vector<std::string> left_behind(io& calls) {
     std::vector<std::string> found;
     auto const where = tree::discover(calls);
-    if (!where) {
-        return {"(no tree)"};
-    }
+    if (!where) return {"(no tree)"};
     for (branch const& each : where->branches()) {
         auto const names = each.own.list();
         for (std::string const& name : names ? *names : std::vector<std::string>{}) {
             auto const run = parse_run_name(name);
             // Also what a run has left without the rest of its name; what a killed program left is not ours.
-            if ((run && run->who.pid == calls.self()) || name == "ration-" + run_name_here()) {
+            if ((run && run->who.pid == calls.self()) || name == "ration-" + run_name_here())
                 found.push_back(each.own.path() + "/" + name);
-            }
         }
     }
     return found;
@@ -207,9 +194,7 @@ private:
 template <class Done>
 [[nodiscard]] bool soon(io& calls, Done done) {
     for (int turn = 0; turn < 200; ++turn) {
-        if (done()) {
-            return true;
-        }
+        if (done()) return true;
         calls.sleep(milliseconds(5));
     }
     return false;

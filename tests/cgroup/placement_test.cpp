@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a job is that the program launches on CPUs of its own: as the job sees it, and as its group says. On v1 here, on v2 in the guest.
+// Where a job is that the program launches on CPUs of its own: as the job sees it, and as its group says. On v1 here,
+// on v2 in the guest.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +31,8 @@ namespace {
 [[nodiscard]] std::string cpuset_of(std::string const& memberships) {
     auto const v2 = memberships.rfind("0::/");
     auto const v1 = memberships.find(":cpuset:/");
-    if (v1 == std::string::npos) return "/sys/fs/cgroup" + memberships.substr(v2 + 3, memberships.find('\n', v2) - v2 - 3);
+    if (v1 == std::string::npos)
+        return "/sys/fs/cgroup" + memberships.substr(v2 + 3, memberships.find('\n', v2) - v2 - 3);
     return "/sys/fs/cgroup/cpuset" + memberships.substr(v1 + 8, memberships.find('\n', v1) - v1 - 8);
 }
 
@@ -55,8 +57,8 @@ namespace {
     return std::move(opened).value();
 }
 
-/// Where this process is without a cpuset, as in a login that was not given one. Made in the root of a v2 hierarchy that has no other group, so that
-/// nobody loses a cpuset by it.
+/// Where this process is without a cpuset, as in a login that was not given one. Made in the root of a v2 hierarchy
+/// that has no other group, so that nobody loses a cpuset by it.
 class group_without_cpuset {
     std::string const root_ = "/sys/fs/cgroup", path_ = root_ + "/ration-test-" + std::to_string(::getpid());
     bool there_ = false;
@@ -70,8 +72,10 @@ class group_without_cpuset {
 public:
     group_without_cpuset() {
         bool const alone = content_of("/proc/self/cgroup") == "0::/\n" &&
-                           std::ranges::none_of(std::filesystem::directory_iterator(root_), [](auto const& entry) { return entry.is_directory(); });
-        there_ = alone && put(root_ + "/cgroup.subtree_control", "-cpuset") && std::filesystem::create_directory(path_) && put(path_ + "/cgroup.procs", "0");
+                           std::ranges::none_of(std::filesystem::directory_iterator(root_),
+                                                [](auto const& entry) { return entry.is_directory(); });
+        there_ = alone && put(root_ + "/cgroup.subtree_control", "-cpuset") &&
+                 std::filesystem::create_directory(path_) && put(path_ + "/cgroup.procs", "0");
     }
     group_without_cpuset(group_without_cpuset const&) = delete;
     group_without_cpuset& operator=(group_without_cpuset const&) = delete;
@@ -94,8 +98,9 @@ struct job_here {
     std::optional<process::child> child;
 
     void launch(process::cpu_set const& cpus, char const* script) {
-        auto started = node.launch({.job = {1}, .name = name, .token = "0123456789abcdef", .memory = bytes{64 << 20}, .cpus = cpus},
-                                   {.command = {"/bin/sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin"}, .output_file = output});
+        auto started = node.launch(
+            {.job = {1}, .name = name, .token = "0123456789abcdef", .memory = bytes{64 << 20}, .cpus = cpus},
+            {.command = {"/bin/sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin"}, .output_file = output});
         REQUIRE(started);
         child.emplace(std::move(started).value());
     }
@@ -107,7 +112,9 @@ struct job_here {
         CHECK(value_of(seen, "Cpus_allowed_list") == std::to_string(cpu));
         return seen;
     }
-    [[nodiscard]] std::string of_process(char const* file) const { return content_of("/proc/" + std::to_string(child->pid()) + file); }
+    [[nodiscard]] std::string of_process(char const* file) const {
+        return content_of("/proc/" + std::to_string(child->pid()) + file);
+    }
     ~job_here() { CHECK(node.remove({1})); }
 };
 

@@ -8,15 +8,13 @@ namespace cgroup_test {
 
 using enum verb;
 inline constexpr auto v1 = version::v1, v2 = version::v2;
-inline constexpr auto cpu = controller::cpu, cpuset = controller::cpuset, memory = controller::memory, pids = controller::pids,
-                      core = controller::core;
+inline constexpr auto cpu = controller::cpu, cpuset = controller::cpuset, memory = controller::memory,
+                      pids = controller::pids, core = controller::core;
 
 [[nodiscard]] inline script tried(char const* name, version kind, controller which, char const* file,
                                   std::vector<char const*> const& texts) {
     script made{name, kind, which, kind == version::v2 && which != controller::core, {{make, "a"}}};
-    for (char const* const text : texts) {
-        made.steps.push_back({write, "a", file, text});
-    }
+    for (char const* const text : texts) made.steps.push_back({write, "a", file, text});
     return made;
 }
 

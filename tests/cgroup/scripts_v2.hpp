@@ -7,7 +7,8 @@
 namespace cgroup_test {
 
 inline std::vector<script> const scripts_core{
-    tried("freezing, v2", v2, core, "cgroup.freeze", {"1", "0", "2", "-1", "x", " 1 ", "1\n", "0x0", "99999999999", "0"}),
+    tried("freezing, v2", v2, core, "cgroup.freeze",
+          {"1", "0", "2", "-1", "x", " 1 ", "1\n", "0x0", "99999999999", "0"}),
     tried("killing, v2", v2, core, "cgroup.kill", {"0", "2", "-1", "x", "1", "1 1"}),
     tried("handing down what there is not", v2, core, "cgroup.subtree_control",
           {"cpuacct", "+", "-", "+nosuch", "-nosuch", "*cpu", " "}),
@@ -238,7 +239,8 @@ inline std::vector<script> const scripts_v2_values{
            "max x",
            "0x2710",
            "MAX"}),
-    tried("cpu.weight", v2, cpu, "cpu.weight", {"0", "1", "100", "10000", "10001", "0x10", "010", "100 ", "100\n", "-1", "x"}),
+    tried("cpu.weight", v2, cpu, "cpu.weight",
+          {"0", "1", "100", "10000", "10001", "0x10", "010", "100 ", "100\n", "-1", "x"}),
     {"burst against quota, v2",
      v2,
      cpu,
@@ -284,8 +286,8 @@ inline std::vector<script> const scripts_v2_values{
       {write, "a/b", "cpuset.cpus", "\n"},
       {read, "a/b", "cpuset.cpus.effective"}}},
     tried("memory, v2", v2, memory, "memory.max",
-          {"67108864", "1G", "1.5G", "1k", "10000", "4095", "max", "-1", " 8192 ", "8192x", "0x10000", "9223372036854771712",
-           "max"}),
+          {"67108864", "1G", "1.5G", "1k", "10000", "4095", "max", "-1", " 8192 ", "8192x", "0x10000",
+           "9223372036854771712", "max"}),
     tried("memory.high", v2, memory, "memory.high", {"67108864", "1G", "x", "10000", "max"}),
     {"memory below the use, v2",
      v2,
@@ -299,7 +301,8 @@ inline std::vector<script> const scripts_v2_values{
       {helper},
       {write, "a", "memory.max", "8M"},
       {helper}}},
-    tried("processes in number, v2", v2, pids, "pids.max", {"10", "0", "max", "4194304", "4194305", "-1", "abc", "0x10", " 7 "}),
+    tried("processes in number, v2", v2, pids, "pids.max",
+          {"10", "0", "max", "4194304", "4194305", "-1", "abc", "0x10", " 7 "}),
 };
 
 }  // namespace cgroup_test

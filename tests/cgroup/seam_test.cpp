@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The tools around the seam themselves: recording, making the same calls again, injecting; and errors that no real machine gives.
-#include "machine.hpp"
-
+// The tools around the seam themselves: recording, making the same calls again, injecting; and errors that no real
+// machine gives.
 #include <ration/cgroup/fault_injector.hpp>
 #include <ration/cgroup/recorder.hpp>
 
+#include "machine.hpp"
 #include "support/catch.hpp"
 
 using namespace cgroup_test;
@@ -27,7 +27,7 @@ TEST_CASE("a recorded run can be made again, and a machine that answers otherwis
           std::string::npos);
     CHECK(text.find("make /sys/fs/cgroup/user/ration-ctl = 0\n") != std::string::npos);
     CHECK_FALSE(replay(same, calls.log()));
-    auto const found = replay(other, calls.log());   // which has no cpu 3
+    auto const found = replay(other, calls.log());  // which has no cpu 3
     REQUIRE(found);
     CHECK(calls.log()[found->at].kind == call_kind::read);
 }
@@ -47,7 +47,7 @@ TEST_CASE("the injector strikes the call it was told to, and only that one") {
     std::string text;
     auto const inside = own->child("a");
     calls.arm({.at = 0, .short_read = true});
-    CHECK(inside->read("cpu.cfs_period_us", text).value_or("") == "100");   // of 100000 and a line end
+    CHECK(inside->read("cpu.cfs_period_us", text).value_or("") == "100");  // of 100000 and a line end
     CHECK(inside->read("cpu.cfs_period_us", text).value_or("") == "100000");
     calls.arm({.at = 0, .error = EBUSY, .lasting = true});
     CHECK(own->remove("a").failure().system == EBUSY);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The backend's promises about memory: limits, what is in use, and what was killed for lack of it. On every machine that the program has.
+// The backend's promises about memory: limits, what is in use, and what was killed for lack of it. On every machine
+// that the program has.
 #include "suite_run.hpp"
 
 using namespace cgroup_test;
@@ -29,7 +30,8 @@ TEST_CASE("memory in use is what processes have resident, without cached files t
         on.use_memory(pid, 24 << 20);
         on.fill_cache(pid, 96 << 20);
         char const* const usage = run.on_v2(controller::memory) ? "memory.current" : "memory.usage_in_bytes";
-        CHECK(amount_of(run.text(controller::memory, "vae", usage)).value_or(0) >= 120 << 20);   // the kernel counts both
+        // The kernel counts both
+        CHECK(amount_of(run.text(controller::memory, "vae", usage)).value_or(0) >= 120 << 20);
         auto const resident = run.groups.observe(vae)->memory.count;
         CHECK(resident >= 24 << 20);
         CHECK(resident < 40 << 20);
@@ -76,13 +78,9 @@ TEST_CASE("memory below what a job uses is refused, the old limit stays and the 
         CHECK_FALSE(std::string_view(refused.failure().remedy).empty());
         CHECK(on.alive(pid));
         CHECK(run.planned(vae, resource_id::memory, 128 << 20).empty());
-        if (run.on_v2(controller::memory)) {
-            CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
-        }
-        run.hold(vae, resource_id::memory, 96 << 20);   // above the use it may shrink
+        if (run.on_v2(controller::memory)) CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
+        run.hold(vae, resource_id::memory, 96 << 20);  // above the use it may shrink
         CHECK(on.alive(pid));
-        if (run.on_v2(controller::memory)) {
-            CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
-        }
+        if (run.on_v2(controller::memory)) CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
     });
 }

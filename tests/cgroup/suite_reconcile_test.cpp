@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the backend does when a job, or another program, moves its processes or writes to its files. On every machine that the program has.
-#include "suite_run.hpp"
-
+// What the backend does when a job, or another program, moves its processes or writes to its files. On every machine
+// that the program has.
 #include <ration/cgroup/filter.hpp>
+
+#include "suite_run.hpp"
 
 using namespace cgroup_test;
 
@@ -49,7 +50,8 @@ public:
 
 protected:
     int before(call const& what) noexcept override {
-        bool const none = what.kind == call_kind::make || what.kind == call_kind::remove || what.kind == call_kind::identify;
+        bool const none =
+            what.kind == call_kind::make || what.kind == call_kind::remove || what.kind == call_kind::identify;
         int const needed = none ? 0 : what.kind == call_kind::list ? 2 : 1;
         refused_ = refused_ || held_ + needed > most_;
         return held_ + needed > most_ ? EMFILE : 0;
@@ -98,7 +100,7 @@ TEST_CASE("a job whose first process has ended has not left its group") {
         REQUIRE_FALSE(ops.empty());
         CHECK(job.here.groups.apply(ops[0]));
         CHECK(job.here.groups.kill(vae));
-        REQUIRE_FALSE(on.alive(job.pid));   // a zombie on a kernel
+        REQUIRE_FALSE(on.alive(job.pid));  // a zombie on a kernel
         CHECK(job.here.groups.verify(ops[0]));
         CHECK_FALSE(job.reconciled().had_left);
     });
@@ -126,7 +128,7 @@ TEST_CASE("a quota that was raised is written again, with its period") {
         CHECK(found.restored);
         CHECK(job.here.quota("vae") == before);
         if (!v2) {
-            job.write(controller::cpu, vae, "cpu.cfs_period_us", "50000");   // the same quota in half the time
+            job.write(controller::cpu, vae, "cpu.cfs_period_us", "50000");  // the same quota in half the time
             CHECK(job.reconciled().changed.size() == 1);
             CHECK(job.here.text(controller::cpu, "vae", "cpu.cfs_period_us") == "100000");
         }
@@ -153,9 +155,7 @@ TEST_CASE("a process that left one hierarchy is asked to end like the others") {
         directory const& first = job.here.groups.run().places().front();
         auto const elsewhere = first.child("lstm");
         REQUIRE(elsewhere);
-        if (job.here.groups.run().places().size() == 1) {
-            return;   // of one hierarchy there is no part
-        }
+        if (job.here.groups.run().places().size() == 1) return;  // of one hierarchy there is no part
         CHECK(elsewhere->write("cgroup.procs", std::to_string(job.pid)));
         CHECK(job.here.groups.ask_to_end(vae));
         CHECK(soon(on.calls(), [&] { return !on.alive(job.pid); }));

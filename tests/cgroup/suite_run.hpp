@@ -19,9 +19,7 @@ struct run {
     [[nodiscard]] static run start(machine& on, cpu_cap cpus = {}) {
         std::string const name = run_name_here();
         auto opened = backend::open(on.calls(), {.name = name, .cpus = std::move(cpus)});
-        if (!opened) {
-            FAIL(on.name() << ": " << opened.failure().operation << " " << opened.failure().subject.view());
-        }
+        if (!opened) FAIL(on.name() << ": " << opened.failure().operation << " " << opened.failure().subject.view());
         return {on, std::move(opened).value()};
     }
 
@@ -60,7 +58,8 @@ struct run {
     }
     [[nodiscard]] bool on_v2(controller which) const { return groups.hierarchies().owner(which).kind == version::v2; }
     [[nodiscard]] std::string quota(std::string const& job) {
-        return on_v2(controller::cpu) ? text(controller::cpu, job, "cpu.max") : text(controller::cpu, job, "cpu.cfs_quota_us");
+        return on_v2(controller::cpu) ? text(controller::cpu, job, "cpu.max")
+                                      : text(controller::cpu, job, "cpu.cfs_quota_us");
     }
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The backend's promises about a whole run: its cap, groups that vanish, runs that died. On every machine that the program has.
-#include "everywhere.hpp"
-
+// The backend's promises about a whole run: its cap, groups that vanish, runs that died. On every machine that the
+// program has.
 #include <ration/cgroup/capabilities.hpp>
 #include <ration/cgroup/orphans.hpp>
+
+#include "everywhere.hpp"
 
 using namespace cgroup_test;
 
@@ -19,9 +20,7 @@ constexpr job_id vae{1}, lstm{2};
 [[nodiscard]] bool holds(backend& groups, job_id id, std::int64_t amount) {
     ration::plan<operation> ops;
     auto done = groups.plan({.job = id, .node = 0, .resource = resource_id::cpu, .amount = amount}, ops);
-    for (operation const& op : ops) {
-        done = done ? groups.apply(op) : done;
-    }
+    for (operation const& op : ops) done = done ? groups.apply(op) : done;
     return static_cast<bool>(done);
 }
 
@@ -35,9 +34,7 @@ constexpr job_id vae{1}, lstm{2};
 
 // Removes the job's group in every hierarchy, as another program would.
 void remove_behind_its_back(group const& run, std::string const& job) {
-    for (directory const& place : run.places()) {
-        CHECK(place.remove(job));
-    }
+    for (directory const& place : run.places()) CHECK(place.remove(job));
 }
 
 }  // namespace
@@ -56,7 +53,7 @@ TEST_CASE("a cap of cpus holds the whole run, can be widened and narrowed, and t
         CHECK(cpus_of(groups->run(), "vae") == "0-1");
         CHECK(groups->set_cap(*cpu_set::parse("0")));
         CHECK(cpus_of(groups->run(), "vae") == "0");
-        CHECK(groups->set_cap(*cpu_set::parse("1")));   // neither wider nor narrower
+        CHECK(groups->set_cap(*cpu_set::parse("1")));  // neither wider nor narrower
         CHECK(cpus_of(groups->run(), "vae") == "1");
     });
 }
@@ -77,7 +74,7 @@ TEST_CASE("whole cores become cpus, parts of cores become a quota") {
         CHECK_FALSE(holds(*groups, vae, 1501));
         CHECK(holds(*groups, vae, unlimited));
         CHECK(holds(*groups, vae, 1400));
-        CHECK(groups->set_cap(millicores{500}));   // below what the job has: the job first, or v1 refuses
+        CHECK(groups->set_cap(millicores{500}));  // below what the job has: the job first, or v1 refuses
         CHECK(groups->capacity().count == 500);
         CHECK(groups->set_cap(millicores{1500}));
         CHECK(holds(*groups, vae, 1500));
@@ -111,7 +108,7 @@ TEST_CASE("a group that vanishes in mid-run is told as gone, and the other jobs 
         CHECK(groups->freeze(vae).failure().code == errc::gone);
         CHECK(holds(*groups, lstm, 500));
         CHECK(groups->observe(lstm));
-        CHECK(groups->remove(vae));   // nothing is left to do
+        CHECK(groups->remove(vae));  // nothing is left to do
         CHECK(groups->add(vae, "vae"));
         CHECK(holds(*groups, vae, 500));
     });
@@ -123,14 +120,12 @@ TEST_CASE("another group of the same name is not taken for ours") {
         REQUIRE(groups);
         CHECK(groups->add(vae, "vae"));
         remove_behind_its_back(groups->run(), "vae");
-        for (directory const& place : groups->run().places()) {
-            CHECK(place.make("vae"));
-        }
+        for (directory const& place : groups->run().places()) CHECK(place.make("vae"));
         CHECK(groups->observe(vae).failure().code == errc::gone);
         CHECK_FALSE(holds(*groups, vae, 500));
         CHECK(groups->remove(vae));
         for (directory const& place : groups->run().places()) {
-            CHECK(place.child("vae"));   // still there: it is not ours
+            CHECK(place.child("vae"));  // still there: it is not ours
             CHECK(place.remove("vae"));
         }
     });
@@ -177,10 +172,13 @@ TEST_CASE("the groups of dead runs are found and cleaned, those of living ones a
         auto const where = tree::discover(calls);
         REQUIRE(self);
         REQUIRE(where);
-        owner const dead{
-            .pid = self->pid, .started = self->started + 1, .pid_namespace = self->pid_namespace};   // our number, another life
+        owner const dead{// Our number, another life
+                         .pid = self->pid,
+                         .started = self->started + 1,
+                         .pid_namespace = self->pid_namespace};
         owner const far{.pid = 3'999'999, .started = 7, .pid_namespace = self->pid_namespace + 1};
-        std::string const dead_name = group_name_of({run_name_here(), dead}), far_name = group_name_of({run_name_here(), far});
+        std::string const dead_name = group_name_of({run_name_here(), dead}),
+                          far_name = group_name_of({run_name_here(), far});
         auto groups = open_here(on);
         REQUIRE(groups);
         for (branch const& each : where->branches()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The backend's promises, checked on every machine that the program has: the model in its flavours, or the running kernel.
+// The backend's promises, checked on every machine that the program has: the model in its flavours, or the running
+// kernel.
 #include "suite_run.hpp"
 
 using namespace cgroup_test;
@@ -55,7 +56,7 @@ TEST_CASE("an id or a name can be added once") {
         CHECK(run.groups.add(vae, "vae"));
         CHECK(run.groups.add(vae, "other").failure().code == errc::already_exists);
         CHECK(run.groups.add(lstm, "vae").failure().code == errc::already_exists);
-        CHECK(run.text(controller::cpu, "other", "cgroup.procs") != "");   // no group of that name
+        CHECK(run.text(controller::cpu, "other", "cgroup.procs") != "");  // no group of that name
         CHECK(run.groups.add(lstm, "lstm"));
         CHECK(run.groups.remove(vae));
         CHECK(run.groups.add(vae, "vae"));
@@ -69,7 +70,7 @@ TEST_CASE("a placed process is in every hierarchy's group and ends with it") {
         CHECK(run.groups.add(vae, "vae"));
         int const pid = on.spawn();
         CHECK(run.groups.place(vae, pid));
-        CHECK(run.groups.place(vae, pid));   // again is no error
+        CHECK(run.groups.place(vae, pid));  // again is no error
         CHECK(run.groups.members(vae).value_or({}) == std::vector<int>{pid});
         std::string memberships;
         CHECK(on.calls().read_system(("/proc/" + std::to_string(pid) + "/cgroup").c_str(), memberships) == 0);
@@ -113,7 +114,7 @@ TEST_CASE("cpu: the kernel shows what was granted, and a plan of what is in forc
         CHECK(run.planned(vae, resource_id::cpu, unlimited).empty());
         run.hold(vae, resource_id::cpu, 500);
         CHECK(run.quota("vae") == (v2 ? "50000 100000" : "50000"));
-        run.hold(vae, resource_id::cpu, 1);   // the kernel has nothing below 1000 us
+        run.hold(vae, resource_id::cpu, 1);  // the kernel has nothing below 1000 us
         CHECK(run.quota("vae") == (v2 ? "1000 100000" : "1000"));
         run.hold(vae, resource_id::cpu, 1000);
         CHECK(run.quota("vae") == (v2 ? "100000 100000" : "100000"));
@@ -136,12 +137,8 @@ TEST_CASE("apply then undo leaves what plan found") {
                                                {resource_id::memory, unlimited}}) {
             auto const ops = run.planned(vae, resource, amount);
             REQUIRE_FALSE(ops.empty());
-            for (auto const& op : ops) {
-                CHECK(run.groups.apply(op));
-            }
-            for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-                CHECK(run.groups.undo(*op));
-            }
+            for (auto const& op : ops) CHECK(run.groups.apply(op));
+            for (auto op = ops.rbegin(); op != ops.rend(); ++op) CHECK(run.groups.undo(*op));
             CHECK(run.quota("vae") == cpu_before);
             CHECK(run.planned(vae, resource_id::cpu, 700).empty());
             CHECK(run.planned(vae, resource_id::memory, 64 << 20).empty());
@@ -163,7 +160,7 @@ TEST_CASE("an operation says which file changes from what to what") {
         CHECK(words.when == timing::live);
         CHECK(words.job == vae);
         CHECK(words.resource == resource_id::cpu);
-        CHECK(run.groups.verify(ops[0]).failure().code == errc::unverified);   // it was not applied
+        CHECK(run.groups.verify(ops[0]).failure().code == errc::unverified);  // it was not applied
     });
 }
 
@@ -255,7 +252,7 @@ TEST_CASE("quota and burst change in an order that the kernel takes") {
         char const* const burst = v2 ? "cpu.max.burst" : "cpu.cfs_burst_us";
         CHECK(run.groups.set(vae, *cpu_quota::of(50'000, 100'000, 40'000)));
         CHECK(run.text(controller::cpu, "vae", burst) == "40000");
-        CHECK(run.groups.set(vae, *cpu_quota::of(20'000, 100'000, 10'000)));   // the new quota is below the old burst
+        CHECK(run.groups.set(vae, *cpu_quota::of(20'000, 100'000, 10'000)));  // the new quota is below the old burst
         CHECK(run.text(controller::cpu, "vae", burst) == "10000");
         CHECK(run.groups.set(vae, *cpu_quota::of(10'000, 20'000)));
         CHECK(run.text(controller::cpu, "vae", burst) == "0");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Texts of the kernel and values for it: /proc, lists of cpus, names, limits. No machine needed.
+#include <random>
+
 #include <ration/cgroup/cpu_set.hpp>
 #include <ration/cgroup/hierarchy.hpp>
 #include <ration/cgroup/limits.hpp>
@@ -7,23 +9,21 @@
 #include <ration/cgroup/proc_text.hpp>
 #include <ration/cgroup/values.hpp>
 
-#include <random>
-
 #include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::cgroup;
 
 TEST_CASE("mountinfo: only cgroup lines count, with escapes, optional fields and co-mounted controllers") {
-    auto const mounts =
-        parse_mounts("22 27 0:21 / /proc rw,relatime - proc proc rw\n"
-                     "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 master:1 - cgroup cgroup rw,cpu,cpuacct\n"
-                     "33 31 0:30 / /mnt/a\\040b\\134c ro - cgroup none rw,memory\n"
-                     "34 31 0:31 /user.slice /run/x rw - cgroup2 cgroup2 rw,nsdelegate\n"
-                     "35 31 0:32 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n"
-                     "junk\n"
-                     "36 31 0:33 / /short rw - cgroup\n"
-                     "\n");
+    auto const mounts = parse_mounts(
+        "22 27 0:21 / /proc rw,relatime - proc proc rw\n"
+        "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 master:1 - cgroup cgroup rw,cpu,cpuacct\n"
+        "33 31 0:30 / /mnt/a\\040b\\134c ro - cgroup none rw,memory\n"
+        "34 31 0:31 /user.slice /run/x rw - cgroup2 cgroup2 rw,nsdelegate\n"
+        "35 31 0:32 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n"
+        "junk\n"
+        "36 31 0:33 / /short rw - cgroup\n"
+        "\n");
     REQUIRE(mounts.size() == 4);
     CHECK(mounts[0].kind == version::v1);
     CHECK(mounts[0].point == "/sys/fs/cgroup/cpu,cpuacct");
@@ -53,7 +53,8 @@ TEST_CASE("memberships: the first two colons divide, a removed group is told") {
 
 TEST_CASE("the own group's directory: whole mounts, bind mounts, foreign namespaces") {
     auto const at = [](char const* root, char const* path) {
-        return directory_of({.root = root, .point = "/m", .kind = version::v2, .read_only = false, .controllers = {}}, path);
+        return directory_of({.root = root, .point = "/m", .kind = version::v2, .read_only = false, .controllers = {}},
+                            path);
     };
     CHECK(at("/", "/")->compare("/m") == 0);
     CHECK(at("/", "/a/b")->compare("/m/a/b") == 0);
@@ -97,14 +98,13 @@ TEST_CASE("a list of cpus is read and printed as the kernel does") {
     CHECK(list("63-64,127-129") == "63-64,127-129");
     CHECK(list("0-4095") == "0-4095");
     std::string const bad = "error " + std::to_string(static_cast<int>(errc::invalid_value));
-    for (char const* const text : {"3-0", "0-", "-1", "-", "0x3", "a", "1 2", "0:1/2", "0-3:", "0-3:2", "0-3:3/2", "0-3:0/0",
-                                   "1.5", "+1", "0-3-5", "0-3:1/2/3"}) {
+    for (char const* const text : {"3-0", "0-", "-1", "-", "0x3", "a", "1 2", "0:1/2", "0-3:", "0-3:2", "0-3:3/2",
+                                   "0-3:0/0", "1.5", "+1", "0-3-5", "0-3:1/2/3"}) {
         INFO(text);
         CHECK(list(text) == bad);
     }
-    for (char const* const text : {"65536", "0-65536"}) {
+    for (char const* const text : {"65536", "0-65536"})
         CHECK(list(text) == "error " + std::to_string(static_cast<int>(errc::out_of_range)));
-    }
     CHECK(list("99999999999999999999999") == bad);
 }
 
@@ -113,9 +113,7 @@ TEST_CASE("any set of cpus survives printing and reading; a long list needs no f
     for (int round = 0; round < 200; ++round) {
         cpu_set set;
         std::size_t const wanted = dice() % 300;
-        for (std::size_t i = 0; i < wanted; ++i) {
-            set.insert(dice() % 8192);
-        }
+        for (std::size_t i = 0; i < wanted; ++i) set.insert(dice() % 8192);
         auto const again = cpu_set::parse(set.list());
         REQUIRE(again);
         CHECK(*again == set);
@@ -138,9 +136,7 @@ TEST_CASE("sets: within, equal and size count members, not the room they take") 
 }
 
 TEST_CASE("names of groups") {
-    for (char const* const good : {"a", "vae", "vae-2_x.y+z@1", "0", "a..b", "ration-ctl"}) {
-        CHECK(check_name(good));
-    }
+    for (char const* const good : {"a", "vae", "vae-2_x.y+z@1", "0", "a..b", "ration-ctl"}) CHECK(check_name(good));
     CHECK(check_name(std::string(100, 'a')));
     CHECK_FALSE(check_name(std::string(101, 'a')));
     for (char const* const bad : {"",
@@ -178,9 +174,10 @@ TEST_CASE("a run's group names its owner, and nothing else is taken for one") {
     run_name const run{"my.run-1", {4242, 987654321, 4026531836}};
     CHECK(group_name_of(run) == "ration-my.run-1.4242.987654321.4026531836");
     CHECK(parse_run_name(group_name_of(run)) == run);
-    for (char const* const other : {"ration-", "ration-ctl", "ration-x.1.2", "ration-x.1.2.y", "ration-.1.2.3", "ration-x.0.2.3",
-                                    "ration-x.-1.2.3", "ration-x.1.2.3.", "ration-x..2.3", "rations-x.1.2.3", "x.1.2.3", "",
-                                    "ration-probe-77", "ration-x.99999999.2.3", "ration-cpu.max.1.2.3"}) {
+    for (char const* const other :
+         {"ration-", "ration-ctl", "ration-x.1.2", "ration-x.1.2.y", "ration-.1.2.3", "ration-x.0.2.3",
+          "ration-x.-1.2.3", "ration-x.1.2.3.", "ration-x..2.3", "rations-x.1.2.3", "x.1.2.3", "", "ration-probe-77",
+          "ration-x.99999999.2.3", "ration-cpu.max.1.2.3"}) {
         INFO(other);
         CHECK_FALSE(parse_run_name(other));
     }
@@ -259,12 +256,12 @@ TEST_CASE("the kernel's ways to say no limit are one value") {
     CHECK(amount_of("max") == unlimited);
     CHECK(amount_of("-1") == unlimited);
     CHECK(amount_of("9223372036854771712") == unlimited);
-    CHECK(amount_of("9223372036854710272") == unlimited);   // pages of 64 KiB
+    CHECK(amount_of("9223372036854710272") == unlimited);  // pages of 64 KiB
     CHECK(amount_of("4096") == 4096);
     CHECK_FALSE(amount_of(""));
     CHECK_FALSE(amount_of("max 100000"));
     CHECK_FALSE(amount_of("12x"));
-    CHECK_FALSE(amount_of("-01"));   // the kernel writes no other number below 0 than -1
+    CHECK_FALSE(amount_of("-01"));  // the kernel writes no other number below 0 than -1
     CHECK_FALSE(amount_of("-4096"));
     CHECK(same_value("max", "-1"));
     CHECK(same_value("max 100000", "max 100000"));

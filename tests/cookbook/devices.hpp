@@ -12,8 +12,9 @@ namespace cookbook {
 struct while_it_pays {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.while-it-pays", .version = "1.0.0"};
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in_rows<double, "jobs/speedup">, in<std::int64_t, "jobs/min.gpu">,
-                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs =
+        columns<in<std::uint32_t, "jobs/state">, in_rows<double, "jobs/speedup">, in<std::int64_t, "jobs/min.gpu">,
+                in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
@@ -22,9 +23,12 @@ struct while_it_pays {
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!active(t.get<"jobs/state">()[row])) continue;
             std::span<double const> const at = speedup[row];  // at[k]: how much faster with k devices than with one
-            std::int64_t const most = std::min({left, t.get<"jobs/max.gpu">()[row], static_cast<std::int64_t>(at.size()) - 1});
+            std::int64_t const most =
+                std::min({left, t.get<"jobs/max.gpu">()[row], static_cast<std::int64_t>(at.size()) - 1});
             std::int64_t devices = 0;
-            while (devices < most && at[static_cast<std::size_t>(devices + 1)] - at[static_cast<std::size_t>(devices)] >= 0.5) ++devices;
+            while (devices < most &&
+                   at[static_cast<std::size_t>(devices + 1)] - at[static_cast<std::size_t>(devices)] >= 0.5)
+                ++devices;
             if (devices < t.get<"jobs/min.gpu">()[row]) devices = 0;
             if (!out.set(row, 0, resource_id::gpu, devices)) return status::capacity;
             left -= devices;
@@ -39,8 +43,9 @@ static_assert(ration::Policy<while_it_pays>);
 struct equal_devices_best_batch {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.equal-devices-best-batch", .version = "1.0.0"};
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in_rows<std::int64_t, "jobs/batch">, in<std::int64_t, "jobs/min.gpu">,
-                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">,
+    using inputs = columns<in<std::uint32_t, "jobs/state">, in_rows<std::int64_t, "jobs/batch">,
+                           in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">,
+                           in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">,
                            in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/capacity.batch">>;
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
@@ -52,12 +57,14 @@ struct equal_devices_best_batch {
         std::int64_t samples = t.get<"nodes/capacity.batch">()[0];
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!active(state[row])) continue;
-            std::int64_t devices = std::min({share, t.get<"jobs/max.gpu">()[row], static_cast<std::int64_t>(best[row].size()) - 1});
+            std::int64_t devices =
+                std::min({share, t.get<"jobs/max.gpu">()[row], static_cast<std::int64_t>(best[row].size()) - 1});
             std::int64_t batch = best[row][static_cast<std::size_t>(devices)];
             if (devices < t.get<"jobs/min.gpu">()[row] || batch < t.get<"jobs/min.batch">()[row] ||
                 batch > std::min(samples, t.get<"jobs/max.batch">()[row]))
                 devices = batch = 0;
-            if (!out.set(row, 0, resource_id::gpu, devices) || !out.set(row, 0, resource_id::batch, batch)) return status::capacity;
+            if (!out.set(row, 0, resource_id::gpu, devices) || !out.set(row, 0, resource_id::batch, batch))
+                return status::capacity;
             samples -= batch;
         }
         return status::ok;
@@ -73,10 +80,13 @@ class whole_or_not {
 public:
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.whole-or-not", .version = "1.0.0"};
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/request.gpu">, in<std::int64_t, "jobs/held.gpu">,
-                           in<std::int64_t, "nodes/free.gpu">>;
+    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/request.gpu">,
+                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/free.gpu">>;
 
-    status prepare(ration::limits const& most) noexcept { return free_.reserve(most.nodes), status::ok; }
+    status prepare(ration::limits const& most) noexcept {
+        free_.reserve(most.nodes);
+        return status::ok;
+    }
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         auto const free = t.get<"nodes/free.gpu">(), asked = t.get<"jobs/request.gpu">();
@@ -88,12 +98,14 @@ public:
         }
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             bool const waits = active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0;
-            if (!waits || asked[row] < 1 || asked[row] > left) continue;  // who does not fit as a whole holds nothing, and is passed
+            // Who does not fit as a whole holds nothing, and is passed
+            if (!waits || asked[row] < 1 || asked[row] > left) continue;
             left -= asked[row];
             for (std::size_t node = 0, missing = static_cast<std::size_t>(asked[row]); missing > 0; ++node) {
                 std::int64_t const part = std::min(static_cast<std::int64_t>(missing), free_[node]);
                 if (part > 0 && !out.set(row, node, resource_id::gpu, part)) return status::capacity;
-                free_[node] -= part, missing -= static_cast<std::size_t>(part);
+                free_[node] -= part;
+                missing -= static_cast<std::size_t>(part);
             }
         }
         return status::ok;
@@ -112,12 +124,16 @@ class short_queue {
 public:
     using policy_concept = ration::policy_tag;
     enum reason : std::uint16_t { none, has_a_device, waits, dropped };
-    static constexpr std::string_view reasons[] = {"", "one device each, in the order of the rows", "waits for a device",
-                                                   "dropped: three others waited when it came"};
+    static constexpr std::string_view reasons[] = {"", "one device each, in the order of the rows",
+                                                   "waits for a device", "dropped: three others waited when it came"};
     static constexpr ration::meta about{.id = "org.example.short-queue", .version = "1.0.0", .reasons = reasons};
-    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs =
+        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "nodes/capacity.gpu">>;
 
-    status prepare(ration::limits const& most) noexcept { return places_.reserve(most.jobs), status::ok; }
+    status prepare(ration::limits const& most) noexcept {
+        places_.reserve(most.jobs);
+        return status::ok;
+    }
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
@@ -127,7 +143,10 @@ public:
             if (!active(t.get<"jobs/state">()[row])) continue;
             place& p = places_[row];
             reason why = p.is_dropped ? dropped : left > 0 ? has_a_device : waits;
-            if (why == waits && ++waiting > 3 && !p.is_known) p.is_dropped = true, why = dropped;
+            if (why == waits && ++waiting > 3 && !p.is_known) {
+                p.is_dropped = true;
+                why = dropped;
+            }
             p.is_known = true;
             left -= why == has_a_device;
             if (!out.set(row, 0, resource_id::gpu, why == has_a_device ? 1 : 0, why)) return status::capacity;
@@ -142,10 +161,13 @@ static_assert(ration::Policy<short_queue>);
 struct by_lot {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.by-lot", .version = "1.0.0"};
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/free.gpu">>;
+    using inputs =
+        columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/free.gpu">>;
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
-        auto const waits = [&](std::size_t row) { return active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0; };
+        auto const waits = [&](std::size_t row) {
+            return active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0;
+        };
         if (t.nodes() == 0 || t.get<"nodes/free.gpu">()[0] < 1) return status::ok;
         std::uint64_t dice = t.seed(), waiting = 0;
         std::size_t drawn = t.jobs();

@@ -28,7 +28,8 @@ void profiles(ration::snapshot_store& store, std::uint64_t) {
 template <class Policy>
 void keeps_the_laws(std::size_t nodes = 1) {
     // [laws]
-    ration::testing::trial_options const options{.most = {.jobs = 8, .nodes = nodes}, .fill = profiles, .allocations = allocations};
+    ration::testing::trial_options const options{
+        .most = {.jobs = 8, .nodes = nodes}, .fill = profiles, .allocations = allocations};
     auto const kept = ration::testing::policy_laws([] { return Policy{}; }, options);
     if (!kept) FAIL(Policy::about.id << ": " << kept.failure().operation << ": " << kept.failure().subject.view());
     // [laws]
@@ -48,25 +49,34 @@ TEST_CASE("speedup: devices as long as the next one is worth half of the first",
     // [by-hand]
     while_it_pays policy;
     std::vector<double> const good{0, 1, 1.9, 2.7, 3.3}, poor{0, 1, 1.4};
-    CHECK(amounts(policy, {{.number = 1, .speedup = good}, {.number = 2, .speedup = poor}}, resource_id::gpu, eight) == Amounts{4, 1});
+    CHECK(amounts(policy, {{.number = 1, .speedup = good}, {.number = 2, .speedup = poor}}, resource_id::gpu, eight) ==
+          Amounts{4, 1});
     // [by-hand]
-    CHECK(amounts(policy, {{.number = 1, .gpu = {2, 2}, .speedup = good}, {.number = 2, .gpu = {2, 4}, .speedup = poor}}, resource_id::gpu, eight) == Amounts{2, 0});
-    CHECK(amounts(policy, {{.number = 1, .speedup = good}, {.number = 2, .speedup = good}}, resource_id::gpu, {{.gpu = 5}}) == Amounts{4, 1});
+    CHECK(amounts(policy,
+                  {{.number = 1, .gpu = {2, 2}, .speedup = good}, {.number = 2, .gpu = {2, 4}, .speedup = poor}},
+                  resource_id::gpu, eight) == Amounts{2, 0});
+    CHECK(amounts(policy, {{.number = 1, .speedup = good}, {.number = 2, .speedup = good}}, resource_id::gpu,
+                  {{.gpu = 5}}) == Amounts{4, 1});
 }
 
 TEST_CASE("batch: the devices and the batch that goes with them, or neither", "[cookbook]") {
     equal_devices_best_batch policy;
     std::vector<std::int64_t> const batches{0, 32, 64, 96, 128};
-    std::vector<trainee> const jobs{{.number = 1, .batches = batches}, {.number = 2, .batch = {0, 100}, .batches = batches}};
+    std::vector<trainee> const jobs{{.number = 1, .batches = batches},
+                                    {.number = 2, .batch = {0, 100}, .batches = batches}};
     CHECK(amounts(policy, jobs, resource_id::gpu, eight) == Amounts{4, 0});
     CHECK(amounts(policy, jobs, resource_id::batch, eight) == Amounts{128, 0});
-    CHECK(amounts(policy, {jobs[0], {.number = 2, .batches = batches}}, resource_id::batch, {{.gpu = 4, .batch = 100}}) == Amounts{64, 0});
+    CHECK(amounts(policy, {jobs[0], {.number = 2, .batches = batches}}, resource_id::batch,
+                  {{.gpu = 4, .batch = 100}}) == Amounts{64, 0});
 }
 
-TEST_CASE("gang: a job of several nodes has all of its devices or none, and who fits passes who does not", "[cookbook]") {
+TEST_CASE("gang: a job of several nodes has all of its devices or none, and who fits passes who does not",
+          "[cookbook]") {
     whole_or_not policy;
     std::vector<ration::capacities> const nodes{{.gpu = 8}, {.gpu = 8}};
-    std::vector<trainee> const jobs{{.number = 1, .asked = 12, .gpu = {12, 12}}, {.number = 2, .asked = 6, .gpu = {6, 6}}, {.number = 3, .asked = 4, .gpu = {4, 4}}};
+    std::vector<trainee> const jobs{{.number = 1, .asked = 12, .gpu = {12, 12}},
+                                    {.number = 2, .asked = 6, .gpu = {6, 6}},
+                                    {.number = 3, .asked = 4, .gpu = {4, 4}}};
     CHECK(amounts(policy, jobs, resource_id::gpu, nodes) == Amounts{12, -1, 4});
     ration::setting const held[] = {{{1}, 0, resource_id::gpu, 8}, {{1}, 1, resource_id::gpu, 4}};
     CHECK(amounts(policy, jobs, resource_id::gpu, nodes, {.held = held}) == Amounts{-1, -1, 4});

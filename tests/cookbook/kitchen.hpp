@@ -27,9 +27,12 @@ struct trainee {
 
     // [own-column]
     using job_concept = ration::job_tag;
-    using supplies = ration::columns<ration::from<std::int64_t, "jobs/deadline", &trainee::due>,  // a name of this scheduler's own
-                                     ration::from<std::uint32_t, "jobs/tenant", &trainee::tenant>, ration::from<double, "jobs/weight", &trainee::weight>,
-                                     ration::from<double, "jobs/loss.best", &trainee::best>, ration::from<double, "jobs/used.cpu", &trainee::used>,
+    // A name of this scheduler's own
+    using supplies = ration::columns<ration::from<std::int64_t, "jobs/deadline", &trainee::due>,
+                                     ration::from<std::uint32_t, "jobs/tenant", &trainee::tenant>,
+                                     ration::from<double, "jobs/weight", &trainee::weight>,
+                                     ration::from<double, "jobs/loss.best", &trainee::best>,
+                                     ration::from<double, "jobs/used.cpu", &trainee::used>,
                                      ration::from<std::int64_t, "jobs/request.gpu", &trainee::asked>,
                                      ration::from_rows<double, "jobs/speedup", &trainee::speedup>,
                                      ration::from_rows<std::int64_t, "jobs/batch", &trainee::batches>>;
@@ -37,16 +40,22 @@ struct trainee {
 
     [[nodiscard]] ration::job_id id() const noexcept { return {number}; }
     [[nodiscard]] ration::bounds bounds_of(ration::resource_id r) const noexcept {
-        return r == ration::resource_id::cpu ? cpu : r == ration::resource_id::gpu ? gpu : r == ration::resource_id::batch ? batch : ration::bounds{};
+        return r == ration::resource_id::cpu     ? cpu
+               : r == ration::resource_id::gpu   ? gpu
+               : r == ration::resource_id::batch ? batch
+                                                 : ration::bounds{};
     }
     [[nodiscard]] ration::job_progress progress() const noexcept { return {.step = 0, .value = loss}; }
-    [[nodiscard]] ration::two_tier_target target() const noexcept { return *ration::two_tier_target::make({.acceptable = 0.5, .objective = 0.2}); }
+    [[nodiscard]] ration::two_tier_target target() const noexcept {
+        return *ration::two_tier_target::make({.acceptable = 0.5, .objective = 0.2});
+    }
 };
 
 /// What each job is given over all nodes, in their order; -1 for a job that no grant names. Every grant has to pass.
 template <class Policy>
-[[nodiscard]] std::vector<std::int64_t> amounts(Policy& policy, std::vector<trainee> const& jobs, ration::resource_id what,
-                                                std::vector<ration::capacities> const& nodes, ration::circumstances const& now = {}) {
+[[nodiscard]] std::vector<std::int64_t> amounts(Policy& policy, std::vector<trainee> const& jobs,
+                                                ration::resource_id what, std::vector<ration::capacities> const& nodes,
+                                                ration::circumstances const& now = {}) {
     auto const answer = ration::allocate(policy, jobs, nodes, now);
     REQUIRE(answer);
     CHECK(answer->rejected.empty());

@@ -29,9 +29,13 @@ public:
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.half-for-the-stuck", .version = "1.0.0"};
     using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<double, "jobs/loss.best">,
-                           in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+                           in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                           in<std::int64_t, "nodes/capacity.cpu">>;
 
-    status prepare(ration::limits const& most) noexcept { return memory_.reserve(most_jobs_ = most.jobs), status::ok; }
+    status prepare(ration::limits const& most) noexcept {
+        memory_.reserve(most_jobs_ = most.jobs);
+        return status::ok;
+    }
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         auto const best = t.get<"jobs/loss.best">();
@@ -44,7 +48,8 @@ public:
             if (!runs(state[row])) continue;
             std::int64_t const share = t.get<"nodes/capacity.cpu">()[0] / jobs;
             bool const stuck = t.now() - s.since >= ration::seconds(60);
-            std::int64_t const amount = accepted(stuck ? share / 2 : share, t.get<"jobs/min.cpu">()[row], t.get<"jobs/max.cpu">()[row]);
+            std::int64_t const amount =
+                accepted(stuck ? share / 2 : share, t.get<"jobs/min.cpu">()[row], t.get<"jobs/max.cpu">()[row]);
             if (!out.set(row, 0, resource_id::cpu, amount)) return status::capacity;
         }
         return status::ok;
@@ -76,10 +81,14 @@ class earliest_deadline_first {
 public:
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.earliest-deadline-first", .version = "1.0.0"};
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/deadline">, in<std::int64_t, "jobs/min.cpu">,
-                           in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+    using inputs =
+        columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/deadline">, in<std::int64_t, "jobs/min.cpu">,
+                in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
 
-    status prepare(ration::limits const& most) noexcept { return order_.reserve(most.jobs), status::ok; }
+    status prepare(ration::limits const& most) noexcept {
+        order_.reserve(most.jobs);
+        return status::ok;
+    }
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
@@ -88,7 +97,8 @@ public:
         for (std::uint32_t row = 0; row < t.jobs(); ++row)
             if (runs(t.get<"jobs/state">()[row])) order_.push_back(row);
         auto const first = [&](std::uint32_t a, std::uint32_t b) {
-            auto const late_a = static_cast<std::uint64_t>(due[a]), late_b = static_cast<std::uint64_t>(due[b]);  // none is last
+            // None is last
+            auto const late_a = static_cast<std::uint64_t>(due[a]), late_b = static_cast<std::uint64_t>(due[b]);
             return late_a != late_b ? late_a < late_b : a < b;
         };
         std::sort(order_.begin(), order_.end(), first);

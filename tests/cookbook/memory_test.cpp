@@ -22,14 +22,18 @@ void deadlines(ration::snapshot_store& store, std::uint64_t) {
 TEST_CASE("recipes that remember keep the laws", "[cookbook]") {
     auto const stuck = ration::testing::policy_laws([] { return half_for_the_stuck{}; }, {.allocations = allocations});
     if (!stuck) FAIL(stuck.failure().operation << ": " << stuck.failure().subject.view());
-    auto const first = ration::testing::policy_laws([] { return earliest_deadline_first{}; }, {.fill = deadlines, .allocations = allocations});
+    auto const first = ration::testing::policy_laws([] { return earliest_deadline_first{}; },
+                                                    {.fill = deadlines, .allocations = allocations});
     if (!first) FAIL(first.failure().operation << ": " << first.failure().subject.view());
 }
 
-TEST_CASE("memory: who has not come further for a minute has half, also when rows have moved and after a restart", "[cookbook]") {
+TEST_CASE("memory: who has not come further for a minute has half, also when rows have moved and after a restart",
+          "[cookbook]") {
     half_for_the_stuck policy;
     std::vector<trainee> jobs{{.number = 1, .best = 3}, {.number = 2, .best = 2}, {.number = 3, .best = 1}};
-    auto const at = [&](double seconds) { return amounts(policy, jobs, resource_id::cpu, {{.cpu = 3000}}, {.now = ration::seconds(seconds)}); };
+    auto const at = [&](double seconds) {
+        return amounts(policy, jobs, resource_id::cpu, {{.cpu = 3000}}, {.now = ration::seconds(seconds)});
+    };
     CHECK(at(0) == Amounts{1000, 1000, 1000});
     jobs[1].best = 1.5;
     CHECK(at(30) == Amounts{1000, 1000, 1000});
@@ -76,7 +80,10 @@ TEST_CASE("memory: a loaded state leaves room for all jobs, so that a tick alloc
 
 TEST_CASE("deadline: the earliest has all that it takes; none comes last", "[cookbook]") {
     earliest_deadline_first policy;
-    std::vector<trainee> const jobs{{.number = 1, .due = -1}, {.number = 2, .due = 200, .cpu = {0, 1500}}, {.number = 3, .due = 100, .cpu = {0, 2000}}};
+    std::vector<trainee> const jobs{{.number = 1, .due = -1},
+                                    {.number = 2, .due = 200, .cpu = {0, 1500}},
+                                    {.number = 3, .due = 100, .cpu = {0, 2000}}};
     CHECK(amounts(policy, jobs, resource_id::cpu, four_cores) == Amounts{500, 1500, 2000});
-    CHECK(amounts(policy, {{.number = 1, .due = 5}, {.number = 2, .due = 6, .cpu = {100, 4000}}}, resource_id::cpu, four_cores) == Amounts{4000, 0});
+    CHECK(amounts(policy, {{.number = 1, .due = 5}, {.number = 2, .due = 6, .cpu = {100, 4000}}}, resource_id::cpu,
+                  four_cores) == Amounts{4000, 0});
 }

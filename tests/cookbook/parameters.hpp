@@ -14,7 +14,10 @@ struct tier_share_parameters {
     bool idle_rest = false;
 
     static constexpr ration::parameter_note notes[] = {
-        {.name = "reached", .meaning = "what a job is worth for each tier that it has reached, 0 to 1", .least = 0, .most = 1},
+        {.name = "reached",
+         .meaning = "what a job is worth for each tier that it has reached, 0 to 1",
+         .least = 0,
+         .most = 1},
         {.name = "idle_rest", .meaning = "leave a tenth of the machine to nobody"}};
 
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -42,8 +45,9 @@ public:
     using policy_concept = ration::policy_tag;
     using parameters = tier_share_parameters;
     static constexpr ration::meta about{.id = "org.example.tier-share", .version = "1.0.0"};
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">, in<std::int64_t, "jobs/min.cpu">,
-                           in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+    using inputs =
+        columns<in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">, in<std::int64_t, "jobs/min.cpu">,
+                in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
 
     tier_share() = default;
     explicit tier_share(tier_share_parameters const& given) noexcept : given_(given) {}

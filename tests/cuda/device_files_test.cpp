@@ -19,7 +19,8 @@ using files = std::vector<device_file>;
 
 namespace {
 
-std::string const mig_a = "MIG-00000000-0000-4000-8000-00000000000a", mig_b = "MIG-00000000-0000-4000-8000-00000000000b";
+std::string const mig_a = "MIG-00000000-0000-4000-8000-00000000000a",
+                  mig_b = "MIG-00000000-0000-4000-8000-00000000000b";
 
 [[nodiscard]] device_file_numbers usual() {
     return {
@@ -57,16 +58,19 @@ TEST_CASE("the kernel's list of devices") {
 
 TEST_CASE("a job is kept from all GPUs but its own, and from other instances of a GPU of which it has one") {
     scene const machine(line(0, "0000:17:00.0", "minor=1") + line(1, "0000:31:00.0", "minor=0") +
-                        line(2, "0000:4b:00.0", "broken=15") + line(3, "0000:98:00.0", "minor=3") + "mig uuid=" + mig_a +
-                        " gi=1 ci=0\nmig uuid=" + mig_b + " gi=2 ci=0\n");
+                        line(2, "0000:4b:00.0", "broken=15") + line(3, "0000:98:00.0", "minor=3") +
+                        "mig uuid=" + mig_a + " gi=1 ci=0\nmig uuid=" + mig_b + " gi=2 ci=0\n");
     machine.module_shows("0000:4b:00.0", ration::test::uuids[2], 2);
     auto const found = machine.look();
-    CHECK(*files_to_deny(found.gpus, mask_of(found, {ration::test::uuids[0]}), usual()) == files{{195, 0}, {195, 2}, {195, 3}});
+    CHECK(*files_to_deny(found.gpus, mask_of(found, {ration::test::uuids[0]}), usual()) ==
+          files{{195, 0}, {195, 2}, {195, 3}});
     CHECK(*files_to_deny(found.gpus, mask_of(found, {ration::test::uuids[1], ration::test::uuids[0]}), usual()) ==
           files{{195, 2}, {195, 3}});
     CHECK(*files_to_deny(found.gpus, device_mask(), usual()) == files{{195, 1}, {195, 0}, {195, 2}, {195, 3}});
-    CHECK(*files_to_deny(found.gpus, mask_of(found, {mig_a}), usual()) == files{{195, 1}, {195, 0}, {195, 2}, {236, 34}});
-    CHECK(*files_to_deny(found.gpus, mask_of(found, {mig_b}), usual()) == files{{195, 1}, {195, 0}, {195, 2}, {236, 31}});
+    CHECK(*files_to_deny(found.gpus, mask_of(found, {mig_a}), usual()) ==
+          files{{195, 1}, {195, 0}, {195, 2}, {236, 34}});
+    CHECK(*files_to_deny(found.gpus, mask_of(found, {mig_b}), usual()) ==
+          files{{195, 1}, {195, 0}, {195, 2}, {236, 31}});
 
     auto numbers = usual();
     numbers.mig_minors.clear();

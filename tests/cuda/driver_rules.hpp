@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A model of how the driver reads CUDA_VISIBLE_DEVICES, written from its documentation and PyTorch's tests of it, on text alone: the tests of `device_mask` and the stand-in driver ask it.
+// A model of how the driver reads CUDA_VISIBLE_DEVICES, written from its documentation and PyTorch's tests of it, on
+// text alone: the tests of `device_mask` and the stand-in driver ask it.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +11,8 @@
 namespace ration::test {
 
 /// `gpus` and `instances`: names in the order in which the driver counts them. Returns the names that a program sees.
-[[nodiscard]] inline std::vector<std::string> driver_reads(std::vector<std::string> const& gpus, std::vector<std::string> const& instances,
+[[nodiscard]] inline std::vector<std::string> driver_reads(std::vector<std::string> const& gpus,
+                                                           std::vector<std::string> const& instances,
                                                            std::optional<std::string> const& mask) {
     if (!mask) return gpus;
     std::vector<std::string> items(1);
@@ -25,7 +27,8 @@ namespace ration::test {
         if (kind.empty()) {
             char* end = nullptr;
             long const number = std::strtol(item.c_str(), &end, 10);
-            if (end != item.c_str() && number >= 0 && number < static_cast<long>(pool.size())) meant.push_back(pool[static_cast<std::size_t>(number)]);
+            if (end != item.c_str() && number >= 0 && number < static_cast<long>(pool.size()))
+                meant.push_back(pool[static_cast<std::size_t>(number)]);
         } else if (item.rfind(kind, 0) == 0) {
             for (auto const& name : pool)
                 if (name.rfind(item, 0) == 0) meant.push_back(name);

@@ -39,25 +39,27 @@ using changes = std::vector<std::string>;
 [[nodiscard]] std::string script_of(std::vector<gpu> const& machine) {
     std::string out;
     for (std::size_t i = 0; i < machine.size(); ++i) {
-        out += "gpu uuid=" + std::string(machine[i].id.name().view()) + " pci=0000:" + std::to_string(10 + i) + ":00.0" +
-               (machine[i].cut ? " mode=mig\n" : "\n");
-        for (auto const& instance : machine[i].instances) out += "mig uuid=" + std::string(instance.name().view()) + '\n';
+        out += "gpu uuid=" + std::string(machine[i].id.name().view()) + " pci=0000:" + std::to_string(10 + i) +
+               ":00.0" + (machine[i].cut ? " mode=mig\n" : "\n");
+        for (auto const& instance : machine[i].instances)
+            out += "mig uuid=" + std::string(instance.name().view()) + '\n';
     }
     return out;
 }
 
-std::string const mig_a = "MIG-00000000-0000-4000-8000-00000000000a", mig_b = "MIG-00000000-0000-4000-8000-00000000000b";
+std::string const mig_a = "MIG-00000000-0000-4000-8000-00000000000a",
+                  mig_b = "MIG-00000000-0000-4000-8000-00000000000b";
 
 }  // namespace
 
 TEST_CASE("what a job would see of eight GPUs of every kind") {
     std::string gpu_5 = "GPU-55555555-0000-4000-8000-000000000005", gpu_6 = "GPU-66666666-0000-4000-8000-000000000006";
-    scene const machine("driver 12080\n" +
-                        line(1, "0000:31:00.0", "mode=exclusive sms=108 cc=8.0 memory=42949672960 model=Second") +
-                        line(0, "0000:17:00.0") + line(2, "0000:4b:00.0", "broken=15") + "gpu uuid=GPU-what pci=0000:5c:00.0\n" +
-                        line(3, "0000:98:00.0") + "mig uuid=" + mig_a + " sms=16\nmig uuid=" + mig_b +
-                        " sms=32 memory=10737418240\n" + line(4, "0000:b1:00.0", "mode=prohibited") + "gpu uuid=" + gpu_5 +
-                        " pci=0000:ca:00.0\ngpu uuid=" + gpu_6 + " pci=0000:d8:00.0\n");
+    scene const machine(
+        "driver 12080\n" + line(1, "0000:31:00.0", "mode=exclusive sms=108 cc=8.0 memory=42949672960 model=Second") +
+        line(0, "0000:17:00.0") + line(2, "0000:4b:00.0", "broken=15") + "gpu uuid=GPU-what pci=0000:5c:00.0\n" +
+        line(3, "0000:98:00.0") + "mig uuid=" + mig_a + " sms=16\nmig uuid=" + mig_b + " sms=32 memory=10737418240\n" +
+        line(4, "0000:b1:00.0", "mode=prohibited") + "gpu uuid=" + gpu_5 + " pci=0000:ca:00.0\ngpu uuid=" + gpu_6 +
+        " pci=0000:d8:00.0\n");
     auto const view = visible_to_driver(changes{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=1,0,3"});
     REQUIRE(view);
     CHECK(view->version == 12080);
@@ -65,10 +67,12 @@ TEST_CASE("what a job would see of eight GPUs of every kind") {
     auto const& second = view->devices[0];
     CHECK(second.id.name() == uuids[1]);
     CHECK((second.model == "Second" && second.pci == "0000:31:00.0" && second.memory.count == 42949672960));
-    CHECK((second.multiprocessors == 108 && second.major == 8 && second.minor == 0 && second.mode == compute_mode::exclusive));
+    CHECK((second.multiprocessors == 108 && second.major == 8 && second.minor == 0 &&
+           second.mode == compute_mode::exclusive));
     CHECK(view->devices[1].id.name() == uuids[0]);
     CHECK(view->devices[1].mode == compute_mode::shared);
-    CHECK(view->devices[2].id.name() == mig_a);  // the lost GPU is not counted; of a GPU that is cut one instance is used
+    // The lost GPU is not counted; of a GPU that is cut one instance is used
+    CHECK(view->devices[2].id.name() == mig_a);
 
     auto const instance = visible_to_driver(changes{"CUDA_VISIBLE_DEVICES=" + mig_b});
     REQUIRE((instance && instance->devices.size() == 1));
@@ -152,9 +156,11 @@ TEST_CASE("each code of the driver earns one sentence that says what to do") {
         char const* part;
     };
     for (auto const& [code, means, part] :
-         {refusal{34, errc::not_supported, "the toolkit's stub"}, refusal{35, errc::not_supported, "older than the CUDA runtime"},
-          refusal{46, errc::busy, "one process compute at a time"}, refusal{802, errc::busy, "start nvidia-fabricmanager"},
-          refusal{803, errc::conflict, "restart the machine"}, refusal{804, errc::not_supported, "compatibility package"},
+         {refusal{34, errc::not_supported, "the toolkit's stub"},
+          refusal{35, errc::not_supported, "older than the CUDA runtime"},
+          refusal{46, errc::busy, "one process compute at a time"},
+          refusal{802, errc::busy, "start nvidia-fabricmanager"}, refusal{803, errc::conflict, "restart the machine"},
+          refusal{804, errc::not_supported, "compatibility package"},
           refusal{805, errc::not_found, "start nvidia-cuda-mps-control -d"}, refusal{806, errc::io, "server.log"},
           refusal{807, errc::busy, "end every job on its GPUs"}, refusal{808, errc::limit, "all the clients"},
           refusal{809, errc::limit, "CUDA_DEVICE_MAX_CONNECTIONS"}, refusal{810, errc::gone, "start the job again"},
@@ -192,7 +198,8 @@ TEST_CASE("many threads may ask at once") {
     std::vector<names> answers(4);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < answers.size(); ++i)
-        threads.emplace_back([&answers, i] { answers[i] = seen({"CUDA_VISIBLE_DEVICES=" + std::string(uuids[i % 2])}); });
+        threads.emplace_back(
+            [&answers, i] { answers[i] = seen({"CUDA_VISIBLE_DEVICES=" + std::string(uuids[i % 2])}); });
     for (auto& thread : threads) thread.join();
     for (std::size_t i = 0; i < answers.size(); ++i) CHECK(answers[i] == names{uuids[i % 2]});
 }

@@ -41,12 +41,16 @@ TEST_CASE("sound GPUs are found with all that is known of them, in the order of 
 }
 
 TEST_CASE("how near GPUs are to each other") {
-    scene const machine(line(0, "0000:17:00.0", "switch=1") + line(1, "0000:31:00.0", "switch=1") + line(2, "0000:4b:00.0", "broken=15") + line(3, "0000:b1:00.0", "switch=2"));
+    scene const machine(line(0, "0000:17:00.0", "switch=1") + line(1, "0000:31:00.0", "switch=1") +
+                        line(2, "0000:4b:00.0", "broken=15") + line(3, "0000:b1:00.0", "switch=2"));
     auto const found = machine.look();
     REQUIRE(found.gpus.size() == 4);
-    auto const sorted = [&found](std::string const& pci) { return std::ranges::find(found.gpus, pci, [](found_gpu const& g) { return std::string(g.what.pci.view()); })->near; };
+    auto const sorted = [&found](std::string const& pci) {
+        return std::ranges::find(found.gpus, pci, [](found_gpu const& g) { return std::string(g.what.pci.view()); })
+            ->near;
+    };
     auto const near = sorted("0000:17:00.0");
-    REQUIRE(near.size() == 2);   // nothing is said of the broken one
+    REQUIRE(near.size() == 2);  // nothing is said of the broken one
     CHECK((near[0].pci == "0000:31:00.0" && near[0].over == common_ancestor::one_switch));
     CHECK((near[1].pci == "0000:b1:00.0" && near[1].over == common_ancestor::machine));
 }
@@ -62,8 +66,9 @@ TEST_CASE("more processes on a GPU than the first question had room for") {
 }
 
 TEST_CASE("broken GPUs hide no others") {
-    scene const machine(line(0, "0000:17:00.0") + line(1, "0000:31:00.0", "broken=15") + "gpu uuid=GPU-what pci=0000:4b:00.0\n" + line(3, "0000:b1:00.0") +
-                        line(3, "0000:b2:00.0") + line(4, "0000:ca:00.0"));
+    scene const machine(line(0, "0000:17:00.0") + line(1, "0000:31:00.0", "broken=15") +
+                        "gpu uuid=GPU-what pci=0000:4b:00.0\n" + line(3, "0000:b1:00.0") + line(3, "0000:b2:00.0") +
+                        line(4, "0000:ca:00.0"));
     machine.module_shows("0000:31:00.0", uuids[1], 7);
     machine.module_shows("0000:17:00.0", uuids[0]);
     auto const found = machine.look();
@@ -79,7 +84,8 @@ TEST_CASE("broken GPUs hide no others") {
     CHECK(lost.minor == 7);
     REQUIRE(lost.fault);
     CHECK(lost.fault->code == errc::gone);
-    CHECK(lost.fault->remedy == std::string("the GPU fell off the bus: reset it or restart the machine; the other GPUs go on"));
+    CHECK(lost.fault->remedy ==
+          std::string("the GPU fell off the bus: reset it or restart the machine; the other GPUs go on"));
     REQUIRE(found.gpus[2].fault);
     CHECK(found.gpus[2].fault->code == errc::invalid_value);
     for (std::size_t twin : {3u, 4u}) {
@@ -104,12 +110,16 @@ TEST_CASE("where NVML does not answer the kernel's files do, and the reason is s
         errc code;
         char const* remedy;
     };
-    for (auto const& [script, code, remedy] : {refusal{"init 9\n", errc::not_supported, "load the driver's kernel module: modprobe nvidia"},
-                                               refusal{"init 12\n", errc::not_supported,
-                                                       "the driver's own libraries are missing: install the driver again, or mount all of it into the container"},
-                                               refusal{"init 18\n", errc::conflict, "the driver was updated under a running kernel module: restart the machine"},
-                                               refusal{"init 4\n", errc::denied, "let this user read /dev/nvidiactl and /dev/nvidia*"},
-                                               refusal{"init 999\n", errc::io, "see what nvidia-smi says"}}) {
+    for (
+        auto const& [script, code, remedy] :
+        {refusal{"init 9\n", errc::not_supported, "load the driver's kernel module: modprobe nvidia"},
+         refusal{
+             "init 12\n", errc::not_supported,
+             "the driver's own libraries are missing: install the driver again, or mount all of it into the container"},
+         refusal{"init 18\n", errc::conflict,
+                 "the driver was updated under a running kernel module: restart the machine"},
+         refusal{"init 4\n", errc::denied, "let this user read /dev/nvidiactl and /dev/nvidia*"},
+         refusal{"init 999\n", errc::io, "see what nvidia-smi says"}}) {
         scene const machine(script);
         machine.module_shows("0000:b1:00.0", uuids[1]);
         machine.module_shows("0000:17:00.0", "GPU-" + std::string(32, '?'));
@@ -120,7 +130,8 @@ TEST_CASE("where NVML does not answer the kernel's files do, and the reason is s
         CHECK(found.why_no_nvml->remedy == std::string(remedy));
         REQUIRE(found.gpus.size() == 2);
         REQUIRE(found.gpus[0].fault);
-        CHECK(found.gpus[0].fault->remedy == std::string("the driver has not brought this GPU up: see what nvidia-smi says"));
+        CHECK(found.gpus[0].fault->remedy ==
+              std::string("the driver has not brought this GPU up: see what nvidia-smi says"));
         CHECK_FALSE(found.gpus[1].fault);
         CHECK(found.gpus[1].what.id.name() == uuids[1]);
         CHECK(found.gpus[1].what.model == "NVIDIA Stand-in");
@@ -132,14 +143,17 @@ TEST_CASE("a machine without a driver is no error but a sentence") {
     auto const none = library::open("libthere-is-no-such-driver.so.1");
     REQUIRE_FALSE(none);
     CHECK(none.failure().code == errc::not_supported);
-    CHECK(none.failure().remedy == std::string("install the NVIDIA driver, or run jobs that need no GPU: nothing else is missing"));
+    CHECK(none.failure().remedy ==
+          std::string("install the NVIDIA driver, or run jobs that need no GPU: nothing else is missing"));
     scene const machine("init 9\n");
     CHECK(machine.look().gpus.empty());
 }
 
 TEST_CASE("instances of a GPU that is cut") {
-    scene const machine(line(0, "0000:17:00.0") + "mig uuid=MIG-00000000-0000-4000-8000-00000000000a gi=3 ci=1\nmig uuid=MIG-old/1/0\nmig uuid=MIG-00000000-0000-4000-8000-00000000000b\n" +
-                        line(1, "0000:31:00.0", "mode=mig") + line(2, "0000:4b:00.0"));
+    scene const machine(
+        line(0, "0000:17:00.0") +
+        "mig uuid=MIG-00000000-0000-4000-8000-00000000000a gi=3 ci=1\nmig uuid=MIG-old/1/0\nmig uuid=MIG-00000000-0000-4000-8000-00000000000b\n" +
+        line(1, "0000:31:00.0", "mode=mig") + line(2, "0000:4b:00.0"));
     auto const found = machine.look();
     REQUIRE(found.gpus.size() == 3);
     CHECK(found.gpus[0].what.cut);

@@ -33,7 +33,9 @@ class maker {
 public:
     explicit maker(std::uint64_t seed) : dice_(seed) {}
 
-    [[nodiscard]] std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(dice_); }
+    [[nodiscard]] std::size_t below(std::size_t n) {
+        return std::uniform_int_distribution<std::size_t>(0, n - 1)(dice_);
+    }
 
     [[nodiscard]] device_id name(device_kind kind) {
         std::array<std::uint8_t, 16> uuid{};

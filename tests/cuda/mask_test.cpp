@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Device masks: what is inherited is read as the driver reads it, what is emitted is read back as exactly what was meant.
+// Device masks: what is inherited is read as the driver reads it, what is emitted is read back as exactly what was
+// meant.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -33,7 +34,8 @@ namespace {
 /// Which of `machine` a mask leaves, as places in its order.
 [[nodiscard]] std::vector<int> seen(std::vector<gpu> const& machine, std::optional<std::string_view> mask) {
     std::vector<int> out;
-    for (auto const& id : visible_devices(machine, mask)) out.push_back(static_cast<int>(std::ranges::find(machine, id, &gpu::id) - machine.begin()));
+    for (auto const& id : visible_devices(machine, mask))
+        out.push_back(static_cast<int>(std::ranges::find(machine, id, &gpu::id) - machine.begin()));
     return out;
 }
 
@@ -45,9 +47,11 @@ TEST_CASE("a device's name is read and written letter by letter") {
     CHECK(id_of(name).kind() == device_kind::gpu);
     CHECK(id_of("MIG-4404041a-04cf-1ccf-9e70-f139a9b1e23c").kind() == device_kind::mig);
     CHECK(id_of("MIG-4404041a-04cf-1ccf-9e70-f139a9b1e23c") != id_of(name));
-    for (char const* wrong : {"", "GPU-", "4404041a-04cf-1ccf-9e70-f139a9b1e23c", "GPU-4404041a", "GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23",
-                              "GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23c0", "GPU-4404041A-04cf-1ccf-9e70-f139a9b1e23c", "GPU-4404041a04cf--1ccf-9e70-f139a9b1e23c",
-                              "GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23g", "MIG-GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23c/1/0"}) {
+    for (char const* wrong :
+         {"", "GPU-", "4404041a-04cf-1ccf-9e70-f139a9b1e23c", "GPU-4404041a", "GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23",
+          "GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23c0", "GPU-4404041A-04cf-1ccf-9e70-f139a9b1e23c",
+          "GPU-4404041a04cf--1ccf-9e70-f139a9b1e23c", "GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23g",
+          "MIG-GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23c/1/0"}) {
         INFO(wrong);
         auto const id = device_id::parse(wrong);
         REQUIRE_FALSE(id);
@@ -71,7 +75,7 @@ TEST_CASE("an inherited mask is read as the driver reads it") {
     CHECK(seen(machine, "99999999999999999999,0") == places{});
     CHECK(seen(machine, "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6") == places{0});
     CHECK(seen(machine, "GPU-ab34,GPU-8") == places{2, 0});
-    CHECK(seen(machine, "GPU-8,GPU-ab") == places{0});      // two begin so
+    CHECK(seen(machine, "GPU-8,GPU-ab") == places{0});  // two begin so
     CHECK(seen(machine, "GPU-8,GPU-77,GPU-ab1") == places{0});
     CHECK(seen(machine, "GPU-8, 2") == places{0});
     CHECK(seen(machine, "1,GPU-8") == places{1});
@@ -81,10 +85,12 @@ TEST_CASE("an inherited mask is read as the driver reads it") {
 
 TEST_CASE("of a GPU that is cut its instances are used, and an index does not name them") {
     auto machine = three_gpus();
-    auto const first = id_of("MIG-00000000-0000-0000-0000-000000000001"), second = id_of("MIG-10000000-0000-0000-0000-000000000002");
+    auto const first = id_of("MIG-00000000-0000-0000-0000-000000000001"),
+               second = id_of("MIG-10000000-0000-0000-0000-000000000002");
     machine[1].cut = true;
     machine[1].instances = {first, second};
-    CHECK(text_of(visible_devices(machine, std::nullopt)) == text_of(std::array{machine[0].id, first, second, machine[2].id}));
+    CHECK(text_of(visible_devices(machine, std::nullopt)) ==
+          text_of(std::array{machine[0].id, first, second, machine[2].id}));
     CHECK(text_of(visible_devices(machine, "MIG-1")) == text_of(std::array{second}));
     CHECK(text_of(visible_devices(machine, "MIG-1,GPU-8")) == text_of(std::array{second}));
     CHECK(text_of(visible_devices(machine, "2,1")) == text_of(std::array{machine[2].id, first, second}));
@@ -94,7 +100,8 @@ TEST_CASE("of a GPU that is cut its instances are used, and an index does not na
 
 TEST_CASE("a mask cannot hold what the driver would read differently") {
     auto machine = three_gpus();
-    auto const first = id_of("MIG-00000000-0000-0000-0000-000000000001"), second = id_of("MIG-10000000-0000-0000-0000-000000000002");
+    auto const first = id_of("MIG-00000000-0000-0000-0000-000000000001"),
+               second = id_of("MIG-10000000-0000-0000-0000-000000000002");
     std::vector<device_id> const usable{machine[0].id, machine[1].id, first, second};
     auto const refused = [&usable](std::vector<device_id> const& chosen) {
         auto const mask = device_mask::of(chosen, usable);
@@ -112,7 +119,11 @@ TEST_CASE("a mask cannot hold what the driver would read differently") {
 
     auto const mask = device_mask::of(std::array{machine[1].id, machine[0].id}, usable);
     REQUIRE(mask);
-    CHECK(mask->environment() == std::array<std::string, 2>{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=GPU-ab12f937-d72c-4106-c12f-20bd9faed9f6,GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"});
+    CHECK(
+        mask->environment() ==
+        std::array<std::string, 2>{
+            "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+            "CUDA_VISIBLE_DEVICES=GPU-ab12f937-d72c-4106-c12f-20bd9faed9f6,GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"});
     CHECK(device_mask().environment()[1] == "CUDA_VISIBLE_DEVICES=");
 }
 
@@ -120,9 +131,11 @@ TEST_CASE("what a job says it sees is compared with its mask") {
     auto const machine = three_gpus();
     std::vector const usable{machine[0].id, machine[1].id, machine[2].id};
     auto const mask = device_mask::of(std::array{machine[1].id, machine[0].id}, usable).value();
-    std::string const one(machine[0].id.name().view()), other(machine[1].id.name().view()), third(machine[2].id.name().view());
+    std::string const one(machine[0].id.name().view()), other(machine[1].id.name().view()),
+        third(machine[2].id.name().view());
     CHECK(mask.verify(other + ',' + one));
-    for (auto const& seen : {std::string(), one, other, one + ',' + other, other + ',' + one + ',' + third, other + ',' + third, other.substr(0, 39) + ',' + one}) {
+    for (auto const& seen : {std::string(), one, other, one + ',' + other, other + ',' + one + ',' + third,
+                             other + ',' + third, other.substr(0, 39) + ',' + one}) {
         INFO(seen);
         REQUIRE_FALSE(mask.verify(seen));
         CHECK(mask.verify(seen).failure().code == errc::unverified);

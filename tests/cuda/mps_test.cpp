@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// MPS against a stand-in for nvidia-cuda-mps-control: both interfaces, and the ways in which a job escapes without being told.
+// MPS against a stand-in for nvidia-cuda-mps-control: both interfaces, and the ways in which a job escapes without
+// being told.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -61,7 +62,8 @@ TEST_CASE("a share becomes whole percents, rounded down, and never none") {
     CHECK(mps_share::of(250)->multiprocessors(188) == 46);
     CHECK(mps_share::of(1000)->multiprocessors(132) == 132);
     CHECK(mps_share::of(1)->multiprocessors(132) == 2);
-    for (std::int64_t a = 10; a <= 990; ++a) REQUIRE(mps_share::of(a)->percent() + mps_share::of(1000 - a)->percent() <= 100);
+    for (std::int64_t a = 10; a <= 990; ++a)
+        REQUIRE(mps_share::of(a)->percent() + mps_share::of(1000 - a)->percent() <= 100);
     CHECK(mps_share::of(250)->environment({.pipe_directory = "/run/mps"}) ==
           std::array<std::string, 2>{"CUDA_MPS_PIPE_DIRECTORY=/run/mps", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25"});
 }
@@ -76,7 +78,8 @@ TEST_CASE("where a client would look for the daemon") {
 
 TEST_CASE("both interfaces tell who the clients are") {
     {
-        daemon_there const there("protocol 2\nserver 100\nserver 200\nclient 100 4711\nclient 200 4712\nclient 200 4713\n");
+        daemon_there const there(
+            "protocol 2\nserver 100\nserver 200\nclient 100 4711\nclient 200 4712\nclient 200 4713\n");
         auto const daemon = mps::connect(there.place(), patient);
         REQUIRE(daemon);
         CHECK(daemon->protocol() == mps_protocol::v2);
@@ -116,7 +119,8 @@ TEST_CASE("a job that is not a client is reported") {
     CHECK(std::string(verified.failure().remedy).starts_with("it computes without MPS and without its share"));
 
     std::thread job([&there] { there.now_has("protocol 2\nserver 100\nclient 100 4711\nclient 100 4799\n"); });
-    CHECK(daemon->verify(pids{4711, 4799}, seconds(20)));  // one becomes a client when it initialises CUDA, after its start
+    // One becomes a client when it initialises CUDA, after its start
+    CHECK(daemon->verify(pids{4711, 4799}, seconds(20)));
     job.join();
 }
 
@@ -178,7 +182,8 @@ TEST_CASE("ways past a share are named before it is promised") {
     open.what.pci = "0000:17:00.0";
     closed.exclusive = true;
     auto const gpus = std::vector{open, closed};
-    auto const ways = ways_past_mps(gpus, std::vector<std::string>{"PATH=/bin", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1G"});
+    auto const ways =
+        ways_past_mps(gpus, std::vector<std::string>{"PATH=/bin", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1G"});
     REQUIRE(ways.size() == 2);
     CHECK(ways[0].subject == "0000:17:00.0");
     CHECK(std::string(ways[0].remedy).find("EXCLUSIVE_PROCESS") != std::string::npos);

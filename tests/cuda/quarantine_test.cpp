@@ -28,7 +28,8 @@ constexpr nanoseconds at(double s) { return seconds(s); }
 
 TEST_CASE("a GPU comes back when it has been found sound twice after its wait") {
     quarantine q;
-    std::vector const good{gpu_number(0), gpu_number(1)}, bad{gpu_number(0, false), gpu_number(1)}, absent{gpu_number(1)};
+    std::vector const good{gpu_number(0), gpu_number(1)}, bad{gpu_number(0, false), gpu_number(1)},
+        absent{gpu_number(1)};
     CHECK_FALSE(q.usable(id(0)));  // nobody has seen it
     q.observe(good, at(0));
     CHECK((q.usable(id(0)) && q.usable(id(1)) && !q.next_look()));

@@ -14,9 +14,10 @@ namespace ration::test {
 
 namespace fs = std::filesystem;
 
-inline constexpr char const* uuids[] = {"GPU-00000000-0000-4000-8000-000000000000", "GPU-11111111-0000-4000-8000-000000000001",
-                                        "GPU-22222222-0000-4000-8000-000000000002", "GPU-33333333-0000-4000-8000-000000000003",
-                                        "GPU-44444444-0000-4000-8000-000000000004"};
+inline constexpr char const* uuids[] = {
+    "GPU-00000000-0000-4000-8000-000000000000", "GPU-11111111-0000-4000-8000-000000000001",
+    "GPU-22222222-0000-4000-8000-000000000002", "GPU-33333333-0000-4000-8000-000000000003",
+    "GPU-44444444-0000-4000-8000-000000000004"};
 
 /// What the driver and the kernel show of one machine.
 class scene {
@@ -43,7 +44,9 @@ public:
         fs::create_directories(root_ / "bus" / pci);
         std::ofstream(root_ / "bus" / pci / "numa_node") << numa_node;
     }
-    [[nodiscard]] cuda::inventory look() const { return cuda::find_gpus({.module = root_ / "module", .bus = root_ / "bus"}); }
+    [[nodiscard]] cuda::inventory look() const {
+        return cuda::find_gpus({.module = root_ / "module", .bus = root_ / "bus"});
+    }
 };
 
 [[nodiscard]] inline std::string line(int gpu, std::string const& pci, std::string const& more = "") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/* A job in C99 that holds itself to its share and prints what it got: state, granted, total, minimum, step, the driver's code,
- * how many green contexts there are then and after, the sentence. */
+/* A job in C99 that holds itself to its share and prints what it got: state, granted, total, minimum, step, the
+ * driver's code, how many green contexts there are then and after, the sentence. */
 #include <ration/cuda/sm_share.h>
 
 /* The stand-in's count of green contexts and its current context; -1 and 0 where the driver is another. */
@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
     int during = 0, after = 0, current = 0, nothing = 0;
     int const state = ration_sm_share_begin(&share, argc > 1 ? atoi(argv[1]) : 0);
     look(&share, &during, &current);
-    printf("%d %d %u %u %u %u %d\n", state, share.per_mille, share.granted, share.total, share.minimum, share.step, share.error);
+    printf("%d %d %u %u %u %u %d\n", state, share.per_mille, share.granted, share.total, share.minimum, share.step,
+           share.error);
     printf("%s\n", share.message);
     nothing = ration_sm_share_use(&share);
     ration_sm_share_end(&share);

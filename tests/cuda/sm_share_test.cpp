@@ -25,19 +25,22 @@ struct said {
 
 constexpr int held = 1, whole = 0, refused = -1;
 
-[[nodiscard]] said job(char const* share, std::string const& libraries = RATION_STAND_INS, std::string const& device = "0") {
+[[nodiscard]] said job(char const* share, std::string const& libraries = RATION_STAND_INS,
+                       std::string const& device = "0") {
     auto environment = process::current_environment();
-    std::erase_if(environment,
-                  [](std::string const& e) { return e.starts_with("LD_LIBRARY_PATH=") || e.starts_with("RATION_SM_SHARE="); });
+    std::erase_if(environment, [](std::string const& e) {
+        return e.starts_with("LD_LIBRARY_PATH=") || e.starts_with("RATION_SM_SHARE=");
+    });
     environment.push_back("LD_LIBRARY_PATH=" + libraries);
     if (share != nullptr) environment.push_back(std::string("RATION_SM_SHARE=") + share);
-    auto const answer = cuda::run_program({"run", "a job", ""}, {RATION_SM_SHARE_JOB, device}, environment, "", seconds(20));
+    auto const answer =
+        cuda::run_program({"run", "a job", ""}, {RATION_SM_SHARE_JOB, device}, environment, "", seconds(20));
     REQUIRE(answer);
     INFO(answer->text);
     REQUIRE(answer->ended.success());
     said out;
-    std::sscanf(answer->text.c_str(), "%d %d %u %u %u %u %d", &out.state, &out.per_mille, &out.granted, &out.total, &out.minimum,
-                &out.step, &out.error);
+    std::sscanf(answer->text.c_str(), "%d %d %u %u %u %u %d", &out.state, &out.per_mille, &out.granted, &out.total,
+                &out.minimum, &out.step, &out.error);
     auto const first = answer->text.find('\n') + 1, second = answer->text.find('\n', first) + 1;
     out.message = answer->text.substr(first, second - first - 1);
     out.contexts = answer->text.substr(second, answer->text.find('\n', second) - second);

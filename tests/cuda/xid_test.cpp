@@ -35,16 +35,19 @@ TEST_CASE("an Xid is heard once, from the GPU that it is of") {
     CHECK(watch->take() == reports{{nth(1), 79}});
     CHECK(watch->take().empty());
     change_script(line(0, "0000:17:00.0", "xid=31 broken=15") + line(1, "0000:31:00.0", "xid=79"));
-    CHECK(watch->take() == reports{{nth(0), 31}});  // what it means is for others to say; a lost GPU is known by its handle
+    // What it means is for others to say; a lost GPU is known by its handle
+    CHECK(watch->take() == reports{{nth(0), 31}});
     auto moved = std::move(*watch);
     CHECK(moved.take().empty());
 }
 
 TEST_CASE("a GPU that is lost at the start, or has no proper name, hides no other") {
-    scene const machine(line(0, "0000:17:00.0", "broken=15") + "gpu uuid=GPU-what pci=0000:18:00.0\n" + line(2, "0000:31:00.0"));
+    scene const machine(line(0, "0000:17:00.0", "broken=15") + "gpu uuid=GPU-what pci=0000:18:00.0\n" +
+                        line(2, "0000:31:00.0"));
     auto watch = xid_watch::open();
     REQUIRE(watch);
-    change_script(line(0, "0000:17:00.0", "xid=79") + "gpu uuid=GPU-what pci=0000:18:00.0 xid=79\n" + line(2, "0000:31:00.0", "xid=48"));
+    change_script(line(0, "0000:17:00.0", "xid=79") + "gpu uuid=GPU-what pci=0000:18:00.0 xid=79\n" +
+                  line(2, "0000:31:00.0", "xid=48"));
     CHECK(watch->take() == reports{{nth(2), 48}});
 }
 

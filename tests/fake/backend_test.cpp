@@ -14,7 +14,9 @@ namespace {
 constexpr job_id a{1}, b{2};
 constexpr ration::error broken{.code = errc::io, .operation = "test"};
 
-ration::setting cpu(job_id job, std::int64_t amount) { return {.job = job, .node = 0, .resource = resource_id::cpu, .amount = amount}; }
+ration::setting cpu(job_id job, std::int64_t amount) {
+    return {.job = job, .node = 0, .resource = resource_id::cpu, .amount = amount};
+}
 
 ration::plan<fake::operation> planned(fake::backend& backend, ration::setting const& wanted) {
     ration::plan<fake::operation> out;
@@ -29,8 +31,9 @@ TEST_CASE("fake: the laws of a backend hold") {
     backend.add(a);
     auto const plan = planned(backend, cpu(a, 500));
     REQUIRE(plan.size() == 1);
-    CHECK(plan[0] == fake::operation{.job = a, .resource = resource_id::cpu, .old_value = ration::unlimited, .new_value = 500});
-    CHECK(backend.amount(a, resource_id::cpu) == ration::unlimited);   // planning changes nothing
+    CHECK(plan[0] ==
+          fake::operation{.job = a, .resource = resource_id::cpu, .old_value = ration::unlimited, .new_value = 500});
+    CHECK(backend.amount(a, resource_id::cpu) == ration::unlimited);  // planning changes nothing
     REQUIRE(backend.apply(plan[0]));
     CHECK(backend.verify(plan[0]));
     CHECK(backend.amount(a, resource_id::cpu) == 500);
@@ -45,7 +48,8 @@ TEST_CASE("fake: jobs and resources that are not there") {
     backend.add(a);
     ration::plan<fake::operation> out;
     CHECK(backend.plan(cpu(b, 1), out).failure().code == errc::not_found);
-    CHECK(backend.plan({.job = a, .node = 0, .resource = resource_id::gpu, .amount = 1}, out).failure().code == errc::not_supported);
+    CHECK(backend.plan({.job = a, .node = 0, .resource = resource_id::gpu, .amount = 1}, out).failure().code ==
+          errc::not_supported);
     CHECK(backend.plan({.job = a, .node = 0, .resource = resource_id::memory, .amount = 1}, out));
     CHECK(out.size() == 1);
     CHECK(backend.resources().size() == 2);

@@ -18,8 +18,16 @@ constexpr std::size_t most_jobs = 6, most_nodes = 2, most_rows = 64;
 
 /// A few small numbers, and those at which sums and comparisons go wrong.
 [[nodiscard]] std::int64_t amount_of(std::uint8_t code) {
-    constexpr std::int64_t odd[] = {unlimited, unlimited - 1, -1, std::numeric_limits<std::int64_t>::min(), std::int64_t{1} << 53,
-                                    (std::int64_t{1} << 53) + 1, std::int64_t{1} << 60, 1000, 1001, 1};
+    constexpr std::int64_t odd[] = {unlimited,
+                                    unlimited - 1,
+                                    -1,
+                                    std::numeric_limits<std::int64_t>::min(),
+                                    std::int64_t{1} << 53,
+                                    (std::int64_t{1} << 53) + 1,
+                                    std::int64_t{1} << 60,
+                                    1000,
+                                    1001,
+                                    1};
     return code < 240 ? code * 5 : odd[(code - 240) % std::size(odd)];
 }
 
@@ -41,7 +49,10 @@ constexpr std::size_t most_jobs = 6, most_nodes = 2, most_rows = 64;
 
 [[nodiscard]] grant take_row(fuzz::input& in) {
     auto const place = in.take<std::uint8_t>(), more = in.take<std::uint8_t>();
-    grant row{.job = place % 8U, .node = place / 8U % 3U, .resource = static_cast<std::uint16_t>(place / 32 % 4), .group = more % 4U};
+    grant row{.job = place % 8U,
+              .node = place / 8U % 3U,
+              .resource = static_cast<std::uint16_t>(place / 32 % 4),
+              .group = more % 4U};
     row.amount = amount_of(in.take<std::uint8_t>());
     if (more < 8) row.group = 0;
     if (more == 255) row.job = in.take<std::uint32_t>();

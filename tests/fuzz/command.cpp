@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Commands C1 to a job: what ration prints the C client reads, and the client refuses the rest without reading beyond it.
+// Commands C1 to a job: what ration prints the C client reads, and the client refuses the rest without reading beyond
+// it.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -40,15 +41,20 @@ void read_as_it_is(std::string_view text) {
 void print_and_read(fuzz::input in) {
     auto const what = static_cast<progress::command_type>(in.take<std::uint8_t>() % 4);
     auto const sequence = in.take<std::uint64_t>() | 1;
-    progress::command const given{what, {in.take<std::int64_t>() % 1'000'000'000'000'000}, in.take<std::uint8_t>() % 2 == 1};
+    progress::command const given{
+        what, {in.take<std::int64_t>() % 1'000'000'000'000'000}, in.take<std::uint8_t>() % 2 == 1};
     auto const text = progress::format_command(given, {1}, token, sequence);
     ration_progress_order order{};
-    require(text.view().size() <= 175 && text.view().find('~') == text.view().npos, "a command is longer than documented");
+    require(text.view().size() <= 175 && text.view().find('~') == text.view().npos,
+            "a command is longer than documented");
     require(read_order(std::string(text.view()), order), "the client refuses a command of ration");
-    bool const has_deadline = given.by.count > 0 && (what == progress::command_type::save || what == progress::command_type::stop);
+    bool const has_deadline =
+        given.by.count > 0 && (what == progress::command_type::save || what == progress::command_type::stop);
     require(order.sequence_ == sequence, "the number of a command is another one");
-    require(std::abs(order.by_ - (has_deadline ? to_seconds(given.by) : 0)) < 2e-3, "the deadline of a command is another one");
-    require(order.hold_ == (given.hold && what == progress::command_type::save ? 1 : 0), "the hold of a command is another one");
+    require(std::abs(order.by_ - (has_deadline ? to_seconds(given.by) : 0)) < 2e-3,
+            "the deadline of a command is another one");
+    require(order.hold_ == (given.hold && what == progress::command_type::save ? 1 : 0),
+            "the hold of a command is another one");
 }
 
 }  // namespace

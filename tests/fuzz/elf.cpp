@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Plugin files before any of their code is loaded: nothing is read outside of the file, and what is kept of it is bounded.
+// Plugin files before any of their code is loaded: nothing is read outside of the file, and what is kept of it is
+// bounded.
 #include <span>
 #include <string>
 
@@ -14,8 +15,10 @@ using fuzz::require;
 namespace {
 
 void require_sound(plugin::elf_facts const& facts, std::size_t size) {
-    require(facts.exports.size() <= plugin::detail::most_names && facts.needed.size() <= plugin::detail::most_names, "too many names are kept");
-    require(facts.unique_symbols.size() <= facts.exports.size() && facts.search.size() <= 2, "more symbols are unique than there are");
+    require(facts.exports.size() <= plugin::detail::most_names && facts.needed.size() <= plugin::detail::most_names,
+            "too many names are kept");
+    require(facts.unique_symbols.size() <= facts.exports.size() && facts.search.size() <= 2,
+            "more symbols are unique than there are");
     for (auto const* names : {&facts.exports, &facts.needed, &facts.search})
         for (auto const& name : *names) {
             require(name.size() < size && name.size() < plugin::detail::longest_name, "a name is longer than the file");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Event logs, line by line, as `ration replay` and `ration report` read them: what is taken has sound tables, and the page's data is JSON.
+// Event logs, line by line, as `ration replay` and `ration report` read them: what is taken has sound tables, and the
+// page's data is JSON.
 #include <algorithm>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "config/config.hpp"
 #include "events/json_reader.hpp"

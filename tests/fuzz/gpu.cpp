@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What GPUs are described by: masks, device names, the driver's tables and the MPS daemon's answers. The first letter chooses the reader.
+// What GPUs are described by: masks, device names, the driver's tables and the MPS daemon's answers. The first letter
+// chooses the reader.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -20,7 +21,8 @@ namespace {
 
 [[nodiscard]] cuda::device_id id_of(cuda::device_kind kind, std::uint8_t number) {
     std::array<std::uint8_t, 16> bytes{};
-    bytes[0] = 0xAB, bytes[15] = number;
+    bytes[0] = 0xAB;
+    bytes[15] = number;
     return {kind, bytes};
 }
 
@@ -51,24 +53,29 @@ void read_name(std::string_view name) {
 
 void read_pids(std::string_view text) {
     for (auto const& pids : {cuda::detail::pids_of(text), cuda::detail::pids_of_table(text)})
-        if (pids) require(std::ranges::all_of(*pids, [](std::int32_t pid) { return pid > 0; }), "a process number is not positive");
+        if (pids)
+            require(std::ranges::all_of(*pids, [](std::int32_t pid) { return pid > 0; }),
+                    "a process number is not positive");
 }
 
 void read_information(std::string_view text) {
-    for (auto const line : cuda::detail::lines_of(text)) require(fuzz::is_inside(line, text) && !line.empty(), "a line is not of its text");
+    for (auto const line : cuda::detail::lines_of(text))
+        require(fuzz::is_inside(line, text) && !line.empty(), "a line is not of its text");
     for (auto const* key : {"Model", "Device Minor", "GPU UUID"}) {
         auto const value = cuda::detail::value_of(text, key);
         require(fuzz::is_inside(value, text) && !value.starts_with(' '), "a value is not of its text");
     }
     auto const number = cuda::detail::number_beside(text, "nvidia");
     auto const line = std::to_string(number.value_or(0)) + " nvidia\n";
-    require(!number || cuda::detail::number_beside(line + std::string(text), "nvidia") == number, "the first line of a driver does not count");
+    require(!number || cuda::detail::number_beside(line + std::string(text), "nvidia") == number,
+            "the first line of a driver does not count");
 }
 
 void read_driver(std::string_view said) {
     auto const view = cuda::detail::read_driver_words(said);
     if (!view) return require(*view.failure().operation != '\0', "an error names no operation");
-    require(view->devices.size() * sizeof(cuda::driver_device) <= said.size(), "the driver shows more devices than it named");
+    require(view->devices.size() * sizeof(cuda::driver_device) <= said.size(),
+            "the driver shows more devices than it named");
     for (auto const& one : view->devices) {
         std::string const texts = std::string(one.model.view()) + one.pci.c_str();
         require(texts.size() <= 80, "a text of the driver has no end");

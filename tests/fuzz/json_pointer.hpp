@@ -2,10 +2,9 @@
 /// One value inside of a JSON document, for inputs that change a sound document in a few places.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json.hpp>
 
 namespace fuzz {
 

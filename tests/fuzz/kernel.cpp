@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Texts of the kernel: cgroup files, mountinfo, /proc. The first letter of an input chooses the file; what has a printed form reads the same from it.
+// Texts of the kernel: cgroup files, mountinfo, /proc. The first letter of an input chooses the file; what has a
+// printed form reads the same from it.
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -28,15 +29,18 @@ void read_mounts(std::string_view text) {
         require(mount.root.size() + mount.point.size() <= text.size(), "a path is longer than its text");
         require((mount.kind == cgroup::version::v1) == !mount.controllers.empty(), "controllers are a matter of v1");
         auto const inside = cgroup::directory_of(mount, mount.root);
-        require(mount.root.starts_with("/..") || !inside || inside->starts_with(mount.point), "a group lies outside of its mount");
+        require(mount.root.starts_with("/..") || !inside || inside->starts_with(mount.point),
+                "a group lies outside of its mount");
     }
 }
 
 void read_memberships(std::string_view text) {
     for (auto const& entry : cgroup::parse_memberships(text)) {
         std::string controllers;
-        for (std::size_t i = 0; i < entry.controllers.size(); ++i) controllers += (i > 0 ? "," : "") + entry.controllers[i];
-        auto const line = std::to_string(entry.hierarchy) + ":" + controllers + ":" + entry.path + (entry.deleted ? " (deleted)" : "");
+        for (std::size_t i = 0; i < entry.controllers.size(); ++i)
+            controllers += (i > 0 ? "," : "") + entry.controllers[i];
+        auto const line = std::to_string(entry.hierarchy) + ":" + controllers + ":" + entry.path +
+                          (entry.deleted ? " (deleted)" : "");
         auto const again = cgroup::parse_memberships(line);
         require(again.size() == 1 && again[0].path == entry.path && again[0].controllers == entry.controllers,
                 "a membership reads differently after it was printed");
@@ -49,7 +53,8 @@ void read_cpus(std::string_view text) {
     require(!set->contains(cgroup::cpu_set::limit), "a processor is beyond the limit");
     auto const again = cgroup::cpu_set::parse(set->list());
     require(again && *again == *set, "a list of processors reads differently after it was printed");
-    require(set->lowest(3).within(*set) && set->lowest(3).size() == std::min<std::size_t>(set->size(), 3), "the lowest three are others");
+    require(set->lowest(3).within(*set) && set->lowest(3).size() == std::min<std::size_t>(set->size(), 3),
+            "the lowest three are others");
 }
 
 void read_pids(std::string_view text) {
@@ -61,11 +66,13 @@ void read_pids(std::string_view text) {
 void read_values(std::string_view text) {
     auto const amount = cgroup::amount_of(text);
     require(!amount || cgroup::same_value(text, text), "a value differs from itself");
-    require(!amount || *amount == ration::unlimited || cgroup::amount_of(std::to_string(*amount)) == amount, "an amount reads differently after it was printed");
+    require(!amount || *amount == ration::unlimited || cgroup::amount_of(std::to_string(*amount)) == amount,
+            "an amount reads differently after it was printed");
     for (char const* key : {"populated", "nr_throttled", "active_file", "oom_kill"}) {
         auto const number = cgroup::keyed_number(text, key);
         auto const line = std::string(key) + " " + std::to_string(number.value_or(0)) + "\n";
-        require(!number || cgroup::keyed_number(line + std::string(text), key) == number, "the first line of a key does not count");
+        require(!number || cgroup::keyed_number(line + std::string(text), key) == number,
+                "the first line of a key does not count");
     }
 }
 
@@ -75,8 +82,10 @@ void read_dmem(std::string_view text) {
     std::string printed;
     for (auto const& region : *regions) {
         require(region.amount >= 0 && !region.name.empty(), "a region has a name and an amount");
-        require(cgroup::pci_of(region.name).size() <= region.name.size(), "an address is longer than the name that holds it");
-        printed += region.name + " " + (region.amount == ration::unlimited ? "max" : std::to_string(region.amount)) + "\n";
+        require(cgroup::pci_of(region.name).size() <= region.name.size(),
+                "an address is longer than the name that holds it");
+        printed +=
+            region.name + " " + (region.amount == ration::unlimited ? "max" : std::to_string(region.amount)) + "\n";
     }
     auto const again = cgroup::parse_dmem(printed);
     require(again && *again == *regions, "regions read differently after they were printed");
@@ -87,10 +96,13 @@ void read_run_name(std::string_view text) {
     static_cast<void>(cgroup::namespace_number(text));
     if (!run) return;
     require(run->who.pid > 0 && static_cast<bool>(cgroup::check_name(run->name)), "a run has a name and an owner");
-    require(cgroup::parse_run_name(cgroup::group_name_of(*run)) == run, "the name of a run reads differently after it was printed");
+    require(cgroup::parse_run_name(cgroup::group_name_of(*run)) == run,
+            "the name of a run reads differently after it was printed");
 }
 
-[[nodiscard]] std::int64_t number(std::string_view text) { return static_cast<std::int64_t>(std::strtoull(std::string(text).c_str(), nullptr, 10)); }
+[[nodiscard]] std::int64_t number(std::string_view text) {
+    return static_cast<std::int64_t>(std::strtoull(std::string(text).c_str(), nullptr, 10));
+}
 
 void read_stat(std::string_view text) {
     auto const found = process::parse_stat(text);
@@ -100,7 +112,8 @@ void read_stat(std::string_view text) {
     require(process::parse_stat(printed) == found, "the fields of a process depend on its name");
     auto const words = fuzz::split(fields, ' ');  // the first one is empty, the second one the state
     bool const is_usual = std::ranges::count(words, "") == 1 && fields.find('\n') == fields.npos;
-    require(!is_usual || (words.size() > 20 && number(words[2]) == found->parent && number(words[20]) == static_cast<std::int64_t>(found->start_time)),
+    require(!is_usual || (words.size() > 20 && number(words[2]) == found->parent &&
+                          number(words[20]) == static_cast<std::int64_t>(found->start_time)),
             "a process has another parent or start than its fields");
 }
 

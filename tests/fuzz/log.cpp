@@ -23,10 +23,13 @@ struct outcome {
 
 void require_sound(progress::update const& told, outcome& into) {
     auto const& said = told.said;
-    require(said.type == progress::message_type::step || said.type == progress::message_type::eval, "a log tells of losses and metrics only");
+    require(said.type == progress::message_type::step || said.type == progress::message_type::eval,
+            "a log tells of losses and metrics only");
     require(std::isfinite(said.loss_mean) && std::isfinite(said.value), "a number is not finite");
-    if (said.type == progress::message_type::step) require(said.loss_count + said.non_finite == 1, "a line holds one loss");
-    if (said.type == progress::message_type::eval) require(!said.metric.empty() && said.metric.size() <= progress::max_word, "a metric has no name");
+    if (said.type == progress::message_type::step)
+        require(said.loss_count + said.non_finite == 1, "a line holds one loss");
+    if (said.type == progress::message_type::eval)
+        require(!said.metric.empty() && said.metric.size() <= progress::max_word, "a metric has no name");
     into.values.emplace_back(said.step, said.loss_mean + said.value);
 }
 
@@ -50,9 +53,11 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     auto const pattern = in.line();
     auto const made = progress::log_adapter::make(pattern, {1}, {1});
     if (!made) {
-        require(fuzz::is_one_line(made.failure().subject) && *made.failure().remedy != '\0', "a pattern is refused without a sentence");
+        require(fuzz::is_one_line(made.failure().subject) && *made.failure().remedy != '\0',
+                "a pattern is refused without a sentence");
         return 0;
     }
-    require(read(*made, in.rest(), 1) == read(*made, in.rest(), in.rest().size() + 1), "a log reads differently in pieces");
+    require(read(*made, in.rest(), 1) == read(*made, in.rest(), in.rest().size() + 1),
+            "a log reads differently in pieces");
     return 0;
 }

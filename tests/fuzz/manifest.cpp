@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Manifests and config texts of plugins. An input is lines: a letter for the field, and what stands in it. The line 'c' is a config text.
+// Manifests and config texts of plugins. An input is lines: a letter for the field, and what stands in it. The line 'c'
+// is a config text.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -22,15 +23,20 @@ struct text_field {
     std::span<char> (*of)(ration_manifest&);
 };
 
-constexpr text_field text_fields[] = {
-    {'m', [](ration_manifest& m) { return std::span<char>(m.magic); }},   {'i', [](ration_manifest& m) { return std::span<char>(m.id); }},
-    {'n', [](ration_manifest& m) { return std::span<char>(m.name); }},    {'v', [](ration_manifest& m) { return std::span<char>(m.version); }},
-    {'w', [](ration_manifest& m) { return std::span<char>(m.vendor); }},  {'l', [](ration_manifest& m) { return std::span<char>(m.license); }},
-    {'s', [](ration_manifest& m) { return std::span<char>(m.summary); }}, {'x', [](ration_manifest& m) { return std::span<char>(m.extensions); }},
-    {'r', [](ration_manifest& m) { return std::span<char>(m.reasons); }}, {'p', [](ration_manifest& m) { return std::span<char>(m.parameters); }},
-    {'d', [](ration_manifest& m) { return std::span<char>(m.needs); }}};
+constexpr text_field text_fields[] = {{'m', [](ration_manifest& m) { return std::span<char>(m.magic); }},
+                                      {'i', [](ration_manifest& m) { return std::span<char>(m.id); }},
+                                      {'n', [](ration_manifest& m) { return std::span<char>(m.name); }},
+                                      {'v', [](ration_manifest& m) { return std::span<char>(m.version); }},
+                                      {'w', [](ration_manifest& m) { return std::span<char>(m.vendor); }},
+                                      {'l', [](ration_manifest& m) { return std::span<char>(m.license); }},
+                                      {'s', [](ration_manifest& m) { return std::span<char>(m.summary); }},
+                                      {'x', [](ration_manifest& m) { return std::span<char>(m.extensions); }},
+                                      {'r', [](ration_manifest& m) { return std::span<char>(m.reasons); }},
+                                      {'p', [](ration_manifest& m) { return std::span<char>(m.parameters); }},
+                                      {'d', [](ration_manifest& m) { return std::span<char>(m.needs); }}};
 
-/// What a line of an input says; ';' stands for an end of line in a field, and a field that is filled to its end has no zero byte.
+/// What a line of an input says; ';' stands for an end of line in a field, and a field that is filled to its end has no
+/// zero byte.
 void set_field(ration_manifest& m, char letter, std::string_view value) {
     auto const found = std::ranges::find(text_fields, letter, &text_field::letter);
     if (found == std::end(text_fields)) return;
@@ -50,13 +56,16 @@ void set_numbers(ration_manifest& m, fuzz::input numbers) {
 void require_sound(ration_manifest const& m) {
     plugin::described_policy const described(m);
     auto const& about = described.about();
-    require(!about.id.empty() && about.id.size() < sizeof m.id && !described.name().empty(), "an accepted manifest has no id or no name");
+    require(!about.id.empty() && about.id.size() < sizeof m.id && !described.name().empty(),
+            "an accepted manifest has no id or no name");
     for (auto const text : {about.id, about.version, about.summary, about.vendor, about.license, described.name()})
-        for (char const c : text) require(static_cast<unsigned char>(c) >= ' ' && c != '\x7f', "a text of one line holds control characters");
+        for (char const c : text)
+            require(static_cast<unsigned char>(c) >= ' ' && c != '\x7f', "a text of one line holds control characters");
     auto const needed = plugin::needs_of(m);
     if (!needed) return require(*needed.failure().remedy != '\0', "a bad line of needs is refused without a remedy");
     for (auto const& column : *needed) {
-        require(!column.name.empty() && column.name.size() <= ration::longest_column_name, "a column's name is out of bounds");
+        require(!column.name.empty() && column.name.size() <= ration::longest_column_name,
+                "a column's name is out of bounds");
         require(plugin::needs(m, column.name), "a column that is needed is not found among the needs");
     }
 }
@@ -65,7 +74,8 @@ void require_sound(ration_manifest const& m) {
 void read_config(std::string_view text) {
     ration::flat_json json(text);
     for (ration::json_member member; json.next(member);)
-        require(fuzz::is_inside(member.name, text) && fuzz::is_inside(member.value, text), "a parameter is not of its text");
+        require(fuzz::is_inside(member.name, text) && fuzz::is_inside(member.value, text),
+                "a parameter is not of its text");
     ration::policies::tradl_parameters given;
     ration::text<255> wrong;
     bool const read = ration::parameter_access<ration::policies::tradl_parameters>::read(text, given, wrong);
@@ -78,7 +88,8 @@ void read_config(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
     ration_manifest m{};
     std::memcpy(m.magic, RATION_ABI_MAGIC, sizeof m.magic);
-    m.struct_size = sizeof m, m.layout = RATION_LAYOUT;
+    m.struct_size = sizeof m;
+    m.layout = RATION_LAYOUT;
     for (fuzz::input in(data, size); !in.empty();) {
         auto const line = in.line();
         if (line.empty()) continue;

@@ -32,14 +32,18 @@ class printer {
 
     void add_step() {
         auto const& said = from_.said;
-        add("s", std::to_string(said.step)), add("c", std::to_string(said.loss_count));
+        add("s", std::to_string(said.step));
+        add("c", std::to_string(said.loss_count));
         if (said.loss_count != 0) add("l", number(said.loss_mean));
-        add_unless_zero("nf", said.non_finite), add_unless_zero("x", said.total_steps), add_unless_zero("b", said.batch);
+        add_unless_zero("nf", said.non_finite);
+        add_unless_zero("x", said.total_steps);
+        add_unless_zero("b", said.batch);
         add("d", number(said.step_seconds));
     }
     void add_eval() {
         auto const& said = from_.said;
-        add("s", std::to_string(said.step)), add("m", said.metric);
+        add("s", std::to_string(said.step));
+        add("m", said.metric);
         if (said.non_finite == 0)
             add("v", number(said.value));
         else
@@ -51,16 +55,20 @@ class printer {
         auto const& said = from_.said;
         switch (said.type) {
             case hello:
-                add("w", std::to_string(said.world)), add_unless_zero("t", said.threads);
-                return add_unless_empty("g", said.devices), add_unless_empty("rx", said.control);
+                add("w", std::to_string(said.world));
+                add_unless_zero("t", said.threads);
+                add_unless_empty("g", said.devices);
+                return add_unless_empty("rx", said.control);
             case step: return add_step();
             case eval: return add_eval();
             case checkpoint:
-                return add("s", std::to_string(said.step)), add("ok", said.durable ? "1" : "0"), add("d", number(said.save_seconds));
+                add("s", std::to_string(said.step));
+                add("ok", said.durable ? "1" : "0");
+                return add("d", number(said.save_seconds));
             case phase: return add("ph", phases[static_cast<std::size_t>(said.now)]);
-            case acknowledge: return add("c", std::to_string(said.command)), add("ok", said.taken_in ? "1" : "0");
+            case acknowledge: add("c", std::to_string(said.command)); return add("ok", said.taken_in ? "1" : "0");
             case want: return add("n", std::to_string(said.wanted));
-            case bye: return add("rc", std::to_string(said.exit_code)), add_unless_empty("why", said.why);
+            case bye: add("rc", std::to_string(said.exit_code)); return add_unless_empty("why", said.why);
             case heartbeat:
             case unknown: return;
         }
@@ -72,8 +80,11 @@ public:
     [[nodiscard]] std::string text() {
         auto const word = progress::detail::rule_of(from_.said.type).word;
         out_ = "P1 " + std::string(word.empty() ? "other" : word);
-        add("e", std::to_string(from_.run.value)), add("k", from_.token), add("j", from_.job);
-        add("r", std::to_string(from_.rank)), add("q", std::to_string(from_.sequence));
+        add("e", std::to_string(from_.run.value));
+        add("k", from_.token);
+        add("j", from_.job);
+        add("r", std::to_string(from_.rank));
+        add("q", std::to_string(from_.sequence));
         add_content();
         return std::move(out_);
     }

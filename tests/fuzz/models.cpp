@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files of models for `ration sim --models`: the first letter chooses the kind. Models have numbers that can be used, which are those of the
-// rows; a plain reading of the rows proves what they promise together.
+// Files of models for `ration sim --models`: the first letter chooses the kind. Models have numbers that can be used,
+// which are those of the rows; a plain reading of the rows proves what they promise together.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -50,15 +50,18 @@ void require_speeds(sim::named_model const& one) {
     for (std::int64_t const batch : {0LL, 1LL, 32LL, 1'000'000'000'000LL}) {
         auto job = one.usual;
         job.batch = batch;
-        for (auto const& held : {sim::allocation{.spread = {nodes.data(), 1}, .devices = 2, .cores = 1}, {.spread = nodes, .devices = 4, .cores = 2}})
+        for (auto const& held : {sim::allocation{.spread = {nodes.data(), 1}, .devices = 2, .cores = 1},
+                                 {.spread = nodes, .devices = 4, .cores = 2}})
             require(is_usable(one.model->at(job, held, 0).steps_per_second), "a model has no speed");
         std::array<double, most> goodput{}, fixed{};
         std::array<std::int64_t, most> batches{};
         for (std::int64_t const per_node : {2, 4}) {
             one.model->show(job, 0, 0, per_node, {goodput, fixed, batches});
-            require(std::ranges::all_of(goodput, is_usable) && std::ranges::all_of(fixed, is_usable), "a policy is shown an impossible speed");
+            require(std::ranges::all_of(goodput, is_usable) && std::ranges::all_of(fixed, is_usable),
+                    "a policy is shown an impossible speed");
             require(goodput[0] == 0 && fixed[0] == 0, "a job trains without devices");
-            require(std::ranges::all_of(batches, [](std::int64_t shown) { return shown >= 0; }), "a policy is shown a negative batch");
+            require(std::ranges::all_of(batches, [](std::int64_t shown) { return shown >= 0; }),
+                    "a policy is shown a negative batch");
         }
     }
 }
@@ -70,8 +73,10 @@ void require_speeds(sim::named_model const& one) {
     }
     std::set<std::string> names;
     for (auto const& one : *read) {
-        require(!one.name.empty() && names.insert(one.name).second && one.model != nullptr, "a model has no unique name");
-        require(is_usable(one.usual.length) && is_usable(one.usual.restart_cost), "a model has no length, or its restart takes no possible time");
+        require(!one.name.empty() && names.insert(one.name).second && one.model != nullptr,
+                "a model has no unique name");
+        require(is_usable(one.usual.length) && is_usable(one.usual.restart_cost),
+                "a model has no length, or its restart takes no possible time");
         require(one.usual.least >= 0 && one.usual.most >= 0, "a number of devices is negative");
         require_speeds(one);
     }
@@ -81,11 +86,14 @@ void require_speeds(sim::named_model const& one) {
 void require_curve(sim::named_model const& one, row const& given) {
     auto const column = [&](std::size_t i) { return number(given[i]); };
     double const objective = column(11), acceptable = column(10);
-    require(one.name == given[0] && one.usual.batch == static_cast<std::int64_t>(column(1)), "a model has another name or batch than its row");
-    require(one.model->at(one.usual, {.cores = 1}, 0).steps_per_second == column(9), "a model has another speed than its row");
+    require(one.name == given[0] && one.usual.batch == static_cast<std::int64_t>(column(1)),
+            "a model has another name or batch than its row");
+    require(one.model->at(one.usual, {.cores = 1}, 0).steps_per_second == column(9),
+            "a model has another speed than its row");
     require(objective <= acceptable && one.model->tiers(one.usual) == 2, "an Objective is above Acceptable");
     double before = one.model->loss(one.usual, 0);
-    require(is_near(before, column(2) + column(3) + column(6)) || before == 0, "a curve begins at another loss than its row");
+    require(is_near(before, column(2) + column(3) + column(6)) || before == 0,
+            "a curve begins at another loss than its row");
     for (double const step : {1.0, 10.0, 1e3, 1e6, 1e9, 1e15}) {
         double const loss = one.model->loss(one.usual, step);
         require(is_usable(loss) && loss <= before * (1 + 1e-12), "a loss is none, or it rises");
@@ -93,7 +101,8 @@ void require_curve(sim::named_model const& one, row const& given) {
         before = loss;
     }
     bool const arrives = one.model->loss(one.usual, one.usual.length) <= objective;
-    require(one.usual.length >= 1 && (arrives || one.usual.length == column(12)), "a job has another length than its row");
+    require(one.usual.length >= 1 && (arrives || one.usual.length == column(12)),
+            "a job has another length than its row");
 }
 
 void read_curves(std::string_view text) {
@@ -114,13 +123,16 @@ void read_rates(std::string_view text) {
         auto const type = std::ranges::find(types, given[1]);
         if (type == types.end()) continue;
         bool const several = number(given[2]) != 0;
-        auto const batch = static_cast<std::int64_t>(number(given[3])), devices = static_cast<std::int64_t>(number(given[4]));
-        require(devices >= 1 && seen.emplace(given[0], given[1], several, batch, devices).second, "a speed is given twice, or for no device");
+        auto const batch = static_cast<std::int64_t>(number(given[3])),
+                   devices = static_cast<std::int64_t>(number(given[4]));
+        require(devices >= 1 && seen.emplace(given[0], given[1], several, batch, devices).second,
+                "a speed is given twice, or for no device");
         auto const* const model = sim::find_model(*read, given[0]);
         require(model != nullptr, "a model is missing");
         auto const index = static_cast<std::uint32_t>(type - types.begin());
         sim::allocation const held{.spread = {nodes.data(), several ? 2U : 1U}, .devices = devices, .type = index};
-        require(model->model->at({.batch = batch}, held, 0).steps_per_second == number(given[5]), "a model has another speed than its row");
+        require(model->model->at({.batch = batch}, held, 0).steps_per_second == number(given[5]),
+                "a model has another speed than its row");
     }
 }
 
@@ -146,7 +158,8 @@ void require_step_times(sim::model_library const& library, std::vector<row> cons
     for (auto const& given : rows) {
         bool const has_spread = number(given[3]) >= 1;
         row const placement = has_spread ? row{given[0], std::to_string(std::floor(number(given[3])))}
-                                         : row{given[0], std::to_string(std::floor(number(given[1]))), std::to_string(std::floor(number(given[2])))};
+                                         : row{given[0], std::to_string(std::floor(number(given[1]))),
+                                               std::to_string(std::floor(number(given[2])))};
         double const batch = number(given[4]);
         auto const [at, first] = last.emplace(placement, batch);
         require(first || at->second < batch, "the local batches of one placement do not ascend");
@@ -168,7 +181,8 @@ void require_gradients(sim::model_library const& library, std::vector<row> const
     for (auto const& [name, by_progress] : batches) {
         auto const& profile = profile_of(library, name);
         auto const& first = by_progress.begin()->second;
-        require(std::ranges::adjacent_find(first, std::greater_equal{}) == first.end(), "the batches of the statistics do not ascend");
+        require(std::ranges::adjacent_find(first, std::greater_equal{}) == first.end(),
+                "the batches of the statistics do not ascend");
         for (auto const& [progress, these] : by_progress) {
             require(these == first, "the statistics have other batches from row to row");
             require(is_near(profile.gain(first.front(), progress), 1), "the first batch has a gain");

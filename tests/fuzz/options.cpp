@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Quantities and the small languages of the command line, each compared with a plain reading of the same text. The first letter chooses which.
+// Quantities and the small languages of the command line, each compared with a plain reading of the same text. The
+// first letter chooses which.
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -31,8 +32,9 @@ struct unit {
     double factor;
 };
 constexpr unit time_units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 6e10}, {"h", 3.6e12}};
-constexpr unit size_units[] = {{"B", 1},        {"kB", 1e3},        {"MB", 1e6},           {"GB", 1e9},             {"TB", 1e12},
-                               {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+constexpr unit size_units[] = {{"B", 1},           {"kB", 1e3},           {"MB", 1e6},
+                               {"GB", 1e9},        {"TB", 1e12},          {"KiB", 1024.0},
+                               {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
 
 /// A decimal number and a unit, multiplied out; infinity where the text is something else.
 template <std::size_t N>
@@ -41,7 +43,8 @@ template <std::size_t N>
     auto const parts = fuzz::split(std::string_view(text).substr(0, unit_begins), '.');
     if (parts.size() > 2 || parts.front().empty() || parts.back().empty()) return infinite;
     auto const found = std::ranges::find(units, std::string_view(text).substr(unit_begins), &unit::name);
-    return found == std::end(units) ? infinite : std::strtod(text.substr(0, unit_begins).c_str(), nullptr) * found->factor;
+    return found == std::end(units) ? infinite
+                                    : std::strtod(text.substr(0, unit_begins).c_str(), nullptr) * found->factor;
 }
 
 /// `read` is the amount that the text has; a text without one, or with one above `most`, is not read.
@@ -57,27 +60,35 @@ void require_amount(std::optional<std::int64_t> read, double amount, double most
 void read_quantity(std::string const& text) {
     auto const count_of = [](auto const& read) { return read ? std::optional(read->count) : std::nullopt; };
     auto const time = program::parse_duration(text);
-    require_amount(count_of(time), plain_quantity(text, time_units), a_year, "a duration is another one, or out of bounds");
+    require_amount(count_of(time), plain_quantity(text, time_units), a_year,
+                   "a duration is another one, or out of bounds");
     if (time) fuzz::require_sentence(program::duration_text(*time));
     auto const size = program::parse_size(text);
-    require_amount(count_of(size), plain_quantity(text, size_units), 9007199254740992.0, "a size is another one, or out of bounds");
-    require(!size || program::parse_size(std::to_string(size->count) + "B") == size, "a size reads differently in bytes");
+    require_amount(count_of(size), plain_quantity(text, size_units), 9007199254740992.0,
+                   "a size is another one, or out of bounds");
+    require(!size || program::parse_size(std::to_string(size->count) + "B") == size,
+            "a size reads differently in bytes");
     auto const simulated = program::parse_sim_time(text);
-    require_amount(count_of(simulated), plain_quantity(with_seconds(text), time_units), a_year, "a time is another one, or out of bounds");
+    require_amount(count_of(simulated), plain_quantity(with_seconds(text), time_units), a_year,
+                   "a time is another one, or out of bounds");
 }
 
 /// The number at the beginning of a text; 0 where there is none. Behind it other characters may follow.
-[[nodiscard]] std::int64_t leading_number(std::string_view text) { return std::strtoll(std::string(text).c_str(), nullptr, 10); }
+[[nodiscard]] std::int64_t leading_number(std::string_view text) {
+    return std::strtoll(std::string(text).c_str(), nullptr, 10);
+}
 
 void require_group(std::string_view text, ration::sim::node_group const& group, std::vector<std::string> const& types) {
     auto const halves = fuzz::split(text, ':');
     auto const type = halves.size() > 1 ? text.substr(halves[0].size() + 1) : "gpu";
     auto const node = halves[0].substr(std::min(halves[0].find('x') + 1, halves[0].size()));
     auto const parts = fuzz::split(node, '+');
-    bool const has_cores = parts.back().ends_with("core") || parts.back().ends_with("cores"), has_devices = parts.size() > 1 || !has_cores;
+    bool const has_cores = parts.back().ends_with("core") || parts.back().ends_with("cores"),
+               has_devices = parts.size() > 1 || !has_cores;
     auto const cores = has_cores ? leading_number(parts.back()) : 0, devices = has_devices ? leading_number(node) : 0;
     require(static_cast<std::int64_t>(group.nodes) == leading_number(text), "a group has another number of nodes");
-    require(group.devices == devices && group.cores == static_cast<double>(cores), "a node has another number of devices or cores");
+    require(group.devices == devices && group.cores == static_cast<double>(cores),
+            "a node has another number of devices or cores");
     require(group.nodes >= 1 && group.nodes <= 100'000, "a group has no nodes, or too many");
     require(has_devices == (devices >= 1) && devices <= 1000, "a node has no devices, or too many");
     require(has_cores == (cores >= 1) && cores <= 10'000, "a node has no cores, or too many");
@@ -114,7 +125,8 @@ void read_generator(std::string_view text) {
     require(how.jobs >= 1 && how.jobs <= 1'000'000, "a workload has no jobs, or too many");
     require(how.jobs_per_hour >= 0.001 && how.jobs_per_hour <= 1e6, "jobs come at an impossible rate");
     auto const jobs = value_of(text, "jobs"), rate = value_of(text, "per_hour");
-    require(!jobs || static_cast<std::int64_t>(how.jobs) == leading_number(*jobs), "a workload has another number of jobs");
+    require(!jobs || static_cast<std::int64_t>(how.jobs) == leading_number(*jobs),
+            "a workload has another number of jobs");
     require(!rate || how.jobs_per_hour == std::strtod(rate->c_str(), nullptr), "jobs come at another rate");
 }
 
@@ -126,9 +138,11 @@ void require_value(std::string const& text, program::parameter const& read) {
     auto const whole = std::strtoll(text.c_str(), nullptr, 10);
     bool const is_whole = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos && errno == 0;
     auto const* const number = std::get_if<std::int64_t>(&read.value);
-    require((number != nullptr) == is_whole && (number == nullptr || *number == whole), "a whole number is read as something else");
+    require((number != nullptr) == is_whole && (number == nullptr || *number == whole),
+            "a whole number is read as something else");
     auto const* const real = std::get_if<double>(&read.value);
-    require(real == nullptr || std::isnan(*real) || *real == std::strtod(text.c_str(), nullptr), "a number is read as another one");
+    require(real == nullptr || std::isnan(*real) || *real == std::strtod(text.c_str(), nullptr),
+            "a number is read as another one");
     auto const* const word = std::get_if<std::string>(&read.value);
     require(word == nullptr || *word == text, "a text is read as another one");
 }
@@ -136,7 +150,8 @@ void require_value(std::string const& text, program::parameter const& read) {
 void read_setting(std::string_view text) {
     program::run_config config;
     if (auto const why = program::add_setting(text, config); !why.empty()) return fuzz::require_sentence(why);
-    require(config.parameters.size() == 1 && config.parameters[0].parameters.size() == 1, "a setting is not one parameter");
+    require(config.parameters.size() == 1 && config.parameters[0].parameters.size() == 1,
+            "a setting is not one parameter");
     auto const& set = config.parameters[0];
     auto const name = set.policy + "." + set.parameters[0].name;
     bool const is_split = set.policy.find('.') == set.policy.npos && name.find('=') == name.npos;
@@ -154,15 +169,21 @@ void read_faults(std::string_view text) {
         auto const given = value_of(text, key);
         if (!given) return;
         require(seconds >= 1 && seconds <= 365 * 86400, "faults come at an impossible rate");
-        require(std::abs(seconds - plain_quantity(with_seconds(*given), time_units) / 1e9) <= 1e-8, "a time of faults is another one");
+        require(std::abs(seconds - plain_quantity(with_seconds(*given), time_units) / 1e9) <= 1e-8,
+                "a time of faults is another one");
     };
     auto const kind = fuzz::split(text, ':')[0];
-    require_seconds(kind == "losses" ? rates.loss_every : kind == "crashes" ? rates.crash_every : rates.slow_every, "every");
+    require_seconds(kind == "losses"    ? rates.loss_every
+                    : kind == "crashes" ? rates.crash_every
+                                        : rates.slow_every,
+                    "every");
     require_seconds(rates.repair, "repair");
     require_seconds(rates.slow_lasts, "lasts");
     require_seconds(rates.startup, "startup");
-    require((rates.loss_every > 0) == (kind == "losses") && (rates.crash_every > 0) == (kind == "crashes"), "faults of another kind come");
-    require((rates.slow_every > 0) == (kind == "stragglers") && rates.lifetime.has_value() == (kind == "revocations"), "faults of another kind come");
+    require((rates.loss_every > 0) == (kind == "losses") && (rates.crash_every > 0) == (kind == "crashes"),
+            "faults of another kind come");
+    require((rates.slow_every > 0) == (kind == "stragglers") && rates.lifetime.has_value() == (kind == "revocations"),
+            "faults of another kind come");
     require(rates.slow_speed >= 0.01 && rates.slow_speed <= 0.99, "a straggler has an impossible speed");
 }
 
@@ -172,7 +193,8 @@ void read_faults(std::string_view text) {
     if (a.empty() || b.empty()) return a.size() + b.size() <= slips;
     if (slips == 0) return false;
     bool const is_swap = a.size() > 1 && b.size() > 1 && a[0] == b[1] && a[1] == b[0];
-    return is_within(a.substr(1), b, slips - 1) || is_within(a, b.substr(1), slips - 1) || is_within(a.substr(1), b.substr(1), slips - 1) ||
+    return is_within(a.substr(1), b, slips - 1) || is_within(a, b.substr(1), slips - 1) ||
+           is_within(a.substr(1), b.substr(1), slips - 1) ||
            (is_swap && is_within(a.substr(2), b.substr(2), slips - 1));
 }
 
@@ -181,8 +203,10 @@ void require_nearest(std::string_view word) {
     if (word.size() > 64) return;
     std::size_t const allowed = std::clamp<std::size_t>(word.size() / 3, 1, 3);
     auto const found = program::nearest(word, names);
-    for (auto const name : names) require(!found.empty() || !is_within(word, name, allowed), "a slip is not understood");
-    require(found.empty() || (std::ranges::find(names, found) != names.end() && is_within(word, found, allowed)), "a word is taken for another one");
+    for (auto const name : names)
+        require(!found.empty() || !is_within(word, name, allowed), "a slip is not understood");
+    require(found.empty() || (std::ranges::find(names, found) != names.end() && is_within(word, found, allowed)),
+            "a word is taken for another one");
 }
 
 /// Character by character: what is shown is the same, or '?'. Letters and digits are always the same.
@@ -206,10 +230,12 @@ void read_texts(std::string_view text) {
     require(quoted.size() <= 70 && quoted.starts_with('\''), "a quoted text is not a short one in quotes");
     require(quoted.ends_with(text.size() > 60 ? "...'" : "'"), "a quoted text has another end");
     auto const inside = std::string_view(quoted).substr(1, quoted.size() - (text.size() > 60 ? 5 : 2));
-    require(text.size() > 60 ? shown.starts_with(inside) : shown == inside, "a quoted text is another one, or ends within a character");
+    require(text.size() > 60 ? shown.starts_with(inside) : shown == inside,
+            "a quoted text is another one, or ends within a character");
     fuzz::require_sentence(program::to_text({{1, 2}, quoted}, text), 10'000);
     auto const wrong = program::problem_with_seed(std::string(text));
-    bool const is_number = !text.empty() && text.find_first_not_of("0123456789") == text.npos && (text[0] != '0' || text.size() == 1);
+    bool const is_number =
+        !text.empty() && text.find_first_not_of("0123456789") == text.npos && (text[0] != '0' || text.size() == 1);
     bool const fits = text.size() < 20 || (text.size() == 20 && text <= "18446744073709551615");
     require(wrong.empty() == (is_number && fits), "a seed is refused, or something else is taken for one");
     if (!wrong.empty()) fuzz::require_sentence(wrong);

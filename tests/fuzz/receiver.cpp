@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The progress socket: datagrams as a job's processes may send them. Each line of an input is one, with '%' for what every message of the job
-// has in front. Every datagram is counted once, and what is handed on belongs to the job.
+// The progress socket: datagrams as a job's processes may send them. Each line of an input is one, with '%' for what
+// every message of the job has in front. Every datagram is counted once, and what is handed on belongs to the job.
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
-
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -39,7 +38,8 @@ public:
         address.sun_family = AF_UNIX;
         (folder_ + "/p.sock").copy(address.sun_path, sizeof address.sun_path - 1);
         socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        require(::connect(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0, "the progress socket cannot be reached");
+        require(::connect(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0,
+                "the progress socket cannot be reached");
     }
     session(session const&) = delete;
     ~session() {
@@ -50,17 +50,24 @@ public:
     }
 
     void begin() {
-        require(static_cast<bool>(receiver_->register_job(job, "vae", {++epoch_}, token)), "a job cannot be registered");
+        require(static_cast<bool>(receiver_->register_job(job, "vae", {++epoch_}, token)),
+                "a job cannot be registered");
     }
-    [[nodiscard]] std::string envelope() const { return "e=" + std::to_string(epoch_) + " k=" + token + " j=vae r=0 q="; }
-    [[nodiscard]] bool send(std::string const& datagram) const { return ::send(socket_, datagram.data(), datagram.size(), 0) >= 0; }
+    [[nodiscard]] std::string envelope() const {
+        return "e=" + std::to_string(epoch_) + " k=" + token + " j=vae r=0 q=";
+    }
+    [[nodiscard]] bool send(std::string const& datagram) const {
+        return ::send(socket_, datagram.data(), datagram.size(), 0) >= 0;
+    }
     [[nodiscard]] progress::totals const& counts() const { return receiver_->counts(); }
 
     void drain(ration::nanoseconds now) {
         auto const belongs = [](ration::job_id id, pid_t pid) { return id == job && pid == ::getpid(); };
         auto const take = [this](progress::update const& told) {
-            require(told.job == job && told.run.value == epoch_ && told.process == ::getpid(), "a message is handed on that is not the job's");
-            require(told.said.control.empty() || told.said.control.starts_with(folder_ + "/"), "commands would go to a socket elsewhere");
+            require(told.job == job && told.run.value == epoch_ && told.process == ::getpid(),
+                    "a message is handed on that is not the job's");
+            require(told.said.control.empty() || told.said.control.starts_with(folder_ + "/"),
+                    "commands would go to a socket elsewhere");
         };
         auto const more = receiver_->drain(now, belongs, take);
         require(more && !*more, "datagrams are left over");
@@ -68,8 +75,8 @@ public:
 };
 
 [[nodiscard]] std::uint64_t sum_of_outcomes(progress::totals const& t) {
-    return t.accepted + t.truncated + t.wrong_uid + t.malformed + t.unknown_job + t.stale + t.wrong_token + t.wrong_process + t.duplicate + t.rate_limited +
-           t.unknown_type;
+    return t.accepted + t.truncated + t.wrong_uid + t.malformed + t.unknown_job + t.stale + t.wrong_token +
+           t.wrong_process + t.duplicate + t.rate_limited + t.unknown_type;
 }
 
 [[nodiscard]] std::string datagram_of(std::string_view line, std::string const& envelope) {
@@ -87,7 +94,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     auto const before = one.counts().received;
     std::uint64_t sent = 0;
     fuzz::input in(data, size);
-    while (!in.empty() && sent < 8) sent += one.send(datagram_of(in.line(), one.envelope())) ? 1 : 0;  // the kernel's queue holds eleven
+    // The kernel's queue holds eleven
+    while (!in.empty() && sent < 8) sent += one.send(datagram_of(in.line(), one.envelope())) ? 1 : 0;
     one.drain({now += 1'000'000'000});
     require(one.counts().received == before + sent, "a datagram is lost, or invented");
     require(sum_of_outcomes(one.counts()) == one.counts().received, "a datagram has no outcome, or two");

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Records of runs: what is accepted is sound, and is printed as it was given. An input that begins with '{' is a record as it is. Any other
-// changes a sound record, line by line: "/jobs/0/pid 7" puts 7 in the place of that number, "/jobs/0/pid /jobs/1/pid" the number of the other
-// job. The sum that makes it whole is added.
+// Records of runs: what is accepted is sound, and is printed as it was given. An input that begins with '{' is a record
+// as it is. Any other changes a sound record, line by line: "/jobs/0/pid 7" puts 7 in the place of that number,
+// "/jobs/0/pid /jobs/1/pid" the number of the other job. The sum that makes it whole is added.
 #include <algorithm>
 #include <array>
-#include <set>
-#include <string>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "events/json_reader.hpp"
 #include "json_pointer.hpp"
@@ -33,10 +32,20 @@ namespace {
     return fmt::format(R"({{"run":{},"sum":"{}"}})", text, sum_of(text));
 }
 
-/// Of two jobs that run. Made by the writer, so that no field is missing that a record has today: without one, each input would be refused.
+/// Of two jobs that run. Made by the writer, so that no field is missing that a record has today: without one, each
+/// input would be refused.
 [[nodiscard]] json sound_record() {
-    program::run_record record{.run = "42-77", .owner = 42, .owner_start_time = 77, .file = "jobs.toml", .policy = "tradl", .memberships = "0::/x\n",
-                               .boot = "b", .pid_namespace = 3, .written_ns = 7, .clock_ns = 9, .jobs = {}};
+    program::run_record record{.run = "42-77",
+                               .owner = 42,
+                               .owner_start_time = 77,
+                               .file = "jobs.toml",
+                               .policy = "tradl",
+                               .memberships = "0::/x\n",
+                               .boot = "b",
+                               .pid_namespace = 3,
+                               .written_ns = 7,
+                               .clock_ns = 9,
+                               .jobs = {}};
     for (int number : {1, 2}) {
         auto& job = record.jobs.emplace_back();
         job.name = fmt::format("job{}", number);
@@ -67,7 +76,9 @@ namespace {
     return with_sum(run);
 }
 
-[[nodiscard]] bool consists_of(std::string_view text, std::string_view characters) { return text.find_first_not_of(characters) == text.npos; }
+[[nodiscard]] bool consists_of(std::string_view text, std::string_view characters) {
+    return text.find_first_not_of(characters) == text.npos;
+}
 
 void require_sound(program::recorded_job const& job, std::int64_t clock_ns) {
     constexpr std::array<std::string_view, 10> phases{"",         "queued",      "starting", "steady",   "saving",
@@ -84,7 +95,8 @@ void require_sound(program::recorded_job const& job, std::int64_t clock_ns) {
     require(std::ranges::find(phases, job.phase) != phases.end(), "a job is in no phase");
     require(job.pid == 0 || job.phase.empty() || !job.holds.empty(), "a job runs on devices without one");
     require(job.cost >= 0, "a cost is negative");
-    for (auto const amount : {job.wanted, job.batch, job.launched_batch}) require(amount >= 0 && amount <= 1LL << 40, "an amount is out of bounds");
+    for (auto const amount : {job.wanted, job.batch, job.launched_batch})
+        require(amount >= 0 && amount <= 1LL << 40, "an amount is out of bounds");
 }
 
 void require_sound(program::run_record const& record) {
@@ -100,14 +112,17 @@ void require_sound(program::run_record const& record) {
         std::set<std::string> its_own;
         for (auto const* const list : {&job.holds, &job.next, &job.origin}) its_own.insert(list->begin(), list->end());
         require(!its_own.contains(""), "a device has no name");
-        for (auto const& device : its_own) require(job.phase == "over" || devices.insert(device).second, "two jobs have one device");
+        for (auto const& device : its_own)
+            require(job.phase == "over" || devices.insert(device).second, "two jobs have one device");
     }
 }
 
 /// Each value of `printed` is what stood in its place before; what a record has no field for is not printed.
 void require_same(json const& given, json const& printed) {
-    if (!printed.is_structured()) return require(fuzz::is_same_value(given, printed), "a field is printed with another value");
-    require(given.type() == printed.type() && (printed.is_object() || given.size() == printed.size()), "a field is printed as another type");
+    if (!printed.is_structured())
+        return require(fuzz::is_same_value(given, printed), "a field is printed with another value");
+    require(given.type() == printed.type() && (printed.is_object() || given.size() == printed.size()),
+            "a field is printed as another type");
     for (auto const& [name, value] : printed.items()) {
         if (printed.is_object()) require(given.contains(name), "a field is printed that was not given");
         require_same(printed.is_object() ? given[name] : given[std::stoul(name)], value);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// What `ration sim --json` printed, as `ration report` reads it: one line of figures, one of measured times. Lines behind them such as
-// "/samples 1001" repeat the first element of an array, or a text, up to so many. What is taken is finite, bounded, and what was given.
+// What `ration sim --json` printed, as `ration report` reads it: one line of figures, one of measured times. Lines
+// behind them such as
+// "/samples 1001" repeat the first element of an array, or a text, up to so many. What is taken is finite, bounded, and
+// what was given.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "events/json_reader.hpp"
 #include "json_pointer.hpp"
@@ -48,14 +49,16 @@ void repeat(json& whole, std::string_view line) {
 void require_same_text(std::string const& given, std::string const& taken) {
     require(taken.size() <= 300 && is_utf8(taken), "a page has a text that is too long or not UTF-8");
     if (given == taken) return;
-    bool const is_cut = taken.size() > 70 && taken.ends_with("...") && given.starts_with(taken.substr(0, taken.size() - 3));
+    bool const is_cut =
+        taken.size() > 70 && taken.ends_with("...") && given.starts_with(taken.substr(0, taken.size() - 3));
     require(is_cut, "a page has another text than was given");
 }
 
 [[nodiscard]] std::size_t most_of(std::string_view name) {
     if (name == "policies") return 64;
     if (name == "faults" || name == "remarks") return 200;
-    return name == "samples" || name == "groups" || name == "quantiles" || name == "counts" || name == "means" ? 1000 : 60'000;
+    return name == "samples" || name == "groups" || name == "quantiles" || name == "counts" || name == "means" ? 1000
+                                                                                                               : 60'000;
 }
 
 [[nodiscard]] json texts_of(json const& given) {
@@ -65,8 +68,8 @@ void require_same_text(std::string const& given, std::string const& taken) {
     return texts;
 }
 
-/// What a page has under the name under which it was given is the same, but for texts that are cut and numbers that JSON does not have.
-/// Figures and bounds change their places: `require_moved`.
+/// What a page has under the name under which it was given is the same, but for texts that are cut and numbers that
+/// JSON does not have. Figures and bounds change their places: `require_moved`.
 void require_same(json const& given, json const& taken, std::string_view name = "") {
     if (taken.is_string()) return require_same_text(given.get<std::string>(), taken.get<std::string>());
     if (taken.is_null()) return require(!given.is_number(), "a page has no number where one was given");
@@ -75,7 +78,8 @@ void require_same(json const& given, json const& taken, std::string_view name = 
             if (key != "figures" && key != "mean_jct" && key != "makespan" && given.contains(key))
                 require_same(key == "faults" || key == "remarks" ? texts_of(given[key]) : given[key], value, key);
     } else if (taken.is_array()) {
-        require(taken.size() <= most_of(name) && taken.size() == given.size(), "a page has too many values, or another number of them than were given");
+        require(taken.size() <= most_of(name) && taken.size() == given.size(),
+                "a page has too many values, or another number of them than were given");
         for (std::size_t i = 0; i < taken.size(); ++i) require_same(given[i], taken[i]);
     } else if (name == "first") {
         require(taken.is_number_integer() && std::abs(taken.get<double>()) <= 10'000, "a bin has an impossible number");
@@ -86,7 +90,8 @@ void require_same(json const& given, json const& taken, std::string_view name = 
 
 void require_moved(json const& given, json const& taken) {
     for (std::size_t i = 0; i < taken["samples"].size(); ++i)
-        for (auto const* const name : {"mean_jct", "makespan"}) require_same(given["samples"][i]["bound"][name], taken["samples"][i][name]);
+        for (auto const* const name : {"mean_jct", "makespan"})
+            require_same(given["samples"][i]["bound"][name], taken["samples"][i][name]);
     for (std::size_t i = 0; i < taken["policies"].size(); ++i)
         for (auto const& [name, pair] : taken["policies"][i]["figures"].items()) {
             auto const& figure = given["policies"][i]["figures"][name];
@@ -96,7 +101,8 @@ void require_moved(json const& given, json const& taken) {
 }
 
 [[nodiscard]] bool is_way(json const& value) {
-    bool const is_count = value.is_object() && value.size() == 1 && value.contains("changes") && value["changes"].is_number_unsigned();
+    bool const is_count =
+        value.is_object() && value.size() == 1 && value.contains("changes") && value["changes"].is_number_unsigned();
     auto const is_number = [](json const& one) { return one.is_number(); };
     bool const is_list = value.is_array() && value.size() % 2 == 0 && std::ranges::all_of(value, is_number);
     return value.is_number() || is_count || is_list;
@@ -108,13 +114,15 @@ void require_columns(json const& taken) {
     if (!taken.contains("jobs")) return;
     auto const& submitted = taken["jobs"]["submitted"];
     require(std::ranges::all_of(submitted, is_time), "a job was submitted at no time");
-    require(!taken["jobs"].contains("names") || taken["jobs"]["names"].size() == submitted.size(), "there is another number of names than of jobs");
+    require(!taken["jobs"].contains("names") || taken["jobs"]["names"].size() == submitted.size(),
+            "there is another number of names than of jobs");
     for (auto const& policy : taken["policies"]) {
         if (!policy.contains("jobs")) continue;
         for (auto const* const name : {"started", "finished", "holds"}) {
             auto const& column = policy["jobs"][name];
             require(column.size() == submitted.size(), "a column has another number of values than there are jobs");
-            require(name[0] == 'h' ? std::ranges::all_of(column, is_way) : std::ranges::all_of(column, is_time), "a column has a value of another kind");
+            require(name[0] == 'h' ? std::ranges::all_of(column, is_way) : std::ranges::all_of(column, is_time),
+                    "a column has a value of another kind");
         }
     }
 }
@@ -127,10 +135,12 @@ void require_columns(json const& taken) {
 }
 
 [[nodiscard]] std::string unescaped(std::string_view text) {
-    constexpr std::pair<std::string_view, char> entities[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}, {"&amp;", '&'}};
+    constexpr std::pair<std::string_view, char> entities[] = {
+        {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}, {"&amp;", '&'}};
     std::string out;
     for (auto rest = text; !rest.empty();) {
-        auto const* const entity = std::ranges::find_if(entities, [&](auto const& one) { return rest.starts_with(one.first); });
+        auto const* const entity =
+            std::ranges::find_if(entities, [&](auto const& one) { return rest.starts_with(one.first); });
         bool const found = entity != std::end(entities);
         require(found || rest[0] != '&', "a text can be taken for an entity of HTML");
         out += found ? entity->second : rest[0];
@@ -147,7 +157,8 @@ void require_columns(json const& taken) {
     }
     auto const text = page.dump(-1, ' ', false, json::error_handler_t::replace);
     auto const script = program::for_script(text);
-    require(script.find("</") == script.npos && script.find("<!--") == script.npos, "a text can end the script element of the page");
+    require(script.find("</") == script.npos && script.find("<!--") == script.npos,
+            "a text can end the script element of the page");
     require(json::parse(script) == json::parse(text), "the data of a page is changed for the page");
     auto const shown = program::escaped(text);
     require(shown.find_first_of("<>\"'") == shown.npos, "a text can end the element that shows it");

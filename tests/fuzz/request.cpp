@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Requests for metrics over HTTP: each is read as a plain reading of its lines says, also at the limit of its length, and has a well-formed answer.
+// Requests for metrics over HTTP: each is read as a plain reading of its lines says, also at the limit of its length,
+// and has a well-formed answer.
+#include "metrics/request.hpp"
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "metrics/request.hpp"
 #include "support.hpp"
 
 namespace program = ration::program;
@@ -31,7 +33,8 @@ namespace {
     if (words.size() < 3 || !words.back().starts_with("HTTP/1.")) return asked::nonsense;
     if (words[0] != "GET" && words[0] != "HEAD") return asked::another_method;
     auto const path = fuzz::split(words[1], '?')[0];
-    bool const has_blank = words.size() > 3 && words[1].find('?') == words[1].npos;  // a blank is refused in a path, and not in a query
+    // A blank is refused in a path, and not in a query
+    bool const has_blank = words.size() > 3 && words[1].find('?') == words[1].npos;
     if (path != "/metrics" || has_blank) return asked::another_page;
     return words[0] == "GET" ? asked::metrics : asked::metrics_head;
 }
@@ -72,7 +75,8 @@ void require_answer(program::request const& read) {
     require(head.find("Content-Length: 7\r\n") != head.npos, "an answer has another length");
     require(head.substr(9).starts_with(status_of(read.what)), "an answer has another status");
     bool const is_allowing = head.find("\r\nAllow: GET, HEAD\r\n") != head.npos;
-    require(is_allowing == (read.what == asked::another_method), "only a refused method is answered with those allowed");
+    require(is_allowing == (read.what == asked::another_method),
+            "only a refused method is answered with those allowed");
     bool const is_page = read.what == asked::metrics || read.what == asked::metrics_head;
     bool const is_open = head.find("\r\nContent-Type: application/openmetrics-text; version=1.0.0;") != head.npos;
     require(is_open == (is_page && read.open_metrics), "a page has another format");
@@ -85,7 +89,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     std::string const bytes(reinterpret_cast<char const*>(data), size);
     require_read(bytes);
     require_read(bytes + "Accept: application/openmetrics-text\r\n\r\n");
-    for (std::size_t const length : {4095, 4096, 4097}) require_read(bytes + std::string(length - std::min(size, length), 'x'));
+    for (std::size_t const length : {4095, 4096, 4097})
+        require_read(bytes + std::string(length - std::min(size, length), 'x'));
     auto const read = program::read_request(bytes);
     if (read.what != asked::more) require_answer(read);
     return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Helpers of the fuzz targets: an input taken apart front to back, and invariants that end the process when they are broken.
+/// Helpers of the fuzz targets: an input taken apart front to back, and invariants that end the process when they are
+/// broken.
 #pragma once
 
 #include <cstddef>
@@ -63,14 +64,17 @@ public:
 
 /// Whether `part` points into `whole`, or is empty.
 [[nodiscard]] inline bool is_inside(std::string_view part, std::string_view whole) noexcept {
-    auto const begin = reinterpret_cast<std::uintptr_t>(part.data()), first = reinterpret_cast<std::uintptr_t>(whole.data());
+    auto const begin = reinterpret_cast<std::uintptr_t>(part.data()),
+               first = reinterpret_cast<std::uintptr_t>(whole.data());
     return part.empty() || (begin >= first && begin + part.size() <= first + whole.size());
 }
 
 /// The length of the UTF-8 character in front, by the table of RFC 3629; 0 when there is none.
 [[nodiscard]] inline std::size_t character_length(std::string_view text) noexcept {
     auto const at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-    auto const follows = [&](std::size_t i, unsigned least = 0x80, unsigned most = 0xBF) { return at(i) >= least && at(i) <= most; };
+    auto const follows = [&](std::size_t i, unsigned least = 0x80, unsigned most = 0xBF) {
+        return at(i) >= least && at(i) <= most;
+    };
     unsigned const first = at(0);
     if (first < 0x80) return text.empty() ? 0 : 1;
     if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
@@ -93,7 +97,8 @@ public:
         std::size_t const length = character_length(text);
         auto const first = static_cast<unsigned char>(text[0]);
         bool const is_c1 = length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
-        if (length == 0 || first < ' ' || first == 0x7f || is_c1 || turns_direction(text.substr(0, length))) return false;
+        if (length == 0 || first < ' ' || first == 0x7f || is_c1 || turns_direction(text.substr(0, length)))
+            return false;
         text.remove_prefix(length);
     }
     return true;

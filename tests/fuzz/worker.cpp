@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a worker process leaves in the memory that it shares with its host: answers, saved state and log lines. An input is what the worker
-// writes, and then the steps of the host.
+// What a worker process leaves in the memory that it shares with its host: answers, saved state and log lines. An input
+// is what the worker writes, and then the steps of the host.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -34,11 +34,12 @@ private:
     std::unique_ptr<std::byte, free_aligned> bytes_;
 
 public:
-
     shared_file() : bytes_(static_cast<std::byte*>(::operator new(places.size(), std::align_val_t{64}))) { clear(); }
     void clear() { new (bytes_.get()) plugin::worker_reply; }
     [[nodiscard]] std::byte* begin() const noexcept { return bytes_.get(); }
-    [[nodiscard]] plugin::worker_reply& reply() const noexcept { return *reinterpret_cast<plugin::worker_reply*>(bytes_.get()); }
+    [[nodiscard]] plugin::worker_reply& reply() const noexcept {
+        return *reinterpret_cast<plugin::worker_reply*>(bytes_.get());
+    }
 };
 
 /// A size as a worker may state it: small, or anything.
@@ -49,13 +50,17 @@ public:
 
 void write_reply(shared_file const& file, fuzz::input& in) {
     auto& reply = file.reply();
-    reply.count = take_size(in), reply.changed_rows = take_size(in), reply.written = take_size(in);
+    reply.count = take_size(in);
+    reply.changed_rows = take_size(in);
+    reply.written = take_size(in);
     reply.written_again = in.take<std::uint8_t>() % 2;
     for (auto& size : reply.state_size) size = take_size(in);
     for (auto& tick : reply.state_tick) tick = in.take<std::uint8_t>() % 4;
     auto* const list = reinterpret_cast<std::uint32_t*>(file.begin() + file.places.changed);
     for (std::size_t i = 0; i < file.places.most_changed; ++i) list[i] = static_cast<std::uint32_t>(take_size(in));
-    for (std::size_t i = 0; i < most_grants; ++i) new (file.begin() + file.places.grants + i * sizeof(ration::grant)) ration::grant{.job = in.take<std::uint8_t>()};
+    for (std::size_t i = 0; i < most_grants; ++i)
+        new (file.begin() + file.places.grants + i * sizeof(ration::grant))
+            ration::grant{.job = in.take<std::uint8_t>()};
 }
 
 void write_log(shared_file const& file, fuzz::input& in) {
@@ -92,7 +97,8 @@ void read_answer(shared_file const& file, plugin::worker_answer& answer, fuzz::i
     require(wrong.empty() || (answer.rows().empty() && fuzz::is_one_line(wrong)), "a refused answer has rows");
     bool const whole = file.reply().changed_rows == plugin::all_rows && file.reply().written_again != 0;
     auto const bytes = std::as_bytes(answer.rows());
-    require(!whole || bytes.empty() || std::memcmp(bytes.data(), file.begin() + file.places.grants, bytes.size()) == 0, "a row is not what the worker wrote");
+    require(!whole || bytes.empty() || std::memcmp(bytes.data(), file.begin() + file.places.grants, bytes.size()) == 0,
+            "a row is not what the worker wrote");
 }
 
 void read_state(shared_file const& file, plugin::worker_memory& memory, fuzz::input& in) {
@@ -103,7 +109,8 @@ void read_state(shared_file const& file, plugin::worker_memory& memory, fuzz::in
     memory.see_saved(file.reply());
     memory.keep(file.begin(), file.places);
     require(memory.state().size() <= state_capacity, "a state is larger than it may be");
-    if (in.take<std::uint8_t>() % 8 == 0) require(memory.untold().size() <= 2 * plugin::most_worker_events, "more events are repeated than were told");
+    if (in.take<std::uint8_t>() % 8 == 0)
+        require(memory.untold().size() <= 2 * plugin::most_worker_events, "more events are repeated than were told");
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 /*
- * A job that computes for SECONDS and prints: SMs that the driver shows it, SMs of its green context (0: none), multiply-adds a
- * second. Driver API and PTX only: no toolkit is needed.
+ * A job that computes for SECONDS and prints: SMs that the driver shows it, SMs of its green context (0: none),
+ * multiply-adds a second. Driver API and PTX only: no toolkit is needed.
  *
  *     burn SECONDS
  *
- * With RATION_SM_SHARE it holds itself to a share (ration/cuda/sm_share.h). It goes on until it has been told to end by the end
- * of its standard input or the time is over, whichever comes later, so that it can be looked at while it runs.
+ * With RATION_SM_SHARE it holds itself to a share (ration/cuda/sm_share.h). It goes on until it has been told to end by
+ * the end of its standard input or the time is over, whichever comes later, so that it can be looked at while it runs.
  */
 #define _POSIX_C_SOURCE 199309L
 #include <time.h>
@@ -77,7 +77,8 @@ static int load_driver(void) {
            ration_sm_find_(library, "cuModuleLoadData", &cuda.load) &&
            ration_sm_find_(library, "cuModuleGetFunction", &cuda.function) &&
            ration_sm_find_(library, "cuMemAlloc_v2", &cuda.allocate) &&
-           ration_sm_find_(library, "cuLaunchKernel", &cuda.launch) && ration_sm_find_(library, "cuCtxSynchronize", &cuda.wait);
+           ration_sm_find_(library, "cuLaunchKernel", &cuda.launch) &&
+           ration_sm_find_(library, "cuCtxSynchronize", &cuda.wait);
 }
 
 static double seconds_now(void) {
@@ -122,14 +123,20 @@ int main(int argc, char** argv) {
     alarm(120); /* a driver that hangs ends this, and the script goes on */
     state = ration_sm_share_begin(&share, 0);
     fprintf(stderr, "%s\n", share.message);
-    if (!load_driver()) return fprintf(stderr, "burn: there is no NVIDIA driver\n"), 77;
+    if (!load_driver()) {
+        fprintf(stderr, "burn: there is no NVIDIA driver\n");
+        return 77;
+    }
     error = cuda.init(0);
     if (error == 0) error = cuda.device_get(&device, 0);
     if (error == 0) error = cuda.attribute(&shown, 16, device); /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
     if (error == 0 && state != RATION_SM_SHARE_HELD) error = cuda.retain(&context, device);
     if (error == 0 && state != RATION_SM_SHARE_HELD) error = cuda.set_current(context);
     if (error == 0) error = compute((unsigned)shown * blocks_per_sm, argc > 1 ? atof(argv[1]) : 2, &rate);
-    if (error != 0) return fprintf(stderr, "burn: CUDA error %d\n", error), 1;
+    if (error != 0) {
+        fprintf(stderr, "burn: CUDA error %d\n", error);
+        return 1;
+    }
     printf("%d %u %.4g\n", shown, state == RATION_SM_SHARE_HELD ? share.granted : 0, rate);
     fflush(stdout);
     while (getchar() != EOF) {

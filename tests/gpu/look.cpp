@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // What tests/gpu/run.sh asks ration's headers. One question a start:
-//   look gpus               one line for each device that can be handed out: its name and the SMs that the driver shows; 77 and a sentence where there is none
-//   look masks              for each of them, and for all whole GPUs backwards: the mask that is made, and whether a process under it sees exactly that
-//   look client PID         whether the process is a client of the MPS daemon of CUDA_MPS_PIPE_DIRECTORY, within 20 s
-//   look percent PER_MILLE  the share as MPS takes it
+//   look gpus               one line for each device that can be handed out: its name and the SMs that the driver
+//   shows; 77 and a sentence where there is none look masks              for each of them, and for all whole GPUs
+//   backwards: the mask that is made, and whether a process under it sees exactly that look client PID         whether
+//   the process is a client of the MPS daemon of CUDA_MPS_PIPE_DIRECTORY, within 20 s look percent PER_MILLE  the share
+//   as MPS takes it
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -8,6 +8,7 @@ import documents
 import layers
 import prose
 import sources
+import statements
 from tree import Tree
 
 RULES = (
@@ -21,6 +22,7 @@ RULES = (
     sources.check_machine_paths,
     sources.check_inputs,
     sources.check_nothing_thrown,
+    statements.check_comma_statements,
     documents.check_regions,
     documents.check_commands,
     documents.check_links,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Holds the tables of docs/placement.md against what is placed: every row, every cell, on the machine that is named above its table.
+// Holds the tables of docs/placement.md against what is placed: every row, every cell, on the machine that is named
+// above its table.
 #include <fstream>
 #include <map>
 #include <set>
@@ -37,7 +38,8 @@ struct row {
     std::vector<row> out;
     std::string line, machine;
     while (std::getline(in, line)) {
-        if (auto const at = line.find("Machine: `"); at != std::string::npos) machine = line.substr(at + 10, line.find('`', at + 10) - at - 10);
+        if (auto const at = line.find("Machine: `"); at != std::string::npos)
+            machine = line.substr(at + 10, line.find('`', at + 10) - at - 10);
         if (line.starts_with("| ") && line[2] >= '1' && line[2] <= '9') out.push_back({machine, cells_of(line)});
     }
     return out;
@@ -54,7 +56,9 @@ struct row {
     return out;
 }
 
-[[nodiscard]] holding holding_of(std::string const& cell) { return {.cores = numbers_after(cell, "cores "), .gpus = numbers_after(cell, "GPUs ")}; }
+[[nodiscard]] holding holding_of(std::string const& cell) {
+    return {.cores = numbers_after(cell, "cores "), .gpus = numbers_after(cell, "GPUs ")};
+}
 
 /// "8 cores, 2 GPUs"
 [[nodiscard]] request request_of(std::string const& cell) {
@@ -79,7 +83,8 @@ struct row {
     std::string why;
     for (std::string const& sentence : explain(on, has, *given, others)) why += (why.empty() ? "" : " ") + sentence;
     std::string const gpus = given->now.gpus.empty() ? "-" : list_of(given->now.gpus);
-    return as_line({r.cells[0], r.cells[1], r.cells[2], r.cells[3], list_of(given->cpus), list_of(given->memory), gpus, why});
+    return as_line(
+        {r.cells[0], r.cells[1], r.cells[2], r.cells[3], list_of(given->cpus), list_of(given->memory), gpus, why});
 }
 
 }  // namespace
@@ -96,5 +101,6 @@ TEST_CASE("docs/placement.md says what is placed") {
         REQUIRE(on);
         CHECK(as_line(r.cells) == answered(*on, r));
     }
-    CHECK(of_machine == std::map<std::string, int>{{"desktop", 12}, {"dgx_1", 12}, {"four_sockets", 12}, {"hybrid", 12}, {"sub_numa", 12}});
+    CHECK(of_machine == std::map<std::string, int>{
+                            {"desktop", 12}, {"dgx_1", 12}, {"four_sockets", 12}, {"hybrid", 12}, {"sub_numa", 12}});
 }

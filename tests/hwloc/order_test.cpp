@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The scores are strict total orders over sets: irreflexive, asymmetric, transitive, and no two sets are equal. Sets of made-up machines in made-up
-// states.
+// The scores are strict total orders over sets: irreflexive, asymmetric, transitive, and no two sets are equal. Sets of
+// made-up machines in made-up states.
 #include <compare>
 
 #include "random_machine.hpp"
@@ -25,7 +25,8 @@ void check_order(std::vector<Candidate> const& all) {
 }
 
 [[nodiscard]] gpu_market market_of(question const& q) {
-    gpu_market out{.free = {}, .near_cores = std::vector<std::uint32_t>(q.on.where().nodes.size(), 2), .cores = q.wanted.cores};
+    gpu_market out{
+        .free = {}, .near_cores = std::vector<std::uint32_t>(q.on.where().nodes.size(), 2), .cores = q.wanted.cores};
     for (std::uint32_t i = 0; i < q.on.where().gpus.size(); ++i) out.free.push_back(!q.others.gpu(i));
     return out;
 }
@@ -87,7 +88,9 @@ TEST_CASE("the set of GPUs that is chosen is the best of all sets, where all can
             gpu_choice one;
             for (std::uint32_t i = 0; i < q.on.where().gpus.size(); ++i)
                 if ((bits >> i & 1U) != 0) one.gpus.push_back(i);
-            if (one.gpus.size() != q.wanted.gpus || std::ranges::any_of(one.gpus, [&](std::uint32_t i) { return q.others.gpu(i); })) continue;
+            if (one.gpus.size() != q.wanted.gpus ||
+                std::ranges::any_of(one.gpus, [&](std::uint32_t i) { return q.others.gpu(i); }))
+                continue;
             one.score = chooser.score(one.gpus);
             if (least.gpus.empty() || one < least) least = one;
         }

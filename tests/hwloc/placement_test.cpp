@@ -11,7 +11,9 @@ using namespace made_up;
 
 namespace {
 
-[[nodiscard]] bool has_all(std::vector<std::uint32_t> const& in, std::vector<std::uint32_t> const& of) { return std::ranges::includes(in, of); }
+[[nodiscard]] bool has_all(std::vector<std::uint32_t> const& in, std::vector<std::uint32_t> const& of) {
+    return std::ranges::includes(in, of);
+}
 
 [[nodiscard]] std::vector<std::uint32_t> without_taken(std::vector<std::uint32_t> const& list, auto is_taken) {
     std::vector<std::uint32_t> out;
@@ -37,7 +39,8 @@ TEST_CASE("a job gets as much as it asked for, whole cores, each once, and nothi
         REQUIRE(std::ranges::none_of(now.cores, [&](std::uint32_t i) { return q.others.core(i); }));
         REQUIRE(std::ranges::none_of(now.gpus, [&](std::uint32_t i) { return q.others.gpu(i); }));
         std::set<std::uint32_t> cpus;
-        for (std::uint32_t const i : now.cores) cpus.insert(q.on.where().cores[i].pus.begin(), q.on.where().cores[i].pus.end());
+        for (std::uint32_t const i : now.cores)
+            cpus.insert(q.on.where().cores[i].pus.begin(), q.on.where().cores[i].pus.end());
         REQUIRE(given->cpus == std::vector<std::uint32_t>(cpus.begin(), cpus.end()));
     }
 }
@@ -100,7 +103,8 @@ TEST_CASE("memory is that of nodes that have some, one for each node of the core
             REQUIRE(found->memory.count > 0);
         }
         for (std::uint32_t const node : nodes)
-            if (q.on.where().nodes[node].memory.count > 0) REQUIRE(std::ranges::count(given->memory, q.on.where().nodes[node].number) == 1);
+            if (q.on.where().nodes[node].memory.count > 0)
+                REQUIRE(std::ranges::count(given->memory, q.on.where().nodes[node].number) == 1);
     }
 }
 
@@ -151,8 +155,11 @@ TEST_CASE("what cannot be is refused in a sentence") {
     };
     std::string const wait = ": ask for less, or wait until others give something back";
     CHECK(refused({.cores = 4}) == "no capacity: place a job: 4 cores and 0 GPUs where 3 and 1 can be had" + wait);
-    CHECK(refused({.cores = 1, .gpus = 2}) == "no capacity: place a job: 1 cores and 2 GPUs where 3 and 1 can be had" + wait);
-    CHECK(refused({.cores = 0, .gpus = 1}) == "invalid value: place a job: 0 cores and 1 GPUs where 3 and 1 can be had: ask for one core at least beside GPUs");
+    CHECK(refused({.cores = 1, .gpus = 2}) ==
+          "no capacity: place a job: 1 cores and 2 GPUs where 3 and 1 can be had" + wait);
+    CHECK(
+        refused({.cores = 0, .gpus = 1}) ==
+        "invalid value: place a job: 0 cores and 1 GPUs where 3 and 1 can be had: ask for one core at least beside GPUs");
     CHECK(on->place({}, {.cores = {1}, .gpus = {0}}, others).value() == placement{});
     CHECK(on->place({.cores = 1}, {.cores = {77}, .gpus = {88}}, others).value().cpus == std::vector<std::uint32_t>{1});
 }

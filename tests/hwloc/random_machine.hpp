@@ -16,7 +16,9 @@ using namespace ration;
 using namespace ration::hwloc;
 using dice = std::mt19937;
 
-[[nodiscard]] inline std::uint32_t roll(dice& d, std::uint32_t low, std::uint32_t high) { return low + d() % (high - low + 1); }
+[[nodiscard]] inline std::uint32_t roll(dice& d, std::uint32_t low, std::uint32_t high) {
+    return low + d() % (high - low + 1);
+}
 
 [[nodiscard]] inline text<16> address(std::uint32_t number) {
     char out[17];
@@ -24,11 +26,12 @@ using dice = std::mt19937;
     return out;
 }
 
-/// Up to four packages of up to two nodes of up to three caches of up to four cores, up to eight GPUs, some with links; now and then two kinds of
-/// cores.
+/// Up to four packages of up to two nodes of up to three caches of up to four cores, up to eight GPUs, some with links;
+/// now and then two kinds of cores.
 [[nodiscard]] inline machine any_machine(dice& d) {
     machine m;
-    std::uint32_t const packages = roll(d, 1, 4), nodes = roll(d, 1, 2), caches = roll(d, 1, 3), cores = roll(d, 1, 4), threads = roll(d, 1, 2);
+    std::uint32_t const packages = roll(d, 1, 4), nodes = roll(d, 1, 2), caches = roll(d, 1, 3), cores = roll(d, 1, 4),
+                        threads = roll(d, 1, 2);
     bool const hybrid = roll(d, 1, 4) == 1;
     std::uint32_t pu = 0;
     for (std::uint32_t p = 0; p < packages; ++p)
@@ -37,7 +40,8 @@ using dice = std::mt19937;
             m.nodes.push_back({.number = static_cast<std::uint32_t>(m.nodes.size()), .package = p, .memory = memory});
             for (std::uint32_t c = 0; c < caches * cores; ++c) {
                 auto const node = static_cast<std::uint32_t>(m.nodes.size() - 1);
-                m.cores.push_back({.package = p, .node = node, .l3 = node * caches + c / cores, .kind = hybrid ? c % 2 : 0});
+                m.cores.push_back(
+                    {.package = p, .node = node, .l3 = node * caches + c / cores, .kind = hybrid ? c % 2 : 0});
                 for (std::uint32_t t = 0; t < threads; ++t) m.cores.back().pus.push_back(pu++);
             }
         }
@@ -45,11 +49,15 @@ using dice = std::mt19937;
         auto const node = roll(d, 0, static_cast<std::uint32_t>(m.nodes.size()) - 1);
         bool const known = roll(d, 0, 3) > 0;
         auto const below = roll(d, 0, 2) == 0 ? unknown : roll(d, 0, 3);
-        m.gpus.push_back({.pci = address(16 * g + 1), .package = m.nodes[node].package, .node = known ? node : unknown, .pcie_switch = below});
+        m.gpus.push_back({.pci = address(16 * g + 1),
+                          .package = m.nodes[node].package,
+                          .node = known ? node : unknown,
+                          .pcie_switch = below});
     }
     if (roll(d, 0, 1) == 0) m.nvlink.assign(m.gpus.size() * m.gpus.size(), 0);
     for (std::size_t i = 0; i < m.gpus.size() && !m.nvlink.empty(); ++i)
-        for (std::size_t j = 0; j < i; ++j) m.nvlink[i * m.gpus.size() + j] = m.nvlink[j * m.gpus.size() + i] = 25'000 * roll(d, 0, 2);
+        for (std::size_t j = 0; j < i; ++j)
+            m.nvlink[i * m.gpus.size() + j] = m.nvlink[j * m.gpus.size() + i] = 25'000 * roll(d, 0, 2);
     return m;
 }
 
@@ -77,10 +85,12 @@ using dice = std::mt19937;
         out.gpus[i] = m.gpus[gpus[i]];
         out.gpus[i].node = new_node(out.gpus[i].node);
         if (out.gpus[i].pcie_switch != unknown) out.gpus[i].pcie_switch ^= 3U;
-        for (std::size_t j = 0; j < gpus.size() && !m.nvlink.empty(); ++j) out.nvlink[i * gpus.size() + j] = m.nvlink[gpus[i] * gpus.size() + gpus[j]];
+        for (std::size_t j = 0; j < gpus.size() && !m.nvlink.empty(); ++j)
+            out.nvlink[i * gpus.size() + j] = m.nvlink[gpus[i] * gpus.size() + gpus[j]];
     }
     for (std::size_t i = 0; i < nodes.size() && !m.latency.empty(); ++i)
-        for (std::size_t j = 0; j < nodes.size(); ++j) out.latency[i * nodes.size() + j] = m.latency[nodes[i] * nodes.size() + nodes[j]];
+        for (std::size_t j = 0; j < nodes.size(); ++j)
+            out.latency[i * nodes.size() + j] = m.latency[nodes[i] * nodes.size() + nodes[j]];
     return out;
 }
 

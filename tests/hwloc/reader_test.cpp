@@ -46,7 +46,8 @@ template <class T>
     return r ? "accepted" : std::string(name_of(r.failure().code)) + ": " + r.failure().remedy;
 }
 
-constexpr auto no_machine = "invalid value: this is no machine that hwloc of this version reads: write it again with lstopo machine.xml";
+constexpr auto no_machine =
+    "invalid value: this is no machine that hwloc of this version reads: write it again with lstopo machine.xml";
 
 }  // namespace
 
@@ -84,7 +85,9 @@ TEST_CASE("cores below one cache belong to the memory of their cluster, never to
         CHECK(m.cores[i].l3 == i / 56);
     }
     for (numa_node const& one : m.nodes)
-        CHECK(one.kind == (one.number < 8 ? memory_kind::normal : one.number < 16 ? memory_kind::high_bandwidth : memory_kind::without_cpus));
+        CHECK(one.kind == (one.number < 8    ? memory_kind::normal
+                           : one.number < 16 ? memory_kind::high_bandwidth
+                                             : memory_kind::without_cpus));
     CHECK(m.nodes[0].memory.count == std::int64_t{32} << 30);
     CHECK(m.gpus[1].node == 2);
     auto const on = placer::of(m);
@@ -138,7 +141,8 @@ TEST_CASE("a synthetic machine has what its description says") {
 }
 
 TEST_CASE("a synthetic description that is wrong or too large is refused before it is built") {
-    std::string const wrong = "invalid value: write levels with their counts: Package:2 [NUMANode(memory=64GiB)] L3Cache:2 Core:4 PU:2";
+    std::string const wrong =
+        "invalid value: write levels with their counts: Package:2 [NUMANode(memory=64GiB)] L3Cache:2 Core:4 PU:2";
     std::string const large = "out of range: a machine has 65536 CPUs at most";
     CHECK(refusal(read_synthetic("")) == wrong);
     CHECK(refusal(read_synthetic("Package:two PU:1")) == wrong);
@@ -160,10 +164,12 @@ TEST_CASE("a synthetic description that is wrong or too large is refused before 
 TEST_CASE("a file that is no machine is refused when it is loaded, not later") {
     fs::path const pipe = fs::temp_directory_path() / ("ration-machine-" + std::to_string(::getpid()));
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-    CHECK(refusal(read_xml(pipe)) == "invalid value: name a file that lstopo wrote: lstopo machine.xml");  // and does not wait for a writer
+    // And does not wait for a writer
+    CHECK(refusal(read_xml(pipe)) == "invalid value: name a file that lstopo wrote: lstopo machine.xml");
     fs::remove(pipe);
     CHECK(refusal(read_xml("/dev/zero")) == "invalid value: name a file that lstopo wrote: lstopo machine.xml");
-    CHECK(refusal(read_xml("/nonexistent/machine.xml")) == "not found: name a file that lstopo wrote: lstopo machine.xml");
+    CHECK(refusal(read_xml("/nonexistent/machine.xml")) ==
+          "not found: name a file that lstopo wrote: lstopo machine.xml");
     CHECK(refusal(read_xml(written("").path())) == no_machine);
     CHECK(refusal(read_xml(written("<topology version=\"2.0\"></topology>").path())) == no_machine);
     CHECK(refusal(read_xml(written("not XML at all").path())) == no_machine);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // The laws of Backend: kept by the fake backend, and each broken by one made for it.
-#include "support/catch.hpp"
-
 #include <ration/fake/backend.hpp>
 #include <ration/testing/archetypes.hpp>
 #include <ration/testing/laws.hpp>
 
 #include "broken.hpp"
+#include "support/catch.hpp"
 
 using laws::broken;
 using ration::errc;
@@ -84,7 +83,9 @@ struct plans_memory_for_strangers : bendable {
     }
 };
 struct is_out_of_order : bendable {
-    result<void> apply(operation const&) noexcept { return error{.code = errc::io, .operation = "write the kernel's file"}; }
+    result<void> apply(operation const&) noexcept {
+        return error{.code = errc::io, .operation = "write the kernel's file"};
+    }
 };
 
 }  // namespace

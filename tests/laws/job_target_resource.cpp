@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The laws of Resource, Target and Job: kept by the lawful, and each broken by a type made for it.
-#include "support/catch.hpp"
-
 #include <limits>
 
 #include <ration/testing/archetypes.hpp>
 #include <ration/testing/laws.hpp>
 
 #include "broken.hpp"
+#include "support/catch.hpp"
 
 using laws::broken;
 using ration::resource_info;
@@ -67,7 +66,9 @@ TEST_CASE("the targets of this library keep the laws", "[laws][target]") {
     CHECK(broken(target_laws(two_tier_target::make({.acceptable = 2, .objective = 1}).value(), values)) == "");
     CHECK(broken(target_laws(two_tier_target::make({.acceptable = 2}).value(), values)) == "");
     CHECK(broken(target_laws(two_tier_target::make({.objective = 1}).value(), values)) == "");
-    CHECK(broken(target_laws(two_tier_target::make({.way = ration::direction::up, .acceptable = 1, .objective = 2}).value(), values)) == "");
+    CHECK(broken(target_laws(
+              two_tier_target::make({.way = ration::direction::up, .acceptable = 1, .objective = 2}).value(),
+              values)) == "");
     CHECK(broken(target_laws(ration::testing::target_archetype(), values)) == "");
 }
 
@@ -97,8 +98,12 @@ struct plain_job {
     std::uint64_t number = 1, at = 0;
     ration::bounds accepts{};
     int* asked = nullptr;  // counts id(), for a job that changes it
-    [[nodiscard]] ration::job_id id() const noexcept { return {asked == nullptr ? number : number + static_cast<std::uint64_t>((*asked)++)}; }
-    [[nodiscard]] ration::bounds bounds_of(ration::resource_id r) const noexcept { return r == ration::resource_id::gpu ? accepts : ration::bounds{}; }
+    [[nodiscard]] ration::job_id id() const noexcept {
+        return {asked == nullptr ? number : number + static_cast<std::uint64_t>((*asked)++)};
+    }
+    [[nodiscard]] ration::bounds bounds_of(ration::resource_id r) const noexcept {
+        return r == ration::resource_id::gpu ? accepts : ration::bounds{};
+    }
     [[nodiscard]] ration::job_progress progress() const noexcept { return {.step = at, .value = 0}; }
     [[nodiscard]] ration::testing::target_archetype const& target() const noexcept {
         static ration::testing::target_archetype const t;
@@ -106,14 +111,17 @@ struct plain_job {
     }
 };
 
-[[nodiscard]] std::string verdict_on(std::vector<plain_job> const& jobs) { return broken(job_laws(std::span<plain_job const>(jobs))); }
+[[nodiscard]] std::string verdict_on(std::vector<plain_job> const& jobs) {
+    return broken(job_laws(std::span<plain_job const>(jobs)));
+}
 
 }  // namespace
 
 TEST_CASE("lawful jobs pass", "[laws][job]") {
     CHECK(verdict_on({}) == "");
     CHECK(verdict_on({{.number = 1}, {.number = 2, .accepts = {1, 1}}, {.number = 3, .accepts = {0, 0}}}) == "");
-    ration::testing::job_archetype const archetypes[] = {ration::testing::job_archetype(1), ration::testing::job_archetype(2)};
+    ration::testing::job_archetype const archetypes[] = {ration::testing::job_archetype(1),
+                                                         ration::testing::job_archetype(2)};
     CHECK(broken(job_laws(std::span<ration::testing::job_archetype const>(archetypes))) == "");
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // The laws of Policy: kept by the policies of this library, and each broken by one made for it.
-#include "support/catch.hpp"
-
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -16,9 +14,9 @@
 #include <ration/testing/archetypes.hpp>
 #include <ration/testing/laws.hpp>
 
-#include "support/allocations.hpp"
-
 #include "broken.hpp"
+#include "support/allocations.hpp"
+#include "support/catch.hpp"
 
 using laws::broken;
 using ration::columns;
@@ -73,7 +71,9 @@ struct counts_all_instances : lawless<> {
     }
 };
 struct knows_its_address : lawless<> {
-    status decide(tick<inputs> const& t, grants& out) noexcept { return give(t, out, reinterpret_cast<std::intptr_t>(this) % 4096); }
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        return give(t, out, reinterpret_cast<std::intptr_t>(this) % 4096);
+    }
 };
 struct fails_now_and_then : lawless<> {
     status decide(tick<inputs> const&, grants&) noexcept {
@@ -97,11 +97,14 @@ struct ignores_bounds : lawless<in<std::int64_t, "jobs/min.cpu">> {
     }
 };
 struct gives_up : lawless<> {
-    status decide(tick<inputs> const& t, grants&) noexcept { return t.number() == 30 ? status::unsupported : status::ok; }
+    status decide(tick<inputs> const& t, grants&) noexcept {
+        return t.number() == 30 ? status::unsupported : status::ok;
+    }
 };
 struct never_ends : lawless<> {
     status decide(tick<inputs> const&, grants& out) noexcept {
-        while (out.set(0, 0, resource_id::cpu, 0)) {}
+        while (out.set(0, 0, resource_id::cpu, 0)) {
+        }
         return status::ok;
     }
 };
@@ -114,7 +117,10 @@ struct allocates : lawless<> {
 };
 struct allocates_at_once : lawless<> {
     std::vector<int> list;
-    status prepare(ration::limits const&) noexcept { return list.reserve(1000), status::ok; }
+    status prepare(ration::limits const&) noexcept {
+        list.reserve(1000);
+        return status::ok;
+    }
     status decide(tick<inputs> const& t, grants&) noexcept {
         if (t.number() == 100) list.assign(1000, 0);
         return status::ok;
@@ -145,7 +151,9 @@ std::int64_t to_least(std::int64_t share) { return share < ration::least_cpu.cou
 /// The second answer to a tick is another.
 struct knows_when_it_is_asked_again : lawless<> {
     std::uint64_t last = ~std::uint64_t{0};
-    status decide(tick<inputs> const& t, grants& out) noexcept { return give(t, out, 1 + (std::exchange(last, t.number()) == t.number())); }
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        return give(t, out, 1 + (std::exchange(last, t.number()) == t.number()));
+    }
 };
 /// The second answer to a tick is the first one, but the next tick is another.
 struct remembers_the_second_call : lawless<> {
@@ -165,7 +173,10 @@ struct counts_ticks : lawless<> {
     std::uint64_t ticks = 0, last = ~std::uint64_t{0};
     std::vector<int> room;
 
-    status prepare(ration::limits const&) noexcept { return room.reserve(1000), status::ok; }
+    status prepare(ration::limits const&) noexcept {
+        room.reserve(1000);
+        return status::ok;
+    }
     status decide(tick<inputs> const& t, grants& out) noexcept {
         ticks += std::exchange(last, t.number()) != t.number();
         room.assign(1000, 0);
@@ -173,7 +184,10 @@ struct counts_ticks : lawless<> {
     }
     std::size_t save(std::span<std::byte> space) const noexcept {
         ration::state_writer out(space);
-        if (Kind != kept::nothing) out.put(ticks), out.put(last);
+        if (Kind != kept::nothing) {
+            out.put(ticks);
+            out.put(last);
+        }
         return out.needed();
     }
     status load(std::span<std::byte const> saved) noexcept {
@@ -208,16 +222,20 @@ TEST_CASE("the policies of this library keep the laws", "[laws][policy]") {
         with_profiles.fill = scale_well;
         CHECK(verdict<ration::policies::elastic_batch_dp>(with_profiles) == "");
         for (auto const scenario : {ration::policies::tradl_scenario::AO, ration::policies::tradl_scenario::NA})
-            CHECK(broken(policy_laws([&] { return ration::policies::tradl({.alpha = 0.5, .scenario = scenario}); }, options)) == "");
+            CHECK(broken(policy_laws([&] { return ration::policies::tradl({.alpha = 0.5, .scenario = scenario}); },
+                                     options)) == "");
     }
 }
 
 TEST_CASE("a policy that pauses jobs by rounding is caught", "[laws][policy]") {
-    auto const paused = policy_laws([] { return divides<to_nothing>{}; }), too_little = policy_laws([] { return divides<to_millicores>{}; });
+    auto const paused = policy_laws([] { return divides<to_nothing>{}; }),
+               too_little = policy_laws([] { return divides<to_millicores>{}; });
     CHECK(broken(paused) == "Policy law 7");
-    CHECK(std::string_view(paused.failure().subject).find("is granted 0 millicores: grant ration::least_cpu") != std::string_view::npos);
+    CHECK(std::string_view(paused.failure().subject).find("is granted 0 millicores: grant ration::least_cpu") !=
+          std::string_view::npos);
     CHECK(broken(too_little) == "Policy law 2");
-    CHECK(std::string_view(too_little.failure().subject).find("the CPU amount is below 10 millicores") != std::string_view::npos);
+    CHECK(std::string_view(too_little.failure().subject).find("the CPU amount is below 10 millicores") !=
+          std::string_view::npos);
     CHECK(verdict<divides<to_least>>() == "");
 }
 
@@ -249,9 +267,12 @@ TEST_CASE("a policy that allocates in decide is caught, if somebody counts", "[l
 TEST_CASE("a policy that answers a repeated tick otherwise, or later ones for it, is caught", "[laws][policy]") {
     CHECK(verdict<knows_when_it_is_asked_again>() == "Policy law 5");
     CHECK(verdict<remembers_the_second_call>() == "Policy law 5");
-    auto const at_once = policy_laws([] { return knows_when_it_is_asked_again{}; }), later = policy_laws([] { return remembers_the_second_call{}; });
+    auto const at_once = policy_laws([] { return knows_when_it_is_asked_again{}; }),
+               later = policy_laws([] { return remembers_the_second_call{}; });
     CHECK(std::string_view(at_once.failure().subject).find("asked again it differs at tick ") == 0);
-    CHECK(std::string_view(later.failure().subject).find("an instance that was asked each tick twice differs at tick ") == 0);
+    CHECK(
+        std::string_view(later.failure().subject).find("an instance that was asked each tick twice differs at tick ") ==
+        0);
 }
 
 TEST_CASE("a policy that does not save all that it remembers, or does not take it back, is caught", "[laws][policy]") {
@@ -272,7 +293,8 @@ TEST_CASE("a policy that cannot be tried is no broken law", "[laws][policy]") {
 }
 
 TEST_CASE("my policy keeps the laws of a Policy", "[laws][policy]") {
-    auto const kept = ration::testing::policy_laws([] { return ration::policies::equal_share{}; }, {.allocations = allocations});
+    auto const kept =
+        ration::testing::policy_laws([] { return ration::policies::equal_share{}; }, {.allocations = allocations});
     if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
 }
 

@@ -3,7 +3,8 @@
 #include <ration/column.hpp>
 
 #ifdef RATION_MISUSE
-using inputs = ration::columns<ration::in<double, "jobs/loss">, ration::in<std::uint64_t, "jobs/id">, ration::in<double, "jobs/loss">>;
+using inputs = ration::columns<ration::in<double, "jobs/loss">, ration::in<std::uint64_t, "jobs/id">,
+                               ration::in<double, "jobs/loss">>;
 #else
 using inputs = ration::columns<ration::in<double, "jobs/loss">, ration::in<std::uint64_t, "jobs/id">>;
 #endif

@@ -5,9 +5,11 @@
 struct share_parameters {
     double share = 0.5;
 #ifdef RATION_MISUSE
-    static constexpr ration::parameter_note notes[] = {{.name = "shares", .meaning = "of the first job", .least = 0, .most = 1}};
+    static constexpr ration::parameter_note notes[] = {
+        {.name = "shares", .meaning = "of the first job", .least = 0, .most = 1}};
 #else
-    static constexpr ration::parameter_note notes[] = {{.name = "share", .meaning = "of the first job", .least = 0, .most = 1}};
+    static constexpr ration::parameter_note notes[] = {
+        {.name = "share", .meaning = "of the first job", .least = 0, .most = 1}};
 #endif
 };
 BOOST_HANA_ADAPT_STRUCT(share_parameters, share);

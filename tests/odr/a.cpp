@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "addresses.hpp"
 #include "headers_a.inc"
 
-#include "addresses.hpp"
-
-int main() {
-    return addresses_here() == addresses_there() ? 0 : 1;
-}
+int main() { return addresses_here() == addresses_there() ? 0 : 1; }

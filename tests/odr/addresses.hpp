@@ -11,8 +11,6 @@ struct addresses {
     friend bool operator==(addresses const&, addresses const&) = default;
 };
 
-static inline addresses addresses_here() {
-    return {ration::standard_resources, &ration::assertion_failed};
-}
+static inline addresses addresses_here() { return {ration::standard_resources, &ration::assertion_failed}; }
 
 addresses addresses_there();

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "addresses.hpp"
 #include "headers_b.inc"
 
-#include "addresses.hpp"
-
-addresses addresses_there() {
-    return addresses_here();
-}
+addresses addresses_there() { return addresses_here(); }

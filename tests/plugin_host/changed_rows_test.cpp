@@ -18,7 +18,8 @@ struct counting {
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         while (out.room() != 0)
-            if (!out.set(out.size(), 0, resource_id::cpu, static_cast<std::int64_t>(t.number()))) return status::capacity;
+            if (!out.set(out.size(), 0, resource_id::cpu, static_cast<std::int64_t>(t.number())))
+                return status::capacity;
         return status::ok;
     }
 };
@@ -32,13 +33,16 @@ struct listening_host {
     void* self = nullptr;
 
     static void const* extension(void* context, char const* name) {
-        return std::string_view(name) == RATION_EXT_CHANGED_ROWS ? &static_cast<listening_host*>(context)->changed : nullptr;
+        return std::string_view(name) == RATION_EXT_CHANGED_ROWS ? &static_cast<listening_host*>(context)->changed
+                                                                 : nullptr;
     }
 
     explicit listening_host(std::uint32_t size) {
         changed.struct_size = size;
         ration_host host{};
-        host.struct_size = sizeof host, host.ctx = this, host.extension = extension;
+        host.struct_size = sizeof host;
+        host.ctx = this;
+        host.extension = extension;
         REQUIRE(plugin.create(&host, "", 0, &self, nullptr, 0) == RATION_OK);
         ration_schema schema{};
         std::uint64_t scratch = 0;
@@ -48,23 +52,28 @@ struct listening_host {
     ~listening_host() { plugin.destroy(self); }
 
     void tick(std::uint64_t number) {
-        count = ~std::uint64_t{0}, written = 0;
+        count = ~std::uint64_t{0};
+        written = 0;
         table_view const table{};
         table_view const* const tables[] = {&table, &table, &table, &table};
         ration_tick t{};
-        t.struct_size = sizeof t, t.number = number, t.table = reinterpret_cast<ration_table const* const*>(tables);
+        t.struct_size = sizeof t;
+        t.number = number;
+        t.table = reinterpret_cast<ration_table const* const*>(tables);
         ration_out out{sizeof out, 0, space.size(), 0, 0, space.data()};
         REQUIRE(plugin.decide(self, &t, &out) == RATION_OK);
         REQUIRE((out.count == space.size() && space.back().amount == static_cast<std::int64_t>(number)));
     }
 };
 
-constexpr std::uint32_t first = offsetof(ration_changed_rows, written), today = sizeof(ration_changed_rows);  // sizes of the list
+// Sizes of the list
+constexpr std::uint32_t first = offsetof(ration_changed_rows, written), today = sizeof(ration_changed_rows);
 
 }  // namespace
 
 TEST_CASE("a host that offers less or more than this header knows is told what it can hear", "[plugin]") {
-    auto const [size, lists, tells] = GENERATE(table<std::uint32_t, bool, bool>({{first - 8, false, false}, {first, true, false}, {today, true, true}, {today + 8, true, true}}));
+    auto const [size, lists, tells] = GENERATE(table<std::uint32_t, bool, bool>(
+        {{first - 8, false, false}, {first, true, false}, {today, true, true}, {today + 8, true, true}}));
     INFO(size);
     listening_host host(size);
     host.tick(1);

@@ -6,10 +6,9 @@
 #include <iterator>
 #include <random>
 #include <string>
-#include <vector>
-
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 #include <ration/adapt_policies.hpp>
 #include <ration/plugin/host/elf_file.hpp>
@@ -32,7 +31,8 @@ class last_page {
 public:
     explicit last_page(std::string const& content)
         : size_(content.size()), whole_((size_ + page_ - 1) / page_ * page_),
-          place_(static_cast<std::byte*>(::mmap(nullptr, whole_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+          place_(static_cast<std::byte*>(
+              ::mmap(nullptr, whole_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
         REQUIRE(place_ != MAP_FAILED);
         REQUIRE(::mprotect(place_ + whole_, page_, PROT_NONE) == 0);
         std::memcpy(bytes().data(), content.data(), size_);
@@ -55,7 +55,8 @@ struct region {
 [[nodiscard]] std::vector<region> interesting(std::span<std::byte const> file) {
     auto const sections = plugin::detail::sections_of(file);
     REQUIRE(sections);
-    std::vector<region> all{{0, sizeof(Elf64_Ehdr)}, {sections->header.e_phoff, sections->header.e_phnum * sizeof(Elf64_Phdr)}};
+    std::vector<region> all{{0, sizeof(Elf64_Ehdr)},
+                            {sections->header.e_phoff, sections->header.e_phnum * sizeof(Elf64_Phdr)}};
     all.push_back({sections->header.e_shoff, sections->header.e_shnum * sizeof(Elf64_Shdr)});
     for (auto const& s : sections->all)
         if (s.sh_type == SHT_DYNSYM || s.sh_type == SHT_DYNAMIC) all.push_back({s.sh_offset, s.sh_size});
@@ -99,7 +100,8 @@ TEST_CASE("20000 damaged plugin files are read within their bounds", "[plugin][e
     REQUIRE(read_all(whole) == 2);
     auto const places = interesting(whole);
     std::mt19937_64 dice(11);
-    std::uint64_t const odd[] = {0, 1, whole.size(), whole.size() - 1, ~0ULL, ~0ULL - 23, 1ULL << 63, 0x7FFF'FFFF, 0xFFFF'FFFF, 64};
+    std::uint64_t const odd[] = {0,          1,          whole.size(), whole.size() - 1, ~0ULL,
+                                 ~0ULL - 23, 1ULL << 63, 0x7FFF'FFFF,  0xFFFF'FFFF,      64};
     int outcomes[3] = {};
     for (int round = 0; round < 20'000; ++round) {
         struct undo {
@@ -109,8 +111,10 @@ TEST_CASE("20000 damaged plugin files are read within their bounds", "[plugin][e
         std::vector<undo> undone;
         for (std::uint64_t left = 1 + dice() % 3; left > 0; --left) {
             auto const& r = places[dice() % places.size()];
-            std::uint64_t const at = std::min(r.from + (dice() % 2 == 0 ? dice() % r.size : dice() % r.size / 8 * 8), whole.size() - 8);
-            std::uint64_t const value = dice() % 2 == 0 ? dice() : odd[dice() % std::size(odd)], bytes = std::uint64_t{1} << dice() % 4;
+            std::uint64_t const at =
+                std::min(r.from + (dice() % 2 == 0 ? dice() % r.size : dice() % r.size / 8 * 8), whole.size() - 8);
+            std::uint64_t const value = dice() % 2 == 0 ? dice() : odd[dice() % std::size(odd)],
+                                bytes = std::uint64_t{1} << dice() % 4;
             undone.push_back({at, 0});
             std::memcpy(&undone.back().before, &whole[at], 8);
             std::memcpy(&whole[at], &value, bytes);
@@ -128,17 +132,30 @@ TEST_CASE("names that are most of the file are not kept for every symbol", "[plu
     std::string file(sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Shdr) + symbols * sizeof(Elf64_Sym) + text, 'n');
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64, header.e_ident[EI_DATA] = ELFDATA2LSB, header.e_type = ET_DYN, header.e_machine = plugin::detail::this_machine;
-    header.e_shoff = sizeof header, header.e_shentsize = sizeof(Elf64_Shdr), header.e_shnum = 3, header.e_shstrndx = 2;
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_type = ET_DYN;
+    header.e_machine = plugin::detail::this_machine;
+    header.e_shoff = sizeof header;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = 3;
+    header.e_shstrndx = 2;
     Elf64_Shdr sections[3] = {};
     std::size_t const first = sizeof header + sizeof sections;
-    sections[1].sh_type = SHT_DYNSYM, sections[1].sh_offset = first, sections[1].sh_size = symbols * sizeof(Elf64_Sym), sections[1].sh_link = 2;
-    sections[2].sh_type = SHT_STRTAB, sections[2].sh_offset = first + sections[1].sh_size, sections[2].sh_size = text;
+    sections[1].sh_type = SHT_DYNSYM;
+    sections[1].sh_offset = first;
+    sections[1].sh_size = symbols * sizeof(Elf64_Sym);
+    sections[1].sh_link = 2;
+    sections[2].sh_type = SHT_STRTAB;
+    sections[2].sh_offset = first + sections[1].sh_size;
+    sections[2].sh_size = text;
     std::memcpy(file.data(), &header, sizeof header);
     std::memcpy(file.data() + sizeof header, sections, sizeof sections);
     for (std::size_t i = 0; i < symbols; ++i) {
         Elf64_Sym symbol{};
-        symbol.st_name = 0, symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), symbol.st_shndx = 1;
+        symbol.st_name = 0;
+        symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+        symbol.st_shndx = 1;
         std::memcpy(file.data() + first + i * sizeof symbol, &symbol, sizeof symbol);
     }
     file.back() = '\0';
@@ -151,8 +168,24 @@ TEST_CASE("names that are most of the file are not kept for every symbol", "[plu
 }
 
 TEST_CASE("damaged parameters are in their ranges, or refused with a sentence", "[plugin][parameters]") {
-    constexpr std::string_view pieces[] = {"\"", "{", "}", ":", ",", "1e999", "-1", "nan", "true", "0.5", "\\", "\"alpha\"", "\"scenario\":\"AO\"", " ", "\n", "99999999999999999999"};
-    std::string const seeds[] = {"{\"scenario\":\"AO\",\"alpha\":0.75}", "{\"dead_band\":0.01,\"alpha\":1,\"scenario\":\"NA\"}", "{ }", "{\"alpha\":1e-3}"};
+    constexpr std::string_view pieces[] = {"\"",
+                                           "{",
+                                           "}",
+                                           ":",
+                                           ",",
+                                           "1e999",
+                                           "-1",
+                                           "nan",
+                                           "true",
+                                           "0.5",
+                                           "\\",
+                                           "\"alpha\"",
+                                           "\"scenario\":\"AO\"",
+                                           " ",
+                                           "\n",
+                                           "99999999999999999999"};
+    std::string const seeds[] = {"{\"scenario\":\"AO\",\"alpha\":0.75}",
+                                 "{\"dead_band\":0.01,\"alpha\":1,\"scenario\":\"NA\"}", "{ }", "{\"alpha\":1e-3}"};
     support::mutations change(5, pieces);
     int good = 0, bad = 0;
     for (int round = 0; round < 60'000; ++round) {
@@ -161,12 +194,14 @@ TEST_CASE("damaged parameters are in their ranges, or refused with a sentence", 
         flat_json json(text);
         std::size_t members = 0;
         for (json_member m; json.next(m); ++members)
-            for (auto const part : {m.name, m.value}) REQUIRE((part.data() >= text.data() && part.data() + part.size() <= text.data() + text.size()));
+            for (auto const part : {m.name, m.value})
+                REQUIRE((part.data() >= text.data() && part.data() + part.size() <= text.data() + text.size()));
         REQUIRE(members <= text.size());
         policies::tradl_parameters given;
         ration::text<255> wrong;
         if (parameter_access<policies::tradl_parameters>::read(text, given, wrong)) {
-            REQUIRE((json.wrong() == nullptr && given.alpha >= 0 && given.alpha <= 1 && given.dead_band >= 0 && given.dead_band <= 1));
+            REQUIRE((json.wrong() == nullptr && given.alpha >= 0 && given.alpha <= 1 && given.dead_band >= 0 &&
+                     given.dead_band <= 1));
             ++good;
         } else {
             REQUIRE(wrong.view().size() > 12);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Those of the forty that can be survived without a process of their own. What is missing here crashes, hangs or writes where it
-// must not: tests/run/plugin_test.py shows all forty in a worker.
-#include "loaded.hpp"
-
+// Those of the forty that can be survived without a process of their own. What is missing here crashes, hangs or writes
+// where it must not: tests/run/plugin_test.py shows all forty in a worker.
 #include <map>
+
+#include "loaded.hpp"
 
 using namespace plugin_test;
 
@@ -60,8 +60,12 @@ struct sight {
 }  // namespace
 
 TEST_CASE("in process: what is refused at load is refused with its reason", "[plugin][evil]") {
-    std::map<int, std::string> const refused{{4, "threw an exception"},         {5, "replaced a signal handler"}, {6, "changed the working directory"},
-                                             {36, "ABI"}, {37, "ABI minor"},    {38, "layout"}};
+    std::map<int, std::string> const refused{{4, "threw an exception"},
+                                             {5, "replaced a signal handler"},
+                                             {6, "changed the working directory"},
+                                             {36, "ABI"},
+                                             {37, "ABI minor"},
+                                             {38, "layout"}};
     for (auto const& [k, subject] : refused) {
         INFO(k);
         CHECK(std::string(refusal(evil(k), options(isolation::in_process)).subject.view()) == subject);

@@ -16,14 +16,16 @@ TEST_CASE("three bad ticks among sixty-four end in quarantine, and older ones ar
         auto const e = rejected();
         counter.policy->on_events({&e, 1});
     };
-    bad_tick(), bad_tick();
+    bad_tick();
+    bad_tick();
     for (int i = 0; i < 62; ++i) REQUIRE(counter.tick() == status::ok);
     CHECK(counter.policy->strikes() == 2);
     REQUIRE(counter.tick() == status::ok);  // the first one leaves the window
     CHECK(counter.policy->strikes() == 1);
-    bad_tick();                             // and the second
+    bad_tick();  // and the second
     CHECK(counter.policy->strikes() == 1);
-    bad_tick(), bad_tick();
+    bad_tick();
+    bad_tick();
     CHECK(counter.policy->quarantined());
     CHECK(counter.fault() == "granted what the rules do not allow");
     CHECK(counter.tick() == status::internal);

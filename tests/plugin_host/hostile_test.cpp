@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A host against a worker program that somebody else has taken over: see hostile_worker.cpp. Nothing but the host's own care protects it here.
+// A host against a worker program that somebody else has taken over: see hostile_worker.cpp. Nothing but the host's own
+// care protects it here.
 #include <algorithm>
 #include <csignal>
 #include <vector>
@@ -18,18 +19,22 @@ namespace {
     return with;
 }
 
-[[nodiscard]] plugin::worker_policy& worker_of(loaded& l) { return static_cast<plugin::worker_policy&>(l.policy->policy()); }
+[[nodiscard]] plugin::worker_policy& worker_of(loaded& l) {
+    return static_cast<plugin::worker_policy&>(l.policy->policy());
+}
 
 [[nodiscard]] bool is_honest(loaded const& l) {
     auto const amount = static_cast<std::int64_t>(100 * (l.ticks - 1));
-    return l.rows == 3 && l.space[0].amount == amount && l.space[1].amount == amount + 1 && l.space[2].amount == amount + 2;
+    return l.rows == 3 && l.space[0].amount == amount && l.space[1].amount == amount + 1 &&
+           l.space[2].amount == amount + 2;
 }
 
 /// Keeps the host's copy and looks at it twice.
 [[nodiscard]] status tick_by_rows(loaded& l) {
     grants out(l.space);
     out.read_by_rows();
-    auto const said = l.policy->decide({.number = l.ticks++, .seed = 1, .now = seconds(1), .budget = milliseconds(5), .data = l.on.store.view()}, out);
+    auto const said = l.policy->decide(
+        {.number = l.ticks++, .seed = 1, .now = seconds(1), .budget = milliseconds(5), .data = l.on.store.view()}, out);
     auto const rows = out.rows();
     REQUIRE(rows.size() <= l.space.size());
     std::vector<grant> const seen(rows.begin(), rows.end());
@@ -61,7 +66,8 @@ TEST_CASE("a lie about the rows of an answer costs the tick, and the next one is
     CHECK(worker_of(l).pid() == pid);
 }
 
-TEST_CASE("a row that is listed more than once is taken as it stands, and one that is not listed stays", "[plugin][hostile]") {
+TEST_CASE("a row that is listed more than once is taken as it stands, and one that is not listed stays",
+          "[plugin][hostile]") {
     loaded l("counter", hostile("the same row twice@1"));
     REQUIRE(l.tick() == status::ok);
     REQUIRE(l.tick() == status::ok);
@@ -80,7 +86,8 @@ TEST_CASE("rows that cannot be are not fetched, and the answer stands for itself
 }
 
 TEST_CASE("a worker that answers another tick, or none, is replaced by one that is in step", "[plugin][hostile]") {
-    auto const deed = GENERATE("a later tick@1", "an older tick@1", "hang@1", "stop@1", "leave a thread@1", "leave a child@1");
+    auto const deed =
+        GENERATE("a later tick@1", "an older tick@1", "hang@1", "stop@1", "leave a thread@1", "leave a child@1");
     INFO(deed);
     loaded l("counter", hostile(deed, milliseconds(500)));
     REQUIRE(l.tick() == status::ok);
@@ -113,7 +120,8 @@ TEST_CASE("a worker that writes all over its answer while the host reads it gain
     for (int i = 0; i < 1000; ++i) {
         good += tick_by_rows(l) == status::ok;
         auto const kind = l.policy->last_fault().kind;
-        REQUIRE((kind == plugin::fault_kind::none || kind == plugin::fault_kind::malformed || kind == plugin::fault_kind::refused));
+        REQUIRE((kind == plugin::fault_kind::none || kind == plugin::fault_kind::malformed ||
+                 kind == plugin::fault_kind::refused));
         if (i % 50 == 0) CHECK(l.policy->save({}) <= 65536 + 256 * 3 + 64);
     }
     CHECK(good > 0);
@@ -124,7 +132,10 @@ TEST_CASE("a worker whose every word changes at any time costs ticks and nothing
     REQUIRE(tick_by_rows(l) == status::ok);
     static_cast<void>(tick_by_rows(l));
     int faults = 0;  // a tick between two changes may be good
-    for (int i = 0; i < 50; ++i) static_cast<void>(tick_by_rows(l)), faults += l.policy->last_fault().kind != plugin::fault_kind::none;
+    for (int i = 0; i < 50; ++i) {
+        static_cast<void>(tick_by_rows(l));
+        faults += l.policy->last_fault().kind != plugin::fault_kind::none;
+    }
     CHECK(faults > 0);
     CHECK(l.ticks_until_ok() > 0);
     CHECK(is_honest(l));

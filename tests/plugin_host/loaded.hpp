@@ -20,7 +20,8 @@ using plugin::isolation;
 [[nodiscard]] inline std::string path_of(std::string const& name) { return RATION_TEST_PLUGINS "/" + name + ".so"; }
 
 [[nodiscard]] inline plugin::open_options options(isolation where, std::string_view config = {}) {
-    plugin::open_options o{.where = where, .config = config, .worker = {.program = {RATION_TEST_WORKER, {}}}, .strikes = {}};
+    plugin::open_options o{
+        .where = where, .config = config, .worker = {.program = {RATION_TEST_WORKER, {}}}, .strikes = {}};
     o.worker.first_pause = milliseconds(1);
     return o;
 }
@@ -43,8 +44,12 @@ struct loaded {
 
     [[nodiscard]] status tick() {
         grants out(space);
-        auto const said = policy->decide(
-            {.number = ticks++, .seed = 1, .now = seconds(static_cast<std::int64_t>(ticks)), .budget = milliseconds(50), .data = on.store.view()}, out);
+        auto const said = policy->decide({.number = ticks++,
+                                          .seed = 1,
+                                          .now = seconds(static_cast<std::int64_t>(ticks)),
+                                          .budget = milliseconds(50),
+                                          .data = on.store.view()},
+                                         out);
         rows = out.rows().size();
         return said;
     }

@@ -16,7 +16,10 @@ namespace {
 struct heard {
     std::vector<std::pair<std::uint32_t, std::string>> lines;
     [[nodiscard]] plugin::log_sink sink() {
-        return {[](void* self, std::uint32_t level, std::string_view text) { static_cast<heard*>(self)->lines.emplace_back(level, text); }, this};
+        return {[](void* self, std::uint32_t level, std::string_view text) {
+                    static_cast<heard*>(self)->lines.emplace_back(level, text);
+                },
+                this};
     }
 };
 
@@ -47,8 +50,9 @@ TEST_CASE("what a plugin logs in a tick is there after the tick", "[plugin]") {
     REQUIRE(mischief.tick() == status::ok);
     CHECK(to.lines.empty());
     REQUIRE(mischief.tick() == status::ok);
-    CHECK(to.lines == std::vector<std::pair<std::uint32_t, std::string>>{
-                          {RATION_LOG_INFO, "first"}, {RATION_LOG_INFO, "second"}, {RATION_LOG_ERROR, "of no level there is"}});
+    CHECK(to.lines == std::vector<std::pair<std::uint32_t, std::string>>{{RATION_LOG_INFO, "first"},
+                                                                         {RATION_LOG_INFO, "second"},
+                                                                         {RATION_LOG_ERROR, "of no level there is"}});
     for (int i = 0; i < 3; ++i) REQUIRE(mischief.tick() == status::ok);
     CHECK(to.lines.size() == 3);
 }
@@ -76,7 +80,8 @@ TEST_CASE("a plugin that logs without end is cut short, and the host says so", "
 }
 
 TEST_CASE("a log that cannot be is read no further than it goes", "[plugin]") {
-    CHECK(read_forged(12, 4) == std::vector<std::pair<std::uint32_t, std::string>>{{RATION_LOG_INFO, std::string(4, '\0')}});
+    CHECK(read_forged(12, 4) ==
+          std::vector<std::pair<std::uint32_t, std::string>>{{RATION_LOG_INFO, std::string(4, '\0')}});
     CHECK(read_forged(12, 5).empty());
     CHECK(read_forged(7, 0).empty());
     CHECK(read_forged(12, ~0U).empty());

@@ -40,9 +40,11 @@ TEST_CASE("the manifest says what the class says", "[manifest]") {
     auto const needs = needs_of(m);
     REQUIRE(needs);
     REQUIRE(needs->size() == 2);
-    CHECK(((*needs)[0].name == "jobs/speedup" && (*needs)[0].type == column_type::f64 && (*needs)[0].shape == column_shape::vector));
+    CHECK(((*needs)[0].name == "jobs/speedup" && (*needs)[0].type == column_type::f64 &&
+           (*needs)[0].shape == column_shape::vector));
     CHECK(((*needs)[1].type == column_type::u32 && (*needs)[1].shape == column_shape::scalar));
-    CHECK(std::string(manifest_of<policies::equal_share>().reasons) == "\none n-th of the machine for each of n jobs\n");
+    CHECK(std::string(manifest_of<policies::equal_share>().reasons) ==
+          "\none n-th of the machine for each of n jobs\n");
 }
 
 TEST_CASE("a manifest that this host cannot serve is refused by what is wrong with it", "[manifest]") {
@@ -50,35 +52,46 @@ TEST_CASE("a manifest that this host cannot serve is refused by what is wrong wi
     auto m = good;
     m.magic[6] = '2';
     CHECK(refused(m) == "ABI");
-    m = good, m.abi_minor_needed = RATION_ABI_MINOR + 1;
+    m = good;
+    m.abi_minor_needed = RATION_ABI_MINOR + 1;
     CHECK(refused(m) == "ABI minor");
-    m = good, m.layout ^= 1;
+    m = good;
+    m.layout ^= 1;
     CHECK(refused(m) == "layout");
-    m = good, m.struct_size = 100;
+    m = good;
+    m.struct_size = 100;
     CHECK(refused(m) == "size");
-    m = good, std::memset(m.summary, 'x', sizeof m.summary);
+    m = good;
+    std::memset(m.summary, 'x', sizeof m.summary);
     CHECK(refused(m) == "text");
     for (char const control : {'\x1b', '\n', '\x7f'}) {
-        m = good, m.vendor[0] = control, m.vendor[1] = '\0';
+        m = good;
+        m.vendor[0] = control;
+        m.vendor[1] = '\0';
         CHECK(refused(m) == "text");
     }
-    m = good, m.name[0] = '\0';
+    m = good;
+    m.name[0] = '\0';
     CHECK(refused(m) == "id and name");
-    m = good, m.flags |= 1U << 20;
+    m = good;
+    m.flags |= 1U << 20;
     CHECK(refused(m) == "flags");
-    m = good, std::strcpy(m.extensions, "org.example.dreams/1\norg.example.clocks/2\n");
+    m = good;
+    std::strcpy(m.extensions, "org.example.dreams/1\norg.example.clocks/2\n");
     CHECK(refused(m) == "extension org.example.dreams/1");
     std::memset(m.extensions, 'x', sizeof m.extensions - 1);
     CHECK(refused(m).starts_with("extension xxx"));
 }
 
 TEST_CASE("a semantic version is three numbers, and what may follow them", "[manifest]") {
-    for (char const* good : {"0.0.0", "1.0.0", "10.20.30", "1.0.0-rc", "1.0.0-0", "1.0.0-rc.1", "1.0.0-x-y-z.--", "1.0.0-01a", "1.0.0+001", "1.0.0-rc.1+exp.sha-5114f85"}) {
+    for (char const* good : {"0.0.0", "1.0.0", "10.20.30", "1.0.0-rc", "1.0.0-0", "1.0.0-rc.1", "1.0.0-x-y-z.--",
+                             "1.0.0-01a", "1.0.0+001", "1.0.0-rc.1+exp.sha-5114f85"}) {
         INFO(good);
         CHECK(is_semantic_version(good));
     }
-    for (char const* bad : {"", "banana", "1", "1.0", "1.0.", ".1.0", "1..0", "1.0.0.0", "v1.0.0", "01.0.0", "1.0.00", "1.0.0-", "1.0.0-01", "1.0.0-rc..1",
-                            "1.0.0+", "1.0.0+a+b", "1.0.0+a..b", "1.0.0-rc_1", "1.0.0 ", "-1.0.0", "1.0.x"}) {
+    for (char const* bad : {"",        "banana",    "1",          "1.0",        "1.0.",   ".1.0",     "1..0",
+                            "1.0.0.0", "v1.0.0",    "01.0.0",     "1.0.00",     "1.0.0-", "1.0.0-01", "1.0.0-rc..1",
+                            "1.0.0+",  "1.0.0+a+b", "1.0.0+a..b", "1.0.0-rc_1", "1.0.0 ", "-1.0.0",   "1.0.x"}) {
         INFO(bad);
         CHECK_FALSE(is_semantic_version(bad));
     }
@@ -99,9 +112,16 @@ TEST_CASE("a line of needs that is none is refused, and named", "[manifest]") {
 TEST_CASE("a plugin that asks for more scratch than there may be is refused with the field's name", "[manifest]") {
     static std::uint64_t asked = 0;
     ration_policy table{};
-    table.create = [](ration_host const*, char const*, std::uint64_t, void** self, char*, std::uint64_t) -> std::int32_t { return *self = &asked, RATION_OK; };
+    table.create = [](ration_host const*, char const*, std::uint64_t, void** self, char*,
+                      std::uint64_t) -> std::int32_t {
+        *self = &asked;
+        return RATION_OK;
+    };
     table.destroy = [](void*) {};
-    table.bind = [](void*, ration_schema const*, std::uint64_t* scratch, char*, std::uint64_t) -> std::int32_t { return *scratch = asked, RATION_OK; };
+    table.bind = [](void*, ration_schema const*, std::uint64_t* scratch, char*, std::uint64_t) -> std::int32_t {
+        *scratch = asked;
+        return RATION_OK;
+    };
     live_instance live(table);
     REQUIRE(live.create("") == RATION_OK);
     for (std::uint64_t const most : {std::uint64_t{0}, std::uint64_t{largest_scratch}}) {
@@ -112,7 +132,8 @@ TEST_CASE("a plugin that asks for more scratch than there may be is refused with
     for (std::uint64_t const more : {std::uint64_t{largest_scratch} + 1, ~std::uint64_t{0}}) {
         asked = more;
         CHECK(live.bind({}, {}) == RATION_E_ARG);
-        CHECK(live.sentence() == "its bind asks for a scratch_size of " + std::to_string(more) + " bytes, and 256 MiB are the most: ask for less");
+        CHECK(live.sentence() == "its bind asks for a scratch_size of " + std::to_string(more) +
+                                     " bytes, and 256 MiB are the most: ask for less");
     }
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// For hosts and plugins of different minor versions: opens a plugin in both places and prints what its first three ticks grant, or, with the word `new`,
-// uses what only the newer version has.
+// For hosts and plugins of different minor versions: opens a plugin in both places and prints what its first three
+// ticks grant, or, with the word `new`, uses what only the newer version has.
 #include <cstdio>
 #include <cstring>
 
 #include <ration/plugin/host.hpp>
 #include <ration/plugin/host/worker_main.hpp>
-
 #include <ration/snapshot.hpp>
 
 using namespace ration;
@@ -19,7 +18,8 @@ int complain(error const& why) {
 }
 
 int three_ticks(char const* path, plugin::isolation where) {
-    auto policy = plugin::open(path, {.where = where, .config = {}, .worker = {.program = {"/proc/self/exe", {"worker"}}}, .strikes = {}});
+    auto policy = plugin::open(
+        path, {.where = where, .config = {}, .worker = {.program = {"/proc/self/exe", {"worker"}}}, .strikes = {}});
     if (!policy) return complain(policy.failure());
     snapshot_store store;
     auto const id = store.declare<std::uint64_t>("jobs/id");
@@ -29,7 +29,9 @@ int three_ticks(char const* path, plugin::isolation where) {
     for (std::uint64_t number = 0; number < 3; ++number) {
         grant space[8];
         grants out(space);
-        if ((*policy)->decide({.number = number, .seed = 0, .now = {}, .budget = seconds(1), .data = store.view()}, out) != status::ok) return 1;
+        if ((*policy)->decide({.number = number, .seed = 0, .now = {}, .budget = seconds(1), .data = store.view()},
+                              out) != status::ok)
+            return 1;
         std::printf(" %lld", static_cast<long long>(space[0].amount));
     }
     return 0;
@@ -42,7 +44,8 @@ int three_ticks(char const* path, plugin::isolation where) {
     ration_event const idle{RATION_EV_IDLE, RATION_NO_SLOT, 0, 1, 0, 0};
     static_cast<void>(policy.on_event(self, &idle, 1, sizeof idle));
     if (policy.idle == nullptr) return "no idle of the plugin";
-    static_cast<void>(policy.idle(self)), static_cast<void>(policy.idle(self));
+    static_cast<void>(policy.idle(self));
+    static_cast<void>(policy.idle(self));
     return "idle";
 }
 #else

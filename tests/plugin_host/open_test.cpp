@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // What both places of a plugin have in common, and what the place in this process has of its own.
-#include "loaded.hpp"
-
 #include <csignal>
 #include <fstream>
-
 #include <sched.h>
+
+#include "loaded.hpp"
 
 using namespace plugin_test;
 
@@ -30,7 +29,9 @@ TEST_CASE("a plugin answers like a class that was compiled in, wherever it runs"
 
 TEST_CASE("wrong parameters are refused with the plugin's own sentence", "[plugin]") {
     auto const where = GENERATE(isolation::in_process, isolation::worker);
-    auto const said = [&](std::string_view config) { return std::string(refusal(path_of("counter"), options(where, config)).subject.view()); };
+    auto const said = [&](std::string_view config) {
+        return std::string(refusal(path_of("counter"), options(where, config)).subject.view());
+    };
     CHECK(said("{\"step\":101}") == "step must be from 1 to 100: added at each tick, 1 to 100");
     CHECK(said("{\"steps\":1}") == "there is no parameter 'steps'");
     CHECK(said("{\"stop\":true}") == "stop is only there to be refused");
@@ -98,22 +99,27 @@ TEST_CASE("in process: floating-point modes are put back, and the plugin is not 
 #endif
 
 TEST_CASE("what crashes or hangs at its start is refused before this process loads it", "[plugin]") {
-    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "crash")).subject == "its worker was killed by signal SIGABRT");
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "crash")).subject ==
+          "its worker was killed by signal SIGABRT");
     auto slow = options(isolation::in_process, "hang");
     slow.worker.to_start = milliseconds(150);
     CHECK(refusal(path_of("mischief"), slow).code == errc::timed_out);
-    CHECK(std::string(refusal(RATION_TEST_EVIL "/evil_1.so", options(isolation::in_process)).subject.view()).starts_with("its worker was killed by signal"));
+    CHECK(std::string(refusal(RATION_TEST_EVIL "/evil_1.so", options(isolation::in_process)).subject.view())
+              .starts_with("its worker was killed by signal"));
 }
 
 TEST_CASE("in process: a plugin that touches the process is refused, and what it touched is put back", "[plugin]") {
     auto const folder = std::filesystem::current_path();
-    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "signal")).subject == "replaced a signal handler");
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "signal")).subject ==
+          "replaced a signal handler");
     struct sigaction now{};
     ::sigaction(SIGUSR2, nullptr, &now);
     CHECK(now.sa_handler == SIG_DFL);
-    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "wander")).subject == "changed the working directory");
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "wander")).subject ==
+          "changed the working directory");
     CHECK(std::filesystem::current_path() == folder);
-    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "block")).subject == "changed which signals are blocked");
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "block")).subject ==
+          "changed which signals are blocked");
     sigset_t blocked{};
     ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
     CHECK(::sigismember(&blocked, SIGUSR2) == 0);
@@ -126,7 +132,8 @@ TEST_CASE("in process: a plugin that takes CPUs from the process is refused, and
         WARN("skipped: this process has one CPU");
         return;
     }
-    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "stay here")).subject == "changed the CPUs that it runs on");
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "stay here")).subject ==
+          "changed the CPUs that it runs on");
     REQUIRE(::sched_getaffinity(0, sizeof after, &after) == 0);
     CHECK(CPU_EQUAL(&before, &after));
 }
@@ -157,7 +164,8 @@ TEST_CASE("in process: floating-point modes are those of the host before its fir
     CHECK(refusal(path_of("mischief"), options(isolation::in_process)).subject == "changed the floating-point modes");
     ::unsetenv("RATION_TEST_WHILE_LOADING");
     CHECK((_mm_getcsr() & ~0x3FU) == before);
-    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "flush to zero")).subject == "changed the floating-point modes");
+    CHECK(refusal(path_of("mischief"), options(isolation::in_process, "flush to zero")).subject ==
+          "changed the floating-point modes");
     CHECK((_mm_getcsr() & ~0x3FU) == before);
 }
 #endif

@@ -47,7 +47,10 @@ template <class Parameters = tradl_parameters>
 
 struct text_writer {
     std::string& to;
-    text_writer& operator<<(std::string_view more) { return to += more, *this; }
+    text_writer& operator<<(std::string_view more) {
+        to += more;
+        return *this;
+    }
 };
 
 }  // namespace
@@ -72,7 +75,8 @@ TEST_CASE("a wrong parameter is refused with its name and what it may be", "[par
     CHECK(refusal("{\"alpha\":\"x\"}") == "alpha must be a number");
     CHECK(refusal("{\"alpha\":1.0.0}") == "alpha must be a number");
     CHECK(refusal("{\"alpha\":1e999}") == "alpha must be a number");
-    CHECK(refusal("{\"alpha\":2}") == "alpha must be from 0 to 1: the machine counts as full from this use on, above 0 and at most 1");
+    CHECK(refusal("{\"alpha\":2}") ==
+          "alpha must be from 0 to 1: the machine counts as full from this use on, above 0 and at most 1");
     CHECK(refusal("{\"scenario\":\"XX\"}") == "scenario must be one of \"AO\", \"FT\", \"NA\"");
     CHECK(refusal("{\"scenario\":1}") == "scenario must be one of \"AO\", \"FT\", \"NA\"");
     CHECK(refusal("[]") == "the parameters must be one JSON object: {\"name\": value, ...}");
@@ -98,7 +102,8 @@ TEST_CASE("whatever a schema is about, it is JSON and says what is meant", "[par
     CHECK(schema.find("\"most\":{\"type\":\"number\",\"default\":2.5e-10,") != schema.npos);
     CHECK(schema.find("\"both\":{\"type\":\"number\",\"default\":1,\"minimum\":-3,\"maximum\":1e-12}") != schema.npos);
     CHECK(schema.find("\"default\":-123456789,\"description\":\"the \\\"part\\\" of\\u0009a\\\\b\"}") != schema.npos);
-    CHECK(schema.find("{\"enum\":[\"slow\",\"\\\"half\\\\half\\\"\"],\"default\":\"\\\"half\\\\half\\\"\"}") != schema.npos);
+    CHECK(schema.find("{\"enum\":[\"slow\",\"\\\"half\\\\half\\\"\"],\"default\":\"\\\"half\\\\half\\\"\"}") !=
+          schema.npos);
 }
 
 TEST_CASE("the schema says types, defaults, meaning and range", "[parameters]") {
@@ -109,9 +114,10 @@ TEST_CASE("the schema says types, defaults, meaning and range", "[parameters]") 
         for (std::size_t i = 0; i < text.size(); ++i) text[i] = space[i];
         return text;
     }();
-    CHECK(std::string(schema.data()) ==
-          "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"real\":{\"type\":\"number\",\"default\":-0.125},"
-          "\"whole\":{\"type\":\"integer\",\"default\":7},\"flag\":{\"type\":\"boolean\",\"default\":true}}}");
+    CHECK(
+        std::string(schema.data()) ==
+        "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"real\":{\"type\":\"number\",\"default\":-0.125},"
+        "\"whole\":{\"type\":\"integer\",\"default\":7},\"flag\":{\"type\":\"boolean\",\"default\":true}}}");
     constexpr auto manifest = plugin::manifest_of<policies::tradl>();
     std::string const whole = manifest.parameters;
     CHECK(whole.find("\"alpha\":{\"type\":\"number\",\"default\":0.9,\"description\":") != whole.npos);

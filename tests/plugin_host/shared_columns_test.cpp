@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <csignal>
 #include <random>
-#include <vector>
-
 #include <sys/stat.h>
+#include <vector>
 
 #include <ration/standard_columns.hpp>
 
@@ -24,7 +23,8 @@ struct echoing {
     std::vector<grant> space = std::vector<grant>(1000);
     std::uint64_t ticks = 0;
 
-    echoing(column_memory* memory, plugin::shared_columns const* shown, std::string const& name = "echo", std::string_view config = {})
+    echoing(column_memory* memory, plugin::shared_columns const* shown, std::string const& name = "echo",
+            std::string_view config = {})
         : store(memory), columns(must(standard_columns::declare(store, standard_resources))) {
         must(store.resize(table_id::nodes, 1));
         auto with = options(isolation::worker, config);
@@ -44,7 +44,9 @@ struct echoing {
         grants out({space.data(), room});
         out.read_by_rows();
         std::vector<std::int64_t> amounts;
-        if (policy->decide({.number = ++ticks, .seed = 1, .now = seconds(1), .budget = milliseconds(50), .data = store.view()}, out) == status::ok)
+        if (policy->decide(
+                {.number = ++ticks, .seed = 1, .now = seconds(1), .budget = milliseconds(50), .data = store.view()},
+                out) == status::ok)
             for (auto const& g : out.rows()) amounts.push_back(g.amount);
         return amounts;
     }
@@ -83,7 +85,10 @@ TEST_CASE("every row that can be held has room among the copied columns", "[plug
     host.jobs(1000);
     std::size_t const rows = 1000 * std::size(standard_resources);  // each job holds each resource
     must(host.store.resize(table_id::held, rows));
-    for (std::size_t i = 0; i < rows; ++i) host.store.at(host.columns.held_job, i) = 7 * i + 1, host.store.at(host.columns.held_amount, i) = static_cast<std::int64_t>(i + 5);
+    for (std::size_t i = 0; i < rows; ++i) {
+        host.store.at(host.columns.held_job, i) = 7 * i + 1;
+        host.store.at(host.columns.held_amount, i) = static_cast<std::int64_t>(i + 5);
+    }
     auto const whole = static_cast<std::int64_t>(rows);
     CHECK(host.seen() == std::vector<std::int64_t>{whole, whole});
 }
@@ -92,7 +97,8 @@ TEST_CASE("a worker that writes to shared columns dies, and they stay as they we
     plugin::shared_columns columns(std::size_t{1} << 20);
     echoing host(&columns, &columns, "mischief", "scribble@2");
     host.jobs(2);
-    host.store.at(host.columns.id, 0) = 5, host.store.at(host.columns.id, 1) = 6;
+    host.store.at(host.columns.id, 0) = 5;
+    host.store.at(host.columns.id, 1) = 6;
     static_cast<void>(host.seen());
     static_cast<void>(host.seen());
     CHECK(host.policy->last_fault().what == "its worker was killed by signal SIGSEGV");
@@ -178,7 +184,8 @@ TEST_CASE("answers that list their changes are whole whatever came before them",
     };
     for (int tick = 0; tick < 400; ++tick) {
         if (tick % 50 == 0) host.jobs(std::max<std::size_t>(host.store.rows(table_id::jobs), 100 + dice() % 900));
-        if (tick % 7 == 0 && host.store.rows(table_id::jobs) > 10) host.store.erase_row(table_id::jobs, dice() % host.store.rows(table_id::jobs));
+        if (tick % 7 == 0 && host.store.rows(table_id::jobs) > 10)
+            host.store.erase_row(table_id::jobs, dice() % host.store.rows(table_id::jobs));
         if (tick % 60 == 59) must(host.store.resize(table_id::jobs, 20));  // and grows again
         change(tick % 11 == 0 ? 500 : tick % 5 == 0 ? 40 : 5);
         if (tick % 13 == 0) {  // refused with rows that are written already

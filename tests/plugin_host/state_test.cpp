@@ -29,7 +29,8 @@ TEST_CASE("a writer without room measures and writes nothing beyond its space", 
     std::array<std::byte, 5> space{};
     space[4] = std::byte{77};
     state_writer out({space.data(), 4});
-    out.put(std::uint32_t{1}), out.put(std::uint8_t{2});
+    out.put(std::uint32_t{1});
+    out.put(std::uint8_t{2});
     CHECK(out.needed() == 5);
     CHECK(space[4] == std::byte{77});
 }
@@ -37,7 +38,8 @@ TEST_CASE("a writer without room measures and writes nothing beyond its space", 
 TEST_CASE("a reader gives back what was put, and nothing after the end", "[state]") {
     std::array<std::byte, 12> space{};
     state_writer out(space);
-    out.put(std::uint32_t{7}), out.put(2.5);
+    out.put(std::uint32_t{7});
+    out.put(2.5);
     state_reader in(space);
     std::uint32_t whole = 0;
     double real = 0;

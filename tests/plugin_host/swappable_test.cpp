@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Changing the policy while it runs.
-#include "loaded.hpp"
-
 #include <fstream>
 
 #include <ration/plugin/host/swappable.hpp>
 #include <ration/policies/equal_share.hpp>
+
+#include "loaded.hpp"
 
 using namespace plugin_test;
 using plugin::swap_phase;
@@ -24,7 +24,8 @@ struct swapping {
     }
     [[nodiscard]] status tick() {
         grants out(space);
-        auto const said = policy.decide({.number = ticks++, .seed = 1, .now = {}, .budget = milliseconds(50), .data = on.store.view()}, out);
+        auto const said = policy.decide(
+            {.number = ticks++, .seed = 1, .now = {}, .budget = milliseconds(50), .data = on.store.view()}, out);
         rows = out.rows().size();
         return said;
     }
@@ -39,7 +40,8 @@ struct swapping {
 [[nodiscard]] std::size_t mapped_plugins() {
     std::ifstream maps("/proc/self/maps");
     std::size_t count = 0;
-    for (std::string line; std::getline(maps, line);) count += line.find("ration-plugin") != line.npos && line.find(" r-xp ") != line.npos;
+    for (std::string line; std::getline(maps, line);)
+        count += line.find("ration-plugin") != line.npos && line.find(" r-xp ") != line.npos;
     return count;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What more than one thread does with policies, for ThreadSanitizer: in any other build these tests see the answers and no more.
-// The hosts' own threads are checked on the main thread afterwards, because Catch2's assertions belong to one thread.
-#include "loaded.hpp"
-
+// What more than one thread does with policies, for ThreadSanitizer: in any other build these tests see the answers and
+// no more. The hosts' own threads are checked on the main thread afterwards, because Catch2's assertions belong to one
+// thread.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -10,6 +9,8 @@
 #include <ration/plugin/host/handover.hpp>
 #include <ration/plugin/host/swappable.hpp>
 #include <ration/policies/tradl.hpp>
+
+#include "loaded.hpp"
 
 using namespace plugin_test;
 
@@ -19,8 +20,12 @@ namespace {
 [[nodiscard]] std::int64_t amount_of_tick(decider& policy, unit::host& on, std::uint64_t number) {
     std::array<grant, 16> space{};
     grants out(space);
-    auto const said =
-        policy.decide({.number = number, .seed = 1, .now = seconds(static_cast<std::int64_t>(number)), .budget = seconds(5), .data = on.store.view()}, out);
+    auto const said = policy.decide({.number = number,
+                                     .seed = 1,
+                                     .now = seconds(static_cast<std::int64_t>(number)),
+                                     .budget = seconds(5),
+                                     .data = on.store.view()},
+                                    out);
     return said == status::ok && !out.rows().empty() ? out.rows()[0].amount : -1;
 }
 
@@ -54,14 +59,17 @@ struct lone_ticks {
     void run(decider& policy, int ticks, std::int64_t first) {
         unit::host on{3};
         bound = static_cast<bool>(policy.bind(on.store.schema(), {.jobs = 3, .nodes = 1}));
-        for (int i = 0; bound && i < ticks; ++i) wrong += amount_of_tick(policy, on, static_cast<std::uint64_t>(i)) != first + i;
+        for (int i = 0; bound && i < ticks; ++i)
+            wrong += amount_of_tick(policy, on, static_cast<std::uint64_t>(i)) != first + i;
     }
 };
 
 }  // namespace
 
-TEST_CASE("a policy is prepared in another thread while ticks go on, and the old one is ended there", "[plugin][threads]") {
-    auto const [where, changes] = GENERATE(table<isolation, int>({{isolation::in_process, 50}, {isolation::worker, 4}}));
+TEST_CASE("a policy is prepared in another thread while ticks go on, and the old one is ended there",
+          "[plugin][threads]") {
+    auto const [where, changes] =
+        GENERATE(table<isolation, int>({{isolation::in_process, 50}, {isolation::worker, 4}}));
     unit::host on{3};
     plugin::swappable_policy policy(std::make_unique<bound_policy<policies::tradl>>());
     unit::must(policy.bind(on.store.schema(), {.jobs = 3, .nodes = 1}));
@@ -109,7 +117,9 @@ TEST_CASE("the thread of the ticks may change between two of them", "[plugin][th
     loaded counter("counter", options(where));
     for (std::int64_t i = 1; i <= 8; ++i) {
         std::int64_t amount = -1;
-        std::thread([&] { amount = amount_of_tick(*counter.policy, counter.on, static_cast<std::uint64_t>(i)); }).join();
+        std::thread([&] {
+            amount = amount_of_tick(*counter.policy, counter.on, static_cast<std::uint64_t>(i));
+        }).join();
         CHECK(amount == i);
     }
 }
@@ -117,7 +127,8 @@ TEST_CASE("the thread of the ticks may change between two of them", "[plugin][th
 TEST_CASE("a handover holds one policy and ends what nobody takes", "[plugin][threads]") {
     plugin::handover place;
     CHECK(place.take() == nullptr);
-    std::unique_ptr<decider> one = std::make_unique<bound_policy<policies::tradl>>(), two = std::make_unique<bound_policy<policies::tradl>>();
+    std::unique_ptr<decider> one = std::make_unique<bound_policy<policies::tradl>>(),
+                             two = std::make_unique<bound_policy<policies::tradl>>();
     auto* const first = one.get();
     REQUIRE(place.leave(one));
     CHECK(one == nullptr);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which files are loaded at all, and that a copy cannot be changed.
-#include "loaded.hpp"
-
 #include <filesystem>
 #include <fstream>
+
+#include "loaded.hpp"
 
 using namespace plugin_test;
 namespace fs = std::filesystem;
@@ -46,10 +46,12 @@ TEST_CASE("a file that is not loaded is refused with what to do", "[plugin]") {
     CHECK(remedy_of(here.path.string()) == "it is no regular file: name the .so of a policy");
     fs::create_symlink(link, link);  // to itself
     CHECK(remedy_of(link) == "it is a symbolic link: name the file that it leads to");
-    CHECK(remedy_of(here.with_plugin(fs::perms(0664))) == "its group or others may write to it, or own it: chmod go-w the file, or copy it to one of your own");
+    CHECK(remedy_of(here.with_plugin(fs::perms(0664))) ==
+          "its group or others may write to it, or own it: chmod go-w the file, or copy it to one of your own");
     static_cast<void>(here.with_plugin());
     fs::permissions(here.path, fs::perms(0770));
-    CHECK(remedy_of(path) == "its group or others may write to this folder, or own it: chmod go-w it, or move the plugin");
+    CHECK(remedy_of(path) ==
+          "its group or others may write to this folder, or own it: chmod go-w it, or move the plugin");
 }
 
 TEST_CASE("only a file that nobody else can change is loaded", "[plugin]") {
@@ -81,13 +83,16 @@ TEST_CASE("what is no plugin is refused with a sentence, however it is damaged",
         std::ifstream file(path, std::ios::binary);
         whole.assign(std::istreambuf_iterator<char>(file), {});
     }
-    auto const write = [&](std::string const& bytes) { std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes; };
+    auto const write = [&](std::string const& bytes) {
+        std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    };
     for (std::size_t size : {std::size_t{0}, std::size_t{3}, std::size_t{64}, whole.size() / 2, whole.size() - 1}) {
         write(whole.substr(0, size));
         CHECK_FALSE(plugin::plugin_file::open(path));
     }
     write("#!/bin/sh\n");
-    CHECK(plugin::plugin_file::open(path).failure().remedy == std::string("it is no ELF file: name a .so that was built as a policy"));
+    CHECK(plugin::plugin_file::open(path).failure().remedy ==
+          std::string("it is no ELF file: name a .so that was built as a policy"));
     auto const opened = plugin::plugin_file::open("/proc/self/exe");
     REQUIRE_FALSE(opened);
     // One byte at a time, all over the headers: never a crash, and what opens has the manifest that was written.

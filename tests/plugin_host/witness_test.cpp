@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// ration's own hosts under the eyes of the witness: through all that can happen to a policy it must have nothing to report. What it can
-// see is proved by witness/wrong_host_test.py.
-#include "loaded.hpp"
-
+// ration's own hosts under the eyes of the witness: through all that can happen to a policy it must have nothing to
+// report. What it can see is proved by witness/wrong_host_test.py.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -13,6 +11,7 @@
 #include <ration/plugin/host/swappable.hpp>
 #include <ration/policies/none.hpp>
 
+#include "loaded.hpp"
 #include "witness/sightings.hpp"
 
 using namespace plugin_test;
@@ -40,7 +39,8 @@ struct place {
     bool shares = false;
 };
 
-[[nodiscard]] std::unique_ptr<plugin::guarded_policy> fresh(place at, std::string const& config, plugin::shared_columns const& columns) {
+[[nodiscard]] std::unique_ptr<plugin::guarded_policy> fresh(place at, std::string const& config,
+                                                            plugin::shared_columns const& columns) {
     auto with = options(at.where, config);
     if (at.shares) with.worker.columns = &columns;
     auto opened = plugin::open(path_of("witness"), with);
@@ -52,7 +52,8 @@ struct place {
 [[nodiscard]] std::string told_by(decider& policy) {
     std::vector<std::byte> state(policy.save({}));
     witness::sightings seen;
-    if (policy.save(state) != state.size() || !witness::read(state.data(), state.size(), seen)) return "there is no state";
+    if (policy.save(state) != state.size() || !witness::read(state.data(), state.size(), seen))
+        return "there is no state";
     std::string all;
     for (auto const& sentence : seen.first)
         if (sentence[0] != '\0') all += std::string(sentence) + "\n";
@@ -70,7 +71,8 @@ struct machine {
     int answered = 0;
 
     machine(decider& policy, settle_rules const& rules, plugin::shared_columns& columns)
-        : on(0, 1, &columns), loop(backend, policy, fallback, on.store, on.columns, standard_resources, {.settle = rules}) {
+        : on(0, 1, &columns),
+          loop(backend, policy, fallback, on.store, on.columns, standard_resources, {.settle = rules}) {
         bind(8);
     }
     void bind(std::size_t most) { unit::must(loop.bind({.jobs = most, .nodes = 1})); }
@@ -100,7 +102,8 @@ struct machine {
         static constexpr std::size_t wanted[] = {0, 1, 3, 8, 7, 5, 5, 2, 0, 4, 6, 8, 1};
         for (int i = 0; i < ticks; ++i) {
             have(wanted[static_cast<std::size_t>(i) % std::size(wanted)]);
-            if (with_failures && i % 70 == 30) backend.fail(fake::call::apply, 2, {.code = errc::io, .operation = "scripted"});
+            if (with_failures && i % 70 == 30)
+                backend.fail(fake::call::apply, 2, {.code = errc::io, .operation = "scripted"});
             tick(i % 11 == 5 ? tick_mode::plan_only : tick_mode::apply);
         }
     }
@@ -165,8 +168,12 @@ TEST_CASE("the witness is asked again with more space when it had too little", "
         loaded few("witness", options(where, written.config()));
         std::array<grant, 2> two{};
         grants small(two);
-        CHECK(few.policy->decide({.number = few.ticks++, .seed = 1, .now = seconds(1), .budget = milliseconds(50), .data = few.on.store.view()}, small) !=
-              status::ok);
+        CHECK(few.policy->decide({.number = few.ticks++,
+                                  .seed = 1,
+                                  .now = seconds(1),
+                                  .budget = milliseconds(50),
+                                  .data = few.on.store.view()},
+                                 small) != status::ok);
         CHECK(small.rows().empty());
         REQUIRE(few.tick() == status::ok);
         CHECK(few.rows == 3);
@@ -180,7 +187,10 @@ TEST_CASE("the witness has nothing to say of a worker that died and came back", 
     plugin::shared_columns columns(std::size_t{16} << 20);
     auto const policy = fresh({isolation::worker}, written.config("abort@20"), columns);
     machine m(*policy, at_once, columns);
-    for (int i = 0; i < 2000 && m.answered < 30; ++i) m.live(1), ::usleep(500);
+    for (int i = 0; i < 2000 && m.answered < 30; ++i) {
+        m.live(1);
+        ::usleep(500);
+    }
     CHECK(m.answered == 30);
     CHECK(policy->last_fault().kind == plugin::fault_kind::died);
     CHECK(policy->strikes() <= 1);  // 0 where more than 64 ticks went by until it was back
@@ -190,14 +200,16 @@ TEST_CASE("the witness has nothing to say of a worker that died and came back", 
 TEST_CASE("the witness has nothing to say of one that takes its place", "[plugin][witness]") {
     auto const at = GENERATE(place{isolation::in_process}, place{isolation::worker}, place{isolation::worker, true});
     plugin::shared_columns columns(std::size_t{16} << 20);
-    auto const [deeds, rolled_back] = GENERATE(table<char const*, bool>({{"", false}, {"refuse@3", true}, {"refuse@10", true}}));
+    auto const [deeds, rolled_back] =
+        GENERATE(table<char const*, bool>({{"", false}, {"refuse@3", true}, {"refuse@10", true}}));
     record written;
     {
         plugin::swappable_policy policy(fresh(at, written.config(), columns));
         machine m(policy, at_once, columns);
         m.live(20);
         for (int change = 0; change < 3; ++change) {
-            unit::must(policy.change_to(fresh(at, written.config(deeds), columns), {.shadow_ticks = 6, .warm_ticks = 8}));
+            unit::must(
+                policy.change_to(fresh(at, written.config(deeds), columns), {.shadow_ticks = 6, .warm_ticks = 8}));
             m.live(30);
             CHECK(policy.report().phase == plugin::swap_phase::settled);
             CHECK(policy.report().rolled_back == rolled_back);

@@ -2,12 +2,11 @@
 // The host's copy of an answer against a worker that says and does what it likes.
 #include <csignal>
 #include <cstring>
-#include <utility>
-#include <vector>
-
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <ration/plugin/host/worker_answer.hpp>
 
@@ -21,7 +20,8 @@ namespace {
 struct forged {
     static constexpr std::size_t most = 64;
     plugin::output_places const places{most, 64};
-    std::byte* const shared = static_cast<std::byte*>(::mmap(nullptr, places.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    std::byte* const shared = static_cast<std::byte*>(
+        ::mmap(nullptr, places.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     plugin::worker_answer answer;
 
     forged() {
@@ -35,8 +35,10 @@ struct forged {
     [[nodiscard]] grant* rows() { return reinterpret_cast<grant*>(shared + places.grants); }
     [[nodiscard]] std::uint32_t* list() { return reinterpret_cast<std::uint32_t*>(shared + places.changed); }
 
-    [[nodiscard]] std::string_view take(std::uint32_t sequence, std::uint64_t count, std::uint64_t changed, std::size_t space = most) {
-        reply().count = count, reply().changed_rows = changed;
+    [[nodiscard]] std::string_view take(std::uint32_t sequence, std::uint64_t count, std::uint64_t changed,
+                                        std::size_t space = most) {
+        reply().count = count;
+        reply().changed_rows = changed;
         return answer.take(shared, places, sequence, space);
     }
     void fetch(std::uint64_t written, std::size_t space = most) {
@@ -56,7 +58,8 @@ TEST_CASE("an answer is copied whole, and then row by row as they change", "[plu
     f.answer_whole(10);
     REQUIRE(f.answer.rows().size() == 10);
     CHECK(f.answer.await() == 5);
-    f.rows()[3].amount = 7, f.rows()[4].amount = 8;
+    f.rows()[3].amount = 7;
+    f.rows()[4].amount = 8;
     CHECK(f.answer.rows()[3].amount == 100);  // a copy
     f.list()[0] = 3;
     REQUIRE(f.take(6, 9, 1).empty());
@@ -75,11 +78,14 @@ TEST_CASE("numbers that cannot be cost the answer, and the next one is whole", "
         std::size_t space;
     };
     auto const [count, changed, row, space] =
-        GENERATE(lie{11, 0, 0, 64}, lie{65, plugin::all_rows, 0, 1000}, lie{10, plugin::all_rows, 0, 9}, lie{~0ULL, plugin::all_rows, 0, 64}, lie{10, 1, 10, 64},
-                 lie{10, 2, ~0U, 64}, lie{10, 1000, 0, 64}, lie{10, plugin::all_rows - 1, 0, 64});
+        GENERATE(lie{11, 0, 0, 64}, lie{65, plugin::all_rows, 0, 1000}, lie{10, plugin::all_rows, 0, 9},
+                 lie{~0ULL, plugin::all_rows, 0, 64}, lie{10, 1, 10, 64}, lie{10, 2, ~0U, 64}, lie{10, 1000, 0, 64},
+                 lie{10, plugin::all_rows - 1, 0, 64});
     forged f;
     f.answer_whole(10);
-    f.list()[0] = 0, f.list()[1] = row, f.list()[0] = row;
+    f.list()[0] = 0;
+    f.list()[1] = row;
+    f.list()[0] = row;
     CHECK_FALSE(f.take(6, count, changed, space).empty());
     CHECK(f.answer.await() == 0);
     CHECK(f.answer.rows().empty());
@@ -103,7 +109,8 @@ TEST_CASE("rows that are written already are fetched before the answer is there"
     for (std::size_t i = 0; i < 30; ++i) f.rows()[i].amount = 200;
     f.fetch(20);
     CHECK(f.answer.rows().empty());  // neither the last answer nor the next
-    f.rows()[3].amount = 300, f.rows()[20].amount = 300;
+    f.rows()[3].amount = 300;
+    f.rows()[20].amount = 300;
     f.fetch(10);  // less than before
     SECTION("and not again") {
         REQUIRE(f.take(6, 30, plugin::all_rows).empty());
@@ -128,7 +135,8 @@ TEST_CASE("rows that are written already are fetched before the answer is there"
         CHECK(f.answer.await() == 0);
         f.list()[0] = 3;
         REQUIRE(f.take(7, 30, 1).empty());  // lists a change against the answer before it
-        CHECK((f.answer.rows()[3].amount == 300 && f.answer.rows()[20].amount == 300 && f.answer.rows()[0].amount == 200));
+        CHECK((f.answer.rows()[3].amount == 300 && f.answer.rows()[20].amount == 300 &&
+               f.answer.rows()[0].amount == 200));
     }
 }
 
@@ -146,8 +154,10 @@ TEST_CASE("a worker that writes while its answer is read gains nothing by it", "
     pid_t const other = ::fork();
     if (other == 0)
         for (std::uint32_t i = 1;; ++i) {
-            f.reply().count = i % 3 == 0 ? ~0ULL : i % 70, f.reply().changed_rows = i % 5 == 0 ? plugin::all_rows : i % 40;
-            f.reply().written = i % 7 == 0 ? ~0ULL : i % 70, f.reply().written_again = i % 2;
+            f.reply().count = i % 3 == 0 ? ~0ULL : i % 70;
+            f.reply().changed_rows = i % 5 == 0 ? plugin::all_rows : i % 40;
+            f.reply().written = i % 7 == 0 ? ~0ULL : i % 70;
+            f.reply().written_again = i % 2;
             f.list()[i % 8] = i % 2 == 0 ? i : i % 64;
             f.rows()[i % 64] = {.job = i, .node = i, .resource = 0, .reason = 0, .group = i, .amount = i};
             asm volatile("" ::: "memory");

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // A plugin in a process of its own: whatever it does, the host answers, and it comes back with what it knew.
-#include "loaded.hpp"
-
 #include <chrono>
-
 #include <sys/resource.h>
+
+#include "loaded.hpp"
 
 using namespace plugin_test;
 
@@ -30,9 +29,12 @@ TEST_CASE("a worker that dies is told, started again, and goes on from its last 
     CHECK(mischief.rows == 0);
     CHECK(mischief.fault() == sentence);
     CHECK(mischief.on.store[mischief.on.columns.id][0] == 1);
-    // It comes back with count 2 or 3 and would fall over its own feet again at 4: three times, then nobody asks it any more. Slow ticks,
-    // because the three must come among 64 also where a process takes a tenth of a second to start.
-    for (int i = 0; i < 2000 && !mischief.policy->quarantined(); ++i) static_cast<void>(mischief.tick()), ::usleep(10'000);
+    // It comes back with count 2 or 3 and would fall over its own feet again at 4: three times, then nobody asks it any
+    // more. Slow ticks, because the three must come among 64 also where a process takes a tenth of a second to start.
+    for (int i = 0; i < 2000 && !mischief.policy->quarantined(); ++i) {
+        static_cast<void>(mischief.tick());
+        ::usleep(10'000);
+    }
     CHECK(mischief.policy->quarantined());
     CHECK(mischief.tick() == status::internal);
 }
@@ -95,12 +97,14 @@ TEST_CASE("a worker that comes back hears again what its state does not know of"
     ::kill(static_cast<plugin::worker_policy&>(counter.policy->policy()).pid(), SIGKILL);
     CHECK(counter.tick() == status::internal);
     REQUIRE(counter.ticks_until_ok() > 0);
-    CHECK(counter.amount() >= 1004);  // the state after tick 3, the marker and this tick; or the state after tick 4, if it came to that
+    // The state after tick 3, the marker and this tick; or the state after tick 4, if it came to that
+    CHECK(counter.amount() >= 1004);
     CHECK(counter.amount() <= 1005);
 }
 
 TEST_CASE("a plugin that fails while it starts is an error that says so", "[plugin]") {
-    CHECK(refusal(path_of("mischief"), options(isolation::worker, "crash")).subject == "its worker was killed by signal SIGABRT");
+    CHECK(refusal(path_of("mischief"), options(isolation::worker, "crash")).subject ==
+          "its worker was killed by signal SIGABRT");
     auto slow = options(isolation::worker, "hang");
     slow.worker.to_start = milliseconds(150);
     auto const late = refusal(path_of("mischief"), slow);

@@ -16,7 +16,8 @@ using ration::unlimited;
 TEST_CASE("a job that is not known is not found, by every call") {
     auto backend = opened();
     ration::plan<process::operation> none;
-    CHECK(backend.plan({.job = first, .node = 0, .resource = resource_id::cpu, .amount = 500}, none).failure().code == errc::not_found);
+    CHECK(backend.plan({.job = first, .node = 0, .resource = resource_id::cpu, .amount = 500}, none).failure().code ==
+          errc::not_found);
     CHECK(backend.observe(first).failure().code == errc::not_found);
     CHECK(backend.freeze(first).failure().code == errc::not_found);
     CHECK(backend.thaw(first).failure().code == errc::not_found);
@@ -36,11 +37,14 @@ TEST_CASE("what cannot be limited here, and what is no amount, is refused") {
     auto job = begin(backend, first, "exec sleep 30");
     ration::plan<process::operation> out;
     for (auto const resource : {resource_id::memory, resource_id::gpu, resource_id::first_custom}) {
-        CHECK(backend.plan({.job = first, .node = 0, .resource = resource, .amount = 1}, out).failure().code == errc::not_supported);
+        CHECK(backend.plan({.job = first, .node = 0, .resource = resource, .amount = 1}, out).failure().code ==
+              errc::not_supported);
     }
-    for (std::int64_t const amount : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min(), ration::max_amount + 1, unlimited - 1}) {
-        CHECK(backend.plan({.job = first, .node = 0, .resource = resource_id::cpu, .amount = amount}, out).failure().code ==
-              errc::invalid_value);
+    for (std::int64_t const amount :
+         {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min(), ration::max_amount + 1, unlimited - 1}) {
+        CHECK(backend.plan({.job = first, .node = 0, .resource = resource_id::cpu, .amount = amount}, out)
+                  .failure()
+                  .code == errc::invalid_value);
     }
     CHECK(out.empty());
     CHECK(backend.add(first, {.pid = job.pid()}).failure().code == errc::already_exists);
@@ -54,16 +58,15 @@ TEST_CASE("a setting in force needs no operation; undo leaves what plan found") 
     auto backend = opened();
     auto job = begin(backend, first, "exec sleep 30");
     CHECK(planned(backend, first, unlimited).empty());
-    for (std::int64_t const amount : {std::int64_t{300}, std::int64_t{1000}, std::int64_t{0}, unlimited, std::int64_t{1'000'000}}) {
+    for (std::int64_t const amount :
+         {std::int64_t{300}, std::int64_t{1000}, std::int64_t{0}, unlimited, std::int64_t{1'000'000}}) {
         auto const plan = planned(backend, first, amount);
         for (auto const& op : plan) {
             CHECK(backend.apply(op));
             CHECK(backend.verify(op));
         }
         CHECK(planned(backend, first, amount).empty());
-        for (auto op = plan.rbegin(); op != plan.rend(); ++op) {
-            CHECK(backend.undo(*op));
-        }
+        for (auto op = plan.rbegin(); op != plan.rend(); ++op) CHECK(backend.undo(*op));
         CHECK(planned(backend, first, unlimited).empty());
         CHECK(process::cpu_set::of_thread(job.pid()) == backend.cpus());
         CHECK(state_of(job.pid()) != 'T');
@@ -109,7 +112,7 @@ TEST_CASE("amount 0 stops every process, another amount lets them go on") {
 TEST_CASE("a fraction stops and continues the job, and the sum is near the share") {
     auto backend = opened();
     auto job = begin(backend, first, busy);
-    give(backend, first, 50);   // so little that a starved job uses it up as well
+    give(backend, first, 50);  // so little that a starved job uses it up as well
     int stops = 0;
     bool stopped = false;
     auto const before = backend.observe(first);
@@ -134,7 +137,7 @@ TEST_CASE("what a job's children use counts against its share") {
     auto backend = opened();
     auto job = begin(backend, first, std::string("sh -c '") + busy + "' & sh -c '" + busy + "' & wait");
     give(backend, first, 300);
-    follow(backend, milliseconds(500));   // until both are known, and what they took is paid back
+    follow(backend, milliseconds(500));  // until both are known, and what they took is paid back
     auto const before = backend.observe(first);
     follow(backend, milliseconds(1000));
     auto const after = backend.observe(first);
@@ -150,8 +153,9 @@ TEST_CASE("whole cores bind every thread and every process, born before or after
         return;
     }
     folder const here;
-    auto one = begin(backend, first, "sleep 30 & echo $! > " + here / "old" + "; while [ ! -e " + here / "go" +
-                                         " ]; do sleep 0.01; done; sleep 30 & echo $! > " + here / "new" + "; wait");
+    auto one = begin(backend, first,
+                     "sleep 30 & echo $! > " + here / "old" + "; while [ ! -e " + here / "go" +
+                         " ]; do sleep 0.01; done; sleep 30 & echo $! > " + here / "new" + "; wait");
     auto two = begin(backend, second, "exec sleep 30");
     pid_t const old = pid_in(here / "old");
     give(backend, first, 1000);
@@ -160,16 +164,17 @@ TEST_CASE("whole cores bind every thread and every process, born before or after
     CHECK(process::cpu_set::of_thread(old) == place);
     give(backend, second, 1000);
     CHECK(process::cpu_set::of_thread(two.pid()).size() == 1);
-    CHECK(process::cpu_set::of_thread(two.pid()) != place);   // not where the first one is
+    CHECK(process::cpu_set::of_thread(two.pid()) != place);  // not where the first one is
     static_cast<void>(here.write("go", ""));
     CHECK(process::cpu_set::of_thread(pid_in(here / "new")) == place);
 
-    auto const op = process::operation{.job = first, .what = process::attribute::cpus, .old_cpus = place, .new_cpus = place};
+    auto const op =
+        process::operation{.job = first, .what = process::attribute::cpus, .old_cpus = place, .new_cpus = place};
     CHECK(backend.verify(op));
-    REQUIRE(backend.cpus().bind_thread(old));   // the job helps itself
+    REQUIRE(backend.cpus().bind_thread(old));  // the job helps itself
     CHECK(backend.verify(op).failure().code == errc::unverified);
 
-    give(backend, first, 500);   // a fraction of the whole set
+    give(backend, first, 500);  // a fraction of the whole set
     CHECK(process::cpu_set::of_thread(one.pid()) == backend.cpus());
     CHECK(process::cpu_set::of_thread(old) == backend.cpus());
     end(backend, first, one);
@@ -185,9 +190,7 @@ TEST_CASE("two jobs in one plan do not choose the same core") {
     auto one = begin(backend, first, "exec sleep 30"), two = begin(backend, second, "exec sleep 30");
     auto plan = planned(backend, first, 1000);
     REQUIRE(backend.plan({.job = second, .node = 0, .resource = resource_id::cpu, .amount = 1000}, plan));
-    for (auto const& op : plan) {
-        REQUIRE(backend.apply(op));
-    }
+    for (auto const& op : plan) REQUIRE(backend.apply(op));
     CHECK(process::cpu_set::of_thread(one.pid()) != process::cpu_set::of_thread(two.pid()));
     end(backend, first, one);
     end(backend, second, two);
@@ -199,12 +202,12 @@ TEST_CASE("freeze holds whatever the limit, thaw gives the limit back") {
     give(backend, first, 500);
     REQUIRE(backend.freeze(first));
     auto const before = backend.observe(first);
-    follow(backend, milliseconds(300));   // three periods that would continue it
+    follow(backend, milliseconds(300));  // three periods that would continue it
     CHECK(state_of(job.pid()) == 'T');
     auto const after = backend.observe(first);
     REQUIRE((before && after));
     CHECK(after->cpu_time == before->cpu_time);
-    CHECK(after->throttled == before->throttled);   // the host's doing, not the limit's
+    CHECK(after->throttled == before->throttled);  // the host's doing, not the limit's
     give(backend, first, unlimited);
     CHECK(state_of(job.pid()) == 'T');
     REQUIRE(backend.thaw(first));
@@ -228,8 +231,9 @@ TEST_CASE("a stopped job that somebody else continues is stopped again") {
 TEST_CASE("asked to end, a stopped job hears it and can") {
     auto backend = opened();
     folder const here;
-    auto job = begin(backend, first, "trap 'echo saved > " + here / "saved" + "; exit 0' TERM; echo > " + here / "ready" +
-                                         "; while :; do sleep 0.02; done");
+    auto job = begin(backend, first,
+                     "trap 'echo saved > " + here / "saved" + "; exit 0' TERM; echo > " + here / "ready" +
+                         "; while :; do sleep 0.02; done");
     REQUIRE(eventually([&] { return std::filesystem::exists(here / "ready"); }));
     give(backend, first, 0);
     REQUIRE(backend.freeze(first));
@@ -243,7 +247,8 @@ TEST_CASE("a process of one job that has another job's token in its environment 
     folder const here;
     auto backend = opened();
     std::string const mark = "RATION_TOKEN=backend-test-" + std::to_string(::getpid());
-    auto attacker = begin(backend, first, "env " + mark + " sh -c 'echo $$ > " + here / "forged" + "; exec sleep 30' & wait");
+    auto attacker =
+        begin(backend, first, "env " + mark + " sh -c 'echo $$ > " + here / "forged" + "; exec sleep 30' & wait");
     auto place = [&](pid_t pid) { return backend.add(second, {.pid = pid, .mark = mark}); };
     process::launch_spec spec = shell("setsid sh -c 'sleep 30 & echo $! > " + here / "own" + "' & exec sleep 30");
     spec.environment.push_back(mark);
@@ -254,7 +259,7 @@ TEST_CASE("a process of one job that has another job's token in its environment 
     CHECK_FALSE(backend.contains(second, forged));
     CHECK_FALSE(backend.contains(second, forged, process::evidence::kinship));
     CHECK(backend.contains(second, victim.pid(), process::evidence::kinship));
-    CHECK(backend.contains(second, own));   // left its session and lost its parents: by its mark
+    CHECK(backend.contains(second, own));  // left its session and lost its parents: by its mark
     end(backend, second, victim);
     CHECK(dead(own));
     end(backend, first, attacker);
@@ -270,7 +275,7 @@ TEST_CASE("a process that only its environment ties to a job is one of it, and n
     spec.place = place;
     auto job = start(spec);
     daemon.environment.push_back(mark);
-    auto parent = start(daemon);   // after the job: nothing older can be part of it
+    auto parent = start(daemon);  // after the job: nothing older can be part of it
     pid_t const stranger = pid_in(here / "stranger");
     finish(parent);
     CHECK(backend.contains(first, stranger));
@@ -360,14 +365,10 @@ TEST_CASE("no descriptor and no zombie stays behind") {
 
 TEST_CASE("none of it needs a privilege") {
     int const status = in_another_process([] {
-        if (::getuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) {
-            return 1;
-        }
-        ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);   // changing the user takes it away, which an ordinary user's program has
+        if (::getuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) return 1;
+        ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // changing the user takes it away, which an ordinary user's program has
         auto backend = process::backend::open();
-        if (!backend) {
-            return 2;
-        }
+        if (!backend) return 2;
         auto place = [&](pid_t pid) { return backend->add(first, {.pid = pid, .mark = "RATION_TOKEN=x"}); };
         process::launch_spec spec = shell(std::string("sh -c '") + busy + "' & wait");
         spec.environment.push_back("RATION_TOKEN=x");
@@ -376,12 +377,10 @@ TEST_CASE("none of it needs a privilege") {
         if (!job) return 3;
         for (std::int64_t const amount : {std::int64_t{250}, std::int64_t{1000}, std::int64_t{0}}) {
             ration::plan<process::operation> plan;
-            if (!backend->plan({.job = first, .node = 0, .resource = resource_id::cpu, .amount = amount}, plan)) {
+            if (!backend->plan({.job = first, .node = 0, .resource = resource_id::cpu, .amount = amount}, plan))
                 return 4;
-            }
-            if (!std::ranges::all_of(plan, [&](auto const& op) { return backend->apply(op) && backend->verify(op); })) {
+            if (!std::ranges::all_of(plan, [&](auto const& op) { return backend->apply(op) && backend->verify(op); }))
                 return 5;
-            }
             follow(*backend, milliseconds(150));
         }
         auto const seen = backend->observe(first);

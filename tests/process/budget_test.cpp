@@ -28,11 +28,10 @@ struct simulation {
         while (time < end) {
             auto const said = meter.step(time, used);
             ++looks;
-            if (running && !said.run) {
+            if (running && !said.run)
                 stopped_at = time;
-            } else if (!running && said.run) {
+            else if (!running && said.run)
                 longest_stop = std::max(longest_stop, time - stopped_at);
-            }
             running = said.run;
             nanoseconds const next = std::min(std::max(said.next, time + nanoseconds{1}) + late, end);
             used.count += running ? (next - time).count * threads : 0;
@@ -57,7 +56,8 @@ TEST_CASE("a busy job gets its share, whatever its threads and however late its 
                 double const wanted = std::min<double>(static_cast<double>(share) / 1000, static_cast<double>(threads));
                 double const got = share_of(s, milliseconds(20'000));
                 INFO("share " << share << ", threads " << threads << ", late " << late_us << " us: " << got);
-                // What is owed is forgiven beyond a second's worth, so a tiny share with many threads may get a slice per second.
+                // What is owed is forgiven beyond a second's worth, so a tiny share with many threads may get a slice
+                // per second.
                 double const slice = static_cast<double>(threads) * (0.0005 + static_cast<double>(late_us) * 1e-6);
                 CHECK(got <= wanted + std::max(0.01 * wanted, slice) + 0.001);
                 CHECK(got >= 0.97 * wanted - 0.001);
@@ -68,16 +68,15 @@ TEST_CASE("a busy job gets its share, whatever its threads and however late its 
 
 TEST_CASE("over one second the share holds from the start") {
     simulation s{.meter = budget(millicores{250}, {}, {}), .threads = 2};
-    for (int second = 0; second < 5; ++second) {
+    for (int second = 0; second < 5; ++second)
         CHECK(share_of(s, milliseconds(1000)) == Catch::Approx(0.25).margin(0.02));
-    }
 }
 
 TEST_CASE("an idle job cannot save up a burst") {
     simulation s{.meter = budget(millicores{500}, {}, {}), .threads = 0};
     s.run_until(milliseconds(60'000));
     s.threads = 1;
-    CHECK(share_of(s, milliseconds(1000)) <= 0.56);   // at most one period's budget more
+    CHECK(share_of(s, milliseconds(1000)) <= 0.56);  // at most one period's budget more
 }
 
 TEST_CASE("a job that was nearly idle and wakes many threads pays back what it took") {
@@ -105,7 +104,7 @@ TEST_CASE("what is owed keeps a job waiting for about a second and no longer") {
 TEST_CASE("the host is asked for rarely") {
     simulation one{.meter = budget(millicores{500}, {}, {}), .threads = 1};
     one.run_until(milliseconds(10'000));
-    CHECK(one.looks <= 10 * 60);   // per second: a stop and a start for each period, and the looks between
+    CHECK(one.looks <= 10 * 60);  // per second: a stop and a start for each period, and the looks between
     simulation idle{.meter = budget(millicores{500}, {}, {}), .threads = 0};
     idle.run_until(milliseconds(10'000));
     CHECK(idle.looks <= 10 * 60);
@@ -116,7 +115,7 @@ TEST_CASE("a smaller share counts what this period has used already") {
     CHECK(meter.step(milliseconds(40), milliseconds(40)).run);
     meter.change(millicores{200});
     auto const said = meter.step(milliseconds(41), milliseconds(40));
-    CHECK_FALSE(said.run);                            // 40 of 20 ms used
+    CHECK_FALSE(said.run);  // 40 of 20 ms used
     CHECK(meter.left() == milliseconds(-20));
     meter.change(millicores{800});
     CHECK(meter.left() == milliseconds(40));

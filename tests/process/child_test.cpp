@@ -15,7 +15,8 @@ TEST_CASE("a process that a signal ended says which") {
 }
 
 TEST_CASE("the CPU time of an ended process counts the children it waited for") {
-    auto job = start(shell("i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done; /bin/sh -c 'i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done'"));
+    auto job = start(shell(
+        "i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done; /bin/sh -c 'i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done'"));
     auto const own = finish(job).cpu_time;
     auto alone = start(shell("i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"));
     CHECK(own.count > 2 * finish(alone).cpu_time.count);
@@ -75,7 +76,7 @@ TEST_CASE("a moved handle is the same job") {
     test_job moved = std::move(job);
     CHECK(moved.pid() == pid);
     CHECK(finish(moved).number == 4);
-    CHECK_FALSE(job.try_wait());   // empty now, and harmless
+    CHECK_FALSE(job.try_wait());  // empty now, and harmless
     CHECK_FALSE(job.signal(SIGKILL));
 }
 
@@ -103,7 +104,7 @@ TEST_CASE("attach refuses a number that belongs to another process by now") {
     CHECK(process::attach(job.pid(), job.start_time()));
     REQUIRE(job.signal(SIGKILL));
     REQUIRE(eventually([&] { return state_of(job.pid()) == 'Z'; }));
-    auto const zombie = process::attach(job.pid(), job.start_time());   // ended, although its number is still taken
+    auto const zombie = process::attach(job.pid(), job.start_time());  // ended, although its number is still taken
     REQUIRE_FALSE(zombie);
     CHECK(zombie.failure().code == errc::gone);
     finish(job);

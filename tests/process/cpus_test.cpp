@@ -14,9 +14,7 @@ namespace {
 
 cpu_set of(std::initializer_list<unsigned> cpus) {
     cpu_set out;
-    for (unsigned const cpu : cpus) {
-        out.insert(cpu);
-    }
+    for (unsigned const cpu : cpus) out.insert(cpu);
     return out;
 }
 
@@ -28,9 +26,7 @@ TEST_CASE("a set of CPUs is written as the kernel writes it") {
     CHECK(of({0, 1, 2, 5}).list() == std::string_view("0-2,5"));
     CHECK(of({63, 64, 8191}).list() == std::string_view("63-64,8191"));
     cpu_set many;
-    for (unsigned cpu = 0; cpu < 200; cpu += 2) {
-        many.insert(cpu);
-    }
+    for (unsigned cpu = 0; cpu < 200; cpu += 2) many.insert(cpu);
     CHECK(many.list().view().size() == 64);
     CHECK(many.list().view().back() == '~');
 }
@@ -59,10 +55,11 @@ TEST_CASE("our own affinity can be read, and a dead thread's is empty") {
 
 TEST_CASE("a thread that narrowed itself keeps its choice as far as it can") {
     cpu_set const all = of({0, 1, 2, 3});
-    CHECK(detail::rebound(all, all, of({2})) == of({2}));                   // bound as the job was: follows the job
-    CHECK(detail::rebound(of({1, 2}), all, of({2, 3})) == of({2}));         // its own choice, where that is still allowed
-    CHECK(detail::rebound(of({0}), all, of({2, 3})) == of({2, 3}));         // nothing left of it
-    CHECK(detail::rebound(of({2}), of({2}), all) == all);                   // the limit is lifted
+    CHECK(detail::rebound(all, all, of({2})) == of({2}));  // bound as the job was: follows the job
+    // Its own choice, where that is still allowed
+    CHECK(detail::rebound(of({1, 2}), all, of({2, 3})) == of({2}));
+    CHECK(detail::rebound(of({0}), all, of({2, 3})) == of({2, 3}));  // nothing left of it
+    CHECK(detail::rebound(of({2}), of({2}), all) == all);            // the limit is lifted
     CHECK(detail::rebound(of({1}), of({1, 2}), all) == of({1}));
 }
 
@@ -70,9 +67,9 @@ TEST_CASE("whole cores go where the fewest claims are, and stay where they are b
     detail::cpu_claims claims{};
     cpu_set const all = of({0, 1, 2, 3});
     CHECK(detail::least_claimed(all, 2, claims, all) == of({0, 1}));
-    CHECK(detail::least_claimed(all, 1, claims, of({2})) == of({2}));       // its present place is as good as any
+    CHECK(detail::least_claimed(all, 1, claims, of({2})) == of({2}));  // its present place is as good as any
     claims[2] = 1;
-    CHECK(detail::least_claimed(all, 1, claims, of({2})) == of({0}));       // but not when somebody else is there
+    CHECK(detail::least_claimed(all, 1, claims, of({2})) == of({0}));  // but not when somebody else is there
     claims[0] = claims[1] = 1;
     CHECK(detail::least_claimed(all, 2, claims, of({1})) == of({1, 3}));
     CHECK(detail::least_claimed(of({1, 3}), 2, claims, {}) == of({1, 3}));  // never outside

@@ -20,11 +20,8 @@ std::vector<std::string> made(process::environment_request const& request) {
 /// The value, which must be there once; "(none)" when it is not there.
 std::string value(std::vector<std::string> const& environment, std::string const& name) {
     std::vector<std::string> found;
-    for (std::string const& entry : environment) {
-        if (entry.starts_with(name + '=')) {
-            found.push_back(entry.substr(name.size() + 1));
-        }
-    }
+    for (std::string const& entry : environment)
+        if (entry.starts_with(name + '=')) found.push_back(entry.substr(name.size() + 1));
     CHECK(found.size() <= 1);
     return found.empty() ? "(none)" : found.front();
 }
@@ -39,18 +36,18 @@ TEST_CASE("thread counts are whole cores, rounded down, and never none") {
     CHECK(process::threads_for({2000}) == 2);
     CHECK(process::threads_for({64'500}) == 64);
     auto const environment = made({.cpu = {3900}});
-    for (std::string_view const name : process::thread_count_variables) {
+    for (std::string_view const name : process::thread_count_variables)
         CHECK(value(environment, std::string(name)) == "3");
-    }
     CHECK(value(environment, "RATION_THREADS") == "3");
     CHECK(value(environment, "RATION_CPUS") == "3.900");
     CHECK(value(made({.cpu = {1005}}), "RATION_CPUS") == "1.005");
 }
 
 TEST_CASE("the user's word counts more than the defaults, the job's more than the shell's") {
-    auto const environment = made({.inherited = {"OMP_NUM_THREADS=7", "MKL_NUM_THREADS=7", "HOME=/home/a", "PYTHONUNBUFFERED="},
-                                   .declared = {"OMP_NUM_THREADS=5", "SEED=1", "HOME=/home/b"},
-                                   .cpu = {2000}});
+    auto const environment =
+        made({.inherited = {"OMP_NUM_THREADS=7", "MKL_NUM_THREADS=7", "HOME=/home/a", "PYTHONUNBUFFERED="},
+              .declared = {"OMP_NUM_THREADS=5", "SEED=1", "HOME=/home/b"},
+              .cpu = {2000}});
     CHECK(value(environment, "OMP_NUM_THREADS") == "5");
     CHECK(value(environment, "MKL_NUM_THREADS") == "7");
     CHECK(value(environment, "OPENBLAS_NUM_THREADS") == "2");
@@ -60,7 +57,8 @@ TEST_CASE("the user's word counts more than the defaults, the job's more than th
     CHECK(value(made({}), "PYTHONUNBUFFERED") == "1");
     CHECK(value(made({.declared = {"A=1", "A=2"}}), "A") == "2");
     CHECK(value(made({.declared = {"A=x=y"}}), "A") == "x=y");
-    CHECK(value(made({.inherited = {"OMP_NUM_THREADS_MAX=9"}}), "OMP_NUM_THREADS") == "1");   // a longer name is another name
+    // A longer name is another name
+    CHECK(value(made({.inherited = {"OMP_NUM_THREADS_MAX=9"}}), "OMP_NUM_THREADS") == "1");
 }
 
 TEST_CASE("RATION_ names are ours, and those of an outer run do not leak in") {
@@ -91,7 +89,8 @@ TEST_CASE("what is not NAME=VALUE is refused from a user and passed over in a sh
     CHECK_FALSE(process::make_environment({.declared = {std::string("A=1\0B=2", 7)}}));
     auto const environment = made({.inherited = {"", "NAME", "=odd", "GOOD=1"}});
     CHECK(value(environment, "GOOD") == "1");
-    CHECK(std::ranges::all_of(environment, [](std::string const& e) { return e.find('=') != std::string::npos && e.front() != '='; }));
+    CHECK(std::ranges::all_of(
+        environment, [](std::string const& e) { return e.find('=') != std::string::npos && e.front() != '='; }));
 }
 
 TEST_CASE("our own environment can be read") {
@@ -101,8 +100,13 @@ TEST_CASE("our own environment can be read") {
 }
 
 TEST_CASE("a job with devices is told which, and shares its cores among its ranks") {
-    auto const job = made({.inherited = {"CUDA_VISIBLE_DEVICES=0,1,2", "RATION_DEVICES=GPU-of-somebody"}, .declared = {"CUDA_VISIBLE_DEVICES=7"},
-                           .cpu = {4500}, .ranks = 2, .devices = "cpu-0,cpu-3", .batch = "512", .checkpoint = "/tmp/there",
+    auto const job = made({.inherited = {"CUDA_VISIBLE_DEVICES=0,1,2", "RATION_DEVICES=GPU-of-somebody"},
+                           .declared = {"CUDA_VISIBLE_DEVICES=7"},
+                           .cpu = {4500},
+                           .ranks = 2,
+                           .devices = "cpu-0,cpu-3",
+                           .batch = "512",
+                           .checkpoint = "/tmp/there",
                            .masks = {"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES="}});
     CHECK(value(job, "RATION_DEVICES") == "cpu-0,cpu-3");
     CHECK(value(job, "RATION_BATCH") == "512");

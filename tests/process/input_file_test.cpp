@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Inputs of every type: only a regular file of the right size is read, and nothing blocks.
-#include <ration/process/input_file.hpp>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include <ration/process/input_file.hpp>
 
 #include "support/catch.hpp"
 
@@ -14,7 +14,8 @@ using namespace ration::process;
 
 namespace {
 
-constexpr input_rules small{.remedy = "name a smaller one", .most_bytes = 100'000, .too_large = "is larger than 100 kB"};
+constexpr input_rules small{
+    .remedy = "name a smaller one", .most_bytes = 100'000, .too_large = "is larger than 100 kB"};
 
 struct folder {
     std::filesystem::path path = std::filesystem::temp_directory_path() / ("ration-test-" + std::to_string(::getpid()));
@@ -54,7 +55,8 @@ TEST_CASE("a file that has no size is read as far as it goes") {
     auto const own = read_input("/proc/self/status", small);
     REQUIRE(own);
     CHECK(own->find("State:") != std::string::npos);
-    auto const large = read_input("/proc/self/maps", {.remedy = "name a smaller one", .most_bytes = 10, .too_large = "is larger than 10 bytes"});
+    auto const large = read_input(
+        "/proc/self/maps", {.remedy = "name a smaller one", .most_bytes = 10, .too_large = "is larger than 10 bytes"});
     REQUIRE_FALSE(large);
     CHECK(large.failure().code == errc::out_of_range);
 }

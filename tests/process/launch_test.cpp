@@ -23,7 +23,9 @@ process::launch_spec command(std::vector<std::string> words) {
     return {.command = std::move(words), .environment = {"PATH=/usr/bin:/bin"}};
 }
 
-bool advises(ration::error const& e, std::string_view words) { return std::string_view(e.remedy).find(words) != std::string_view::npos; }
+bool advises(ration::error const& e, std::string_view words) {
+    return std::string_view(e.remedy).find(words) != std::string_view::npos;
+}
 
 /// From now on clone3 does not exist for this process, as under an old kernel or a container's filter.
 void forbid_clone3() {
@@ -47,12 +49,13 @@ TEST_CASE("what a job writes and how it ends comes back") {
     CHECK(report.how == process::exit_report::kind::exited);
     CHECK(report.number == 3);
     CHECK_FALSE(report.success());
-    CHECK(job.try_wait()->number == 3);   // asked again, the same answer
+    CHECK(job.try_wait()->number == 3);  // asked again, the same answer
 }
 
 TEST_CASE("a launch is written down when its program starts, and one that never starts is not") {
     folder const here;
-    process::descriptor const journal(::open((here / "journal").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+    process::descriptor const journal(
+        ::open((here / "journal").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     auto spec = command({"true"});
     spec.journal = journal.get();
     spec.journal_entry = "one\n";
@@ -92,7 +95,7 @@ TEST_CASE("a file that cannot be executed is told apart from one that is missing
     std::string const plain = here.write("plain", "#!/bin/sh\n", 0644);
     CHECK(failure_of(command({plain})).code == errc::denied);
     CHECK(advises(failure_of(command({plain})), "chmod +x"));
-    CHECK(failure_of(command({here.path()})).code == errc::denied);   // a directory
+    CHECK(failure_of(command({here.path()})).code == errc::denied);  // a directory
 
     auto const no_interpreter = failure_of(command({here.write("orphan", "#!/no/such/shell\n", 0755)}));
     CHECK(no_interpreter.code == errc::not_found);
@@ -107,12 +110,13 @@ TEST_CASE("the PATH is the job's, and passes over what may not be executed") {
     folder const first, second;
     static_cast<void>(first.write("tool", "#!/bin/sh\necho first\n", 0644));
     static_cast<void>(second.write("tool", "#!/bin/sh\necho second\n", 0755));
-    process::launch_spec spec{.command = {"tool"}, .environment = {"PATH=" + first.path() + ':' + second.path() + ":/usr/bin:/bin"}};
+    process::launch_spec spec{.command = {"tool"},
+                              .environment = {"PATH=" + first.path() + ':' + second.path() + ":/usr/bin:/bin"}};
     auto job = start(spec);
     CHECK(output_of(job) == "second\n");
     finish(job);
     spec.environment = {"PATH=" + first.path() + ":/no/such/folder"};
-    CHECK(failure_of(spec).code == errc::denied);   // found, but nothing better follows
+    CHECK(failure_of(spec).code == errc::denied);  // found, but nothing better follows
 }
 
 TEST_CASE("the working directory is checked and entered, and relative programs are relative to it") {
@@ -145,10 +149,10 @@ TEST_CASE("the environment is exactly what was given") {
 }
 
 TEST_CASE("nothing but the three standard streams is inherited") {
-    int const careless = ::open("/dev/null", O_RDONLY);   // no O_CLOEXEC
+    int const careless = ::open("/dev/null", O_RDONLY);  // no O_CLOEXEC
     REQUIRE(careless >= 0);
     auto job = start(shell("ls /proc/self/fd; readlink /proc/self/fd/0"));
-    CHECK(output_of(job) == "0\n1\n2\n3\n/dev/null\n");   // 3 is the directory that ls reads
+    CHECK(output_of(job) == "0\n1\n2\n3\n/dev/null\n");  // 3 is the directory that ls reads
     finish(job);
     ::close(careless);
 }
@@ -156,7 +160,9 @@ TEST_CASE("nothing but the three standard streams is inherited") {
 TEST_CASE("descriptors and zombies stay flat over success and every failure") {
     folder const here;
     std::string const text = here.write("text", "just text\n", 0755);
-    auto refuse = [](pid_t) -> ration::result<void> { return ration::error{.code = errc::denied, .operation = "place"}; };
+    auto refuse = [](pid_t) -> ration::result<void> {
+        return ration::error{.code = errc::denied, .operation = "place"};
+    };
     std::size_t const before = open_descriptors();
     std::size_t const family = children();
     for (int i = 0; i < 20; ++i) {
@@ -180,7 +186,7 @@ TEST_CASE("the program has not begun when place is called, and never begins when
     std::string const proof = here / "proof";
     bool accept = false, still_us = false, leads = false, begun = true;
     auto place = [&](pid_t pid) -> ration::result<void> {
-        ::usleep(50'000);   // time enough for a child that does not wait
+        ::usleep(50'000);  // time enough for a child that does not wait
         char mine[256]{}, theirs[256]{};
         std::string const link = "/proc/" + std::to_string(pid) + "/exe";
         still_us = ::readlink("/proc/self/exe", mine, 255) > 0 && ::readlink(link.c_str(), theirs, 255) > 0 &&
@@ -208,9 +214,9 @@ TEST_CASE("the program has not begun when place is called, and never begins when
 }
 
 TEST_CASE("signals are as fresh: default actions, nothing blocked") {
-    struct sigaction ignore {};
+    struct sigaction ignore{};
     ignore.sa_handler = SIG_IGN;
-    struct sigaction before {};
+    struct sigaction before{};
     REQUIRE(::sigaction(SIGPIPE, &ignore, &before) == 0);
     sigset_t some, mask;
     ::sigemptyset(&some);
@@ -220,7 +226,7 @@ TEST_CASE("signals are as fresh: default actions, nothing blocked") {
     sigset_t now;
     ::pthread_sigmask(SIG_SETMASK, &mask, &now);
     ::sigaction(SIGPIPE, &before, nullptr);
-    CHECK(::sigismember(&now, SIGTERM) == 1);   // ours is as it was
+    CHECK(::sigismember(&now, SIGTERM) == 1);  // ours is as it was
     CHECK(::sigismember(&now, SIGINT) == 0);
     std::string const none = "0000000000000000\n";
     std::string const status = output_of(job);
@@ -240,7 +246,8 @@ TEST_CASE("output goes to a file when one is named, after what it holds") {
     CHECK(content_of(log) == "before\nout\nerr\n");
 }
 
-TEST_CASE("an output file that nobody would read from does not hang the launch, and a job's output file blocks as files do") {
+TEST_CASE(
+    "an output file that nobody would read from does not hang the launch, and a job's output file blocks as files do") {
     folder const here;
     process::launch_spec spec = shell("grep flags /proc/self/fdinfo/1");
     spec.output_file = here / "pipe";
@@ -273,9 +280,7 @@ TEST_CASE("launch works when the caller's own standard streams are closed") {
         ::close(2);
         process::launch_spec spec = shell("echo one; cat; echo two >&2");
         auto job = process::launch(spec);
-        if (!job || !job->wait_for(patience)) {
-            return 1;
-        }
+        if (!job || !job->wait_for(patience)) return 1;
         char buffer[64]{};
         static_cast<void>(!::read(job->output_fd(), buffer, sizeof buffer));
         return std::string_view(buffer) == "one\ntwo\n" ? 0 : 2;
@@ -288,9 +293,8 @@ TEST_CASE("without clone3 the fork path does the same") {
     std::string const text = here.write("text", "just text\n", 0755);
     int const status = in_another_process([&] {
         forbid_clone3();
-        if (::syscall(SYS_clone3, nullptr, 0) != -1 || errno != ENOSYS) {
-            return 10;   // the filter does not work: this test would prove nothing
-        }
+        if (::syscall(SYS_clone3, nullptr, 0) != -1 || errno != ENOSYS)
+            return 10;  // the filter does not work: this test would prove nothing
         bool placed = false;
         auto place = [&placed](pid_t pid) -> ration::result<void> {
             placed = ::getsid(pid) == pid;
@@ -299,13 +303,9 @@ TEST_CASE("without clone3 the fork path does the same") {
         process::launch_spec spec = shell("exit 7");
         spec.place = place;
         auto job = process::launch(spec);
-        if (!job || !placed) {
-            return 1;
-        }
+        if (!job || !placed) return 1;
         auto const report = job->wait_for(patience);
-        if (!report || report->number != 7) {
-            return 2;
-        }
+        if (!report || report->number != 7) return 2;
         auto const failed = process::launch({.command = {text}});
         return !failed && failed.failure().system == ENOEXEC ? 0 : 3;
     });
@@ -313,7 +313,7 @@ TEST_CASE("without clone3 the fork path does the same") {
 }
 
 TEST_CASE("a job that must be born in a group does not start outside of it unless it can be moved") {
-    folder const here;   // a directory, but no cgroup: the kernel says EBADF
+    folder const here;  // a directory, but no cgroup: the kernel says EBADF
     process::descriptor const directory(::open(here.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     std::string const proof = here / "proof";
     process::launch_spec spec = shell("echo > " + proof);
@@ -335,7 +335,7 @@ TEST_CASE("a job that must be born in a group does not start outside of it unles
 
 TEST_CASE("a caller that ignores SIGCHLD still learns that its job has ended") {
     int const status = in_another_process([] {
-        ::signal(SIGCHLD, SIG_IGN);   // the kernel then reaps by itself, and nobody learns the exit code
+        ::signal(SIGCHLD, SIG_IGN);  // the kernel then reaps by itself, and nobody learns the exit code
         auto job = process::launch(shell("exit 3"));
         auto const report = job ? job->wait_for(patience) : std::nullopt;
         return report && report->how == process::exit_report::kind::unknown ? 0 : 1;
@@ -356,9 +356,7 @@ TEST_CASE("many threads may launch at once") {
             }
         });
     }
-    for (std::thread& t : crew) {
-        t.join();
-    }
+    for (std::thread& t : crew) t.join();
     CHECK(good == 40);
     CHECK(open_descriptors() == before);
 }

@@ -9,7 +9,8 @@ namespace process = ration::process;
 
 namespace {
 
-constexpr std::string_view tail = " 10 20 30 34816 -1 4194304 100 200 0 0 5 6 70 8 20 -5 1 0 9999 1000 50 18446744073709551615 1\n";
+constexpr std::string_view tail =
+    " 10 20 30 34816 -1 4194304 100 200 0 0 5 6 70 8 20 -5 1 0 9999 1000 50 18446744073709551615 1\n";
 
 }  // namespace
 
@@ -27,14 +28,16 @@ TEST_CASE("a line of /proc/<pid>/stat is read by its fields") {
 }
 
 TEST_CASE("a process that has begun to exit is not one that runs") {
-    auto const row = process::parse_stat("42 (train) R 10 20 30 34816 -1 4194308 100 200 0 0 5 6 70 8 20 -5 1 0 9999 1000 50 1\n");
+    auto const row =
+        process::parse_stat("42 (train) R 10 20 30 34816 -1 4194308 100 200 0 0 5 6 70 8 20 -5 1 0 9999 1000 50 1\n");
     REQUIRE(row);
     CHECK(row->exiting);
     CHECK_FALSE(row->zombie());
 }
 
 TEST_CASE("a process cannot lie about itself by its name") {
-    for (std::string const name : {"a) Z 1 1 1 (b", "))) R 0 0 0", "two words", "", "new\nline", "(((", ") S 1 2 3 4 5 6 7 8 9"}) {
+    for (std::string const name :
+         {"a) Z 1 1 1 (b", "))) R 0 0 0", "two words", "", "new\nline", "(((", ") S 1 2 3 4 5 6 7 8 9"}) {
         auto const row = process::parse_stat("42 (" + name + ") S" + std::string(tail));
         INFO(name);
         REQUIRE(row);
@@ -47,7 +50,7 @@ TEST_CASE("a process cannot lie about itself by its name") {
 TEST_CASE("a line that is cut off or is not one is nothing") {
     std::string const whole = "42 (train) S" + std::string(tail);
     std::size_t const needed = whole.find(" 1000 50");
-    for (std::size_t size = 0; size + 5 < needed; ++size) {   // without a single digit of the start time
+    for (std::size_t size = 0; size + 5 < needed; ++size) {  // without a single digit of the start time
         INFO(size);
         CHECK_FALSE(process::parse_stat(whole.substr(0, size)));
     }

@@ -38,7 +38,7 @@ public:
     folder() {
         char name[] = "/tmp/ration-process-XXXXXX";
         path_ = ::mkdtemp(name);
-        std::filesystem::permissions(path_, std::filesystem::perms::all);   // another user may have to write here
+        std::filesystem::permissions(path_, std::filesystem::perms::all);  // another user may have to write here
     }
     folder(folder const&) = delete;
     folder& operator=(folder const&) = delete;
@@ -65,11 +65,8 @@ public:
 /// Asks again until it is true, or patience is at its end.
 template <class Question>
 [[nodiscard]] bool eventually(Question&& question) {
-    for (nanoseconds const last = process::now() + patience; process::now() < last; ::usleep(2000)) {
-        if (question()) {
-            return true;
-        }
-    }
+    for (nanoseconds const last = process::now() + patience; process::now() < last; ::usleep(2000))
+        if (question()) return true;
     return false;
 }
 
@@ -93,7 +90,8 @@ public:
 [[nodiscard]] inline test_job start(process::launch_spec const& spec) {
     auto started = process::launch(spec);
     if (!started) {
-        FAIL(started.failure().operation << ": " << started.failure().subject.c_str() << ", errno " << started.failure().system);
+        FAIL(started.failure().operation << ": " << started.failure().subject.c_str() << ", errno "
+                                         << started.failure().system);
     }
     return test_job(std::move(started).value());
 }
@@ -104,13 +102,9 @@ public:
     for (;;) {
         pollfd wanted{.fd = job.output_fd(), .events = POLLIN, .revents = 0};
         char buffer[4096];
-        if (::poll(&wanted, 1, static_cast<int>(patience.count / 1'000'000)) != 1) {
-            FAIL("no end of the output");
-        }
+        if (::poll(&wanted, 1, static_cast<int>(patience.count / 1'000'000)) != 1) FAIL("no end of the output");
         ssize_t const n = ::read(job.output_fd(), buffer, sizeof buffer);
-        if (n <= 0) {
-            return out;
-        }
+        if (n <= 0) return out;
         out.append(buffer, static_cast<std::size_t>(n));
     }
 }
@@ -124,9 +118,7 @@ inline process::exit_report finish(process::child& job) {
 
 [[nodiscard]] inline std::size_t open_descriptors() {
     std::size_t n = 0;
-    for ([[maybe_unused]] auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-        ++n;
-    }
+    for ([[maybe_unused]] auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++n;
     return n;
 }
 
@@ -142,9 +134,7 @@ inline process::exit_report finish(process::child& job) {
 template <class Body>
 [[nodiscard]] int in_another_process(Body&& body) {
     pid_t const pid = ::fork();
-    if (pid == 0) {
-        ::_exit(body());
-    }
+    if (pid == 0) ::_exit(body());
     int status = 0;
     ::waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

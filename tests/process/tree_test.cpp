@@ -21,7 +21,8 @@ struct followed {
         tree.refresh(table);
     }
     [[nodiscard]] bool holds(pid_t pid) const {
-        return std::ranges::any_of(tree.members(), [pid](auto const& m) { return m.info.pid == pid && !m.info.zombie(); });
+        return std::ranges::any_of(tree.members(),
+                                   [pid](auto const& m) { return m.info.pid == pid && !m.info.zombie(); });
     }
     [[nodiscard]] bool finds(pid_t pid) {
         return eventually([&] {
@@ -33,9 +34,7 @@ struct followed {
 
 followed follow(std::string const& script, std::string const& mark = {}) {
     process::launch_spec spec = shell(script);
-    if (!mark.empty()) {
-        spec.environment.push_back(mark);
-    }
+    if (!mark.empty()) spec.environment.push_back(mark);
     auto root = start(spec);
     auto tree = process::tree::of({.pid = root.pid(), .start_time = root.start_time(), .mark = mark});
     REQUIRE(tree);
@@ -65,8 +64,8 @@ TEST_CASE("children and grandchildren belong to the job, we do not") {
 
 TEST_CASE("a signal reaches grandchildren, in the job's group and in groups of their own") {
     folder const here;
-    auto job = follow("sh -c 'sleep 30 & echo $! > " + here / "same" + "; wait' & setsid sh -c 'echo $$ > " + here / "own" +
-                      "; exec sleep 30' & wait");
+    auto job = follow("sh -c 'sleep 30 & echo $! > " + here / "same" + "; wait' & setsid sh -c 'echo $$ > " +
+                      here / "own" + "; exec sleep 30' & wait");
     pid_t const same = pid_in(here / "same"), own = pid_in(here / "own");
     REQUIRE(job.finds(same));
     REQUIRE(job.finds(own));
@@ -83,7 +82,7 @@ TEST_CASE("an orphan is found by its session after everybody that we knew above 
     folder const here;
     auto job = follow("sh -c 'sleep 30 & echo $! > " + here / "pid" + "' & wait; exit 0");
     pid_t const orphan = pid_in(here / "pid");
-    CHECK(finish(job.root).success());   // the root was waited for: its number is free, its session is not
+    CHECK(finish(job.root).success());  // the root was waited for: its number is free, its session is not
     CHECK(job.finds(orphan));
     CHECK(process::terminate(job.tree, {}));
     CHECK(dead(orphan));
@@ -103,7 +102,7 @@ TEST_CASE("an orphan that left the session is found by its mark, also when it wa
 TEST_CASE("without its mark such an orphan is not found, nor one with another mark") {
     folder const here;
     std::string const mark = "RATION_TOKEN=tree-test-" + std::to_string(::getpid());
-    auto other = follow(daemon(here / "pid") + "sleep 30", mark + "0");   // ours is a beginning of it
+    auto other = follow(daemon(here / "pid") + "sleep 30", mark + "0");  // ours is a beginning of it
     pid_t const orphan = pid_in(here / "pid");
     auto job = follow("exec sleep 30", mark);
     job.refresh();
@@ -156,7 +155,8 @@ TEST_CASE("the mark is found wherever it is in a large environment") {
         spec.environment.push_back("LAST=1");
         auto job = start(spec);
         INFO(before);
-        REQUIRE(eventually([&] { return process::detail::has_mark(job.pid(), "LAST=1") == process::detail::marked::yes; }));
+        REQUIRE(
+            eventually([&] { return process::detail::has_mark(job.pid(), "LAST=1") == process::detail::marked::yes; }));
         CHECK(process::detail::has_mark(job.pid(), mark) == process::detail::marked::yes);
         CHECK(process::detail::has_mark(job.pid(), mark + "x") == process::detail::marked::no);
         CHECK(process::detail::has_mark(job.pid(), mark.substr(0, mark.size() - 1)) == process::detail::marked::no);
@@ -169,36 +169,22 @@ TEST_CASE("the mark is found wherever it is in a large environment") {
 TEST_CASE("as a subreaper we get the orphans, and take their zombies away") {
     int const status = in_another_process([] {
         folder const here;
-        if (!process::become_subreaper()) {
-            return 1;
-        }
+        if (!process::become_subreaper()) return 1;
         auto root = process::launch(shell(daemon(here / "pid") + "wait; sleep 30"));
-        if (!root) {
-            return 2;
-        }
+        if (!root) return 2;
         std::string const file = here / "pid";
-        if (!eventually([&] { return content_of(file).ends_with('\n'); })) {
-            return 3;
-        }
+        if (!eventually([&] { return content_of(file).ends_with('\n'); })) return 3;
         auto const orphan = static_cast<pid_t>(std::stol(content_of(file)));
-        if (!eventually([&] { return process::read_process(orphan)->parent == ::getpid(); })) {
-            return 4;
-        }
+        if (!eventually([&] { return process::read_process(orphan)->parent == ::getpid(); })) return 4;
         auto tree = process::tree::of({.pid = orphan});
         ::kill(orphan, SIGKILL);
-        if (!tree || !eventually([&] { return state_of(orphan) == 'Z'; })) {
-            return 5;
-        }
+        if (!tree || !eventually([&] { return state_of(orphan) == 'Z'; })) return 5;
         auto whole = process::tree::of({.pid = root->pid()});
         process::process_table table;
-        if (!table.scan()) {
-            return 6;
-        }
+        if (!table.scan()) return 6;
         whole->refresh(table);
-        whole->reap_orphans();   // not a member of that tree: stays
-        if (state_of(orphan) != 'Z') {
-            return 7;
-        }
+        whole->reap_orphans();  // not a member of that tree: stays
+        if (state_of(orphan) != 'Z') return 7;
         return process::terminate(*whole, {}) && root->wait_for(patience) ? 0 : 8;
     });
     CHECK(status == 0);
@@ -208,15 +194,11 @@ TEST_CASE("a member that ends as our child is reaped, the root is not") {
     int const status = in_another_process([] {
         folder const here;
         std::string const file = here / "pid";
-        if (!process::become_subreaper()) {
-            return 1;
-        }
+        if (!process::become_subreaper()) return 1;
         auto root = process::launch(shell("sh -c 'sleep 30 & echo $! > " + file + "' & wait; exit 5"));
-        auto tree = root ? process::tree::of({.pid = root->pid()})
-                         : ration::result<process::tree>(root.failure());
-        if (!tree || !eventually([&] { return content_of(file).ends_with('\n') && state_of(root->pid()) == 'Z'; })) {
+        auto tree = root ? process::tree::of({.pid = root->pid()}) : ration::result<process::tree>(root.failure());
+        if (!tree || !eventually([&] { return content_of(file).ends_with('\n') && state_of(root->pid()) == 'Z'; }))
             return 2;
-        }
         auto const orphan = static_cast<pid_t>(std::stol(content_of(file)));
         if (!process::terminate(*tree, {}) || !eventually([&] {
                 process::process_table table;
@@ -235,7 +217,8 @@ TEST_CASE("a member that ends as our child is reaped, the root is not") {
 
 TEST_CASE("terminate asks first, and waits for those that end by themselves") {
     folder const here;
-    auto job = follow("trap 'echo asked > " + here / "asked" + "; exit 9' TERM; echo > " + here / "ready" + "; while :; do sleep 0.05; done");
+    auto job = follow("trap 'echo asked > " + here / "asked" + "; exit 9' TERM; echo > " + here / "ready" +
+                      "; while :; do sleep 0.05; done");
     REQUIRE(eventually([&] { return std::filesystem::exists(here / "ready"); }));
     CHECK(process::terminate(job.tree, seconds(20)));
     auto const report = finish(job.root);
@@ -319,30 +302,37 @@ TEST_CASE("who belongs to a job, on recorded tables") {
     std::uint64_t const age = job.start_time();
     using row = process::process_info;
     auto const at = [](pid_t pid, pid_t parent, pid_t session, std::uint64_t start, char state = 'S') {
-        return row{.pid = pid, .parent = parent, .group = session, .session = session, .state = state, .start_time = start};
+        return row{
+            .pid = pid, .parent = parent, .group = session, .session = session, .state = state, .start_time = start};
     };
     auto const look = [&](std::vector<row> rows) {
         tree->refresh(process::process_table(std::move(rows)));
         std::vector<pid_t> out;
-        for (auto const& m : tree->members()) {
-            out.push_back(m.info.pid);
-        }
+        for (auto const& m : tree->members()) out.push_back(m.info.pid);
         return out;
     };
     using pids = std::vector<pid_t>;
-    pid_t const a = 8'000'001, b = 8'000'002, c = 8'000'003;   // beyond what the kernel gives out: nothing real is touched
+    // Beyond what the kernel gives out: nothing real is touched
+    pid_t const a = 8'000'001, b = 8'000'002, c = 8'000'003;
     row const alive = at(root, me, root, age);
     CHECK(look({alive, at(a, root, root, age), at(b, 1, 77, age)}) == pids{root, a});
-    CHECK(look({alive, at(c, b, 5, age), at(b, a, 5, age), at(a, root, root, age)}) == pids{root, a, b, c});   // any order, any depth
-    CHECK(look({alive, at(c, b, 5, age), at(b, 1, 5, age)}) == pids{root, b, c});     // known before: stays without parent or session
-    CHECK(look({alive, at(c, 1, 5, age + 1), at(b, 1, 5, age)}) == pids{root, b});    // another process of a known number
-    CHECK(look({alive, at(a, root, root, age - 1)}) == pids{root});                   // older than the job
-    CHECK(look({alive, at(me, root, root, age + 5), at(a, me, 9, age + 5)}) == pids{root});   // never we, nor what is only ours
-    CHECK(look({at(b, 1, root, age + 1)}) == pids{b});                                // the root reaped; its session speaks for b
+    // Any order, any depth
+    CHECK(look({alive, at(c, b, 5, age), at(b, a, 5, age), at(a, root, root, age)}) == pids{root, a, b, c});
+    // Known before: stays without parent or session
+    CHECK(look({alive, at(c, b, 5, age), at(b, 1, 5, age)}) == pids{root, b, c});
+    // Another process of a known number
+    CHECK(look({alive, at(c, 1, 5, age + 1), at(b, 1, 5, age)}) == pids{root, b});
+    CHECK(look({alive, at(a, root, root, age - 1)}) == pids{root});  // older than the job
+    // Never we, nor what is only ours
+    CHECK(look({alive, at(me, root, root, age + 5), at(a, me, 9, age + 5)}) == pids{root});
+    // The root reaped; its session speaks for b
+    CHECK(look({at(b, 1, root, age + 1)}) == pids{b});
     CHECK(look({at(c, 1, root, age + 2)}) == pids{c});
-    CHECK(look({at(root, 1, root, age + 9), at(a, root, root, age + 9), at(c, 1, root, age + 2)}) == pids{c});   // number reused
+    // Number reused
+    CHECK(look({at(root, 1, root, age + 9), at(a, root, root, age + 9), at(c, 1, root, age + 2)}) == pids{c});
     CHECK(look({}).empty());
-    CHECK(look({at(a, 1, root, age + 10)}).empty());                                  // the session was empty once: no longer ours
+    // The session was empty once: no longer ours
+    CHECK(look({at(a, 1, root, age + 10)}).empty());
     REQUIRE(job.signal(SIGKILL));
     finish(job);
 }
@@ -356,11 +346,8 @@ TEST_CASE("a root in somebody else's session does not pull that session in") {
     REQUIRE(eventually([&] {
         inner.clear();
         static_cast<void>(table.scan());
-        for (auto const& row : table.rows()) {
-            if (row.parent == outer.pid()) {
-                inner.push_back(row.pid);
-            }
-        }
+        for (auto const& row : table.rows())
+            if (row.parent == outer.pid()) inner.push_back(row.pid);
         return inner.size() == 2;
     }));
     auto one = process::tree::of({.pid = inner[0]});

@@ -30,9 +30,7 @@ void pause_past_interval() { std::this_thread::sleep_for(std::chrono::millisecon
 
 std::uint64_t losses_in(notebook const& told) {
     std::uint64_t sum = 0;
-    for (auto const& one : told.of(message_type::step)) {
-        sum += one.update.said.loss_count;
-    }
+    for (auto const& one : told.of(message_type::step)) sum += one.update.said.loss_count;
     return sum;
 }
 
@@ -102,9 +100,7 @@ TEST_CASE("steps are gathered: the first goes out at once, then five a second", 
     ear.set_environment();
     handle const h;
     double const start = ration_progress_now_();
-    for (std::uint64_t step = 1; step <= 1000; ++step) {
-        ration_progress_step(h.p, step, 1, 0);
-    }
+    for (std::uint64_t step = 1; step <= 1000; ++step) ration_progress_step(h.p, step, 1, 0);
     ear.drain();
     auto const early = ear.told.all.size();
     CHECK(early >= 1);
@@ -122,9 +118,7 @@ TEST_CASE("with a full queue every loss is kept and told later", "[client]") {
     handle const h;
     raw_sender const other(ear.path);
     REQUIRE(other.fill() > 0);
-    for (int step = 1; step <= 40; ++step) {
-        ration_progress_step(h.p, static_cast<std::uint64_t>(step), step, 0);
-    }
+    for (int step = 1; step <= 40; ++step) ration_progress_step(h.p, static_cast<std::uint64_t>(step), step, 0);
     ration_progress_phase(h.p, "eval");
     ration_progress_eval(h.p, 40, "accuracy", 0.5);
     ear.drain();
@@ -147,9 +141,7 @@ TEST_CASE("the outbox keeps the last eight", "[client]") {
     handle const h;
     raw_sender const other(ear.path);
     other.fill();
-    for (std::uint64_t at = 1; at <= 20; ++at) {
-        ration_progress_checkpoint(h.p, at, 1);
-    }
+    for (std::uint64_t at = 1; at <= 20; ++at) ration_progress_checkpoint(h.p, at, 1);
     ear.drain();
     ration_progress_heartbeat(h.p);
     ear.drain();
@@ -167,9 +159,7 @@ TEST_CASE("a receiver that goes away and comes back misses no loss", "[client]")
     ear.drain();
     ear.stop();
     pause_past_interval();
-    for (std::uint64_t step = 2; step <= 10; ++step) {
-        ration_progress_step(h.p, step, 1, 0);
-    }
+    for (std::uint64_t step = 2; step <= 10; ++step) ration_progress_step(h.p, step, 1, 0);
     ration_progress_phase(h.p, "eval");
     ear.start();
     pause_past_interval();
@@ -197,9 +187,7 @@ TEST_CASE("bye takes along what has gathered", "[client]") {
     listener ear;
     ear.set_environment();
     handle const h;
-    for (std::uint64_t step = 1; step <= 3; ++step) {
-        ration_progress_step(h.p, step, 1, 0);
-    }
+    for (std::uint64_t step = 1; step <= 3; ++step) ration_progress_step(h.p, step, 1, 0);
     ration_progress_bye(h.p, 3, nullptr);
     ear.drain();
     REQUIRE(ear.told.all.size() >= 2);
@@ -223,7 +211,8 @@ TEST_CASE("closing waits for room, but not for ever", "[client]") {
     ear.drain();
     CHECK(ear.told.all.empty());
 
-    for (int attempt = 0; attempt < 10 && ear.told.all.empty(); ++attempt) {  // on a busy machine the reader may come too late
+    // On a busy machine the reader may come too late
+    for (int attempt = 0; attempt < 10 && ear.told.all.empty(); ++attempt) {
         std::thread reader([&] {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             ear.drain();
@@ -286,9 +275,7 @@ TEST_CASE("losses near the end of the range do not overflow their mean", "[clien
     auto constexpr huge = std::numeric_limits<double>::max();
     raw_sender const other(ear.path);
     other.fill();
-    for (double const loss : {huge, huge, -huge, huge}) {
-        ration_progress_step(h.p, 1, loss, 0);
-    }
+    for (double const loss : {huge, huge, -huge, huge}) ration_progress_step(h.p, 1, loss, 0);
     ear.drain();
     ration_progress_heartbeat(h.p);
     ear.drain();
@@ -305,7 +292,8 @@ TEST_CASE("a locale's decimal point becomes a point", "[client]") {
     };
     CHECK(plain("0.5") == "0.5");
     CHECK(plain("-1,25e-07") == "-1.25e-07");
-    CHECK(plain("3\xd9\xab" "5e+10") == "3.5e+10");
+    CHECK(plain("3\xd9\xab"
+                "5e+10") == "3.5e+10");
     CHECK(plain("12") == "12");
 }
 

@@ -24,7 +24,8 @@ namespace {
 /// A socket in the receiver's directory, as a job would bind it.
 class bound {
 public:
-    explicit bound(std::string path) : path_(std::move(path)), socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    explicit bound(std::string path)
+        : path_(std::move(path)), socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         path_.copy(address.sun_path, sizeof address.sun_path - 1);
@@ -87,14 +88,16 @@ struct job {
 }  // namespace
 
 TEST_CASE("a command is written as the protocol says", "[control]") {
-    auto const text = [](rp::command const& what) { return std::string(rp::format_command(what, {3}, token, 9).view()); };
+    auto const text = [](rp::command const& what) {
+        return std::string(rp::format_command(what, {3}, token, 9).view());
+    };
     CHECK(text({command_type::save, milliseconds(1500), true}) == "C1 save e=3 k=0123456789abcdef q=9 by=1.500 hold=1");
     CHECK(text({command_type::save, {1}, false}) == "C1 save e=3 k=0123456789abcdef q=9 by=0.001");
     CHECK(text({command_type::go, milliseconds(5), true}) == "C1 go e=3 k=0123456789abcdef q=9");
     CHECK(text({command_type::stop, milliseconds(60'000), true}) == "C1 stop e=3 k=0123456789abcdef q=9 by=60.000");
     CHECK(text({command_type::ping}) == "C1 ping e=3 k=0123456789abcdef q=9");
-    auto const longest = rp::format_command({command_type::save, {9223372036854775807LL}, true}, {4294967295U}, std::string(64, 't'),
-                                            18446744073709551615ULL);
+    auto const longest = rp::format_command({command_type::save, {9223372036854775807LL}, true}, {4294967295U},
+                                            std::string(64, 't'), 18446744073709551615ULL);
     CHECK(longest.view().ends_with(" by=9223372036.855 hold=1"));
 }
 
@@ -194,12 +197,28 @@ TEST_CASE("a job hears its own epoch and token only, and a strict grammar", "[co
     CHECK(j.reads("C1 stop q=1 k=0123456789abcdef e=1") == RATION_PROGRESS_STOP);
     CHECK(j.reads("C1 ping e=1 k=0123456789abcdef q=1") == -1);
     CHECK(j.reads("C1 dance e=1 k=0123456789abcdef q=1") == -2);
-    for (std::string const& bad :
-         {std::string(), std::string("C1"), std::string("C1 "), std::string("C1 save"), std::string("P1 save e=1 k=0123456789abcdef q=1"),
-          std::string("C1 save e=2 k=0123456789abcdef q=1"), std::string("C1 save e=1 k=0123456789abcdee q=1"),
-          std::string("C1 save e=1 k=0123456789abcdef"), std::string("C1 save e=1 k=0123456789abcdef q=0"), good + " e=1", good + " by=",
-          good + " by=-1", good + " by=1e3", good + " by=.5", good + " by=1.", good + " by=nan", good + " by=99999999999",
-          good + " hold=2", good + "  by=1", good + " ", good + " x", good + " =1"}) {
+    for (std::string const& bad : {std::string(),
+                                   std::string("C1"),
+                                   std::string("C1 "),
+                                   std::string("C1 save"),
+                                   std::string("P1 save e=1 k=0123456789abcdef q=1"),
+                                   std::string("C1 save e=2 k=0123456789abcdef q=1"),
+                                   std::string("C1 save e=1 k=0123456789abcdee q=1"),
+                                   std::string("C1 save e=1 k=0123456789abcdef"),
+                                   std::string("C1 save e=1 k=0123456789abcdef q=0"),
+                                   good + " e=1",
+                                   good + " by=",
+                                   good + " by=-1",
+                                   good + " by=1e3",
+                                   good + " by=.5",
+                                   good + " by=1.",
+                                   good + " by=nan",
+                                   good + " by=99999999999",
+                                   good + " hold=2",
+                                   good + "  by=1",
+                                   good + " ",
+                                   good + " x",
+                                   good + " =1"}) {
         INFO(bad);
         CHECK(j.reads(bad) == 0);
     }
@@ -280,9 +299,7 @@ TEST_CASE("a job that is gone and one that does not read are told apart", "[cont
     {
         bound const slow(path);
         int sent = 0;
-        while (f.out.send(path, {1}, token, {})) {
-            ++sent;
-        }
+        while (f.out.send(path, {1}, token, {})) ++sent;
         CHECK(sent > 0);
         CHECK(f.code_of(path) == errc::busy);
         CHECK(slow.read().ends_with(" q=1"));
@@ -301,7 +318,8 @@ TEST_CASE("the receiver refuses a place for commands that is not its own", "[con
     auto const folder = ear.place / "run";
     REQUIRE(out(said("hello", 1, " w=1 rx=" + folder + "/rx.1.0")));
     int sequence = 1;
-    for (auto const& bad : {ear.path, folder + "x/rx.1.0", folder + "/deeper/rx.1.0", std::string("/tmp/rx.1.0"), folder + "//rx.1.0"}) {
+    for (auto const& bad :
+         {ear.path, folder + "x/rx.1.0", folder + "/deeper/rx.1.0", std::string("/tmp/rx.1.0"), folder + "//rx.1.0"}) {
         REQUIRE(out(said("hello", ++sequence, " w=1 rx=" + bad)));
     }
     ear.drain();

@@ -149,8 +149,9 @@ TEST_CASE("each phase has its own patience, idling has no end", "[health]") {
         phase doing;
         double budget;
     };
-    for (auto const& [doing, budget] : {row{phase::load, 600}, row{phase::save, 600}, row{phase::other, 600}, row{phase::compile, 1800},
-                                        row{phase::eval, 1800}, row{phase::train, 60}, row{phase::init, 600}}) {
+    for (auto const& [doing, budget] :
+         {row{phase::load, 600}, row{phase::save, 600}, row{phase::other, 600}, row{phase::compile, 1800},
+          row{phase::eval, 1800}, row{phase::train, 60}, row{phase::init, 600}}) {
         patient job;
         job.say(message_type::phase, doing);
         job.pass(budget, 0);
@@ -257,9 +258,7 @@ TEST_CASE("a job may say itself that it has diverged, and stands by it", "[healt
     job.step(1);
     job.say(message_type::bye, phase::other, "diverged");
     CHECK(job.is() == condition::diverged);
-    for (std::uint64_t at = 2; at < 9; ++at) {
-        job.step(at);
-    }
+    for (std::uint64_t at = 2; at < 9; ++at) job.step(at);
     CHECK(job.is() == condition::diverged);
 }
 
@@ -273,9 +272,7 @@ TEST_CASE("after goodbye nothing more is expected", "[health]") {
 
 TEST_CASE("a new epoch starts with a clean sheet", "[health]") {
     patient job;
-    for (std::uint64_t at = 1; at < 4; ++at) {
-        job.step(at, 1);
-    }
+    for (std::uint64_t at = 1; at < 4; ++at) job.step(at, 1);
     REQUIRE(job.is() == condition::diverged);
     job.state.restart(seconds(job.now));
     CHECK(job.is() == condition::unheard);

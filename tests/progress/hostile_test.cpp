@@ -45,9 +45,7 @@ bool send_with_descriptor(raw_sender const& sender, std::string text, int descri
 
 /// The kernel's own bound on a queue is 11; a network namespace has a bound of its own, which root may raise.
 bool lengthen_queues() {
-    if (::unshare(CLONE_NEWNET) != 0) {
-        return false;
-    }
+    if (::unshare(CLONE_NEWNET) != 0) return false;
     std::ofstream bound("/proc/sys/net/unix/max_dgram_qlen");
     return static_cast<bool>(bound << 1000 << std::flush);
 }
@@ -57,9 +55,7 @@ bool drains_by_256() {
     bool good = true;
     std::vector<std::unique_ptr<raw_sender>> senders;  // several, for each has a bound on what it has on the way
     for (int at = 0; at < 600; ++at) {
-        if (at % 100 == 0) {
-            senders.push_back(std::make_unique<raw_sender>(ear.path));
-        }
+        if (at % 100 == 0) senders.push_back(std::make_unique<raw_sender>(ear.path));
         good = (*senders.back())("junk") && good;
     }
     for (std::uint64_t const sum : {256U, 512U, 600U}) {
@@ -80,7 +76,8 @@ TEST_CASE("another user's messages are refused, even over a socket opened before
     raw_sender const sender(ear.path);
     pid_t const child = ::fork();
     if (child == 0) {
-        bool const sent = ::setresgid(65534, 65534, 65534) == 0 && ::setresuid(65534, 65534, 65534) == 0 && sender(said("hb", 1));
+        bool const sent =
+            ::setresgid(65534, 65534, 65534) == 0 && ::setresuid(65534, 65534, 65534) == 0 && sender(said("hb", 1));
         ::_exit(sent ? 0 : 1);
     }
     int status = -1;
@@ -105,7 +102,8 @@ TEST_CASE("another user cannot even reach the socket", "[receiver]") {
         ear.path.copy(address.sun_path, sizeof address.sun_path - 1);
         int const socket = ::socket(AF_UNIX, SOCK_DGRAM, 0);
         bool const changed = ::setresuid(65534, 65534, 65534) == 0;
-        bool const denied = ::connect(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 && errno == EACCES;
+        bool const denied =
+            ::connect(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 && errno == EACCES;
         ::_exit(changed && denied ? 0 : 1);
     }
     int status = -1;
@@ -117,9 +115,7 @@ TEST_CASE("descriptors that come along are never taken in", "[receiver]") {
     listener ear;
     raw_sender const sender(ear.path);
     auto const before = open_descriptors();
-    for (int at = 1; at <= 8; ++at) {
-        REQUIRE(send_with_descriptor(sender, said("hb", at), STDERR_FILENO));
-    }
+    for (int at = 1; at <= 8; ++at) REQUIRE(send_with_descriptor(sender, said("hb", at), STDERR_FILENO));
     ear.drain();
     CHECK(ear->counts().accepted == 8);
     CHECK(open_descriptors() == before);
@@ -127,9 +123,7 @@ TEST_CASE("descriptors that come along are never taken in", "[receiver]") {
 
 TEST_CASE("one call hands on 256 messages at most", "[receiver]") {
     pid_t const child = ::fork();
-    if (child == 0) {
-        ::_exit(!lengthen_queues() ? 77 : drains_by_256() ? 0 : 1);
-    }
+    if (child == 0) ::_exit(!lengthen_queues() ? 77 : drains_by_256() ? 0 : 1);
     int status = -1;
     REQUIRE(::waitpid(child, &status, 0) == child);
     REQUIRE(WIFEXITED(status));
@@ -165,9 +159,7 @@ TEST_CASE("a storm of wrong tokens costs the honest job no loss", "[receiver]") 
         ration_progress_close(p);
         done = true;
     });
-    while (!done) {
-        ear.drain(monotonic());
-    }
+    while (!done) ear.drain(monotonic());
     liar.join();
     honest.join();
     ear.drain(monotonic());

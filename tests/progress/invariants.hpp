@@ -15,15 +15,19 @@ namespace progress_test {
 inline std::string broken_promise(std::string_view bytes) {
     auto const read = ration::progress::parse_message(bytes);
     if (!read) {
-        return read.failure().subject.view().find('\x1b') == std::string_view::npos ? "" : "an error shows a control character";
+        return read.failure().subject.view().find('\x1b') == std::string_view::npos
+                   ? ""
+                   : "an error shows a control character";
     }
     auto const& said = read->said;
     auto const inside = [&](std::string_view part) {
         std::less_equal<char const*> const not_after;
-        return part.empty() || (not_after(bytes.data(), part.data()) && not_after(part.data() + part.size(), bytes.data() + bytes.size()));
+        return part.empty() || (not_after(bytes.data(), part.data()) &&
+                                not_after(part.data() + part.size(), bytes.data() + bytes.size()));
     };
     for (auto const part : {read->job, read->token, said.metric, said.why}) {
-        if (!inside(part) || part.size() > ration::progress::max_word || (!part.empty() && !ration::progress::is_word(part))) {
+        if (!inside(part) || part.size() > ration::progress::max_word ||
+            (!part.empty() && !ration::progress::is_word(part))) {
             return "a text is no word of the message";
         }
     }
@@ -31,14 +35,13 @@ inline std::string broken_promise(std::string_view bytes) {
         (!said.control.empty() && (said.control.front() != '/' || said.control.back() == '/' || read->rank != 0))) {
         return "a list of devices or a path is none";
     }
-    if (said.wanted > 4096) {
-        return "more devices are wanted than there can be";
-    }
-    if (bytes.size() > ration::progress::max_datagram || read->job.empty() || read->token.empty() || read->sequence == 0) {
+    if (said.wanted > 4096) return "more devices are wanted than there can be";
+    if (bytes.size() > ration::progress::max_datagram || read->job.empty() || read->token.empty() ||
+        read->sequence == 0) {
         return "the envelope is not whole";
     }
-    if (!std::isfinite(said.loss_mean) || !std::isfinite(said.value) || !std::isfinite(said.step_seconds) || said.step_seconds < 0 ||
-        !std::isfinite(said.save_seconds) || said.save_seconds < 0) {
+    if (!std::isfinite(said.loss_mean) || !std::isfinite(said.value) || !std::isfinite(said.step_seconds) ||
+        said.step_seconds < 0 || !std::isfinite(said.save_seconds) || said.save_seconds < 0) {
         return "a number is not finite";
     }
     constexpr auto most = std::uint64_t{1} << 32;

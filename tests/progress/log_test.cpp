@@ -32,9 +32,7 @@ struct reader {
     }
     [[nodiscard]] std::vector<double> losses() const {
         std::vector<double> out;
-        for (auto const& one : told.of(message_type::step)) {
-            out.push_back(one.update.said.loss_mean);
-        }
+        for (auto const& one : told.of(message_type::step)) out.push_back(one.update.said.loss_mean);
         return out;
     }
 };
@@ -67,12 +65,11 @@ TEST_CASE("a line with step and loss is an update of the job", "[log]") {
 }
 
 TEST_CASE("pieces of any size give the same updates", "[log]") {
-    std::string const text = "step=1 loss=1.5\r\nstep=2 \x1b[1;31mloss\x1b[0m=2.5\n\x1b]0;title\astep=3 loss=3.5\rstep=4 loss=4.5";
+    std::string const text =
+        "step=1 loss=1.5\r\nstep=2 \x1b[1;31mloss\x1b[0m=2.5\n\x1b]0;title\astep=3 loss=3.5\rstep=4 loss=4.5";
     for (std::size_t size = 1; size <= text.size(); ++size) {
         reader log(usual);
-        for (std::size_t at = 0; at < text.size(); at += size) {
-            log << std::string_view(text).substr(at, size);
-        }
+        for (std::size_t at = 0; at < text.size(); at += size) log << std::string_view(text).substr(at, size);
         CHECK(log.losses() == std::vector<double>{1.5, 2.5, 3.5});
         log.adapter.finish(log.told);
         CHECK(log.losses() == std::vector<double>{1.5, 2.5, 3.5, 4.5});
@@ -137,7 +134,8 @@ TEST_CASE("without a group for the step, losses are counted", "[log]") {
 }
 
 TEST_CASE("any other group is a metric, and total is the number of steps", "[log]") {
-    reader log(R"(step (?<step>\d+)/(?<total>\d+) loss (?<loss>[\d.]+)(?: acc (?<accuracy>[\w.]+))?|val (?<val_loss>[\d.]+))");
+    reader log(
+        R"(step (?<step>\d+)/(?<total>\d+) loss (?<loss>[\d.]+)(?: acc (?<accuracy>[\w.]+))?|val (?<val_loss>[\d.]+))");
     log << "step 1/50 loss 2\nstep 2/50 loss 1 acc 0.75\nval 0.5\nstep 3/50 loss 1 acc nan\n";
     REQUIRE(log.told.all.size() == 6);
     CHECK(log.told.all[0].update.said.total_steps == 50);
@@ -205,11 +203,10 @@ TEST_CASE("names are found only where a group opens", "[log]") {
 
 TEST_CASE("no line makes the search explode", "[log]") {
     std::string const line(4000, 'a');
-    for (auto const* const pattern : {"(?<loss>(a+)+)$b", "(?<loss>(a|aa)+)$b", ".*.*.*.*=(?<loss>x)", "((a*)*(a*)*)*(?<loss>b)"}) {
+    for (auto const* const pattern :
+         {"(?<loss>(a+)+)$b", "(?<loss>(a|aa)+)$b", ".*.*.*.*=(?<loss>x)", "((a*)*(a*)*)*(?<loss>b)"}) {
         reader log(pattern);
-        for (int at = 0; at < 20; ++at) {
-            log << line << "\n";  // backtracking would not come to an end
-        }
+        for (int at = 0; at < 20; ++at) log << line << "\n";  // backtracking would not come to an end
         CHECK(log.told.all.empty());
         CHECK(log.adapter.counts().lines == 20);
     }

@@ -71,13 +71,12 @@ TEST_CASE("a hello names the devices of its rank and where rank 0 takes commands
     CHECK_FALSE(reads("P1 hello" + head + " w=2 rx=/run/ration/rx.7.0"));  // rank 2
 
     std::string list = std::string(64, 'a');
-    while (list.size() + 65 <= 768) {
-        list += "," + std::string(64, 'b');
-    }
+    while (list.size() + 65 <= 768) list += "," + std::string(64, 'b');
     CHECK(reads("P1 hello" + first + " g=" + list));
     CHECK(reads("P1 hello" + first + " g=" + std::string(53, 'c') + "," + list));
     CHECK_FALSE(reads("P1 hello" + first + " g=" + std::string(54, 'c') + "," + list));  // 769 characters
-    for (auto const& bad : {std::string(","), std::string("a,"), std::string(",a"), std::string("a,,b"), std::string(65, 'a')}) {
+    for (auto const& bad :
+         {std::string(","), std::string("a,"), std::string(",a"), std::string("a,,b"), std::string(65, 'a')}) {
         INFO(bad);
         CHECK_FALSE(reads("P1 hello" + first + " g=" + bad));
     }
@@ -132,9 +131,9 @@ TEST_CASE("what is not known is passed over", "[message]") {
 TEST_CASE("the mean of losses is finite, and there exactly when losses are", "[message]") {
     CHECK(reads_step(" c=1 l=0"));
     CHECK(reads_step(" c=0 nf=3"));
-    for (auto const* const bad : {" c=1 l=nan", " c=1 l=-nan", " c=1 l=inf", " c=1 l=-inf", " c=1 l=infinity", " c=1 l=NaN",
-                                  " c=1 l=1e999", " c=1 l=0x10", " c=1 l=+1", " c=1 l=1,5", " c=1 l=-", " c=1 l=1.5x", " c=1",
-                                  " c=0 l=1", " nf=1 l=1", ""}) {
+    for (auto const* const bad :
+         {" c=1 l=nan", " c=1 l=-nan", " c=1 l=inf", " c=1 l=-inf", " c=1 l=infinity", " c=1 l=NaN", " c=1 l=1e999",
+          " c=1 l=0x10", " c=1 l=+1", " c=1 l=1,5", " c=1 l=-", " c=1 l=1.5x", " c=1", " c=0 l=1", " nf=1 l=1", ""}) {
         INFO(bad);
         CHECK_FALSE(reads_step(bad));
     }
@@ -164,9 +163,9 @@ TEST_CASE("an eval carries a value or says that it has none", "[message]") {
 
 TEST_CASE("every key of the envelope is needed, once", "[message]") {
     CHECK(reads("P1 hb e=1 k=a j=b r=0 q=1"));
-    for (auto const* const bad : {"P1 hb k=a j=b r=0 q=1", "P1 hb e=1 j=b r=0 q=1", "P1 hb e=1 k=a r=0 q=1",
-                                  "P1 hb e=1 k=a j=b q=1", "P1 hb e=1 k=a j=b r=0", "P1 hb e=1 e=1 k=a j=b r=0 q=1",
-                                  "P1 hb e=1 k=a j=b r=0 q=1 q=2", "P1 hb"}) {
+    for (auto const* const bad :
+         {"P1 hb k=a j=b r=0 q=1", "P1 hb e=1 j=b r=0 q=1", "P1 hb e=1 k=a r=0 q=1", "P1 hb e=1 k=a j=b q=1",
+          "P1 hb e=1 k=a j=b r=0", "P1 hb e=1 e=1 k=a j=b r=0 q=1", "P1 hb e=1 k=a j=b r=0 q=1 q=2", "P1 hb"}) {
         INFO(bad);
         CHECK_FALSE(reads(bad));
     }
@@ -189,7 +188,8 @@ TEST_CASE("the grammar is kept to the letter", "[message]") {
     CHECK_FALSE(reads("P1 "));
     CHECK(reads(good + " abcdefghijklmnop=1"));
     CHECK_FALSE(reads(good + " abcdefghijklmnopq=1"));
-    for (auto const* const bad : {" 1a=1", " A=1", " =1", " a", " a=", " a=b=c", " a=\x7f", " a=\xc3\xa4", " a=\t", " a-b=1"}) {
+    for (auto const* const bad :
+         {" 1a=1", " A=1", " =1", " a", " a=", " a=b=c", " a=\x7f", " a=\xc3\xa4", " a=\t", " a-b=1"}) {
         INFO(bad);
         CHECK_FALSE(reads(good + bad));
     }

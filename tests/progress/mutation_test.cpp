@@ -28,7 +28,8 @@ std::vector<std::string> const seeds{
     "P1 step e=1 k=0123456789abcdef j=vae r=0 q=13 s=100 c=1 l=1 b=512",
 };
 
-std::vector<std::string> const pieces{"nan", "inf", "-", "=", " ", "\n", "1e999", "0x1p3", "18446744073709551616", "l=", " c=1", "P1 ", "\x1b"};
+std::vector<std::string> const pieces{"nan", "inf",  "-",   "=",   " ", "\n", "1e999", "0x1p3", "18446744073709551616",
+                                      "l=",  " c=1", "P1 ", "\x1b"};
 
 using dice = std::mt19937_64;
 
@@ -40,11 +41,11 @@ void mutate(std::string& text, dice& roll) {
         case 0: text.insert(at, 1, static_cast<char>(roll() & 0xff)); break;
         case 1: text.insert(at, pieces[below(roll, pieces.size())]); break;
         case 2: text.erase(at, 1 + below(roll, 8)); break;
-        case 3: text = text.substr(0, at) + seeds[below(roll, seeds.size())].substr(std::min<std::size_t>(at, 40)); break;
+        case 3:
+            text = text.substr(0, at) + seeds[below(roll, seeds.size())].substr(std::min<std::size_t>(at, 40));
+            break;
         case 4:
-            if (at < text.size()) {
-                text[at] = static_cast<char>("0123456789=. -eqslcnfx~"[below(roll, 23)]);
-            }
+            if (at < text.size()) text[at] = static_cast<char>("0123456789=. -eqslcnfx~"[below(roll, 23)]);
             break;
         default: text.insert(at, text.substr(at, below(roll, 64))); break;
     }
@@ -53,9 +54,7 @@ void mutate(std::string& text, dice& roll) {
 /// The grammar once more, letter by letter and without any of the parser's own helpers:
 /// "P1" 1*( SP word [ "=" value ] ) [ LF ], where the first word stands alone and each other one has a value.
 bool is_grammatical(std::string text) {
-    if (text.ends_with('\n')) {
-        text.pop_back();
-    }
+    if (text.ends_with('\n')) text.pop_back();
     std::istringstream in(text);
     std::string part;
     int at = 0;
@@ -69,9 +68,7 @@ bool is_grammatical(std::string text) {
         bool const right = at == 0   ? part == "P1"
                            : at == 1 ? named && equals == part.npos
                                      : named && !value.empty() && printable;
-        if (!right) {
-            return false;
-        }
+        if (!right) return false;
     }
     return at >= 3 && !text.ends_with(' ');
 }
@@ -83,18 +80,12 @@ TEST_CASE("100000 mutated messages keep what the parser promises", "[message]") 
     int accepted = 0;
     for (int round = 0; round < 100'000; ++round) {
         auto text = seeds[below(roll, seeds.size())];
-        for (auto left = below(roll, 3); left + 1 != 0; --left) {
-            mutate(text, roll);
-        }
+        for (auto left = below(roll, 3); left + 1 != 0; --left) mutate(text, roll);
         auto const fault = progress_test::broken_promise(text);
-        if (!fault.empty()) {
-            FAIL(fault << ": " << text);
-        }
+        if (!fault.empty()) FAIL(fault << ": " << text);
         bool const reads = static_cast<bool>(ration::progress::parse_message(text));
         accepted += reads ? 1 : 0;
-        if (reads && !is_grammatical(text)) {
-            FAIL("accepted against the grammar: " << text);
-        }
+        if (reads && !is_grammatical(text)) FAIL("accepted against the grammar: " << text);
     }
     CHECK(accepted > 10'000);
     CHECK(accepted < 90'000);

@@ -30,9 +30,7 @@ public:
         if (pid_ == 0) {
             ::dup2(in[0], STDIN_FILENO);
             ::dup2(out[1], STDOUT_FILENO);
-            for (int const end : {in[0], in[1], out[0], out[1]}) {
-                ::close(end);
-            }
+            for (int const end : {in[0], in[1], out[0], out[1]}) ::close(end);
             ::execlp("python3", "python3", "-B", path.c_str(), static_cast<char*>(nullptr));
             ::_exit(127);
         }
@@ -56,9 +54,7 @@ public:
     void await(std::string const& word) const {
         std::string line;
         char byte = 0;
-        while (::read(from_, &byte, 1) == 1 && byte != '\n') {
-            line += byte;
-        }
+        while (::read(from_, &byte, 1) == 1 && byte != '\n') line += byte;
         REQUIRE(line == word);
     }
     void go_on() const { REQUIRE(::write(to_, "\n", 1) == 1); }
@@ -192,9 +188,7 @@ TEST_CASE("with a full queue the Python client keeps every loss", "[python]") {
     ear.drain();
     CHECK(ear.told.all.empty());
     running.go_on();
-    while (running.poll() < 0) {
-        ear.drain();
-    }
+    while (running.poll() < 0) ear.drain();
     ear.drain();
     CHECK(ear->counts().malformed == junk);
     CHECK(ear->counts().losses == 41);
@@ -217,9 +211,7 @@ TEST_CASE("the Python client survives a receiver that goes and comes back", "[py
     running.go_on();
     accompany(ear, running);
     std::uint64_t losses = 0;
-    for (auto const& step : ear.told.of(message_type::step)) {
-        losses += step.update.said.loss_count;
-    }
+    for (auto const& step : ear.told.of(message_type::step)) losses += step.update.said.loss_count;
     CHECK(losses == 11);
     CHECK(ear.told.of(message_type::phase).size() == 1);
 }

@@ -16,7 +16,7 @@ using ration::job_id;
 namespace {
 
 unsigned mode_of(std::string const& path) {
-    struct stat about {};
+    struct stat about{};
     REQUIRE(::lstat(path.c_str(), &about) == 0);
     return about.st_mode & 0777U;
 }

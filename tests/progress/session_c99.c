@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// A training loop in plain C99, compiled with -ffast-math as trainers are; also the proof that the header needs no newer C.
+// A training loop in plain C99, compiled with -ffast-math as trainers are; also the proof that the header needs no
+// newer C.
 #include "session_c99.h"
 
 #include <ration/progress/client_commands.h>
 
-void progress_session_in_c(double const *losses, int count) {
-    ration_progress *const p = ration_progress_open();
+void progress_session_in_c(double const* losses, int count) {
+    ration_progress* const p = ration_progress_open();
     int at;
     ration_progress_hello(p, 1, 2);
     ration_progress_phase(p, "train");
@@ -20,14 +21,14 @@ void progress_session_in_c(double const *losses, int count) {
 // [obedient]
 static int save(uint64_t step) { return step % 2 == 0; }
 
-static int stopped(ration_progress *p) {
+static int stopped(ration_progress* p) {
     ration_progress_bye(p, 0, "stop");
     ration_progress_close(p);
     return 0;
 }
 
 int progress_obedient_in_c(uint64_t steps) {
-    ration_progress *const p = ration_progress_open();
+    ration_progress* const p = ration_progress_open();
     uint64_t step;
     ration_progress_listen(p); /* before the hello, which says where the job listens */
     ration_progress_hello_on(p, 1, 1, getenv("RATION_DEVICES"));
@@ -37,7 +38,8 @@ int progress_obedient_in_c(uint64_t steps) {
         ration_progress_step(p, step, 1.0, steps);
         asked = ration_progress_command(p, &by, &hold);
         while (asked == RATION_PROGRESS_SAVE || asked == RATION_PROGRESS_STOP) {
-            if (asked == RATION_PROGRESS_SAVE || !saved) ration_progress_checkpoint(p, step, saved = saved || save(step));
+            if (asked == RATION_PROGRESS_SAVE || !saved)
+                ration_progress_checkpoint(p, step, saved = saved || save(step));
             if (asked == RATION_PROGRESS_STOP) return stopped(p);
             asked = saved && hold ? ration_progress_hold(p, by, &by, &hold) : ration_progress_command(p, &by, &hold);
         }

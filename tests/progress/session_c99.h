@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-void progress_session_in_c(double const *losses, int count);
+void progress_session_in_c(double const* losses, int count);
 void progress_nothing_in_c(void);
 /* Trains until it is told to stop, saves at even steps only; its exit status, 1 when no stop came within `steps`. */
 int progress_obedient_in_c(uint64_t steps);

@@ -62,11 +62,8 @@ struct notebook {
     }
     [[nodiscard]] std::vector<heard> of(rp::message_type type) const {
         std::vector<heard> out;
-        for (auto const& one : all) {
-            if (one.update.said.type == type) {
-                out.push_back(one);
-            }
-        }
+        for (auto const& one : all)
+            if (one.update.said.type == type) out.push_back(one);
         return out;
     }
 };
@@ -137,9 +134,7 @@ public:
     /// Until the queue is full; how many that took.
     int fill() const {
         int sent = 0;
-        while ((*this)("junk")) {
-            ++sent;
-        }
+        while ((*this)("junk")) ++sent;
         return sent;
     }
 
@@ -149,13 +144,14 @@ private:
 
 /// A message of "vae" with what every message needs.
 inline std::string said(std::string const& type, int sequence, std::string const& more = "", int epoch = 1) {
-    return "P1 " + type + " e=" + std::to_string(epoch) + " k=" + token + " j=vae r=0 q=" + std::to_string(sequence) + more;
+    return "P1 " + type + " e=" + std::to_string(epoch) + " k=" + token + " j=vae r=0 q=" + std::to_string(sequence) +
+           more;
 }
 
 /// Every datagram has one fate.
 inline bool adds_up(rp::totals const& t) {
-    return t.received == t.accepted + t.truncated + t.wrong_uid + t.malformed + t.unknown_job + t.stale + t.wrong_token +
-                             t.wrong_process + t.duplicate + t.rate_limited + t.unknown_type;
+    return t.received == t.accepted + t.truncated + t.wrong_uid + t.malformed + t.unknown_job + t.stale +
+                             t.wrong_token + t.wrong_process + t.duplicate + t.rate_limited + t.unknown_type;
 }
 
 }  // namespace progress_test

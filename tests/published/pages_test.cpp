@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The scenarios that take minutes, in full: docs/published.md has the tables that they print.
+#include <algorithm>
+
 #include "page.hpp"
 #include "published/elastic.hpp"
 #include "published/ffdl.hpp"
-
-#include <algorithm>
 
 namespace {
 
@@ -20,6 +20,10 @@ void check_page(published::findings const& found, std::string const& heading) {
 
 }  // namespace
 
-TEST_CASE("FfDL in full is as docs/published.md has it", "[published]") { check_page(published::ffdl_scenario(), "FfDL"); }
+TEST_CASE("FfDL in full is as docs/published.md has it", "[published]") {
+    check_page(published::ffdl_scenario(), "FfDL");
+}
 
-TEST_CASE("elastic batches in full are as docs/published.md has them", "[published]") { check_page(published::elastic_scenario(), "Elastic batches"); }
+TEST_CASE("elastic batches in full are as docs/published.md has them", "[published]") {
+    check_page(published::elastic_scenario(), "Elastic batches");
+}

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is published of the policies here comes out again, and the negative controls too. bench/published prints the same in full.
+// What is published of the policies here comes out again, and the negative controls too. bench/published prints the
+// same in full.
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "page.hpp"
 #include "published/cm_dare_scenario.hpp"
 #include "published/elastic.hpp"
 #include "published/ffdl.hpp"
 #include "published/sia.hpp"
 #include "published/tradl.hpp"
 #include "published/wei_shudo.hpp"
-#include "page.hpp"
-
-#include <cstdio>
-#include <fstream>
-#include <string>
 
 using published_test::check_all;
 using published_test::section;
@@ -20,11 +21,14 @@ TEST_CASE("FfDL: gangs do not deadlock, packed learners leave room for large job
     check_all(published::ffdl_scenario({.gang_runs = 20, .placed_runs = 2, .placed_jobs = 4000}));
 }
 
-TEST_CASE("elastic batches: about twice as many jobs when saturated, and nothing where no batch may change", "[published]") {
+TEST_CASE("elastic batches: about twice as many jobs when saturated, and nothing where no batch may change",
+          "[published]") {
     check_all(published::elastic_scenario({.devices = 80, .seeds = 2, .whole_sweep = false}));
 }
 
-TEST_CASE("CM-DARE: saturation by medians, measured lifetimes, lost workers; docs/published.md has these tables and no others", "[published]") {
+TEST_CASE(
+    "CM-DARE: saturation by medians, measured lifetimes, lost workers; docs/published.md has these tables and no others",
+    "[published]") {
     auto const found = published::cm_dare_scenario(RATION_BENCH_DATA);
     check_all(found);
     CHECK(table_lines(section("CM-DARE")) == table_lines(found.table()));
@@ -47,13 +51,18 @@ TEST_CASE("docs/published.md says of TRADL's rule what the simulation gives", "[
         INFO(sentence);
         CHECK(words.find(sentence) != std::string::npos);
     };
-    auto const equal = [](std::size_t n, double dead_band) { return 100 * simulated_reduction(n, situation::at_fair_share, {.dead_band = dead_band}); };
-    auto const above = [](bool strict) { return 100 * simulated_reduction(8, situation::above_fair_share, {.dead_band = 0, .strict = strict}); };
+    auto const equal = [](std::size_t n, double dead_band) {
+        return 100 * simulated_reduction(n, situation::at_fair_share, {.dead_band = dead_band});
+    };
+    auto const above = [](bool strict) {
+        return 100 * simulated_reduction(8, situation::above_fair_share, {.dead_band = 0, .strict = strict});
+    };
     says("(%.1f and %.1f %% instead of %.1f and %.1f %%)", equal(3, 0), equal(9, 0), equal(3, 0.02), equal(9, 0.02));
     says("gains %.1f %% where the kept branch gives %.1f %%", above(true), above(false));
     says("takes %.2f times as long", lone_job({.dead_band = 0, .scenario = tradl_scenario::AO, .strict = true}));
 }
 
-TEST_CASE("Wei and Shudo: the older job always gains; both together only by contention or in a late phase", "[published]") {
+TEST_CASE("Wei and Shudo: the older job always gains; both together only by contention or in a late phase",
+          "[published]") {
     check_all(published::wei_shudo_scenario());
 }

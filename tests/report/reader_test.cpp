@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Logs as input: all that ration writes is understood, and whatever else is in a file is a sentence, never a crash.
-#include "report/page.hpp"
-
 #include <fstream>
 #include <random>
 
+#include "report/page.hpp"
 #include "report/run_recorder.hpp"
-
 #include "support/catch.hpp"
 #include "tools/sample_events.hpp"
 #include "tools/temporary.hpp"
@@ -92,7 +90,8 @@ TEST_CASE("of many entries the first and the last are kept, and those that repea
     entry_list entries;
     auto const add = [&](std::int64_t t, char const* what) {
         log_entry entry;
-        entry.t = t, entry.what = what;
+        entry.t = t;
+        entry.what = what;
         entries.add(std::move(entry));
     };
     for (int i = 0; i < 5000; ++i) add(i, "change");

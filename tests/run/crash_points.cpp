@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Preloaded into ration: names each call that changes something on disk, in the kernel or in a job, and kills the process before one of them.
-//   RATION_CRASH_AT="rename run.json#2"   dies (SIGKILL) instead of the second call of that name; "any#7" instead of the seventh call
-//   RATION_CRASH_TRACE=FILE               appends the name of each call
-// Only the process that was started with these variables is watched: they are taken out of its environment, and its children are left alone.
+// Preloaded into ration: names each call that changes something on disk, in the kernel or in a job, and kills the
+// process before one of them.
+//   RATION_CRASH_AT="rename run.json#2"   dies (SIGKILL) instead of the second call of that name; "any#7" instead of
+//   the seventh call RATION_CRASH_TRACE=FILE               appends the name of each call
+// Only the process that was started with these variables is watched: they are taken out of its environment, and its
+// children are left alone.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -10,14 +12,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <string>
-#include <string_view>
-
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <map>
+#include <mutex>
 #include <sched.h>
+#include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -53,7 +54,8 @@ public:
             name_.resize(mark);
         }
         if (char const* const file = std::getenv("RATION_CRASH_TRACE"))
-            trace_ = static_cast<int>(plain_call(SYS_openat, AT_FDCWD, file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+            trace_ = static_cast<int>(
+                plain_call(SYS_openat, AT_FDCWD, file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
         for (char const* const variable : {"RATION_CRASH_AT", "RATION_CRASH_TRACE", "LD_PRELOAD"}) ::unsetenv(variable);
     }
 
@@ -65,7 +67,8 @@ public:
             auto const line = name + '\n';
             static_cast<void>(plain_call(SYS_write, trace_, line.data(), line.size()));
         }
-        if ((name == name_ && number == count_) || (name_ == "any" && ++all_ == count_)) static_cast<void>(plain_call(SYS_kill, process_, SIGKILL));
+        if ((name == name_ && number == count_) || (name_ == "any" && ++all_ == count_))
+            static_cast<void>(plain_call(SYS_kill, process_, SIGKILL));
     }
 };
 
@@ -83,9 +86,12 @@ public:
     auto const name = path.substr(path.rfind('/') + 1);
     if (name.starts_with("ration-run.")) return "GROUP";
     if (name.starts_with("ration-probe.")) return "PROBE";
-    if (name.starts_with("ration-") && name.find_first_not_of("0123456789", 7) == name.npos) return "ration";  // ration-UID
+    // ration-UID
+    if (name.starts_with("ration-") && name.find_first_not_of("0123456789", 7) == name.npos) return "ration";
     if (name.starts_with("rx.")) return "SOCKET";
-    if (auto const dash = name.find('-'); dash != name.npos && name.size() - dash == 17 && is_hex(name.substr(dash + 1))) return "RUN";
+    if (auto const dash = name.find('-');
+        dash != name.npos && name.size() - dash == 17 && is_hex(name.substr(dash + 1)))
+        return "RUN";
     if (name.size() == 1) return "JOB";
     if (name.size() > 4 && name.substr(1) == ".log") return "JOB.log";
     return std::string(name);
@@ -93,12 +99,16 @@ public:
 
 [[nodiscard]] std::string path_of(int descriptor) {
     std::array<char, 4096> target{};
-    auto const length = ::readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), target.data(), target.size());
+    auto const length =
+        ::readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), target.data(), target.size());
     return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : std::string();
 }
 
 /// Below the folder of all runs, or a control group.
-[[nodiscard]] bool is_state(std::string_view path) { return path.starts_with("/sys/fs/cgroup/") || path.find("/ration/") != path.npos || path.find("/ration-") != path.npos; }
+[[nodiscard]] bool is_state(std::string_view path) {
+    return path.starts_with("/sys/fs/cgroup/") || path.find("/ration/") != path.npos ||
+           path.find("/ration-") != path.npos;
+}
 
 void reach_path(char const* call, char const* path) { here().reach(std::string(call) + ' ' + last_part(path)); }
 
@@ -188,7 +198,8 @@ ssize_t send(int socket, void const* data, size_t size, int flags) {
 
 ssize_t sendto(int socket, void const* data, size_t size, int flags, sockaddr const* to, socklen_t length) {
     here().reach("sendto command");
-    return real<ssize_t(int, void const*, size_t, int, sockaddr const*, socklen_t)>("sendto")(socket, data, size, flags, to, length);
+    return real<ssize_t(int, void const*, size_t, int, sockaddr const*, socklen_t)>("sendto")(socket, data, size, flags,
+                                                                                              to, length);
 }
 
 long syscall(long number, ...) noexcept {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/shown_tables.hpp"
 
-#include <string>
-
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include <ration/holdings.hpp>
 #include <ration/standard_columns.hpp>
@@ -31,7 +30,8 @@ public:
     [[nodiscard]] result<void> bind(std::span<column_info const>, limits const&) noexcept override { return {}; }
     [[nodiscard]] bool reads(std::string_view column) const noexcept override { return column == "jobs/id"; }
     [[nodiscard]] status decide(tick_data const& t, grants&) noexcept override {
-        ++asked, jobs = &t.data[table_id::jobs];
+        ++asked;
+        jobs = &t.data[table_id::jobs];
         return status::deadline;
     }
     void on_events(std::span<ration::event const> events) noexcept override { told += events.size(); }
@@ -51,7 +51,8 @@ struct scene {
         columns = *declared;
         REQUIRE(store.resize(table_id::nodes, 1));
         REQUIRE(store.resize(table_id::jobs, 2));
-        store[columns.id][0] = 7, store[columns.id][1] = 9;
+        store[columns.id][0] = 7;
+        store[columns.id][1] = 9;
         store[columns.resources[0].capacity][0] = 4000;
         held.reset(1, std::size(standard_resources), most_jobs * std::size(standard_resources));
         REQUIRE(shown.bind(store.schema(), {.jobs = most_jobs, .nodes = 1}));
@@ -74,7 +75,10 @@ struct scene {
     }
     [[nodiscard]] nlohmann::json written() const {
         auto const was = shown.last(), is = store.view();
-        return nlohmann::json::parse(program::to_json({{}, program::decision{.budget = {}, .took = {}, .schema = store.schema(), .shown = &was, .left = &is, .grants = {}}}));
+        return nlohmann::json::parse(program::to_json(
+            {{},
+             program::decision{
+                 .budget = {}, .took = {}, .schema = store.schema(), .shown = &was, .left = &is, .grants = {}}}));
     }
 };
 
@@ -84,7 +88,8 @@ TEST_CASE("what grants change is kept as the policy was shown it", "[shown_table
     scene s;
     s.give(7, 1000);
     s.ask();
-    s.give(7, 3000), s.give(9, 500);
+    s.give(7, 3000);
+    s.give(9, 500);
     auto const& cpu = s.columns.resources[0];
     CHECK(s.then(cpu.held, 0) == 1000);
     CHECK(s.then(cpu.held, 1) == 0);
@@ -117,7 +122,8 @@ TEST_CASE("nothing is allocated after bind", "[shown_tables]") {
     REQUIRE(s.store.resize(table_id::jobs, most_jobs));
     for (std::size_t row = 0; row < most_jobs; ++row) s.store[s.columns.id][row] = row + 1;
     for (std::uint64_t job = 1; job <= most_jobs; ++job)
-        for (std::size_t r = 0; r < std::size(standard_resources); ++r) s.held.set({{job}, 0, static_cast<resource_id>(r), 1}, {});
+        for (std::size_t r = 0; r < std::size(standard_resources); ++r)
+            s.held.set({{job}, 0, static_cast<resource_id>(r), 1}, {});
     show_holdings(s.held, s.store, s.columns);
     auto const before = allocations();
     grants none{std::span<grant>()};
@@ -136,7 +142,8 @@ TEST_CASE("a decision is written with what was shown, and what its grants change
     s.give(7, 3000);
     auto const same_rows = s.written();
     CHECK(same_rows["columns"] == quiet["columns"]);
-    CHECK(same_rows["columns_after"] == nlohmann::json::parse(R"({"jobs/held.cpu":[3000,0],"nodes/free.cpu":[1000],"held/amount":[3000]})"));
+    CHECK(same_rows["columns_after"] ==
+          nlohmann::json::parse(R"({"jobs/held.cpu":[3000,0],"nodes/free.cpu":[1000],"held/amount":[3000]})"));
     s.give(9, 500);
     auto const more = s.written();
     CHECK(more["columns"] == quiet["columns"]);

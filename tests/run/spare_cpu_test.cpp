@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/spare_cpu.hpp"
+
 #include "support/catch.hpp"
 
 using namespace ration;

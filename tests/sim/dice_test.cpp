@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Dice: the same bits everywhere, and the distributions that they are said to have.
-#include "support/catch.hpp"
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include <ration/sim/dice.hpp>
+
+#include "support/catch.hpp"
 
 using namespace ration::sim;
 using Catch::Approx;
@@ -61,7 +61,8 @@ TEST_CASE("uniform: all tenths equally often, never 0 or 1, streams independent"
             double const u = d.uniform(i);
             REQUIRE((u > 0 && u < 1));
             ++tenths[static_cast<std::size_t>(u * 10)];
-            both += (u - 0.5) * (other.uniform(i) - 0.5), neighbours += (u - 0.5) * (d.uniform(i + 1) - 0.5);
+            both += (u - 0.5) * (other.uniform(i) - 0.5);
+            neighbours += (u - 0.5) * (d.uniform(i + 1) - 0.5);
         }
         for (int const count : tenths) CHECK(std::abs(count - 20'000) < 5 * 134);  // five standard deviations
         double const deviation = std::sqrt(static_cast<double>(throws)) / 12;
@@ -89,8 +90,12 @@ TEST_CASE("exponential and normal have their moments and their tails", "[dice]")
     for (std::uint64_t i = 0; i < throws; ++i) {
         double const e = d.exponential(i), n = d.normal(throws + i);
         REQUIRE((e > 0 && std::isfinite(e) && std::isfinite(n)));
-        waited += e, above_one += e > 1;
-        mean += n, square += n * n, beyond_two += n > 2, below_minus_three += n < -3;
+        waited += e;
+        above_one += e > 1;
+        mean += n;
+        square += n * n;
+        beyond_two += n > 2;
+        below_minus_three += n < -3;
     }
     double const count = static_cast<double>(throws);
     CHECK(waited / count == Approx(1).margin(5 / std::sqrt(count)));

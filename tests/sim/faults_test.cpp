@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Faults that are made up: as often and as long as the rates say, and the same from the same seed.
-#include "support/catch.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +7,8 @@
 #include <vector>
 
 #include <ration/sim/faults.hpp>
+
+#include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::sim;
@@ -27,7 +27,8 @@ namespace {
 }
 
 [[nodiscard]] bool same(std::vector<fault> const& a, std::vector<fault> const& b) {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](fault const& x, fault const& y) { return same(x, y); });
+    return a.size() == b.size() &&
+           std::equal(a.begin(), a.end(), b.begin(), [](fault const& x, fault const& y) { return same(x, y); });
 }
 
 /// Seconds that a node was there before each of its losses, and away after it.
@@ -49,10 +50,12 @@ struct stays {
     return sum / static_cast<double>(of.size());
 }
 [[nodiscard]] double part_below(std::vector<double> const& of, double limit) {
-    return static_cast<double>(std::count_if(of.begin(), of.end(), [&](double v) { return v < limit; })) / static_cast<double>(of.size());
+    return static_cast<double>(std::count_if(of.begin(), of.end(), [&](double v) { return v < limit; })) /
+           static_cast<double>(of.size());
 }
 
-constexpr fault_rates everything{.loss_every = 50'000, .lifetime = transient_servers[1], .crash_every = 90'000, .slow_every = 30'000};
+constexpr fault_rates everything{
+    .loss_every = 50'000, .lifetime = transient_servers[1], .crash_every = 90'000, .slow_every = 30'000};
 
 }  // namespace
 
@@ -75,13 +78,15 @@ TEST_CASE("faults: the same seed gives the same, another seed, node or horizon d
 TEST_CASE("faults: their bits are these, with every compiler", "[faults]") {
     std::uint64_t sum = 0xCBF29CE484222325u;
     for (auto const& f : make_faults(everything, nodes_of(6, 4), 3, seconds(500'000)))
-        for (auto const value : {static_cast<std::uint64_t>(f.at.count), static_cast<std::uint64_t>(f.what), std::uint64_t{f.node}, std::uint64_t{f.device}})
+        for (auto const value : {static_cast<std::uint64_t>(f.at.count), static_cast<std::uint64_t>(f.what),
+                                 std::uint64_t{f.node}, std::uint64_t{f.device}})
             for (int byte = 0; byte < 8; ++byte) sum = (sum ^ (value >> (8 * byte) & 0xFF)) * 0x100000001B3u;
     CHECK(sum == 0x46D5303966CBA206u);
 }
 
-// Means over n draws are within five standard deviations of what is asked for; an exponential's is its mean over the root of n. What lies behind the
-// horizon is cut off, which takes the longest stays away: with 200 stays to a node that is less than a hundredth.
+// Means over n draws are within five standard deviations of what is asked for; an exponential's is its mean over the
+// root of n. What lies behind the horizon is cut off, which takes the longest stays away: with 200 stays to a node that
+// is less than a hundredth.
 TEST_CASE("faults: nodes are lost and come back as often as the rates say", "[faults]") {
     auto const all = stays_of(make_faults({.loss_every = 1000, .repair = 250}, nodes_of(100, 1), 7, seconds(250'000)));
     REQUIRE(all.there.size() > 19'000);
@@ -94,12 +99,14 @@ TEST_CASE("faults: nodes are lost and come back as often as the rates say", "[fa
 TEST_CASE("faults: transient servers live as long as was measured, hour by hour, and are replaced", "[faults]") {
     for (auto const& servers : transient_servers) {
         INFO(servers.gpu << ' ' << servers.region);
-        auto const all = stays_of(make_faults({.lifetime = servers, .startup = 90}, nodes_of(200, 1), 11, seconds(100 * 86400.0)));
+        auto const all =
+            stays_of(make_faults({.lifetime = servers, .startup = 90}, nodes_of(200, 1), 11, seconds(100 * 86400.0)));
         REQUIRE(all.there.size() > 20'000);
         for (double const away : all.away) CHECK(away == Approx(90));
         // Five standard deviations of a part of 20 000 are at most 0.018.
         for (std::size_t h = 1; h < server_lifetime::hours; ++h)
-            CHECK(part_below(all.there, 3600 * static_cast<double>(h)) == Approx(servers.revoked_within(h)).margin(0.018));
+            CHECK(part_below(all.there, 3600 * static_cast<double>(h)) ==
+                  Approx(servers.revoked_within(h)).margin(0.018));
         CHECK(part_below(all.there, 86400 - 1) == Approx(servers.revoked_within(24)).margin(0.018));
         CHECK(part_below(all.there, 86400 + 1) == 1);
         CHECK(mean(all.there) == Approx(servers.mean()).margin(1200));
@@ -108,7 +115,9 @@ TEST_CASE("faults: transient servers live as long as was measured, hour by hour,
 
 TEST_CASE("faults: a replacement takes as long as was measured for its GPU, or as long as is asked for", "[faults]") {
     auto const away = [](server_lifetime const& servers, double startup) {
-        return mean(stays_of(make_faults({.lifetime = servers, .startup = startup}, nodes_of(2, 1), 1, seconds(10 * 86400.0))).away);
+        return mean(
+            stays_of(make_faults({.lifetime = servers, .startup = startup}, nodes_of(2, 1), 1, seconds(10 * 86400.0)))
+                .away);
     };
     CHECK(away(*find_transient_servers("K80", "us-east1"), 0) == Approx(83.2));
     CHECK(away(*find_transient_servers("P100", "us-east1"), 0) == Approx(91.1));
@@ -127,14 +136,18 @@ TEST_CASE("faults: every device crashes as often as any other", "[faults]") {
 }
 
 TEST_CASE("faults: slow times are as long and as slow as asked for, and full speed follows each", "[faults]") {
-    auto const all = make_faults({.slow_every = 3000, .slow_lasts = 1000, .slow_speed = 0.3}, nodes_of(50, 2), 17, seconds(400'000));
+    auto const all =
+        make_faults({.slow_every = 3000, .slow_lasts = 1000, .slow_speed = 0.3}, nodes_of(50, 2), 17, seconds(400'000));
     std::map<std::uint32_t, fault> last;
     double slow = 0, number = 0;
     for (auto const& f : all) {
         REQUIRE(f.what == fault_kind::node_slows);
         bool const ends = last.contains(f.node) && last[f.node].speed < 1;
         CHECK(f.speed == (ends ? 1 : 0.3));
-        if (ends) slow += to_seconds(f.at - last[f.node].at), ++number;
+        if (ends) {
+            slow += to_seconds(f.at - last[f.node].at);
+            ++number;
+        }
         last[f.node] = f;
     }
     REQUIRE(number > 4500);

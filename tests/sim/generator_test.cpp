@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Made-up workloads: the same for the same seed, and like what they are fitted to.
-#include "support/catch.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,6 +12,8 @@
 #include <ration/sim/profile_files.hpp>
 #include <ration/sim/trace/read.hpp>
 #include <ration/sim/trace/write.hpp>
+
+#include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::sim;
@@ -47,22 +47,32 @@ TEST_CASE("a seed is a workload, bit for bit, with every compiler", "[generator]
     other.seed = 8;
     CHECK(trace::written(make_rigid(other)) != rigid);
     CHECK(trace::written(make_scaling(other)) != scaling);
-    other = o, other.jobs = 100;  // the first hundred are the same
+    other = o;
+    other.jobs = 100;  // the first hundred are the same
     CHECK(rigid.starts_with(trace::written(make_rigid(other))));
 }
 
-TEST_CASE("jobs on processors: of all models that run there, longer than their usual length by up to once more", "[generator]") {
-    auto const curves = [](double steps) { return std::make_shared<cpu_model>(loss_curve{.floor = 0, .power = 1, .power_steps = steps}, 100, 1, 0.1); };
-    model_library const library{{"rigid", std::make_shared<rigid_model>(), {}}, {"short", curves(10), {.request = 0, .least = 0, .most = 0, .length = 100}},
+TEST_CASE("jobs on processors: of all models that run there, longer than their usual length by up to once more",
+          "[generator]") {
+    auto const curves = [](double steps) {
+        return std::make_shared<cpu_model>(loss_curve{.floor = 0, .power = 1, .power_steps = steps}, 100, 1, 0.1);
+    };
+    model_library const library{{"rigid", std::make_shared<rigid_model>(), {}},
+                                {"short", curves(10), {.request = 0, .least = 0, .most = 0, .length = 100}},
                                 {"long", curves(100), {.request = 0, .least = 0, .most = 0, .length = 1000}}};
     auto const made = make_cpu({.seed = 7, .jobs = 2000, .jobs_per_hour = 200}, library);
     REQUIRE(made.jobs.size() == 2000);
     CHECK(made.model_names == std::vector<std::string>{"short", "long"});
     CHECK(share(made, [](auto const& job) { return job.model == 0; }) == Approx(0.5).margin(.03));
-    CHECK(share(made, [](auto const& job) { return job.length >= (job.model == 0 ? 100 : 1000) && job.length <= (job.model == 0 ? 200 : 2000); }) == 1);
-    CHECK(share(made, [](auto const& job) { return job.length > (job.model == 0 ? 150 : 1500); }) == Approx(0.5).margin(.04));
-    CHECK(share(made, [&](auto const& job) { return made.runs_on_cpu(job) && job.request == 0 && job.most == 0; }) == 1);
-    CHECK(fingerprint(trace::written(make_cpu({.seed = 7, .jobs = 500, .jobs_per_hour = 200}, library))) == 0x811ba93d07969554);
+    CHECK(share(made, [](auto const& job) {
+              return job.length >= (job.model == 0 ? 100 : 1000) && job.length <= (job.model == 0 ? 200 : 2000);
+          }) == 1);
+    CHECK(share(made, [](auto const& job) { return job.length > (job.model == 0 ? 150 : 1500); }) ==
+          Approx(0.5).margin(.04));
+    CHECK(share(made, [&](auto const& job) { return made.runs_on_cpu(job) && job.request == 0 && job.most == 0; }) ==
+          1);
+    CHECK(fingerprint(trace::written(make_cpu({.seed = 7, .jobs = 500, .jobs_per_hour = 200}, library))) ==
+          0x811ba93d07969554);
     CHECK(make_cpu({}, {library[0]}).jobs.empty());
 
     auto const text = trace::written(made);
@@ -80,21 +90,25 @@ TEST_CASE("arrivals: ascending, at the rate that was asked for, in their pattern
         double gaps = 0, squares = 0, night = 0;
         for (std::size_t i = 1; i < times.size(); ++i) {
             double const gap = to_seconds(times[i] - times[i - 1]);
-            gaps += gap, squares += gap * gap;
+            gaps += gap;
+            squares += gap * gap;
             double const hour = std::fmod(hours(times[i]), 24.0);
             night += hour < 6 || hour >= 18;
         }
         double const mean = gaps / 19'999, deviation = std::sqrt(squares / 19'999 - mean * mean);
         if (pattern == arrival_pattern::poisson) CHECK(deviation / mean == Approx(1).epsilon(.05));
         if (pattern == arrival_pattern::bursty) CHECK(deviation / mean > 2.5);
-        CHECK(night / 19'999 == Approx(pattern == arrival_pattern::diurnal ? .3 : .5).margin(.025));  // (0.2 + 1) / 2 of half a day
+        // (0.2 + 1) / 2 of half a day
+        CHECK(night / 19'999 == Approx(pattern == arrival_pattern::diurnal ? .3 : .5).margin(.025));
     }
 }
 
-TEST_CASE("bursts are as frequent as the rate asks for, also where jobs are nearly as close to each other without them", "[generator]") {
+TEST_CASE("bursts are as frequent as the rate asks for, also where jobs are nearly as close to each other without them",
+          "[generator]") {
     auto const times = arrivals(arrival_pattern::bursty, 400, 20'000, 3);
     CHECK(20'000 / hours(times.back()) == Approx(400).epsilon(.05));
-    auto const crowded = arrivals(arrival_pattern::bursty, 3600, 20'000, 3);  // a mean gap of 1 s, below the 5 s of a burst
+    // A mean gap of 1 s, below the 5 s of a burst
+    auto const crowded = arrivals(arrival_pattern::bursty, 3600, 20'000, 3);
     CHECK(20'000 / hours(crowded.back()) == Approx(3600).epsilon(.05));
 }
 
@@ -107,14 +121,17 @@ TEST_CASE("rigid: the figures of a large cluster", "[generator]") {
     CHECK(share(w, [](auto const& j) { return j.length <= 1144; }) == Approx(.5).margin(.015));
     CHECK(share(w, [](auto const& j) { return j.length > 11'266; }) == Approx(.1).margin(.01));
     CHECK(share(w, [](auto const& j) { return j.length > 147'876; }) == Approx(.02).margin(.004));
-    for (auto const& j : w.jobs) REQUIRE((std::has_single_bit(static_cast<std::uint64_t>(j.request)) && j.least == j.request && j.most == j.request));
+    for (auto const& j : w.jobs)
+        REQUIRE((std::has_single_bit(static_cast<std::uint64_t>(j.request)) && j.least == j.request &&
+                 j.most == j.request));
     workload const common = make_rigid({.seed = 2, .jobs = 20'000});
     for (auto const& j : common.jobs) REQUIRE((j.request <= 32 && j.length >= 60 && j.length <= 172'800));
 }
 
 TEST_CASE("scaling: four categories, and a control in which no batch can change", "[generator]") {
     workload const w = make_scaling({.seed = 4, .jobs = 8000});
-    for (std::uint32_t m = 0; m < 4; ++m) CHECK(share(w, [m](auto const& j) { return j.model == m; }) == Approx(.25).margin(.02));
+    for (std::uint32_t m = 0; m < 4; ++m)
+        CHECK(share(w, [m](auto const& j) { return j.model == m; }) == Approx(.25).margin(.02));
     auto const all = scaling_categories();
     auto const speedup = [&](std::size_t c, std::int64_t k) {
         parametric_model const m(all[c].of);
@@ -134,14 +151,17 @@ TEST_CASE("scaling: four categories, and a control in which no batch can change"
         auto const& of = static_cast<parametric_model const&>(*model).parameters();
         CHECK(of.least_batch == of.most_batch);
     }
-    for (auto const& j : control.jobs) CHECK(static_cast<parametric_model const&>(*control.models[j.model]).rate(j.batch, j.least, false, 0) > 0);
+    for (auto const& j : control.jobs)
+        CHECK(static_cast<parametric_model const&>(*control.models[j.model]).rate(j.batch, j.least, false, 0) > 0);
 }
 
 TEST_CASE("profiled: the mix of the workloads that come with the profiles", "[generator]") {
     auto const library = load_profiles(RATION_BENCH_DATA "/pollux");
     REQUIRE(library);
     workload const w = make_profiled({.seed = 5, .jobs = 6400}, *library);
-    auto const of = [&](std::string_view name) { return share(w, [&](auto const& j) { return w.model_names[j.model] == name; }); };
+    auto const of = [&](std::string_view name) {
+        return share(w, [&](auto const& j) { return w.model_names[j.model] == name; });
+    };
     CHECK(of("ncf") == Approx(263 / 640.0).margin(.025));
     CHECK(of("cifar10") == Approx(242 / 640.0).margin(.025));
     CHECK(of("imagenet") == Approx(11 / 640.0).margin(.007));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Fitted loss curves: against what was recorded, and wrong files.
-#include "support/catch.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -10,6 +8,8 @@
 
 #include <ration/sim/cpu_files.hpp>
 #include <ration/sim/trace/read.hpp>
+
+#include "support/catch.hpp"
 
 using namespace ration::sim;
 using Catch::Approx;
@@ -67,11 +67,13 @@ TEST_CASE("models of the usual batches reach their Objective, after their Accept
         auto const& model = curve_of(m);
         INFO(m.name);
         REQUIRE(model.tiers().size() == 2);
-        double const acceptable = model.curve().step_at(model.tiers()[0]), objective = model.curve().step_at(model.tiers()[1]);
+        double const acceptable = model.curve().step_at(model.tiers()[0]),
+                     objective = model.curve().step_at(model.tiers()[1]);
         CHECK(acceptable > 0);
         CHECK(acceptable < objective);
         CHECK(m.usual.length > acceptable);
-        CHECK(m.model->at(m.usual, {.cores = .5}, 0).steps_per_second == Approx(.5 * m.model->at(m.usual, {.cores = 3}, 0).steps_per_second));
+        CHECK(m.model->at(m.usual, {.cores = .5}, 0).steps_per_second ==
+              Approx(.5 * m.model->at(m.usual, {.cores = 3}, 0).steps_per_second));
         if (std::isinf(objective)) continue;
         ++reached;
         CHECK(m.usual.length >= objective);
@@ -86,7 +88,8 @@ TEST_CASE("models of the usual batches reach their Objective, after their Accept
 }
 
 TEST_CASE("a wrong file of fits is refused with its line", "[loss]") {
-    std::string const titles = "name,batch,floor,power,power_steps,exponent,fast,fast_steps,noise,steps_per_core_second,acceptable,objective,steps,error\n";
+    std::string const titles =
+        "name,batch,floor,power,power_steps,exponent,fast,fast_steps,noise,steps_per_core_second,acceptable,objective,steps,error\n";
     auto const said = [&](std::string const& text) {
         auto const read = read_cpu_models(text);
         return read ? std::string() : trace::to_text(read.failure(), "f");
@@ -96,9 +99,14 @@ TEST_CASE("a wrong file of fits is refused with its line", "[loss]") {
     auto const never = read_cpu_models(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.1,700,0.01\n");
     REQUIRE(never);
     CHECK((*never)[0].usual.length == 700);
-    CHECK(said(titles + "m,64,0.1,2,10,1,0,1,0.1,50,9,8,700,0.01\n") == "f:2: this curve begins below its Objective; write a harder one");
-    for (char const* const row : {"m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.6,700,0.01", "m,64,0.1,2,0,1,0,1,0.1,50,0.5,0.3,700,0.01", "m,0,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01",
-                                  "m,64,-0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01", "m,64,0.1,2,10,1,0,1,0.1,0,0.5,0.3,700,0.01", "m,64,0.1,2,10,1,0,1", "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,0,0.01", "m,64,nan,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01"})
+    CHECK(said(titles + "m,64,0.1,2,10,1,0,1,0.1,50,9,8,700,0.01\n") ==
+          "f:2: this curve begins below its Objective; write a harder one");
+    for (char const* const row :
+         {"m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.6,700,0.01", "m,64,0.1,2,0,1,0,1,0.1,50,0.5,0.3,700,0.01",
+          "m,0,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01", "m,64,-0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01",
+          "m,64,0.1,2,10,1,0,1,0.1,0,0.5,0.3,700,0.01", "m,64,0.1,2,10,1,0,1",
+          "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,0,0.01", "m,64,nan,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01"})
         CHECK(said(titles + row).starts_with("f:2: a row has a name of its own and thirteen numbers"));
-    CHECK(said(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\nm,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\n").starts_with("f:3: a row has a name of its own"));
+    CHECK(said(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\nm,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\n")
+              .starts_with("f:3: a row has a name of its own"));
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Models of a few numbers: worked by hand.
-#include "support/catch.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -10,14 +8,24 @@
 #include <ration/sim/cpu_model.hpp>
 #include <ration/sim/parametric_model.hpp>
 
+#include "support/catch.hpp"
+
 using namespace ration::sim;
 using Catch::Approx;
 
 namespace {
 
 [[nodiscard]] data_parallel example() {
-    return {.step_seconds = .1, .sample_seconds = .01, .gradient_bytes = 1e9, .node_bytes_per_second = 1e10, .link_bytes_per_second = 1e9,
-            .hop_seconds = .001, .least_batch = 32, .most_batch = 256, .most_local_batch = 64, .type_speed = {1, 2}};
+    return {.step_seconds = .1,
+            .sample_seconds = .01,
+            .gradient_bytes = 1e9,
+            .node_bytes_per_second = 1e10,
+            .link_bytes_per_second = 1e9,
+            .hop_seconds = .001,
+            .least_batch = 32,
+            .most_batch = 256,
+            .most_local_batch = 64,
+            .type_speed = {1, 2}};
 }
 struct view {
     std::vector<double> goodput, fixed;
@@ -78,7 +86,8 @@ TEST_CASE("data parallel: what is shown is the best of all batches", "[models]")
 }
 
 TEST_CASE("parameter servers: each worker adds its speed until they are the bottleneck", "[models]") {
-    parameter_server_model const m({9.6, 11.4}, 44);  // K80 and P100 with ResNet-32 and one server: 44 from 4 workers on
+    // K80 and P100 with ResNet-32 and one server: 44 from 4 workers on
+    parameter_server_model const m({9.6, 11.4}, 44);
     CHECK(m.rate(0, 0) == 0);
     CHECK(m.rate(3, 1) == Approx(34.2));
     CHECK(m.rate(4, 1) == 44);
@@ -105,7 +114,8 @@ TEST_CASE("loss curves fall to their floor, and say when they reach a loss", "[m
     CHECK(c.step_at(4) == 0);
     CHECK(c.step_at(.3) == std::numeric_limits<double>::infinity());
     CHECK(c.step_at(0) == std::numeric_limits<double>::infinity());
-    loss_curve const cliff{.floor = .3, .power = 2, .power_steps = 1e-320};  // falls within the least step that a double can have
+    // Falls within the least step that a double can have
+    loss_curve const cliff{.floor = .3, .power = 2, .power_steps = 1e-320};
     CHECK(cliff.step_at(.5) <= 1e-6);
     CHECK(cliff.at(cliff.step_at(.5)) <= .5);
 }
@@ -127,7 +137,8 @@ TEST_CASE("reported losses scatter around the curve, and are the same whenever t
     double mean = 0, square = 0;
     for (std::uint64_t s = 0; s < 20'000; ++s) {
         double const off = m.reported_loss({}, 7, 3, static_cast<double>(s)) / m.loss({}, static_cast<double>(s)) - 1;
-        mean += off, square += off * off;
+        mean += off;
+        square += off * off;
     }
     CHECK(mean / 20'000 == Approx(0).margin(.004));
     CHECK(std::sqrt(square / 20'000) == Approx(.1).margin(.003));

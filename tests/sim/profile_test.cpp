@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Measured profiles: single values against the rows they were measured in, whole jobs against published completion times.
-#include "support/catch.hpp"
-
+// Measured profiles: single values against the rows they were measured in, whole jobs against published completion
+// times.
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include <ration/sim/profile_files.hpp>
+
+#include "support/catch.hpp"
 
 using namespace ration::sim;
 using Catch::Approx;
@@ -28,7 +29,9 @@ namespace {
     REQUIRE(found != nullptr);
     return *found;
 }
-[[nodiscard]] profile_model const& model_of(std::string_view name) { return static_cast<profile_model const&>(*named(name).model); }
+[[nodiscard]] profile_model const& model_of(std::string_view name) {
+    return static_cast<profile_model const&>(*named(name).model);
+}
 
 using spread = std::vector<std::int32_t>;
 [[nodiscard]] std::int64_t sum(spread const& s) {
@@ -41,13 +44,16 @@ using spread = std::vector<std::int32_t>;
     for (; devices > 0; devices -= per_node) s.push_back(static_cast<std::int32_t>(std::min(devices, per_node)));
     return s;
 }
-[[nodiscard]] step_time time_of(char const* application, spread const& s, double local) { return model_of(application).time(s, sum(s), local); }
+[[nodiscard]] step_time time_of(char const* application, spread const& s, double local) {
+    return model_of(application).time(s, sum(s), local);
+}
 
 struct view {
     std::vector<double> goodput, fixed;
     std::vector<std::int64_t> batch;
 };
-[[nodiscard]] view shown(named_model const& of, std::int64_t batch, double step, std::int64_t per_node, std::int64_t most = 64) {
+[[nodiscard]] view shown(named_model const& of, std::int64_t batch, double step, std::int64_t per_node,
+                         std::int64_t most = 64) {
     job_description job = of.usual;
     job.batch = batch;
     auto const width = static_cast<std::size_t>(most + 1);
@@ -56,9 +62,11 @@ struct view {
     return v;
 }
 
-/// Seconds from its submission until the artifact's simulator says that a job is done which runs alone from its first round on. It
-/// decides every 60 s, takes 30 s to start, and rounds the end of every row of the statistics to whole seconds.
-[[nodiscard]] double completion(std::string_view application, std::int64_t devices, std::int64_t batch, double submitted) {
+/// Seconds from its submission until the artifact's simulator says that a job is done which runs alone from its first
+/// round on. It decides every 60 s, takes 30 s to start, and rounds the end of every row of the statistics to whole
+/// seconds.
+[[nodiscard]] double completion(std::string_view application, std::int64_t devices, std::int64_t batch,
+                                double submitted) {
     named_model const& of = named(application);
     job_description job = of.usual;
     job.batch = batch;
@@ -75,7 +83,9 @@ struct view {
                 break;
             }
             double const taken = std::nearbyint((next - progress) / p.steps_per_second);
-            progress = next, now += taken, left -= taken;
+            progress = next;
+            now += taken;
+            left -= taken;
             if (next == job.length) return now - submitted;
         }
     }
@@ -87,14 +97,16 @@ TEST_CASE("the times of measured placements and batches are those of their rows"
     CHECK(time_of("cifar10", {1}, 64).step == Approx(0.0598334));
     CHECK(time_of("cifar10", {1}, 64).sync == Approx(0.000508045));
     CHECK(time_of("cifar10", {1}, 54.5).step == Approx((0.0504853 + 0.0598334) / 2));
-    CHECK(time_of("cifar10", {4, 2}, 45).step == Approx(0.187353));  // the row 24
+    CHECK(time_of("cifar10", {4, 2}, 45).step == Approx(0.187353));        // the row 24
     CHECK(time_of("cifar10", {3, 2, 1, 1}, 32).step == Approx(0.149029));  // the row 1132, which is the same ring
     CHECK(time_of("cifar10", {3, 2, 1, 1}, 32).sync == Approx(0.106933));
     CHECK(time_of("cifar10", on_nodes_of(2, 16), 64).step == Approx(0.184607));  // 8 nodes, 16 devices
 }
 
-TEST_CASE("times between measured counts lie on straight lines of as many devices for each node, and stop at the edges", "[profile]") {
-    // 14 devices on 5 nodes: 11.2 on 4 (between 0.159125 for 11 and 0.161459 for 12) and 16.8 on 6 (0.16209 for 16, 0.170521 for 20)
+TEST_CASE("times between measured counts lie on straight lines of as many devices for each node, and stop at the edges",
+          "[profile]") {
+    // 14 devices on 5 nodes: 11.2 on 4 (between 0.159125 for 11 and 0.161459 for 12) and 16.8 on 6 (0.16209 for 16,
+    // 0.170521 for 20)
     CHECK(time_of("cifar10", {3, 3, 3, 3, 2}, 64).step == Approx((0.1595918 + 0.1637762) / 2).epsilon(1e-5));
     CHECK(time_of("cifar10", {8}, 64).step == time_of("cifar10", {4}, 64).step);
     CHECK(time_of("cifar10", on_nodes_of(1, 20), 64).step == time_of("cifar10", on_nodes_of(1, 16), 64).step);
@@ -117,12 +129,15 @@ TEST_CASE("speed is gain over the time of a step with its accumulations", "[prof
     // 4 devices, 16 samples each, at most 8 at once: one accumulation
     auto const [step, sync] = time_of("yolov3", {4}, 8);
     spread const four{4}, one{1}, two_nodes{2, 2};
-    CHECK(yolov3.at(job, {.spread = four, .devices = 4}, 0).steps_per_second == Approx(yolov3.gain(64, 0) / (2 * step - sync)));
-    job.batch = 12;  // on one device above the initial batch of 8: accumulated though 12 would otherwise be two times 6 anyway
+    CHECK(yolov3.at(job, {.spread = four, .devices = 4}, 0).steps_per_second ==
+          Approx(yolov3.gain(64, 0) / (2 * step - sync)));
+    // On one device above the initial batch of 8: accumulated though 12 would otherwise be two times 6 anyway
+    job.batch = 12;
     CHECK(yolov3.at(job, {.spread = one, .devices = 1}, 0).steps_per_second ==
           Approx(yolov3.gain(12, 0) / (2 * time_of("yolov3", {1}, 6).step - time_of("yolov3", {1}, 6).sync)));
     named_model const& cifar10 = named("cifar10");
-    job = cifar10.usual, job.batch = 256;  // fits at once, and is accumulated all the same
+    job = cifar10.usual;
+    job.batch = 256;  // fits at once, and is accumulated all the same
     CHECK(cifar10.model->at(job, {.spread = one, .devices = 1}, 0).steps_per_second ==
           Approx(model_of("cifar10").gain(256, 0) / (2 * 0.103351 - 0.000525232)).epsilon(0.01));
     CHECK(cifar10.model->at(job, {.spread = two_nodes, .devices = 4, .batch = 512}, 0).steps_per_second ==
@@ -153,7 +168,8 @@ TEST_CASE("only jobs on several nodes are slowed by others that share one", "[pr
     job_description const job = cifar10.usual;
     spread const one{4}, two{2, 2};
     auto const speed = [&](spread const& s, bool shares) {
-        return cifar10.model->at(job, {.spread = s, .devices = 4, .batch = 512, .shares_node = shares}, 0).steps_per_second;
+        return cifar10.model->at(job, {.spread = s, .devices = 4, .batch = 512, .shares_node = shares}, 0)
+            .steps_per_second;
     };
     CHECK(speed(two, true) == 0.75 * speed(two, false));
     CHECK(speed(one, true) == speed(one, false));
@@ -179,7 +195,8 @@ TEST_CASE("what policies are shown is what they get", "[profile]") {
     for (auto const& one : applications()) {
         bool const fixed = model_of(one.name).measured().fixed_batch;
         auto const half = static_cast<std::int64_t>(model_of(one.name).measured().max_batch) / 2;
-        for (std::int64_t const batch : {fixed ? 2 * half : half, half + 1})  // one that was measured, and one that was not
+        // One that was measured, and one that was not
+        for (std::int64_t const batch : {fixed ? 2 * half : half, half + 1})
             for (double const part : {0.0, 0.3, 0.9})
                 for (std::int64_t const per_node : {4, 3}) {  // prepared, and computed when asked
                     double const step = part * one.usual.length;
@@ -191,7 +208,8 @@ TEST_CASE("what policies are shown is what they get", "[profile]") {
                         spread const s = on_nodes_of(per_node, k);
                         INFO(one.name << ' ' << k << " devices");
                         REQUIRE(one.model->at(job, {.spread = s, .devices = k}, step).steps_per_second == v.fixed[i]);
-                        REQUIRE(one.model->at(job, {.spread = s, .devices = k, .batch = v.batch[i]}, step).steps_per_second == v.goodput[i]);
+                        REQUIRE(one.model->at(job, {.spread = s, .devices = k, .batch = v.batch[i]}, step)
+                                    .steps_per_second == v.goodput[i]);
                         REQUIRE(v.goodput[i] >= 0.97 * v.fixed[i]);
                     }
                 }
@@ -207,7 +225,9 @@ TEST_CASE("the best batch is near the best of all batches", "[profile]") {
             spread const s = on_nodes_of(4, k);
             auto const& m = model_of(name).measured();
             for (auto b = static_cast<std::int64_t>(m.initial_batch); b <= static_cast<std::int64_t>(m.max_batch); ++b)
-                best = std::max(best, one.model->at(one.usual, {.spread = s, .devices = k, .batch = b}, 0.5 * one.usual.length).steps_per_second);
+                best = std::max(
+                    best, one.model->at(one.usual, {.spread = s, .devices = k, .batch = b}, 0.5 * one.usual.length)
+                              .steps_per_second);
             INFO(name << ' ' << k);
             CHECK(v.goodput[static_cast<std::size_t>(k)] <= best);
             CHECK(v.goodput[static_cast<std::size_t>(k)] >= 0.97 * best);
@@ -240,7 +260,8 @@ TEST_CASE("jobs that ran alone are done when the published runs say, to the seco
 
 TEST_CASE("the workloads that come with the profiles can be read", "[profile]") {
     for (int i = 1; i <= 4; ++i) {
-        auto const made = trace::read_file((RATION_BENCH_DATA "/pollux/workload-" + std::to_string(i) + ".csv").c_str(), applications());
+        auto const made = trace::read_file((RATION_BENCH_DATA "/pollux/workload-" + std::to_string(i) + ".csv").c_str(),
+                                           applications());
         REQUIRE(made);
         CHECK(made->jobs.size() == 160);
         for (auto const& job : made->jobs) {
@@ -252,28 +273,41 @@ TEST_CASE("the workloads that come with the profiles can be read", "[profile]") 
 }
 
 TEST_CASE("a wrong profile is refused with its file and line", "[profile]") {
-    std::string const applications = "application,initial_batch,max_batch,min_local_batch,max_local_batch,most_devices,fixed_batch,restart_cost\na,8,16,4,8,2,0,30\n";
-    std::string const times = "application,nodes,devices,spread,local_batch,step_time,sync_time\na,1,1,1,4,0.5,0.1\na,1,1,,4,0.5,0.1\n";
-    std::string const gradients = "application,progress,batch,grad_sqr,grad_var\na,10,8,1,2\na,10,16,1,2\na,20,8,1,2\na,20,16,1,2\n";
+    std::string const applications =
+        "application,initial_batch,max_batch,min_local_batch,max_local_batch,most_devices,fixed_batch,restart_cost\na,8,16,4,8,2,0,30\n";
+    std::string const times =
+        "application,nodes,devices,spread,local_batch,step_time,sync_time\na,1,1,1,4,0.5,0.1\na,1,1,,4,0.5,0.1\n";
+    std::string const gradients =
+        "application,progress,batch,grad_sqr,grad_var\na,10,8,1,2\na,10,16,1,2\na,20,8,1,2\na,20,16,1,2\n";
     auto const said = [](std::string const& a, std::string const& t, std::string const& g) {
         auto const read = read_profiles({a, t, g});
         return read ? std::string() : trace::to_text(read.failure(), "p");
     };
     CHECK(said(applications, times, gradients).empty());
-    CHECK(said("x\n", times, gradients).starts_with("p: applications.csv:1: the columns have to be application,initial_batch"));
+    CHECK(said("x\n", times, gradients)
+              .starts_with("p: applications.csv:1: the columns have to be application,initial_batch"));
     CHECK(said("", times, gradients).starts_with("p: applications.csv: there is nothing in this file"));
-    CHECK(said(applications + "a,8,16,4,8,2,0,30\n", times, gradients).starts_with("p: applications.csv:3: an application has a name of its own"));
+    CHECK(said(applications + "a,8,16,4,8,2,0,30\n", times, gradients)
+              .starts_with("p: applications.csv:3: an application has a name of its own"));
     CHECK(said(applications + "b,8,16,4,8,65,0,30\n", times, gradients).starts_with("p: applications.csv:3: "));
-    CHECK(said(applications + "b,8,nan,4,8,2,0,30\n", times, gradients) == "p: applications.csv:3: 'nan' stands where a number from 0 to 1e300 is expected");
-    CHECK(said(applications, times + "b,1,1,1,4,0.5,0.1\n", gradients).starts_with("p: step_times.csv:4: a row has an application"));
-    CHECK(said(applications, times + "a,1,1,1,4,0.5,0.1\n", gradients) == "p: step_times.csv:4: the local batches of one placement have to ascend");
+    CHECK(said(applications + "b,8,nan,4,8,2,0,30\n", times, gradients) ==
+          "p: applications.csv:3: 'nan' stands where a number from 0 to 1e300 is expected");
+    CHECK(said(applications, times + "b,1,1,1,4,0.5,0.1\n", gradients)
+              .starts_with("p: step_times.csv:4: a row has an application"));
+    CHECK(said(applications, times + "a,1,1,1,4,0.5,0.1\n", gradients) ==
+          "p: step_times.csv:4: the local batches of one placement have to ascend");
     CHECK(said(applications, times + "a,1,1,1,5,0.5,0.6\n", gradients).starts_with("p: step_times.csv:4: "));
-    for (auto const* const seconds : {"0", "1e-320", "9e-10", "1.1e9", "1e300"})  // their speeds would be infinite, or no number
-        CHECK(said(applications, times + "a,1,1,1,5," + seconds + ",0\n", gradients).starts_with("p: step_times.csv:4: a row has an application"));
+    // Their speeds would be infinite, or no number
+    for (auto const* const seconds : {"0", "1e-320", "9e-10", "1.1e9", "1e300"})
+        CHECK(said(applications, times + "a,1,1,1,5," + seconds + ",0\n", gradients)
+                  .starts_with("p: step_times.csv:4: a row has an application"));
     CHECK(said(applications, times + "a,1,1\n", gradients) == "p: step_times.csv:4: this line has 3 columns; write 7");
-    CHECK(said(applications, times, gradients + "a,30,16,1,2\n").starts_with("p: gradients.csv:6: for each application progress ascends"));
+    CHECK(said(applications, times, gradients + "a,30,16,1,2\n")
+              .starts_with("p: gradients.csv:6: for each application progress ascends"));
     CHECK(said(applications, times, gradients + "a,20,8,1,2\n").starts_with("p: gradients.csv:6: "));
     CHECK(said(applications, times, gradients + "a,30,8,0,0\n").starts_with("p: gradients.csv:6: "));
-    CHECK(said(applications, times, gradients + "a,30,8,1,2\n").starts_with("p: applications.csv: a has no step times, or no statistics"));
-    CHECK(said(applications + "b,8,16,4,8,2,0,30\n", times, gradients).starts_with("p: applications.csv: b has no step times"));
+    CHECK(said(applications, times, gradients + "a,30,8,1,2\n")
+              .starts_with("p: applications.csv: a has no step times, or no statistics"));
+    CHECK(said(applications + "b,8,16,4,8,2,0,30\n", times, gradients)
+              .starts_with("p: applications.csv: b has no step times"));
 }

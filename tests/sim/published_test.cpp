@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whole workloads of Pollux' artifact under Tiresias: its simulator imitated round by round, with the times of our model. What differs from the
-// published means is the model's alone.
-#include "support/catch.hpp"
-
+// Whole workloads of Pollux' artifact under Tiresias: its simulator imitated round by round, with the times of our
+// model. What differs from the published means is the model's alone.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +10,8 @@
 #include <vector>
 
 #include <ration/sim/profile_files.hpp>
+
+#include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::sim;
@@ -52,13 +52,16 @@ struct running_job {
                 break;
             }
             double const taken = std::nearbyint((next - progress) / p.steps_per_second);
-            progress = next, clock += taken, left -= taken;
+            progress = next;
+            clock += taken;
+            left -= taken;
             if (next == of.length) done = clock;
         }
     }
 };
 
-/// Tiresias with two queues, first come, first served in each; after 16 device-hours a job goes to the end of the second.
+/// Tiresias with two queues, first come, first served in each; after 16 device-hours a job goes to the end of the
+/// second.
 class tiresias {
     std::vector<running_job*> first_, second_;
 
@@ -66,14 +69,18 @@ public:
     void arrive(running_job& job) { first_.push_back(&job); }
 
     void decide() {
-        for (auto* const queue : {&first_, &second_}) std::erase_if(*queue, [](running_job const* j) { return j->done >= 0; });
+        for (auto* const queue : {&first_, &second_})
+            std::erase_if(*queue, [](running_job const* j) { return j->done >= 0; });
         demote();
         std::int64_t left = nodes * devices_per_node;
         std::vector<running_job*> chosen;
         for (auto const* const queue : {&first_, &second_})
             for (running_job* const job : *queue) {
                 bool const fits = job->of.request <= left;
-                if (fits) left -= job->of.request, chosen.push_back(job);
+                if (fits) {
+                    left -= job->of.request;
+                    chosen.push_back(job);
+                }
                 if (!fits) job->on.clear();
             }
         std::vector<std::int32_t> free(nodes, devices_per_node);
@@ -86,10 +93,12 @@ public:
 private:
     void demote() {
         std::vector<running_job*> demoted;
-        std::copy_if(first_.begin(), first_.end(), std::back_inserter(demoted),
-                     [](running_job const* j) { return j->executed * static_cast<double>(j->of.request) >= 3600 * 16; });
+        std::copy_if(first_.begin(), first_.end(), std::back_inserter(demoted), [](running_job const* j) {
+            return j->executed * static_cast<double>(j->of.request) >= 3600 * 16;
+        });
         std::sort(demoted.begin(), demoted.end());  // those of one round in the order in which they were submitted
-        std::erase_if(first_, [&](running_job* j) { return std::find(demoted.begin(), demoted.end(), j) != demoted.end(); });
+        std::erase_if(first_,
+                      [&](running_job* j) { return std::find(demoted.begin(), demoted.end(), j) != demoted.end(); });
         second_.insert(second_.end(), demoted.begin(), demoted.end());
     }
     /// On the emptiest node each time.
@@ -98,7 +107,9 @@ private:
         for (auto left = static_cast<std::int32_t>(job.of.request); left > 0;) {
             auto const n = static_cast<std::size_t>(std::max_element(free.begin(), free.end()) - free.begin());
             std::int32_t const taken = std::min(left, free[n]);
-            job.on[n] += taken, free[n] -= taken, left -= taken;
+            job.on[n] += taken;
+            free[n] -= taken;
+            left -= taken;
         }
         job.restart = job.of.restart_cost;
     }
@@ -111,9 +122,13 @@ private:
     std::size_t arrived = 0, done = 0;
     for (double now = 0; done < jobs.size();) {
         for (auto& job : jobs)
-            if (job.done < 0) job.run(now), done += job.done >= 0;
+            if (job.done < 0) {
+                job.run(now);
+                done += job.done >= 0;
+            }
         now += 60;
-        for (; arrived < jobs.size() && to_seconds(jobs[arrived].of.submitted) <= now; ++arrived) policy.arrive(jobs[arrived]);
+        for (; arrived < jobs.size() && to_seconds(jobs[arrived].of.submitted) <= now; ++arrived)
+            policy.arrive(jobs[arrived]);
         policy.decide();
     }
     double sum = 0;
@@ -127,7 +142,8 @@ TEST_CASE("four workloads under Tiresias take on average as long as was publishe
     auto const library = load_profiles(RATION_BENCH_DATA "/pollux");
     REQUIRE(library);
     auto const mean = [&](int number) {
-        auto const w = trace::read_file((RATION_BENCH_DATA "/pollux/workload-" + std::to_string(number) + ".csv").c_str(), *library);
+        auto const w = trace::read_file(
+            (RATION_BENCH_DATA "/pollux/workload-" + std::to_string(number) + ".csv").c_str(), *library);
         REQUIRE(w);
         return mean_completion(*w);
     };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Measured speeds of Gavel and ElasticFlow: against the figures in their own files.
-#include "support/catch.hpp"
-
 #include <string>
 #include <vector>
 
 #include <ration/sim/rate_model.hpp>
 #include <ration/sim/trace/read.hpp>
+
+#include "support/catch.hpp"
 
 using namespace ration::sim;
 using Catch::Approx;
@@ -71,7 +71,9 @@ TEST_CASE("rates: a wrong file is refused with its line", "[rates]") {
     CHECK(said("").starts_with("r:1: the columns have to be model,type"));
     CHECK(said("model,type\n").starts_with("r:1: the columns have to be model,type"));
     CHECK(said(titles + "m,a,0,0,1,2\nm,a,0,0,1,3\n") == "r:3: this was said before; keep one of the rows");
-    for (char const* const row : {"m,a,0,0,1", "m,a,0,0,0,2", "m,a,0,0,1,0", ",a,0,0,1,2", "m,a,x,0,1,2", "m,a,0,-1,1,2"})
-        CHECK(said(titles + row) == "r:2: a row has a model, a type, and four numbers from 0 to 1e12, the last two above 0");
+    for (char const* const row :
+         {"m,a,0,0,1", "m,a,0,0,0,2", "m,a,0,0,1,0", ",a,0,0,1,2", "m,a,x,0,1,2", "m,a,0,-1,1,2"})
+        CHECK(said(titles + row) ==
+              "r:2: a row has a model, a type, and four numbers from 0 to 1e12, the last two above 0");
     CHECK(said(titles + "\"m,a,0,0,1,2\n") == "r:2: a double quote is never closed; close it in the same line");
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Traces that are tables: every format, what its columns mean, and our own there and back.
-#include "support/catch.hpp"
-
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include <ration/sim/cpu_model.hpp>
 
+#include "support/catch.hpp"
 #include "traces.hpp"
 
 using namespace ration;
@@ -46,7 +45,8 @@ TEST_CASE("common: the simplest trace", "[trace]") {
     CHECK(w.jobs[2].restart_cost == 0);
 }
 
-TEST_CASE("jobs come out in the order in which they are submitted, those of one moment in the order of the file", "[trace]") {
+TEST_CASE("jobs come out in the order in which they are submitted, those of one moment in the order of the file",
+          "[trace]") {
     workload const w = good("job_id,submit_time,num_gpus,duration\na,5,1,1\nb,3,2,2\nc,5,3,3\nd,3,4,4\n");
     CHECK(names(w) == words{"b", "d", "a", "c"});
     CHECK(w.jobs[0].length == 2);
@@ -77,7 +77,8 @@ TEST_CASE("helios: the virtual cluster is the tenant, and the user where there i
 }
 
 TEST_CASE("alibaba: the tasks of a job add up, with and without a line of titles", "[trace]") {
-    std::string const titles = "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type\n";
+    std::string const titles =
+        "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type\n";
     for (std::string const& text : {std::string(traces::alibaba), titles + std::string(traces::alibaba)}) {
         workload const w = good(text);
         REQUIRE(w.jobs.size() == 2);
@@ -99,7 +100,8 @@ TEST_CASE("tiresias and elasticflow: models that are not loaded are rigid, those
     CHECK(e.jobs[0].length == 11773);
     CHECK(e.jobs[0].deadline == seconds(269135));
     CHECK(e.jobs[0].batch == 128);
-    model_library const vgg{{.name = "vgg16", .model = std::make_shared<rigid_model>(), .usual = {.least = 1, .most = 64}}};
+    model_library const vgg{
+        {.name = "vgg16", .model = std::make_shared<rigid_model>(), .usual = {.least = 1, .most = 64}}};
     auto const modelled = trace::read(traces::elasticflow, vgg, "e");
     REQUIRE(modelled);
     CHECK(modelled->jobs[0].length == 30901);
@@ -124,7 +126,8 @@ TEST_CASE("gavel: its older traces have seven or nine columns", "[trace]") {
     CHECK(nine.jobs[0].length == 700);
     CHECK(nine.jobs[0].request == 4);
     CHECK(nine.jobs[0].submitted == milliseconds(12500));
-    std::string const seven = "A3C\tpython3 a3c.py\t--max-steps\t0\t700\t12.5\t4\nA3C\tx\ty\t0\t9\t13\t0\nA3C\tx\ty\t0\t9\t13.5\t1\n";
+    std::string const seven =
+        "A3C\tpython3 a3c.py\t--max-steps\t0\t700\t12.5\t4\nA3C\tx\ty\t0\t9\t13\t0\nA3C\tx\ty\t0\t9\t13.5\t1\n";
     for (auto const as : {format::detect, format::gavel}) {
         workload const w = good(seven, as);
         REQUIRE(w.jobs.size() == 2);
@@ -153,9 +156,11 @@ TEST_CASE("each format is found by its first line", "[trace]") {
     struct {
         std::string_view text;
         format is;
-    } const all[] = {{traces::common, format::ration},         {traces::philly, format::philly},     {traces::helios, format::helios},
-                     {traces::alibaba, format::alibaba},       {traces::tiresias, format::tiresias}, {traces::gavel, format::gavel},
-                     {traces::elasticflow, format::elasticflow}, {traces::pollux, format::pollux},   {traces::philly_json, format::philly_json}};
+    } const all[] = {{traces::common, format::ration},           {traces::philly, format::philly},
+                     {traces::helios, format::helios},           {traces::alibaba, format::alibaba},
+                     {traces::tiresias, format::tiresias},       {traces::gavel, format::gavel},
+                     {traces::elasticflow, format::elasticflow}, {traces::pollux, format::pollux},
+                     {traces::philly_json, format::philly_json}};
     for (auto const& one : all) {
         CHECK(trace::format_of(one.text) == one.is);
         CHECK(trace::format_of("\xef\xbb\xbf" + std::string(one.text)) == one.is);
@@ -173,10 +178,13 @@ TEST_CASE("our own format says everything there is, there and back", "[trace]") 
     w.jobs[0].submitted = nanoseconds{1'000'000'007};
     w.jobs[0].weight = 0.1;
     w.jobs[0].deadline = seconds(9000);
-    w.jobs[1].least = 1, w.jobs[1].submitted = seconds(2);
+    w.jobs[1].least = 1;
+    w.jobs[1].submitted = seconds(2);
     w.job_names[0] = "a \"quoted\", name";
-    w.tenants.push_back("t 2"), w.jobs[1].tenant = 1;
-    w.models.push_back(std::make_shared<rigid_model>()), w.model_names.push_back("rigid");
+    w.tenants.push_back("t 2");
+    w.jobs[1].tenant = 1;
+    w.models.push_back(std::make_shared<rigid_model>());
+    w.model_names.push_back("rigid");
     w.jobs.push_back({.submitted = seconds(3), .model = 2, .request = 3, .least = 3, .most = 5, .length = 1.0 / 3});
     w.job_names.push_back("r");
     std::string const text = trace::written(w);
@@ -195,7 +203,9 @@ TEST_CASE("our own format says everything there is, there and back", "[trace]") 
 
 TEST_CASE("a job whose model runs on processors has no devices, and nobody else may have none", "[trace]") {
     auto models = traces::library();
-    models.push_back({.name = "vae", .model = std::make_shared<cpu_model>(loss_curve{.floor = 1}, 100, 1, 0), .usual = {.request = 0, .least = 0, .most = 0, .length = 900}});
+    models.push_back({.name = "vae",
+                      .model = std::make_shared<cpu_model>(loss_curve{.floor = 1}, 100, 1, 0),
+                      .usual = {.request = 0, .least = 0, .most = 0, .length = 900}});
     std::string const titles = "job_id,submit_time,num_gpus,model,duration,min_gpus,max_gpus,length\n";
     auto const read = trace::read(titles + "a,0,0,vae,,,,\nb,1,,vae,,0,0,70\nc,2,3,,60,,,\n", models, "mixed");
     REQUIRE(read);
@@ -212,17 +222,21 @@ TEST_CASE("a job whose model runs on processors has no devices, and nobody else 
         auto const wrong = trace::read(titles + row, models, "mixed");
         return wrong ? std::string() : wrong.failure().sentence;
     };
-    CHECK(said("a,0,1,vae,,,,\n") == "num_gpus is '1'; write 0, or leave it empty: jobs of this model run on processors");
-    CHECK(said("a,0,0,vae,,,2,\n") == "max_gpus is '2'; write 0, or leave it empty: jobs of this model run on processors");
+    CHECK(said("a,0,1,vae,,,,\n") ==
+          "num_gpus is '1'; write 0, or leave it empty: jobs of this model run on processors");
+    CHECK(said("a,0,0,vae,,,2,\n") ==
+          "max_gpus is '2'; write 0, or leave it empty: jobs of this model run on processors");
     CHECK(said("a,0,0,,60,,,\n") == "num_gpus is '0'; write a whole number from 1 to 1000000");
     CHECK(said("a,0,,cifar10,,,,\n") == "num_gpus is empty; write a whole number from 1 to 1000000");
 }
 
-TEST_CASE("spaces, CR LF, a byte order mark, quotes, empty lines and a missing last newline change nothing", "[trace]") {
+TEST_CASE("spaces, CR LF, a byte order mark, quotes, empty lines and a missing last newline change nothing",
+          "[trace]") {
     std::string const plain = trace::written(good("job_id,submit_time,num_gpus,duration\nx,1,2,3\ny,2,2,3\n"));
     CHECK(trace::written(good("job_id,submit_time,num_gpus,duration\r\nx,1,2,3\r\ny,2,2,3\r\n")) == plain);
     CHECK(trace::written(good("\xef\xbb\xbfjob_id,submit_time,num_gpus,duration\nx,1,2,3\ny,2,2,3")) == plain);
-    CHECK(trace::written(good("\n job_id , submit_time,num_gpus ,duration\n\n x , 1 ,2,3\r\n\r\n\"y\",\"2\",2,\"3\"\r\n\n")) == plain);
+    CHECK(trace::written(good(
+              "\n job_id , submit_time,num_gpus ,duration\n\n x , 1 ,2,3\r\n\r\n\"y\",\"2\",2,\"3\"\r\n\n")) == plain);
     CHECK(trace::written(good("duration,note,num_gpus,submit_time,job_id\n3,,2,1,x\n3,\"a,\"\"b\",2,2,y")) == plain);
 }
 
@@ -239,7 +253,8 @@ TEST_CASE("a file is read whole and gives the workload its name", "[trace]") {
     CHECK(made->jobs.size() == 3);
     auto const absent = trace::read_file("no such folder/none.csv", {});
     REQUIRE_FALSE(absent);
-    CHECK(trace::to_text(absent.failure(), "none.csv") == "none.csv: cannot be opened (No such file or directory); name a file that is there and may be read");
+    CHECK(trace::to_text(absent.failure(), "none.csv") ==
+          "none.csv: cannot be opened (No such file or directory); name a file that is there and may be read");
     auto const folder = trace::read_file(".", {});
     REQUIRE_FALSE(folder);
     CHECK(folder.failure().sentence == "is a folder; name a file that is there and may be read");

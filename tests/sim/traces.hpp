@@ -13,7 +13,8 @@ namespace traces {
 
 using namespace ration::sim;
 
-inline constexpr std::string_view common = "job_id,submit_time,num_gpus,duration\n0,0,1,2482\n1,422,4,602\n2,422,2,7.5\n";
+inline constexpr std::string_view common =
+    "job_id,submit_time,num_gpus,duration\n0,0,1,2482\n1,422,4,602\n2,422,2,7.5\n";
 inline constexpr std::string_view philly =
     "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,11cb48\n2017-10-09 06:13:03,2951.0,8,23608.0,6214e9\n"
     "2017-10-09 07:00:00,0,1,0,11cb48\n";
@@ -33,7 +34,8 @@ inline constexpr std::string_view gavel =
 inline constexpr std::string_view elasticflow =
     "job_id,submit_time,real_iteration,model_name,ddl,batch_size,num_gpu,real_duration,duration,iteration\n"
     "5,256458,30901,vgg16,269135,128,1,11773,11773,30901\n";
-inline constexpr std::string_view pollux = "name,time,application,num_replicas,batch_size\ncifar10-0,107,cifar10,6,2048\nncf-2,135,ncf,1,32768\n";
+inline constexpr std::string_view pollux =
+    "name,time,application,num_replicas,batch_size\ncifar10-0,107,cifar10,6,2048\nncf-2,135,ncf,1,32768\n";
 inline constexpr std::string_view philly_json = R"([
   {"status": "Pass", "vc": "ee9e8c", "jobid": "application_1", "attempts": [
      {"start_time": "2017-10-07 01:00:00", "end_time": "2017-10-07 01:10:00",

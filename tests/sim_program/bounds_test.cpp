@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "instances.hpp"
-
 #include "support/catch.hpp"
 
 using namespace sim_program;
@@ -18,7 +17,8 @@ struct instances {
         double at = 0;
         for (std::int64_t i = 0, n = whole(12); i < n; ++i) {
             at += whole(3) == 1 ? 0 : upto(100);
-            jobs.push_back(rigid(at, std::min(devices, std::int64_t{1} << (whole(4) - 1)), upto(whole(5) == 1 ? 3000 : 100)));
+            jobs.push_back(
+                rigid(at, std::min(devices, std::int64_t{1} << (whole(4) - 1)), upto(whole(5) == 1 ? 3000 : 100)));
             if (whole(2) == 1) jobs.back().restart_cost = upto(20);
         }
         return of_jobs(std::move(jobs));
@@ -28,7 +28,8 @@ struct instances {
         auto made = rigid_jobs(devices);
         made.models = {std::make_shared<bending_model>(0.3 + upto(0.7))};
         for (auto& job : made.jobs) {
-            job.least = whole(job.request), job.most = std::min(devices, job.request + whole(devices));
+            job.least = whole(job.request);
+            job.most = std::min(devices, job.request + whole(devices));
             job.restart_cost /= 10;  // chance takes devices away again every half minute
         }
         return made;
@@ -57,7 +58,8 @@ TEST_CASE("no shares for elastic jobs beat the bounds") {
         auto const machines = of_nodes(1, devices);
         auto const jobs = made.elastic_jobs(devices);
         CAPTURE(seed);
-        REQUIRE(beaten(jobs, machines, run<random_shares>(jobs, machines, {}, {.interval = seconds(30), .seed = seed})) == "");
+        REQUIRE(beaten(jobs, machines,
+                       run<random_shares>(jobs, machines, {}, {.interval = seconds(30), .seed = seed})) == "");
     }
 }
 

@@ -24,7 +24,8 @@ public:
     }
     [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
     [[nodiscard]] words on(std::string const& cluster, std::string const& policy) const {
-        return {"--trace", path(), "--models", fits, "--cluster", cluster, "--policy", policy, "--interval", "1", "--json"};
+        return {"--trace",  path(), "--models",   fits, "--cluster", cluster,
+                "--policy", policy, "--interval", "1",  "--json"};
     }
 };
 
@@ -68,16 +69,18 @@ TEST_CASE("cores may be on any nodes") {
     CHECK((alike.types == words{"a"} && alike.groups.size() == 2));
     CHECK(cores_of(machines("100000x10000cores")) == 1e9);
     for (char const* first : {"1x8cores", "1x4+8cores,8x4", "16x4"}) CHECK_FALSE(has_to_place(machines(first)));
-    for (char const* several : {"2x8cores", "1x4,1x8cores", "2x4+8cores", "1x1core,1x1core"}) CHECK(has_to_place(machines(several)));
+    for (char const* several : {"2x8cores", "1x4,1x8cores", "2x4+8cores", "1x1core,1x1core"})
+        CHECK(has_to_place(machines(several)));
 }
 
 TEST_CASE("an impossible number of cores or nodes earns one sentence with the limits") {
     std::string const limits =
         " is not a group of nodes: write NODESxDEVICES, as in 16x4, up to 100000 nodes with up to 1000 devices each, and a name behind a "
         "colon if they are of several types: 16x4:v100,8x8:a100; a node with cores is 1x8cores, or 1x4+8cores, up to 10000 cores";
-    for (std::string const bad : {"2x0cores", "1000000000x8cores", "2x10001cores", "2x99999999999999999999cores", "2x4+0cores", "2x-8cores",
-                                  "2xnancores"})
-        CHECK(refusal({"--policy", "tradl", "--cluster", "1x1core," + bad}) == "ration: --cluster: '" + bad + "'" + limits);
+    for (std::string const bad : {"2x0cores", "1000000000x8cores", "2x10001cores", "2x99999999999999999999cores",
+                                  "2x4+0cores", "2x-8cores", "2xnancores"})
+        CHECK(refusal({"--policy", "tradl", "--cluster", "1x1core," + bad}) ==
+              "ration: --cluster: '" + bad + "'" + limits);
     CHECK(refusal({"--policy", "tradl", "--cluster", "100000x8cores,1x8cores"}) ==
           "ration: --cluster: the groups have 100001 nodes together, of 100000 that there may be");
 }
@@ -92,19 +95,21 @@ TEST_CASE("TRADL on two nodes: a job runs on one of them, and no node gives more
         auto const results = two.results();
         auto const& run = results.runs[0];
         INFO(table_text(results));
-        CHECK((run.outcome.how == sim::ending::all_done && run.outcome.rejected == 0 && run.outcome.refused_ticks == 0));
+        CHECK(
+            (run.outcome.how == sim::ending::all_done && run.outcome.rejected == 0 && run.outcome.refused_ticks == 0));
         auto const most = most_used(run, 2);
         CHECK((most[0] <= 2 + 1e-9 && most[1] <= 3 + 1e-9));
         CHECK((most[0] > 1.9 && most[1] > 2.9));  // both are full at some time
         bool const moved = std::ranges::any_of(run.nodes, [](job_way const& one) { return one.count > 1; });
-        CHECK(moved == !faults.empty());          // only away from a node that was lost
+        CHECK(moved == !faults.empty());  // only away from a node that was lost
         for (auto const& way : run.ways)
             for (auto const& change : way.changes) CHECK(change.amount <= 1);
     }
 }
 
-// For jobs that are all alike. Others may end earlier on two nodes: a fair share of one node slows the longest job down beside all
-// others, and on two nodes it may run beside fewer. The bound holds for any jobs: it takes the cores of all nodes for one machine.
+// For jobs that are all alike. Others may end earlier on two nodes: a fair share of one node slows the longest job down
+// beside all others, and on two nodes it may run beside fewer. The bound holds for any jobs: it takes the cores of all
+// nodes for one machine.
 TEST_CASE("TRADL on two nodes takes at least as long as on one node with the cores of both") {
     auto const checked_makespan = [](trainers const& jobs, char const* cluster) {
         ran const one(jobs.on(cluster, "tradl"));
@@ -115,10 +120,12 @@ TEST_CASE("TRADL on two nodes takes at least as long as on one node with the cor
         return results.runs[0].figures.makespan;
     };
     trainers const alike(9, true), others(12);
-    double const one = checked_makespan(alike, "1x4cores"), two = checked_makespan(alike, "2x2cores"), four = checked_makespan(alike, "4x1core");
+    double const one = checked_makespan(alike, "1x4cores"), two = checked_makespan(alike, "2x2cores"),
+                 four = checked_makespan(alike, "4x1core");
     CHECK((one < two && two < four));  // 9 jobs share 4 cores; 5 share 2; 3 share 1
     CHECK(two / one == Approx(5.0 / 2 / (9.0 / 4)).epsilon(0.01));
-    for (char const* cluster : {"1x4cores", "2x2cores", "4x1core"}) static_cast<void>(checked_makespan(others, cluster));
+    for (char const* cluster : {"1x4cores", "2x2cores", "4x1core"})
+        static_cast<void>(checked_makespan(others, cluster));
 }
 
 TEST_CASE("cores on several nodes: the table and JSON name all of them, and where each job ran") {
@@ -128,7 +135,8 @@ TEST_CASE("cores on several nodes: the table and JSON name all of them, and wher
     auto const results = two.results();
     CHECK(headline(results).ends_with(": 4 jobs on 2 cores (2x1core)"));
     auto const line = json::parse(table_json(results));
-    CHECK(line["cluster"] == json::parse(R"({"devices":0,"cores":2,"groups":[{"nodes":2,"devices":0,"cores":1,"type":"gpu"}]})"));
+    CHECK(line["cluster"] ==
+          json::parse(R"({"devices":0,"cores":2,"groups":[{"nodes":2,"devices":0,"cores":1,"type":"gpu"}]})"));
     CHECK(line["policies"][0]["jobs"]["nodes"] == json::parse("[0,1,0,1]"));
     CHECK(line["policies"][0]["figures"]["mean_wait"]["mean"] == 0);
     auto const page = report_html(results);
@@ -168,7 +176,8 @@ TEST_CASE("a job that moves is in JSON with the times and the nodes") {
 }
 
 TEST_CASE("elastic batch DP on two nodes with devices and cores does what it does on the devices alone") {
-    words const asked{"--generate", "scaling:jobs=40,per_hour=60", "--policy", "elastic_batch_dp,fifo", "--json", "--cluster"};
+    words const asked{"--generate", "scaling:jobs=40,per_hour=60", "--policy", "elastic_batch_dp,fifo", "--json",
+                      "--cluster"};
     auto const on = [&](char const* cluster) {
         auto w = asked;
         w.emplace_back(cluster);
@@ -188,11 +197,15 @@ TEST_CASE("elastic batch DP on two nodes with devices and cores does what it doe
 
 TEST_CASE("a policy that does not place jobs on processors is refused where the first node has not all cores") {
     trainers const jobs(2);
-    auto const problem = [&](char const* cluster, std::string const& policy) { return ran(jobs.on(cluster, policy)).problem(); };
-    std::string const why = "' does not place jobs on processors, and --cluster has cores on other nodes than the first: choose one that does, such as "
-                            "tradl, or give all cores to the first node, as in 1x8cores or 1x4+8cores,8x4";
+    auto const problem = [&](char const* cluster, std::string const& policy) {
+        return ran(jobs.on(cluster, policy)).problem();
+    };
+    std::string const why =
+        "' does not place jobs on processors, and --cluster has cores on other nodes than the first: choose one that does, such as "
+        "tradl, or give all cores to the first node, as in 1x8cores or 1x4+8cores,8x4";
     for (std::string const policy : {"none", "equal_share", "flowcon", "fifo", "drf", "elastic_batch_dp"})
-        for (char const* cluster : {"2x4+8cores", "1x4,1x1+8cores"}) CHECK(problem(cluster, policy) == "the policy '" + policy + why);
+        for (char const* cluster : {"2x4+8cores", "1x4,1x1+8cores"})
+            CHECK(problem(cluster, policy) == "the policy '" + policy + why);
     CHECK(problem("2x8cores", "fifo").starts_with("the policy 'fifo' shares devices, and --cluster has none"));
     CHECK(ran(jobs.on("2x4+8cores", "tradl")).problems.empty());
     CHECK(ran(jobs.on("1x4+8cores,8x4", "none")).problems.empty());

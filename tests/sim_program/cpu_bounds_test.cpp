@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Bounds and figures of jobs on processors.
-#include "instances.hpp"
-
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/flowcon.hpp>
 #include <ration/policies/tradl.hpp>
 #include <ration/sim/cpu_model.hpp>
 
+#include "instances.hpp"
 #include "support/catch.hpp"
 
 using namespace sim_program;
@@ -15,7 +14,8 @@ using policies::tradl_scenario;
 
 namespace {
 
-/// A hundred steps a second on a core. The loss is 1 / (1 + s / 1000), so that the tiers 0.5 and 0.25 are at steps 1000 and 3000.
+/// A hundred steps a second on a core. The loss is 1 / (1 + s / 1000), so that the tiers 0.5 and 0.25 are at steps 1000
+/// and 3000.
 [[nodiscard]] std::shared_ptr<job_model const> trainer(double parallelism, std::vector<double> tiers = {0.5, 0.25}) {
     loss_curve const curve{.floor = 0, .power = 1, .power_steps = 1000, .exponent = 1};
     return std::make_shared<cpu_model>(curve, 100, parallelism, 0, std::move(tiers));
@@ -25,25 +25,36 @@ namespace {
     return {.submitted = seconds(submitted), .model = model, .request = 0, .least = 0, .most = 0, .length = length};
 }
 
-[[nodiscard]] workload trainers(std::vector<job_description> jobs, std::vector<std::shared_ptr<job_model const>> models) {
-    return {.name = "trainers", .jobs = std::move(jobs), .job_names = {}, .tenants = {"default"}, .models = std::move(models), .model_names = {}};
+[[nodiscard]] workload trainers(std::vector<job_description> jobs,
+                                std::vector<std::shared_ptr<job_model const>> models) {
+    return {.name = "trainers",
+            .jobs = std::move(jobs),
+            .job_names = {},
+            .tenants = {"default"},
+            .models = std::move(models),
+            .model_names = {}};
 }
 
-[[nodiscard]] cluster box(double cores, std::int64_t devices = 0) { return {.groups = {{.nodes = 1, .devices = devices, .cores = cores}}}; }
+[[nodiscard]] cluster box(double cores, std::int64_t devices = 0) {
+    return {.groups = {{.nodes = 1, .devices = devices, .cores = cores}}};
+}
 
 /// Limits every job as chance says, and releases some that have reached their last tier.
 struct random_limits {
     using policy_concept = policy_tag;
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">, in<std::uint32_t, "jobs/tiers">, in<std::int64_t, "nodes/capacity.cpu">>;
+    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
+                           in<std::uint32_t, "jobs/tiers">, in<std::int64_t, "nodes/capacity.cpu">>;
     static constexpr meta about{.id = "test.random-limits", .version = "1.0.0"};
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         std::minstd_rand dice(static_cast<unsigned>(t.seed() + 1));
-        std::int64_t const capacity = t.get<"nodes/capacity.cpu">()[0], each = capacity / static_cast<std::int64_t>(t.jobs() + 1);
+        std::int64_t const capacity = t.get<"nodes/capacity.cpu">()[0],
+                           each = capacity / static_cast<std::int64_t>(t.jobs() + 1);
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!is_active(static_cast<job_state>(t.get<"jobs/state">()[row]))) continue;
             auto const tiers = t.get<"jobs/tiers">()[row];
-            std::int64_t amount = dice() % 2 == 0 ? unlimited : cpu_limit(each / 10 + static_cast<std::int64_t>(dice()) % each, {});
+            std::int64_t amount =
+                dice() % 2 == 0 ? unlimited : cpu_limit(each / 10 + static_cast<std::int64_t>(dice()) % each, {});
             if (tiers > 0 && t.get<"jobs/tier">()[row] == tiers && dice() % 2 == 0) amount = 0;
             if (!out.set(row, 0, resource_id::cpu, amount)) return status::capacity;
         }
@@ -61,7 +72,8 @@ struct cpu_instances {
         double at = 0;
         for (std::size_t i = 0, n = dice() % 10 + 1; i < n; ++i) {
             at += dice() % 3 == 0 ? 0 : upto(40);
-            jobs.push_back(on_cpu(at, 100 + upto(dice() % 4 == 0 ? 20'000 : 5000), static_cast<std::uint32_t>(dice() % 4)));
+            jobs.push_back(
+                on_cpu(at, 100 + upto(dice() % 4 == 0 ? 20'000 : 5000), static_cast<std::uint32_t>(dice() % 4)));
         }
         return trainers(std::move(jobs), {trainer(1), trainer(0.4), trainer(3), trainer(1.5, {})});
     }
@@ -74,7 +86,8 @@ struct cpu_instances {
 }  // namespace
 
 TEST_CASE("what a job on processors needs, by hand") {
-    auto const jobs = trainers({on_cpu(0, 6000), on_cpu(0, 2000), on_cpu(0, 6000, 1), on_cpu(0, 6000, 2)}, {trainer(2), trainer(2, {}), trainer(0.5)});
+    auto const jobs = trainers({on_cpu(0, 6000), on_cpu(0, 2000), on_cpu(0, 6000, 1), on_cpu(0, 6000, 2)},
+                               {trainer(2), trainer(2, {}), trainer(0.5)});
     for (double const cores : {1.0, 4.0}) {
         auto const needs = needs_of(jobs, box(cores));
         double const used = std::min(2.0, cores);
@@ -97,13 +110,15 @@ TEST_CASE("what a job on processors needs, by hand") {
 TEST_CASE("the bounds of jobs on processors are reached where a schedule reaches them") {
     auto const all = [](workload const& jobs, cluster const& machines) { return limits_of(jobs, machines); };
     SECTION("one core: the least work left first") {
-        auto const jobs = trainers({on_cpu(0, 1000), on_cpu(2, 300), on_cpu(4, 100)}, {trainer(1, {})});  // done at 14, 5, 6
+        // Done at 14, 5, 6
+        auto const jobs = trainers({on_cpu(0, 1000), on_cpu(2, 300), on_cpu(4, 100)}, {trainer(1, {})});
         CHECK(all(jobs, box(1)).mean_jct == Approx((14 + 3 + 2) / 3.0));
         CHECK(all(jobs, box(1)).makespan == Approx(14));
         CHECK(all(jobs, box(1)).jobs == 3);
     }
     SECTION("four jobs of one core each on two: two at a time") {
-        auto const jobs = trainers({on_cpu(0, 1000), on_cpu(0, 1000), on_cpu(0, 1000), on_cpu(0, 1000)}, {trainer(1, {})});
+        auto const jobs =
+            trainers({on_cpu(0, 1000), on_cpu(0, 1000), on_cpu(0, 1000), on_cpu(0, 1000)}, {trainer(1, {})});
         CHECK(all(jobs, box(2)).mean_jct == Approx(15));
     }
     SECTION("each with a core of its own: alone, up to its last tier") {
@@ -113,7 +128,8 @@ TEST_CASE("the bounds of jobs on processors are reached where a schedule reaches
         CHECK(of(jobs, box(2), ran).mean_jct == Approx(30));
     }
     SECTION("devices and cores are two machines: their jobs do not wait for each other") {
-        auto jobs = trainers({on_cpu(0, 1000), on_cpu(0, 1000), rigid(0, 1, 40)}, {trainer(1, {}), std::make_shared<rigid_model>()});
+        auto jobs = trainers({on_cpu(0, 1000), on_cpu(0, 1000), rigid(0, 1, 40)},
+                             {trainer(1, {}), std::make_shared<rigid_model>()});
         jobs.jobs[2].model = 1;
         CHECK(all(jobs, box(1, 1)).mean_jct == Approx((10 + 20 + 40) / 3.0));
         CHECK(all(jobs, box(1, 1)).makespan == Approx(40));

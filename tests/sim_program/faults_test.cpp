@@ -11,30 +11,43 @@ TEST_CASE("wrong faults earn one sentence each") {
         std::string const front = "ration: --faults: ";
         return said.starts_with(front) ? said.substr(front.size()) : said;
     };
-    CHECK(of("crash:every=1h") == "there is no kind of faults 'crash'; known here: losses, revocations, crashes, stragglers");
-    CHECK(of("crashes") == "crashes need every=TIME, the mean time between two on one device, as in crashes:every=200h");
-    CHECK(of("losses:repair=1h") == "losses need every=TIME, the mean time between two on one node, as in losses:every=200h");
+    CHECK(of("crash:every=1h") ==
+          "there is no kind of faults 'crash'; known here: losses, revocations, crashes, stragglers");
+    CHECK(of("crashes") ==
+          "crashes need every=TIME, the mean time between two on one device, as in crashes:every=200h");
+    CHECK(of("losses:repair=1h") ==
+          "losses need every=TIME, the mean time between two on one node, as in losses:every=200h");
     CHECK(of("losses:every=0") == "every is a time from 1 s to 365 days, not '0'");
     CHECK(of("losses:every=1h,repair=soon") == "repair is a time from 1 s to 365 days, not 'soon'");
     CHECK(of("losses:every=1h,") == "there is nothing called '' to set of losses; known here: every, repair");
-    CHECK(of("stragglers:every=1h,speeed=0.5") == "there is nothing called 'speeed' to set of stragglers; did you mean 'speed'?");
+    CHECK(of("stragglers:every=1h,speeed=0.5") ==
+          "there is nothing called 'speeed' to set of stragglers; did you mean 'speed'?");
     CHECK(of("stragglers:every=1h,speed=1") == "speed is a part of the usual one from 0.01 to 0.99, not '1'");
     CHECK(of("stragglers:every=1h,speed=nan") == "speed is a part of the usual one from 0.01 to 0.99, not 'nan'");
-    CHECK(of("crashes:every=1h,region=us-west1") == "there is nothing called 'region' to set of crashes; known here: every");
-    CHECK(of("revocations:startup=60") == "revocations need the region whose servers live as long, as in revocations:region=us-east1");
-    CHECK(of("revocations:region=us-east") == "lifetimes of K80 servers in 'us-east' are not known; did you mean 'us-east1'?");
-    CHECK(of("revocations:gpu=T4,region=us-east1") == "lifetimes of servers with the GPU 'T4' are not known; known here: K80, P100, V100");
-    CHECK(of("revocations:region=asia-east1,gpu=P100").starts_with("lifetimes of P100 servers in 'asia-east1' are not known"));
-    CHECK(of("revocations:region=asia-east1,gpu=V100") ==
-          "the startup of V100 servers was not measured: add startup=TIME, as in revocations:region=asia-east1,gpu=V100,startup=90s");
-    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--checkpoint", "often"}).starts_with("ration: --checkpoint: 'often' is no time"));
+    CHECK(of("crashes:every=1h,region=us-west1") ==
+          "there is nothing called 'region' to set of crashes; known here: every");
+    CHECK(of("revocations:startup=60") ==
+          "revocations need the region whose servers live as long, as in revocations:region=us-east1");
+    CHECK(of("revocations:region=us-east") ==
+          "lifetimes of K80 servers in 'us-east' are not known; did you mean 'us-east1'?");
+    CHECK(of("revocations:gpu=T4,region=us-east1") ==
+          "lifetimes of servers with the GPU 'T4' are not known; known here: K80, P100, V100");
+    CHECK(of("revocations:region=asia-east1,gpu=P100")
+              .starts_with("lifetimes of P100 servers in 'asia-east1' are not known"));
+    CHECK(
+        of("revocations:region=asia-east1,gpu=V100") ==
+        "the startup of V100 servers was not measured: add startup=TIME, as in revocations:region=asia-east1,gpu=V100,startup=90s");
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--checkpoint", "often"})
+              .starts_with("ration: --checkpoint: 'often' is no time"));
     auto const together = [](words more) {
         more.insert(more.end(), {"--generate", "rigid:jobs=5", "--cluster", "1000x4", "--policy", "fifo"});
         return ran(std::move(more)).problem();
     };
-    CHECK(together({"--faults", "crashes:every=1h", "--faults", "crashes:every=2h"}) == "--faults: crashes are given twice: say all of them at once");
-    CHECK(together({"--faults", "crashes:every=1s", "--until", "10m"}) ==
-          "--faults: that makes about 2400000 faults within 10:00, of 1000000 that there may be: let them come less often, or end the runs earlier with --until");
+    CHECK(together({"--faults", "crashes:every=1h", "--faults", "crashes:every=2h"}) ==
+          "--faults: crashes are given twice: say all of them at once");
+    CHECK(
+        together({"--faults", "crashes:every=1s", "--until", "10m"}) ==
+        "--faults: that makes about 2400000 faults within 10:00, of 1000000 that there may be: let them come less often, or end the runs earlier with --until");
 }
 
 TEST_CASE("revocations follow the GPU's servers, in any order of the keys") {
@@ -50,7 +63,8 @@ TEST_CASE("revocations follow the GPU's servers, in any order of the keys") {
 
 TEST_CASE("faults: each seed has its own, for a trace too, and every policy meets the same") {
     three_jobs const jobs;
-    ran const trace({"--trace", jobs.path(), "--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--seeds", "3", "--faults", "crashes:every=20s"});
+    ran const trace({"--trace", jobs.path(), "--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--seeds",
+                     "3", "--faults", "crashes:every=20s"});
     REQUIRE(trace.problems.empty());
     REQUIRE(trace.input.samples.size() == 6);
     auto const first = [&](std::size_t sample) { return trace.input.samples[sample].faults.at(0).at; };
@@ -60,8 +74,10 @@ TEST_CASE("faults: each seed has its own, for a trace too, and every policy meet
     CHECK(table_text(trace.results()).find("leaves nothing to chance") == std::string::npos);
     ran const once({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--faults", "crashes:every=20s"});
     CHECK((once.input.samples.size() == 1 && once.input.samples[0].seed == 1));
-    ran const made({"--generate", "rigid:jobs=30", "--seeds", "2", "--cluster", "2x4", "--policy", "fifo", "--faults", "losses:every=2h,repair=10m"});
-    CHECK((made.input.samples.size() == 2 && made.input.samples[0].faults.at(0).at != made.input.samples[1].faults.at(0).at));
+    ran const made({"--generate", "rigid:jobs=30", "--seeds", "2", "--cluster", "2x4", "--policy", "fifo", "--faults",
+                    "losses:every=2h,repair=10m"});
+    CHECK((made.input.samples.size() == 2 &&
+           made.input.samples[0].faults.at(0).at != made.input.samples[1].faults.at(0).at));
 }
 
 TEST_CASE("faults are told in the table and the JSON, and none is as before") {
@@ -81,14 +97,18 @@ TEST_CASE("faults are told in the table and the JSON, and none is as before") {
     auto const j = json::parse(table_json(results));
     auto const& figures = j["policies"][0]["figures"];
     double lost = 0, stops = 0;
-    for (auto const& job : outcome.jobs) lost += job.lost_device_seconds, stops += job.stops;
+    for (auto const& job : outcome.jobs) {
+        lost += job.lost_device_seconds;
+        stops += job.stops;
+    }
     REQUIRE(stops > 0);
     CHECK((j["checkpoint"] == 5 && j["faults"] == json::parse(R"(["crashes:every=20s"])")));
     CHECK(figures["stops"]["mean"] == stops);
     CHECK(figures["faults"]["mean"] == static_cast<double>(outcome.faults));
     CHECK(figures["lost_work"]["mean"].get<double>() == Approx(lost / (60 + lost)));  // three jobs with 60 s of work
     auto const text = table_text(results);
-    for (auto const* line : {"\nfaults  ", "\njobs stopped by faults  ", "\nlost work  "}) CHECK(text.find(line) != std::string::npos);
+    for (auto const* line : {"\nfaults  ", "\njobs stopped by faults  ", "\nlost work  "})
+        CHECK(text.find(line) != std::string::npos);
     CHECK(table_text(none.results()).find("lost work") == std::string::npos);
 }
 
@@ -117,17 +137,20 @@ TEST_CASE("a run that outlasts its faults says so") {
     run.outcome.end = seconds(8 * 86400);
     auto sample = made.input;
     sample.samples[0].faults = {{}};
-    CHECK(remarks_on(run, "fifo", sample).at(0) == "fifo: it took longer than faults were drawn for: after 168:00:00 nothing goes wrong");
+    CHECK(remarks_on(run, "fifo", sample).at(0) ==
+          "fifo: it took longer than faults were drawn for: after 168:00:00 nothing goes wrong");
 }
 
 TEST_CASE("interference slows profiled jobs, and none is no interference") {
     auto const figures_with = [](words more) {
-        more.insert(more.end(), {"--generate", "profiled:jobs=30,per_hour=60", "--models", RATION_BENCH_DATA "/pollux", "--cluster", "8x4", "--policy", "las"});
+        more.insert(more.end(), {"--generate", "profiled:jobs=30,per_hour=60", "--models", RATION_BENCH_DATA "/pollux",
+                                 "--cluster", "8x4", "--policy", "las"});
         ran const made(more);
         REQUIRE(made.problems.empty());
         return json::parse(table_json(made.results()));
     };
-    auto const plain = figures_with({}), none = figures_with({"--interference", "0"}), half = figures_with({"--interference", "0.5"});
+    auto const plain = figures_with({}), none = figures_with({"--interference", "0"}),
+               half = figures_with({"--interference", "0.5"});
     CHECK(plain == none);
     CHECK(half["interference"] == 0.5);
     CHECK(half["policies"][0]["figures"]["mean_jct"]["mean"] > plain["policies"][0]["figures"]["mean_jct"]["mean"]);

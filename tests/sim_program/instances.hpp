@@ -36,7 +36,8 @@ public:
         return {.steps_per_second = speed(static_cast<double>(held.devices), step, job.length),
                 .until = step < job.length / 2 ? job.length / 2 : job.length};
     }
-    void show(job_description const& job, double step, std::uint32_t, std::int64_t, scaling const& out) const noexcept override {
+    void show(job_description const& job, double step, std::uint32_t, std::int64_t,
+              scaling const& out) const noexcept override {
         for (std::size_t k = 0; k < out.goodput.size(); ++k) {
             out.goodput[k] = out.goodput_fixed[k] = speed(static_cast<double>(k), step, job.length);
             out.batch[k] = 0;
@@ -50,17 +51,24 @@ public:
 }
 
 [[nodiscard]] inline workload of_jobs(std::vector<job_description> jobs) {
-    return {.name = "made-up", .jobs = std::move(jobs), .job_names = {}, .tenants = {"default"},
-            .models = {std::make_shared<rigid_model>()}, .model_names = {"rigid"}};
+    return {.name = "made-up",
+            .jobs = std::move(jobs),
+            .job_names = {},
+            .tenants = {"default"},
+            .models = {std::make_shared<rigid_model>()},
+            .model_names = {"rigid"}};
 }
 
-[[nodiscard]] inline cluster of_nodes(std::size_t nodes, std::int64_t devices) { return {.groups = {{.nodes = nodes, .devices = devices}}}; }
+[[nodiscard]] inline cluster of_nodes(std::size_t nodes, std::int64_t devices) {
+    return {.groups = {{.nodes = nodes, .devices = devices}}};
+}
 
 /// Gives elastic jobs of one node what chance says, and takes it away again.
 struct random_shares {
     using policy_concept = policy_tag;
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "jobs/min.gpu">,
-                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs =
+        columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "jobs/min.gpu">,
+                in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
     static constexpr meta about{.id = "test.random-shares", .version = "1.0.0"};
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
@@ -71,16 +79,20 @@ struct random_shares {
             if (!is_active(static_cast<job_state>(t.get<"jobs/state">()[row]))) continue;
             auto const least = t.get<"jobs/min.gpu">()[row], most = std::min(t.get<"jobs/max.gpu">()[row], left);
             std::int64_t amount = 0;
-            if (most >= least && (!given || dice() % 3 != 0)) amount = least + static_cast<std::int64_t>(dice()) % (most - least + 1);
-            if (amount != t.get<"jobs/held.gpu">()[row] && !out.set(row, 0, resource_id::gpu, amount)) return status::capacity;
-            left -= amount, given |= amount > 0;
+            if (most >= least && (!given || dice() % 3 != 0))
+                amount = least + static_cast<std::int64_t>(dice()) % (most - least + 1);
+            if (amount != t.get<"jobs/held.gpu">()[row] && !out.set(row, 0, resource_id::gpu, amount))
+                return status::capacity;
+            left -= amount;
+            given |= amount > 0;
         }
         return status::ok;
     }
 };
 
 template <class P>
-[[nodiscard]] run_outcome run(workload const& jobs, cluster const& machines, P policy = {}, sim_options const& options = {}) {
+[[nodiscard]] run_outcome run(workload const& jobs, cluster const& machines, P policy = {},
+                              sim_options const& options = {}) {
     bound_policy<P> asked(std::move(policy));
     bound_policy<policies::none> fallback;
     auto ran = simulation(jobs, machines, asked, fallback, options).run();
@@ -90,9 +102,12 @@ template <class P>
     return refused;
 }
 
-inline constexpr double rounding = 1e-6;  // seconds; a run of some hundred events cannot gain more from the clock's half nanoseconds
+// seconds; a run of some hundred events cannot gain more from the clock's half nanoseconds
+inline constexpr double rounding = 1e-6;
 
-[[nodiscard]] inline lower_bounds limits_of(workload const& jobs, cluster const& machines) { return bounds_of(jobs, needs_of(jobs, machines), machines); }
+[[nodiscard]] inline lower_bounds limits_of(workload const& jobs, cluster const& machines) {
+    return bounds_of(jobs, needs_of(jobs, machines), machines);
+}
 
 /// Empty when neither bound is above what the run reached.
 [[nodiscard]] inline std::string beaten(workload const& jobs, cluster const& machines, run_outcome const& ran) {
@@ -100,8 +115,10 @@ inline constexpr double rounding = 1e-6;  // seconds; a run of some hundred even
     if (ran.rejected > 0) return "a grant was refused";
     auto const least = limits_of(jobs, machines);
     auto const reached = figures_of(jobs, machines, needs_of(jobs, machines), ran);
-    if (least.mean_jct > reached.mean_jct + rounding) return "mean JCT " + std::to_string(reached.mean_jct) + " < " + std::to_string(least.mean_jct);
-    if (least.makespan > reached.makespan + rounding) return "makespan " + std::to_string(reached.makespan) + " < " + std::to_string(least.makespan);
+    if (least.mean_jct > reached.mean_jct + rounding)
+        return "mean JCT " + std::to_string(reached.mean_jct) + " < " + std::to_string(least.mean_jct);
+    if (least.makespan > reached.makespan + rounding)
+        return "makespan " + std::to_string(reached.makespan) + " < " + std::to_string(least.makespan);
     return {};
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // The bounds against runs of elastic jobs: those with measured profiles, and those of the parametric models.
-#include "instances.hpp"
-
 #include <ration/policies/afs.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/gittins.hpp>
@@ -13,6 +11,7 @@
 #include <ration/sim/generator.hpp>
 #include <ration/sim/profile_files.hpp>
 
+#include "instances.hpp"
 #include "support/catch.hpp"
 
 using namespace sim_program;
@@ -38,7 +37,8 @@ void none_beats_the_bounds(workload const& jobs, cluster const& machines) {
 
 void no_policy_beats_the_bounds(workload const& jobs, cluster const& machines) {
     namespace p = policies;
-    none_beats_the_bounds<p::fifo, p::sjf, p::srtf, p::las, p::gittins, p::afs, p::optimus, p::pollux, p::sia, p::good_enough>(jobs, machines);
+    none_beats_the_bounds<p::fifo, p::sjf, p::srtf, p::las, p::gittins, p::afs, p::optimus, p::pollux, p::sia,
+                          p::good_enough>(jobs, machines);
 }
 
 }  // namespace

@@ -3,15 +3,13 @@
 #pragma once
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "cli.hpp"
 #include "sim/report.hpp"
 #include "sim/table.hpp"
-
 #include "support/catch.hpp"
 #include "tools/temporary.hpp"
 
@@ -46,7 +44,9 @@ class three_jobs {
     temporary_file file_;
 
 public:
-    three_jobs() { std::ofstream(file_.path()) << "job_id,submit_time,num_gpus,duration\na,0,1,10\nb,0,1,20\nc,10,1,30\n"; }
+    three_jobs() {
+        std::ofstream(file_.path()) << "job_id,submit_time,num_gpus,duration\na,0,1,10\nb,0,1,20\nc,10,1,30\n";
+    }
     [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
 };
 
@@ -64,7 +64,9 @@ struct ran {
         runs_progress progress;
         return {options, input, policies, run_all(options, input, progress)};
     }
-    [[nodiscard]] std::string problem() const { return problems.size() == 1 ? problems[0] : std::to_string(problems.size()) + " problems"; }
+    [[nodiscard]] std::string problem() const {
+        return problems.size() == 1 ? problems[0] : std::to_string(problems.size()) + " problems";
+    }
 };
 
 [[nodiscard]] inline std::string without_measured(std::string page) {
@@ -89,9 +91,12 @@ struct ran {
         std::size_t const from = at + 1 + closes, to = page.find_first_of(" >/", from), end = page.find('>', at);
         std::string const name = page.substr(from, to - from);
         if (!closes && (name == "meta" || name == "link" || page[end - 1] == '/')) continue;
-        if (!closes) open.push_back(name);
-        else if (open.empty() || open.back() != name) return "</" + name + "> closes nothing";
-        else open.pop_back();
+        if (!closes)
+            open.push_back(name);
+        else if (open.empty() || open.back() != name)
+            return "</" + name + "> closes nothing";
+        else
+            open.pop_back();
         if (!closes && (name == "script" || name == "style")) at = page.find("</" + name, at) - 1;
     }
     return open.empty() ? "" : "<" + open.back() + "> stays open";

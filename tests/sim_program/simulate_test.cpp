@@ -1,16 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "program.hpp"
 #include "report/assets.hpp"
 #include "sim/progress.hpp"
-
-#include "program.hpp"
 
 using namespace simulate_test;
 
 TEST_CASE("every option of sim arrives where it belongs") {
-    auto const o = options_of({"--trace", "a.csv", "--trace", "b.csv", "--format", "philly", "--cluster", "16x4", "--policy", "fifo,las", "--policy",
-                               "./mine.so", "--set", "las.promote=0", "--interval", "90", "--seeds", "5", "--until", "2h", "--threads", "3",
-                               "--on-bad-grant", "stop", "--report", "out.html", "--json", "--quiet", "--models", "m",
-                               "--interference", "0.3", "--faults", "crashes:every=2h", "--faults", "losses:every=30h", "--checkpoint", "10m"});
+    auto const o = options_of({"--trace",        "a.csv",
+                               "--trace",        "b.csv",
+                               "--format",       "philly",
+                               "--cluster",      "16x4",
+                               "--policy",       "fifo,las",
+                               "--policy",       "./mine.so",
+                               "--set",          "las.promote=0",
+                               "--interval",     "90",
+                               "--seeds",        "5",
+                               "--until",        "2h",
+                               "--threads",      "3",
+                               "--on-bad-grant", "stop",
+                               "--report",       "out.html",
+                               "--json",         "--quiet",
+                               "--models",       "m",
+                               "--interference", "0.3",
+                               "--faults",       "crashes:every=2h",
+                               "--faults",       "losses:every=30h",
+                               "--checkpoint",   "10m"});
     CHECK(o.traces == words{"a.csv", "b.csv"});
     CHECK(o.format == "philly");
     CHECK(o.cluster == "16x4");
@@ -20,7 +34,8 @@ TEST_CASE("every option of sim arrives where it belongs") {
     CHECK(o.until == seconds(7200));
     CHECK((o.seeds == 5 && o.threads == 3 && o.stop_at_bad_grant && o.json && o.quiet));
     CHECK((o.report == "out.html" && o.models == words{"m"}));
-    CHECK((o.interference == 0.3 && o.faults == words{"crashes:every=2h", "losses:every=30h"} && o.checkpoint == seconds(600)));
+    CHECK((o.interference == 0.3 && o.faults == words{"crashes:every=2h", "losses:every=30h"} &&
+           o.checkpoint == seconds(600)));
     auto const plain = options_of({"--cluster", "1x1", "--policy", "fifo"});
     CHECK(plain.interval == seconds(60));
     CHECK_FALSE((plain.until.has_value() || plain.stop_at_bad_grant || plain.json || plain.quiet));
@@ -29,23 +44,30 @@ TEST_CASE("every option of sim arrives where it belongs") {
 TEST_CASE("a wrong command line earns one sentence") {
     CHECK(refusal({"--policy", "fifo"}) == "ration: --cluster is required; 'ration sim --help' tells more");
     CHECK(refusal({"--cluster", "1x1"}) == "ration: --policy is required; 'ration sim --help' tells more");
-    CHECK(refusal({"--cluster", "1x1", "--policy", "fiffo"}) == "ration: --policy: there is no policy 'fiffo'; did you mean 'fifo'?");
-    CHECK(refusal({"--cluster", "16", "--policy", "fifo"}).starts_with("ration: --cluster: '16' is not a group of nodes: write NODESxDEVICES, as in 16x4"));
-    for (auto const* bad : {"0x4", "16x", "x4", "16x4,", "16x4:", "1x1001", "-1x4", "16x4x2", "1x0cores", "1xcores", "1x4+", "1x4+8", "1x+8cores", "1x0+8cores", "1x8cores+4", "1x10001cores"})
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fiffo"}) ==
+          "ration: --policy: there is no policy 'fiffo'; did you mean 'fifo'?");
+    CHECK(refusal({"--cluster", "16", "--policy", "fifo"})
+              .starts_with("ration: --cluster: '16' is not a group of nodes: write NODESxDEVICES, as in 16x4"));
+    for (auto const* bad : {"0x4", "16x", "x4", "16x4,", "16x4:", "1x1001", "-1x4", "16x4x2", "1x0cores", "1xcores",
+                            "1x4+", "1x4+8", "1x+8cores", "1x0+8cores", "1x8cores+4", "1x10001cores"})
         CHECK(refusal({"--policy", "fifo", "--cluster=" + std::string(bad)}).starts_with("ration: --cluster: '"));
-    CHECK(refusal({"--policy", "fifo", "--cluster", "100000x1,1x1"}) == "ration: --cluster: the groups have 100001 nodes together, of 100000 that there may be");
+    CHECK(refusal({"--policy", "fifo", "--cluster", "100000x1,1x1"}) ==
+          "ration: --cluster: the groups have 100001 nodes together, of 100000 that there may be");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--set", "promote=0"}) ==
           "ration: --set: 'promote=0' is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--interval", "soon"}) ==
           "ration: --interval: 'soon' is no time: write seconds, or a number with ms, s, m or h, up to 365 days");
-    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--on-bad-grant", "halt"}).starts_with("ration: --on-bad-grant: it may be go-on or stop, not 'halt'"));
-    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigit"}) == "ration: --generate: there is no kind of jobs 'rigit'; did you mean 'rigid'?");
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--on-bad-grant", "halt"})
+              .starts_with("ration: --on-bad-grant: it may be go-on or stop, not 'halt'"));
+    CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigit"}) ==
+          "ration: --generate: there is no kind of jobs 'rigit'; did you mean 'rigid'?");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigid:jobs=0"}) ==
           "ration: --generate: jobs is a whole number from 1 to 1000000, not '0'");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigid:job=5"}) ==
           "ration: --generate: there is nothing called 'job' to set; did you mean 'jobs'?");
     for (char const* share : {"1.5", "nan", "-nan", "inf", "-0.1", "1e999", "0x1", "0.5x", ""})
-        CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--interference", share}).starts_with("ration: --interference: "));
+        CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--interference", share})
+                  .starts_with("ration: --interference: "));
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--seeds", "0"}).starts_with("ration: --seeds"));
 }
 
@@ -57,14 +79,21 @@ TEST_CASE("wrong files and parameters earn a sentence each") {
     };
     CHECK(problem({"--policy", "fifo"}) == "name the jobs: either --trace FILE, or --generate KIND");
     CHECK(problem({"--policy", "fifo", "--trace", "/nowhere.csv"}).starts_with("/nowhere.csv: cannot be opened"));
-    CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--format", "philli"}) == "there is no format 'philli'; did you mean 'philly'?");
-    CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--set", "las.promote=0"}).starts_with("--set: 'las' is none of the policies that are run"));
-    CHECK(problem({"--policy", "las", "--trace", jobs.path(), "--set", "las.promot=0"}) == "las has no parameter 'promot'; did you mean 'promote'?");
+    CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--format", "philli"}) ==
+          "there is no format 'philli'; did you mean 'philly'?");
+    CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--set", "las.promote=0"})
+              .starts_with("--set: 'las' is none of the policies that are run"));
+    CHECK(problem({"--policy", "las", "--trace", jobs.path(), "--set", "las.promot=0"}) ==
+          "las has no parameter 'promot'; did you mean 'promote'?");
     for (char const* number : {"1e999", "nan", "inf", "-inf", "1e99999", "0x10"})
-        CHECK_FALSE(problem({"--generate", "rigid:jobs=2", "--policy", "las", "--set", std::string("las.promote=") + number}).empty());
-    CHECK(problem({"--policy", "fifo", "--generate", "profiled"}).starts_with("--generate: profiled jobs need the measured profiles"));
-    CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--interference", "0.5"}) ==
-          "--interference: only jobs with measured profiles feel it: name their folder with --models, as in --models bench/data/pollux");
+        CHECK_FALSE(
+            problem({"--generate", "rigid:jobs=2", "--policy", "las", "--set", std::string("las.promote=") + number})
+                .empty());
+    CHECK(problem({"--policy", "fifo", "--generate", "profiled"})
+              .starts_with("--generate: profiled jobs need the measured profiles"));
+    CHECK(
+        problem({"--policy", "fifo", "--trace", jobs.path(), "--interference", "0.5"}) ==
+        "--interference: only jobs with measured profiles feel it: name their folder with --models, as in --models bench/data/pollux");
     temporary_file nothing;
     std::ofstream(nothing.path()) << "job_id,submit_time,num_gpus,duration\n1,0,1,x\n";
     CHECK(problem({"--policy", "fifo", "--trace", nothing.path()}).starts_with(nothing.path() + ":2: "));
@@ -102,11 +131,14 @@ No schedule can beat a mean JCT of 30.00 s and a makespan of 60.00 s.
 TEST_CASE("jobs that nobody starts, limits and jobs that are too large are told") {
     three_jobs const jobs;
     ran const starving({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "none", "--interval", "0"});
-    CHECK(table_text(starving.results()).find("none: 3 jobs wait, nothing runs, and it starts none of them; the run ends there") != std::string::npos);
+    CHECK(table_text(starving.results())
+              .find("none: 3 jobs wait, nothing runs, and it starts none of them; the run ends there") !=
+          std::string::npos);
     ran const cut({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--until", "20"});
     CHECK(table_text(cut.results()).find("fifo: 2 of 3 jobs are not done at the time limit\n") != std::string::npos);
     ran const seeds({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo", "--seeds", "5"});
-    CHECK(table_text(seeds.results()).find(" leaves nothing to chance, so that it is run once and not 5 times\n") != std::string::npos);
+    CHECK(table_text(seeds.results()).find(" leaves nothing to chance, so that it is run once and not 5 times\n") !=
+          std::string::npos);
 }
 
 TEST_CASE("what was wrong with a policy names the tick, the rule and the job") {
@@ -115,15 +147,22 @@ TEST_CASE("what was wrong with a policy names the tick, the rule and the job") {
     auto results = one.results();
     auto& run = results.runs[0];
     run.outcome.rejected = 3;
-    run.outcome.first_bad = sim::bad_grant{.tick = 7, .at = seconds(420), .row = {.job = 1, .node = 0, .resource = 2, .amount = 9}, .job = 2,
+    run.outcome.first_bad = sim::bad_grant{.tick = 7,
+                                           .at = seconds(420),
+                                           .row = {.job = 1, .node = 0, .resource = 2, .amount = 9},
+                                           .job = 2,
                                            .rule = check_rule::over_capacity};
     run.lost = lost_tick{9, seconds(540), "did not answer"};
     run.outcome.refused_ticks = 4;
     auto const said = remarks_on(run, "mine", one.input);
     REQUIRE(said.size() == 2);
-    CHECK(said[0] == "mine: at tick 7 (7:00) it granted 9 of gpu on node 0 to job 'b', but the node would promise more than it has; "
-                     "3 of its grants were refused in all");
-    CHECK(said[1] == "mine: at tick 9 (9:00) it gave no answer: did not answer; 4 ticks went without one, and everything stayed as it was");
+    CHECK(
+        said[0] ==
+        "mine: at tick 7 (7:00) it granted 9 of gpu on node 0 to job 'b', but the node would promise more than it has; "
+        "3 of its grants were refused in all");
+    CHECK(
+        said[1] ==
+        "mine: at tick 9 (9:00) it gave no answer: did not answer; 4 ticks went without one, and everything stayed as it was");
     run.outcome.how = sim::ending::bad_grant;
     CHECK(remarks_on(run, "mine", one.input)[0].ends_with("; the run ends there"));
 }
@@ -133,7 +172,8 @@ TEST_CASE("the JSON has every figure of every policy and every run") {
     ran const one({"--trace", jobs.path(), "--cluster", "1x1:v100", "--policy", "fifo,las", "--set", "las.promote=0"});
     auto const j = json::parse(table_json(one.results()));
     CHECK(j["event"] == "simulation");
-    CHECK(j["cluster"] == json::parse(R"({"devices":1,"cores":0,"groups":[{"nodes":1,"devices":1,"cores":0,"type":"v100"}]})"));
+    CHECK(j["cluster"] ==
+          json::parse(R"({"devices":1,"cores":0,"groups":[{"nodes":1,"devices":1,"cores":0,"type":"v100"}]})"));
     CHECK(j["samples"][0]["bound"] == json::parse(R"({"jobs":3,"mean_jct":30.0,"makespan":60.0})"));
     REQUIRE(j["policies"].size() == 2);
     CHECK(j["policies"][1]["parameters"] == json::parse(R"({"promote":0})"));
@@ -145,13 +185,16 @@ TEST_CASE("the JSON has every figure of every policy and every run") {
     CHECK(fifo["figures"]["deadlines_met"]["mean"].is_null());
     auto const& run = fifo["runs"][0];
     CHECK(run["figures"].size() == figure_lines().size());
-    CHECK((run["ending"] == "all jobs are done" && run["finished"] == 3 && run["failure"].is_null() && run["first_bad_grant"].is_null()));
+    CHECK((run["ending"] == "all jobs are done" && run["finished"] == 3 && run["failure"].is_null() &&
+           run["first_bad_grant"].is_null()));
     auto const measured = json::parse(measured_json(one.results()));
     CHECK((measured["event"] == "measured" && measured["runs"].size() == 2 && measured["runs"][0]["decisions"] > 0));
 }
 
 TEST_CASE("two runs give the same bytes, with one thread and with two") {
-    words const asked{"--generate", "rigid:jobs=60,per_hour=60", "--seeds", "3", "--cluster", "2x4", "--policy", "fifo,srtf,las", "--threads"};
+    words const asked{
+        "--generate", "rigid:jobs=60,per_hour=60", "--seeds", "3", "--cluster", "2x4", "--policy", "fifo,srtf,las",
+        "--threads"};
     auto with = [&](char const* threads) {
         auto w = asked;
         w.emplace_back(threads);
@@ -173,21 +216,23 @@ TEST_CASE("the report is whole and asks nobody for anything") {
     results.policies[1].name = "</script><b>&\"'";
     auto const page = report_html(results);
     CHECK(imbalance(page).empty());
-    for (auto const* outside : {"</script><b>", "src=", "@import", "href=\"http"}) CHECK(page.find(outside) == std::string::npos);
+    for (auto const* outside : {"</script><b>", "src=", "@import", "href=\"http"})
+        CHECK(page.find(outside) == std::string::npos);
     auto const data = element_of(page, "simulations")[0];
     REQUIRE(data["policies"].size() == 3);
     CHECK(data["policies"][1]["policy"] == "</script><b>&\"'");
     auto const& jct = data["policies"][0]["distributions"]["jct"];
     CHECK((jct["of"] == 3 && jct["reached"] == 3 && jct["mean"] == 30));
     CHECK((jct["quantiles"][0] == 10 && jct["quantiles"][50] == 30 && jct["quantiles"][100] == 50));
-    CHECK(jct["bins"]["counts"] == json::parse("[1,0,0,1,0,1]"));  // 10 s in bin 8, 30 s in bin 11, 50 s in bin 13
-    CHECK(data["policies"][0]["series"]["waiting"]["means"][5] == 1);   // one waits at 5 s
+    CHECK(jct["bins"]["counts"] == json::parse("[1,0,0,1,0,1]"));      // 10 s in bin 8, 30 s in bin 11, 50 s in bin 13
+    CHECK(data["policies"][0]["series"]["waiting"]["means"][5] == 1);  // one waits at 5 s
     CHECK(data["policies"][0]["series"]["devices"]["means"][5] == 1);
     CHECK(element_of(page, "measured")[0][0]["policy"] == "fifo");
 }
 
 TEST_CASE("a report of many jobs and policies stays below half a megabyte, and the library") {
-    ran const made({"--generate", "rigid:jobs=2000,per_hour=100", "--cluster", "16x4", "--policy", "fifo,sjf,las,fifo,sjf,las,fifo,sjf"});
+    ran const made({"--generate", "rigid:jobs=2000,per_hour=100", "--cluster", "16x4", "--policy",
+                    "fifo,sjf,las,fifo,sjf,las,fifo,sjf"});
     auto const page = report_html(made.results());
     auto const& library = page_assets().chart_library;
     CHECK(page.size() > library.size() + 100'000);
@@ -219,5 +264,6 @@ TEST_CASE("the progress says how far, how fast and how long") {
     CHECK(progress_text(half, false, 80) == "50 %  1 of 2 runs  5 jobs/s  10.0 s left");
     CHECK(progress_text(half, true, 80) == "[############------------] 50 %  1 of 2 runs  5 jobs/s  10.0 s left");
     CHECK(progress_text(half, true, 10).size() == 10);
-    CHECK(progress_text({.jobs_done = 0, .jobs = 100, .runs_done = 0, .runs = 2, .elapsed = {}}, false, 80) == "0 %  0 of 2 runs  0 jobs/s");
+    CHECK(progress_text({.jobs_done = 0, .jobs = 100, .runs_done = 0, .runs = 2, .elapsed = {}}, false, 80) ==
+          "0 %  0 of 2 runs  0 jobs/s");
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "instances.hpp"
-
 #include <ration/sim/time_series.hpp>
 
+#include "instances.hpp"
 #include "support/catch.hpp"
 
 using namespace sim_program;
@@ -78,7 +77,9 @@ TEST_CASE("the time to a tier is over the jobs that reached it") {
     auto const machines = of_nodes(1, 3);
     auto const jobs = of_jobs({rigid(10, 1, 100), rigid(20, 1, 100), rigid(30, 1, 100)});
     auto ran = run<policies::fifo>(jobs, machines);
-    ran.jobs[0].acceptable = seconds(40), ran.jobs[0].objective = seconds(60), ran.jobs[2].acceptable = seconds(40);
+    ran.jobs[0].acceptable = seconds(40);
+    ran.jobs[0].objective = seconds(60);
+    ran.jobs[2].acceptable = seconds(40);
     auto const f = of(jobs, machines, ran);
     CHECK(f.mean_to_acceptable == Approx(20));
     CHECK(f.mean_to_objective == Approx(50));
@@ -119,14 +120,16 @@ TEST_CASE("a series keeps its integral however often it is folded") {
     for (int i = 0; i < 5000; ++i) {
         std::int64_t const next = now + static_cast<std::int64_t>(dice() % 40) * 100'000'000;
         whole += value * to_seconds({next - now});
-        now = next, value = static_cast<double>(dice() % 64);
+        now = next;
+        value = static_cast<double>(dice() % 64);
         series.set({now}, value);
     }
     auto const means = series.means({now});
     REQUIRE(means.size() > 200);
     REQUIRE(means.size() <= 600);
     double sum = 0, width = to_seconds(series.width());
-    for (std::size_t i = 0; i < means.size(); ++i) sum += means[i] * std::min(width, to_seconds({now}) - static_cast<double>(i) * width);
+    for (std::size_t i = 0; i < means.size(); ++i)
+        sum += means[i] * std::min(width, to_seconds({now}) - static_cast<double>(i) * width);
     CHECK(sum == Approx(whole));
 }
 
@@ -140,13 +143,22 @@ TEST_CASE("a series shows when something was") {
 TEST_CASE("an observer hears of every submission, every change and every end") {
     struct listener final : run_observer {
         std::vector<std::string> heard;
-        void add(nanoseconds now, std::string what) { heard.push_back(std::to_string(now.count / 1'000'000'000) + ' ' + what); }
-        void submitted(nanoseconds now, std::uint64_t job) noexcept override { add(now, "submitted " + std::to_string(job)); }
-        void holds(nanoseconds now, std::uint64_t job, std::int64_t n) noexcept override { add(now, std::to_string(job) + " holds " + std::to_string(n)); }
-        void finished(nanoseconds now, std::uint64_t job) noexcept override { add(now, "finished " + std::to_string(job)); }
+        void add(nanoseconds now, std::string what) {
+            heard.push_back(std::to_string(now.count / 1'000'000'000) + ' ' + what);
+        }
+        void submitted(nanoseconds now, std::uint64_t job) noexcept override {
+            add(now, "submitted " + std::to_string(job));
+        }
+        void holds(nanoseconds now, std::uint64_t job, std::int64_t n) noexcept override {
+            add(now, std::to_string(job) + " holds " + std::to_string(n));
+        }
+        void finished(nanoseconds now, std::uint64_t job) noexcept override {
+            add(now, "finished " + std::to_string(job));
+        }
     } listener;
     auto const jobs = of_jobs({rigid(0, 2, 100), rigid(10, 1, 5)});
     static_cast<void>(run<policies::srtf>(jobs, of_nodes(1, 2), {}, {.observer = &listener}));
-    CHECK(listener.heard == std::vector<std::string>{"0 submitted 1", "0 1 holds 2", "10 submitted 2", "10 1 holds 0", "10 2 holds 1", "15 2 holds 0",
-                                                     "15 finished 2", "15 1 holds 2", "105 1 holds 0", "105 finished 1"});
+    CHECK(listener.heard == std::vector<std::string>{"0 submitted 1", "0 1 holds 2", "10 submitted 2", "10 1 holds 0",
+                                                     "10 2 holds 1", "15 2 holds 0", "15 finished 2", "15 1 holds 2",
+                                                     "105 1 holds 0", "105 finished 1"});
 }

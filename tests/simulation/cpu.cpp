@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Jobs that share the processors of one machine, and TRADL among them.
-#include "support/catch.hpp"
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +8,7 @@
 #include <ration/policies/tradl.hpp>
 #include <ration/sim/cpu_model.hpp>
 
+#include "support/catch.hpp"
 #include "world.hpp"
 
 using namespace simulation_test;
@@ -32,12 +31,14 @@ struct cpu_job {
     double submitted, length;
 };
 
-/// 100 steps per core second, one core each; the loss is 1 / (1 + s / 1000), so that the tiers 0.5 and 0.25 are at steps 1000 and 3000.
+/// 100 steps per core second, one core each; the loss is 1 / (1 + s / 1000), so that the tiers 0.5 and 0.25 are at
+/// steps 1000 and 3000.
 [[nodiscard]] sim::workload trainers(std::vector<cpu_job> const& jobs) {
     sim::workload w;
     sim::loss_curve const curve{.floor = 0, .power = 1, .power_steps = 1000, .exponent = 1};
     w.models.push_back(std::make_shared<sim::cpu_model>(curve, 100, 1, 0, std::vector{0.5, 0.25}));
-    for (auto const& j : jobs) w.jobs.push_back({.submitted = seconds(j.submitted), .request = 0, .least = 0, .most = 0, .length = j.length});
+    for (auto const& j : jobs)
+        w.jobs.push_back({.submitted = seconds(j.submitted), .request = 0, .least = 0, .most = 0, .length = j.length});
     return w;
 }
 
@@ -56,7 +57,9 @@ struct cpu_job {
     return std::move(outcome).value();
 }
 
-[[nodiscard]] sim::run_outcome under(tradl_scenario scenario, sim::workload const& jobs, double cores) { return under(scenario, jobs, box(cores)); }
+[[nodiscard]] sim::run_outcome under(tradl_scenario scenario, sim::workload const& jobs, double cores) {
+    return under(scenario, jobs, box(cores));
+}
 
 [[nodiscard]] double seconds_to(nanoseconds t, sim::job_outcome const& job) { return to_seconds(t - job.submitted); }
 
@@ -87,20 +90,22 @@ TEST_CASE("a limit holds back one job, and the others get what it leaves", "[sim
     auto const o = simulate(jobs, box(1), [](scripted::sight const& seen, grants& out) {
         if (seen.tick.number == 0) static_cast<void>(out.set(0, 0, resource_id::cpu, 200));
     });
-    CHECK(o.jobs[1].finished == seconds(37.5));           // 80 steps a second
-    CHECK(o.jobs[0].finished == seconds(50));             // 20 a second, for the limit stays
+    CHECK(o.jobs[1].finished == seconds(37.5));  // 80 steps a second
+    CHECK(o.jobs[0].finished == seconds(50));    // 20 a second, for the limit stays
     CHECK(o.jobs[1].acceptable == seconds(12.5));
     CHECK(o.jobs[1].objective == seconds(37.5));
 }
 
 TEST_CASE("a lost node takes its processors along, and its jobs go on when it is back", "[sim][cpu]") {
     auto const jobs = trainers({{0, 6000}});
-    sim::fault const faults[] = {{.at = seconds(40), .what = sim::fault_kind::node_lost}, {.at = seconds(50), .what = sim::fault_kind::node_back}};
+    sim::fault const faults[] = {{.at = seconds(40), .what = sim::fault_kind::node_lost},
+                                 {.at = seconds(50), .what = sim::fault_kind::node_back}};
     auto const at_objective = [](scripted::sight const& seen, grants& out) {
         if (seen.get<std::uint32_t>("jobs/tier")[0] == 2) static_cast<void>(out.set(0, 0, resource_id::cpu, 900));
     };
     for (bool const limited : {false, true}) {
-        auto const o = simulate(jobs, box(1), limited ? scripted::rule(at_objective) : [](auto const&, grants&) {}, {.interval = {}, .faults = faults});
+        auto const o = simulate(jobs, box(1), limited ? scripted::rule(at_objective) : [](auto const&, grants&) {},
+                                {.interval = {}, .faults = faults});
         CHECK_FALSE(o.jobs[0].released);  // what it held is gone with the node, and no policy took it away
         CHECK(to_seconds(o.jobs[0].finished) == Approx(limited ? 30 + 10 + 10 + 21 / 0.9 : 70));
     }
@@ -113,7 +118,8 @@ TEST_CASE("an observer hears how many cores a job gets, and that it has none in 
         void holds(nanoseconds, std::uint64_t, std::int64_t) noexcept override { heard += "devices "; }
         void finished(nanoseconds, std::uint64_t) noexcept override { heard += "done "; }
         void uses(nanoseconds now, std::uint64_t job, double cores) noexcept override {
-            heard += std::to_string(now.count / 1'000'000'000) + ':' + std::to_string(job) + '=' + std::to_string(cores).substr(0, 3) + ' ';
+            heard += std::to_string(now.count / 1'000'000'000) + ':' + std::to_string(job) + '=' +
+                     std::to_string(cores).substr(0, 3) + ' ';
         }
     } listener;
     auto const jobs = trainers({{0, 1000}, {5, 1000}});
@@ -121,18 +127,23 @@ TEST_CASE("an observer hears how many cores a job gets, and that it has none in 
     CHECK(listener.heard == "0:1=1.0 5:1=0.5 5:2=0.5 15:1=0.0 done 15:2=1.0 20:2=0.0 done ");
 }
 
-// Three jobs on one core, 10 s apart; alone each needs 10 s to Acceptable and 30 s to Objective, and 60 s to its own end.
+// Three jobs on one core, 10 s apart; alone each needs 10 s to Acceptable and 30 s to Objective, and 60 s to its own
+// end.
 TEST_CASE("TRADL in the simulator: FT before AO before NA for those that come late", "[sim][cpu][tradl]") {
     auto const jobs = trainers({{0, 6000}, {10, 6000}, {20, 6000}});
-    auto const na = under(tradl_scenario::NA, jobs, 1), ao = under(tradl_scenario::AO, jobs, 1), ft = under(tradl_scenario::FT, jobs, 1);
-    auto const late = [](sim::run_outcome const& o) { return (seconds_to(o.jobs[1].acceptable, o.jobs[1]) + seconds_to(o.jobs[2].acceptable, o.jobs[2])) / 2; };
+    auto const na = under(tradl_scenario::NA, jobs, 1), ao = under(tradl_scenario::AO, jobs, 1),
+               ft = under(tradl_scenario::FT, jobs, 1);
+    auto const late = [](sim::run_outcome const& o) {
+        return (seconds_to(o.jobs[1].acceptable, o.jobs[1]) + seconds_to(o.jobs[2].acceptable, o.jobs[2])) / 2;
+    };
     CHECK(ao.how == sim::ending::all_done);
     CHECK(late(ao) < 0.8 * late(na));
     CHECK(late(ft) <= late(ao) * 1.01);
-    CHECK(to_seconds(ao.end) <= to_seconds(na.end) * 1.01);           // no core is left idle
-    CHECK(ao.jobs[0].objective > na.jobs[0].objective);               // the first pays for it
+    CHECK(to_seconds(ao.end) <= to_seconds(na.end) * 1.01);  // no core is left idle
+    CHECK(ao.jobs[0].objective > na.jobs[0].objective);      // the first pays for it
     CHECK(ft.end < ao.end);
-    for (auto const& job : ft.jobs) CHECK((job.released && to_seconds(job.finished - job.objective) <= 1));  // at the next tick
+    // At the next tick
+    for (auto const& job : ft.jobs) CHECK((job.released && to_seconds(job.finished - job.objective) <= 1));
     for (auto const& job : ao.jobs) CHECK_FALSE(job.released);
 }
 
@@ -142,7 +153,8 @@ TEST_CASE("TRADL on two nodes: each runs as if it was alone with the jobs that a
     two.groups.push_back({.nodes = 2, .devices = 0, .cores = 1});
     auto const o = under(tradl_scenario::AO, trainers(all), two);
     // The third finds both nodes full with a job each, and the fourth the second node with fewer jobs.
-    auto const first = under(tradl_scenario::AO, trainers({all[0], all[2]}), 1), second = under(tradl_scenario::AO, trainers({all[1], all[3]}), 1);
+    auto const first = under(tradl_scenario::AO, trainers({all[0], all[2]}), 1),
+               second = under(tradl_scenario::AO, trainers({all[1], all[3]}), 1);
     CHECK(o.how == sim::ending::all_done);
     CHECK((o.jobs[0].finished == first.jobs[0].finished && o.jobs[2].finished == first.jobs[1].finished));
     CHECK((o.jobs[1].finished == second.jobs[0].finished && o.jobs[3].finished == second.jobs[1].finished));

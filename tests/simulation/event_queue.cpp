@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <set>
 #include <tuple>
 
 #include <ration/sim/event_queue.hpp>
+
+#include "support/catch.hpp"
 
 using ration::sim::event_class;
 using ration::sim::event_queue;
@@ -22,8 +22,10 @@ TEST_CASE("events come in the order of time, class, subject and version, however
     std::multiset<key> model;
     for (int i = 0; i < 50'000; ++i) {
         if (model.empty() || below(5) < 3) {
-            sim_event const e{.at = {static_cast<std::int64_t>(below(200))}, .what = static_cast<event_class>(below(2)),
-                              .subject = static_cast<std::uint32_t>(below(20)), .version = static_cast<std::uint32_t>(below(3))};
+            sim_event const e{.at = {static_cast<std::int64_t>(below(200))},
+                              .what = static_cast<event_class>(below(2)),
+                              .subject = static_cast<std::uint32_t>(below(20)),
+                              .version = static_cast<std::uint32_t>(below(3))};
             queue.push(e);
             model.insert(key_of(e));
         } else {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <string>
 
 #include "support/allocations.hpp"
-
+#include "support/catch.hpp"
 #include "world.hpp"
 
 using namespace simulation_test;
 using sim::ending;
 
 TEST_CASE("two jobs after one another on one device: when each starts and ends", "[sim]") {
-    auto const o = simulate(rigid({{.submitted = 10, .length = 100}, {.submitted = 50, .length = 30}}), nodes_of(1, 1), first_fit);
+    auto const o =
+        simulate(rigid({{.submitted = 10, .length = 100}, {.submitted = 50, .length = 30}}), nodes_of(1, 1), first_fit);
     CHECK(o.how == ending::all_done);
     REQUIRE(o.jobs.size() == 2);
     CHECK(o.jobs[0].started == seconds(10));
@@ -36,7 +35,10 @@ TEST_CASE("what is free is free at the end of a job, for whoever comes at that m
 TEST_CASE("a job on several nodes runs as a whole, and a part of it is refused", "[sim]") {
     auto const jobs = rigid({{.devices = 6, .length = 10}});
     auto const whole = simulate(jobs, nodes_of(2, 4), [](scripted::sight const& seen, grants& out) {
-        if (seen.tick.number == 0) give(out, 0, 0, 4), give(out, 0, 1, 2);
+        if (seen.tick.number == 0) {
+            give(out, 0, 0, 4);
+            give(out, 0, 1, 2);
+        }
     });
     CHECK(whole.jobs[0].finished == seconds(10));
     CHECK(whole.rejected == 0);
@@ -67,7 +69,7 @@ TEST_CASE("a job that is stopped keeps its steps, and pays for each start on oth
     auto const jobs = rigid({{.length = 100, .restart_cost = 7}, {.submitted = 40, .length = 20, .restart_cost = 3}});
     auto const o = simulate(jobs, nodes_of(1, 1), preempt);
     CHECK(o.jobs[1].started == seconds(40));
-    CHECK(o.jobs[1].finished == seconds(63));   // 3 to start, 20 of work
+    CHECK(o.jobs[1].finished == seconds(63));  // 3 to start, 20 of work
     CHECK(o.jobs[0].restarts == 1);
     CHECK(o.jobs[0].finished == seconds(63 + 7 + 100 - (40 - 7)));
     CHECK(o.jobs[0].device_seconds == 40 + 74);
@@ -76,10 +78,13 @@ TEST_CASE("a job that is stopped keeps its steps, and pays for each start on oth
 TEST_CASE("devices that wander among jobs that stand still are no progress, and the run ends", "[sim]") {
     auto jobs = rigid({{.devices = 2, .length = 1}, {.devices = 2, .length = 1}});
     for (auto& job : jobs.jobs) job.least = 1;  // and do not go on one device
-    auto const o = simulate(jobs, nodes_of(1, 1), [](scripted::sight const& seen, grants& out) {
-        std::size_t const turn = seen.tick.number % 2;
-        give(out, 1 - turn, 0, 0), give(out, turn, 0, 1);
-    }, {.interval = seconds(1), .limit = seconds(100'000)});
+    auto const o = simulate(jobs, nodes_of(1, 1),
+                            [](scripted::sight const& seen, grants& out) {
+                                std::size_t const turn = seen.tick.number % 2;
+                                give(out, 1 - turn, 0, 0);
+                                give(out, turn, 0, 1);
+                            },
+                            {.interval = seconds(1), .limit = seconds(100'000)});
     CHECK(o.how == ending::starved);
     CHECK(o.changes > 1000);
     CHECK(o.rejected == 0);
@@ -87,10 +92,12 @@ TEST_CASE("devices that wander among jobs that stand still are no progress, and 
 
 TEST_CASE("policies see steps, service and what remains as they are at the tick", "[sim]") {
     std::string seen_at;
-    auto const jobs = rigid({{.devices = 2, .length = 100}, {.submitted = 30, .length = 1}, {.submitted = 45, .length = 1}});
+    auto const jobs =
+        rigid({{.devices = 2, .length = 100}, {.submitted = 30, .length = 1}, {.submitted = 45, .length = 1}});
     static_cast<void>(simulate(jobs, nodes_of(1, 2), [&](scripted::sight const& seen, grants& out) {
         first_fit(seen, out);
-        seen_at += std::to_string(seen.tick.now.count / 1'000'000'000) + ":" + std::to_string(seen.get<std::uint64_t>("jobs/step")[0]) + "/" +
+        seen_at += std::to_string(seen.tick.now.count / 1'000'000'000) + ":" +
+                   std::to_string(seen.get<std::uint64_t>("jobs/step")[0]) + "/" +
                    std::to_string(static_cast<int>(seen.get<double>("jobs/remaining")[0])) + "/" +
                    std::to_string(static_cast<int>(seen.get<double>("jobs/attained")[0])) + "/" +
                    std::to_string(seen.get<std::int64_t>("jobs/started")[0] / 1'000'000'000) + "/" +
@@ -115,11 +122,13 @@ namespace {
 /// Twice as fast from the 50th step on, and twice as fast on two devices.
 class two_phases final : public sim::job_model {
 public:
-    [[nodiscard]] sim::pace at(sim::job_description const&, sim::allocation const& held, double step) const noexcept override {
+    [[nodiscard]] sim::pace at(sim::job_description const&, sim::allocation const& held,
+                               double step) const noexcept override {
         double const rate = static_cast<double>(held.devices) * (step < 50 ? 1 : 2);
         return step < 50 ? sim::pace{rate, 50} : sim::pace{rate};
     }
-    void show(sim::job_description const&, double step, std::uint32_t, std::int64_t, sim::scaling const& out) const noexcept override {
+    void show(sim::job_description const&, double step, std::uint32_t, std::int64_t,
+              sim::scaling const& out) const noexcept override {
         for (std::size_t k = 0; k < out.goodput.size(); ++k) {
             out.goodput[k] = out.goodput_fixed[k] = static_cast<double>(k) * (step < 50 ? 1 : 2);
             out.batch[k] = 32;
@@ -139,7 +148,10 @@ TEST_CASE("an elastic job changes its pace with its devices and its phases", "[s
         auto const held = seen.get<std::int64_t>("jobs/held.gpu");
         goodput += std::to_string(static_cast<int>(seen.get<double>("jobs/goodput")[2])) + ' ';
         if (seen.jobs() == 1) give(out, 0, 0, 1);
-        if (seen.jobs() == 2 && held[1] == 0 && seen.is_active(1)) give(out, 0, 0, 2), give(out, 1, 0, 1);
+        if (seen.jobs() == 2 && held[1] == 0 && seen.is_active(1)) {
+            give(out, 0, 0, 2);
+            give(out, 1, 0, 1);
+        }
     });
     CHECK(o.jobs[1].finished == seconds(25));
     CHECK(o.jobs[0].restarts == 1);
@@ -158,7 +170,10 @@ TEST_CASE("two runs give the same, and nothing is allocated from the second half
         std::int64_t free = seen.get<std::int64_t>("nodes/free.gpu")[0];
         auto const held = seen.get<std::int64_t>("jobs/held.gpu"), wants = seen.get<std::int64_t>("jobs/request.gpu");
         for (std::size_t row = 0; row < seen.jobs(); ++row)
-            if (seen.is_active(row) && held[row] == 0 && wants[row] <= free) free -= wants[row], give(out, row, 0, wants[row]);
+            if (seen.is_active(row) && held[row] == 0 && wants[row] <= free) {
+                free -= wants[row];
+                give(out, row, 0, wants[row]);
+            }
         ++ticks;
         if (ticks == 3000) before = allocations();
         if (ticks == 5500) after = allocations();
@@ -170,6 +185,7 @@ TEST_CASE("two runs give the same, and nothing is allocated from the second half
     ticks = 0;
     auto const second = simulate(jobs, nodes_of(1, 16), rule);
     bool same = first.ticks == second.ticks && first.end == second.end;
-    for (std::size_t i = 0; i < first.jobs.size(); ++i) same = same && first.jobs[i].finished == second.jobs[i].finished;
+    for (std::size_t i = 0; i < first.jobs.size(); ++i)
+        same = same && first.jobs[i].finished == second.jobs[i].finished;
     CHECK(same);
 }

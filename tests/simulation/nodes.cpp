@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Several nodes: where jobs run, what each node has to give, and whom a lost node stops.
-#include "support/catch.hpp"
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +9,7 @@
 #include <ration/sim/cpu_model.hpp>
 #include <ration/sim/generator.hpp>
 
+#include "support/catch.hpp"
 #include "world.hpp"
 
 using namespace simulation_test;
@@ -28,7 +27,8 @@ class watched final : public decider {
     std::function<void(scripted::sight const&)> look_;
 
 public:
-    watched(P policy, std::function<void(scripted::sight const&)> look) : policy_(std::move(policy)), look_(std::move(look)) {}
+    watched(P policy, std::function<void(scripted::sight const&)> look)
+        : policy_(std::move(policy)), look_(std::move(look)) {}
     [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         schema_.assign(schema.begin(), schema.end());
@@ -41,7 +41,8 @@ public:
 };
 
 template <class P>
-[[nodiscard]] sim::run_outcome simulate_watched(sim::workload const& jobs, sim::cluster const& machines, P policy, sim::sim_options const& options,
+[[nodiscard]] sim::run_outcome simulate_watched(sim::workload const& jobs, sim::cluster const& machines, P policy,
+                                                sim::sim_options const& options,
                                                 std::function<void(scripted::sight const&)> look) {
     watched<P> asked(std::move(policy), std::move(look));
     scripted fallback([](auto const&, grants&) {});
@@ -77,7 +78,11 @@ struct held_by_node {
     sim::loss_curve const curve{.floor = 0, .power = 1, .power_steps = 1000, .exponent = 1};
     w.models.push_back(std::make_shared<sim::cpu_model>(curve, 100, 1, 0, std::vector{0.5, 0.25}));
     for (std::size_t j = 0; j < jobs; ++j)
-        w.jobs.push_back({.submitted = seconds(apart * static_cast<double>(j)), .request = 0, .least = 0, .most = 0, .length = length});
+        w.jobs.push_back({.submitted = seconds(apart * static_cast<double>(j)),
+                          .request = 0,
+                          .least = 0,
+                          .most = 0,
+                          .length = length});
     return w;
 }
 
@@ -87,8 +92,12 @@ struct held_by_node {
     return c;
 }
 
-[[nodiscard]] fault lost(double at, std::uint32_t node) { return {.at = seconds(at), .what = fault_kind::node_lost, .node = node}; }
-[[nodiscard]] fault back(double at, std::uint32_t node) { return {.at = seconds(at), .what = fault_kind::node_back, .node = node}; }
+[[nodiscard]] fault lost(double at, std::uint32_t node) {
+    return {.at = seconds(at), .what = fault_kind::node_lost, .node = node};
+}
+[[nodiscard]] fault back(double at, std::uint32_t node) {
+    return {.at = seconds(at), .what = fault_kind::node_back, .node = node};
+}
 
 void place_on(grants& out, std::size_t job, std::size_t node, std::int64_t millicores = unlimited) {
     static_cast<void>(out.set(job, node, resource_id::cpu, millicores));
@@ -96,17 +105,20 @@ void place_on(grants& out, std::size_t job, std::size_t node, std::int64_t milli
 
 }  // namespace
 
-TEST_CASE("elastic batch DP on two nodes: none gives more devices than it has, also while nodes are lost", "[sim][nodes]") {
+TEST_CASE("elastic batch DP on two nodes: none gives more devices than it has, also while nodes are lost",
+          "[sim][nodes]") {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         auto const jobs = sim::make_scaling({.seed = seed, .jobs = 60, .jobs_per_hour = 60});
         std::vector const faults{lost(3000, 1), back(4000, 1), lost(9000, 0), back(9500, 0)};
         bool spread = false;
-        auto const o = simulate_watched(jobs, nodes_of(2, 4), policies::elastic_batch_dp{}, {.faults = faults}, [&](scripted::sight const& seen) {
-            held_by_node const held(seen, resource_id::gpu);
-            auto const there = seen.get<std::int64_t>("nodes/capacity.gpu");
-            for (std::size_t node = 0; node < there.size(); ++node) REQUIRE(held.amount[node] <= there[node]);
-            spread |= held.most_nodes_of_a_job == 2;
-        });
+        auto const o = simulate_watched(jobs, nodes_of(2, 4), policies::elastic_batch_dp{}, {.faults = faults},
+                                        [&](scripted::sight const& seen) {
+                                            held_by_node const held(seen, resource_id::gpu);
+                                            auto const there = seen.get<std::int64_t>("nodes/capacity.gpu");
+                                            for (std::size_t node = 0; node < there.size(); ++node)
+                                                REQUIRE(held.amount[node] <= there[node]);
+                                            spread |= held.most_nodes_of_a_job == 2;
+                                        });
         CHECK((o.how == sim::ending::all_done && o.rejected == 0 && o.refused_ticks == 0));
         CHECK(spread);  // its jobs may have more devices than a node
     }
@@ -126,42 +138,51 @@ TEST_CASE("a lost node does not stop a job on the devices of another, though its
 
 TEST_CASE("where several nodes have cores a job waits until it is placed, and starts then", "[sim][cpu][nodes]") {
     auto const jobs = trainers(2, 0, 1000);
-    auto const o = simulate(jobs, cores_on(2, 1), [](scripted::sight const& seen, grants& out) {
-        if (seconds(5) <= seen.tick.now) place_on(out, 0, 1);
-    }, {.interval = seconds(1), .limit = seconds(60)});
+    auto const o = simulate(jobs, cores_on(2, 1),
+                            [](scripted::sight const& seen, grants& out) {
+                                if (seconds(5) <= seen.tick.now) place_on(out, 0, 1);
+                            },
+                            {.interval = seconds(1), .limit = seconds(60)});
     CHECK((o.jobs[0].started == seconds(5) && o.jobs[0].finished == seconds(15)));
     CHECK((o.jobs[1].started.count == -1 && o.jobs[1].finished.count == -1));
 }
 
 TEST_CASE("a lost node does not stop a job that is not placed", "[sim][cpu][nodes]") {
     std::vector const faults{lost(10, 0), back(20, 0)};
-    auto const o = simulate(trainers(1, 0, 1000), cores_on(2, 1), [](scripted::sight const& seen, grants& out) {
-        if (seconds(30) <= seen.tick.now) place_on(out, 0, 1);
-    }, {.interval = seconds(1), .faults = faults});
+    auto const o = simulate(trainers(1, 0, 1000), cores_on(2, 1),
+                            [](scripted::sight const& seen, grants& out) {
+                                if (seconds(30) <= seen.tick.now) place_on(out, 0, 1);
+                            },
+                            {.interval = seconds(1), .faults = faults});
     CHECK((o.jobs[0].stops == 0 && o.jobs[0].finished == seconds(40)));
 }
 
 TEST_CASE("a job that moves to another node goes at the speed of that node", "[sim][cpu][nodes]") {
     std::vector const faults{fault{.at = seconds(0), .what = fault_kind::node_slows, .node = 0, .speed = 0.5}};
-    auto const o = simulate(trainers(1, 0, 1000), cores_on(2, 1), [](scripted::sight const& seen, grants& out) {
-        bool const later = seconds(10) <= seen.tick.now;
-        if (later) place_on(out, 0, 0, 0);
-        place_on(out, 0, later);
-    }, {.interval = seconds(1), .faults = faults});
+    auto const o = simulate(trainers(1, 0, 1000), cores_on(2, 1),
+                            [](scripted::sight const& seen, grants& out) {
+                                bool const later = seconds(10) <= seen.tick.now;
+                                if (later) place_on(out, 0, 0, 0);
+                                place_on(out, 0, later);
+                            },
+                            {.interval = seconds(1), .faults = faults});
     CHECK(to_seconds(o.jobs[0].finished) == Approx(10 + 5));  // 500 steps at half the speed, and 500 at all of it
 }
 
-TEST_CASE("TRADL on two nodes: a job holds CPU on one, and the limits on a node add up to what it has at most", "[sim][cpu][tradl][nodes]") {
+TEST_CASE("TRADL on two nodes: a job holds CPU on one, and the limits on a node add up to what it has at most",
+          "[sim][cpu][tradl][nodes]") {
     std::vector const faults{lost(25, 1), back(40, 1), lost(60, 0), lost(61, 1), back(70, 0), back(75, 1)};
     std::int64_t limited = 0;
     auto const look = [&](scripted::sight const& seen) {
         held_by_node const held(seen, resource_id::cpu);
         auto const there = seen.get<std::int64_t>("nodes/capacity.cpu");
-        for (std::size_t node = 0; node < there.size(); ++node) REQUIRE((there[node] == 0 || held.amount[node] <= there[node]));
+        for (std::size_t node = 0; node < there.size(); ++node)
+            REQUIRE((there[node] == 0 || held.amount[node] <= there[node]));
         REQUIRE(held.most_nodes_of_a_job <= 1);
         limited += held.amount[0] + held.amount[1];
     };
-    auto const o = simulate_watched(trainers(9, 4, 6000), cores_on(2, 2), policies::tradl({.scenario = policies::tradl_scenario::AO}),
+    auto const o = simulate_watched(trainers(9, 4, 6000), cores_on(2, 2),
+                                    policies::tradl({.scenario = policies::tradl_scenario::AO}),
                                     {.interval = seconds(1), .faults = faults}, look);
     CHECK((o.how == sim::ending::all_done && o.rejected == 0 && o.refused_ticks == 0));
     CHECK(limited > 0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The same input gives the same bytes, whatever compiler and however optimised: these sums were taken with g++ 12 -O0 and -O3 and clang 19 -O2.
-#include "support/catch.hpp"
-
+// The same input gives the same bytes, whatever compiler and however optimised: these sums were taken with g++ 12 -O0
+// and -O3 and clang 19 -O2.
 #include <cstdint>
 
 #include <ration/policies/fifo.hpp>
@@ -11,6 +10,7 @@
 #include <ration/policies/srtf.hpp>
 #include <ration/sim/generator.hpp>
 
+#include "support/catch.hpp"
 #include "world.hpp"
 
 using namespace simulation_test;
@@ -30,8 +30,11 @@ template <class P>
     auto const add = [&](std::uint64_t value) {
         for (int byte = 0; byte < 8; ++byte) sum = (sum ^ (value >> (8 * byte) & 0xFF)) * 0x100000001B3u;
     };
-    for (auto const& job : outcome->jobs)
-        add(static_cast<std::uint64_t>(job.started.count)), add(static_cast<std::uint64_t>(job.finished.count)), add(job.restarts);
+    for (auto const& job : outcome->jobs) {
+        add(static_cast<std::uint64_t>(job.started.count));
+        add(static_cast<std::uint64_t>(job.finished.count));
+        add(job.restarts);
+    }
     add(outcome->ticks);
     return sum;
 }

@@ -28,7 +28,9 @@ public:
             return {static_cast<T const*>(table.slot[c->slot]), static_cast<std::size_t>(table.rows) * c->width};
         }
         [[nodiscard]] std::size_t jobs() const { return tick.data[table_id::jobs].rows; }
-        [[nodiscard]] bool is_active(std::size_t row) const { return ration::is_active(static_cast<job_state>(get<std::uint32_t>("jobs/state")[row])); }
+        [[nodiscard]] bool is_active(std::size_t row) const {
+            return ration::is_active(static_cast<job_state>(get<std::uint32_t>("jobs/state")[row]));
+        }
     };
     using rule = std::function<void(sight const&, grants&)>;
 
@@ -82,8 +84,12 @@ struct rigid_job {
     sim::workload w;
     w.models.push_back(std::make_shared<sim::rigid_model>());
     for (auto const& j : jobs)
-        w.jobs.push_back({.submitted = seconds(j.submitted), .request = j.devices, .least = j.devices, .most = j.devices,
-                          .length = j.length, .restart_cost = j.restart_cost});
+        w.jobs.push_back({.submitted = seconds(j.submitted),
+                          .request = j.devices,
+                          .least = j.devices,
+                          .most = j.devices,
+                          .length = j.length,
+                          .restart_cost = j.restart_cost});
     return w;
 }
 
@@ -94,7 +100,8 @@ struct rigid_job {
 }
 
 /// The run, which has to succeed.
-[[nodiscard]] inline sim::run_outcome simulate(sim::workload const& jobs, sim::cluster const& machines, scripted::rule rule,
+[[nodiscard]] inline sim::run_outcome simulate(sim::workload const& jobs, sim::cluster const& machines,
+                                               scripted::rule rule,
                                                sim::sim_options const& options = {.interval = {}}) {
     scripted policy(std::move(rule)), fallback([](auto const&, grants&) {});
     sim::simulation run(jobs, machines, policy, fallback, options);

@@ -28,8 +28,8 @@ struct model {
     result<void> undo(op const&) noexcept;
     operation_text describe(op const&) noexcept;
 };
-static_assert(ration::has_backend_tag<model> && ration::has_resources<model> && ration::can_observe<model> && ration::can_plan<model> &&
-              ration::can_apply<model>);
+static_assert(ration::has_backend_tag<model> && ration::has_resources<model> && ration::can_observe<model> &&
+              ration::can_plan<model> && ration::can_apply<model>);
 static_assert(ration::Backend<model>);
 static_assert(!ration::Backend<int>);
 

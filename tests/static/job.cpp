@@ -18,8 +18,8 @@ struct model {
     reported progress() const noexcept;
     wanted target() const noexcept;
 };
-static_assert(ration::has_job_tag<model> && ration::has_id<model> && ration::has_bounds<model> && ration::has_progress<model> &&
-              ration::has_target<model>);
+static_assert(ration::has_job_tag<model> && ration::has_id<model> && ration::has_bounds<model> &&
+              ration::has_progress<model> && ration::has_target<model>);
 static_assert(ration::Job<model>);
 static_assert(!ration::Job<int>);
 
@@ -166,7 +166,8 @@ static_assert(!ration::Job<without_progress>);
 static_assert(!ration::Job<without_target>);
 
 // An amount is brought within what the job accepts.
-static_assert(ration::within(5, {10, 20}) == 10 && ration::within(10, {10, 20}) == 10 && ration::within(15, {10, 20}) == 15);
+static_assert(ration::within(5, {10, 20}) == 10 && ration::within(10, {10, 20}) == 10 &&
+              ration::within(15, {10, 20}) == 15);
 static_assert(ration::within(20, {10, 20}) == 20 && ration::within(21, {10, 20}) == 20);
 static_assert(ration::within(ration::unlimited, {}) == ration::unlimited && ration::within(0, {}) == 0);
 

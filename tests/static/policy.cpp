@@ -21,7 +21,8 @@ struct model {
     static constexpr meta about{.id = "org.example.model", .version = "1.0.0"};
     status decide(tick<inputs> const&, grants&) noexcept;
 };
-static_assert(ration::has_policy_tag<model> && ration::has_about<model> && ration::has_inputs<model> && ration::has_noexcept_decide<model>);
+static_assert(ration::has_policy_tag<model> && ration::has_about<model> && ration::has_inputs<model> &&
+              ration::has_noexcept_decide<model>);
 static_assert(ration::Policy<model> && !ration::has_prepare<model>);
 static_assert(!ration::Policy<int>);
 
@@ -188,7 +189,8 @@ static_assert(!ration::Policy<without_decide>);
 // A reason is the policy's own words, and nothing beyond the last of them.
 static_assert(ration::policies::none::about.reason(1) == ration::policies::none::reasons[1]);
 static_assert(ration::policies::none::about.reason(2).empty() && ration::policies::none::about.reason(65535).empty());
-static_assert(ration::policies::tradl::about.reason(ration::policies::tradl::objective) == "Objective reached: released");
+static_assert(ration::policies::tradl::about.reason(ration::policies::tradl::objective) ==
+              "Objective reached: released");
 static_assert(ration::policies::tradl::about.reasons.size() == ration::policies::tradl::objective + 1);
 static_assert(ration::Policy<ration::policies::equal_share> && ration::Policy<ration::policies::none>);
 

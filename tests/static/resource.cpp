@@ -13,7 +13,8 @@ struct model {
     static constexpr std::string_view unit = "tokens";
     static constexpr divisibility cut = divisibility::fractional;
 };
-static_assert(ration::has_resource_tag<model> && ration::has_name<model> && ration::has_unit<model> && ration::has_divisibility<model>);
+static_assert(ration::has_resource_tag<model> && ration::has_name<model> && ration::has_unit<model> &&
+              ration::has_divisibility<model>);
 static_assert(ration::Resource<model>);
 static_assert(!ration::Resource<int>);
 static_assert(!ration::Resource<model&>);
@@ -78,10 +79,12 @@ struct functions {
 };
 static_assert(!ration::has_name<no_tag> && !ration::has_unit<no_tag> && !ration::has_divisibility<no_tag>);
 static_assert(!ration::has_name<not_static> && !ration::has_unit<not_static> && !ration::has_divisibility<not_static>);
-static_assert(!ration::has_name<not_constant> && !ration::has_unit<not_constant> && !ration::has_divisibility<not_constant>);
+static_assert(!ration::has_name<not_constant> && !ration::has_unit<not_constant> &&
+              !ration::has_divisibility<not_constant>);
 static_assert(!ration::has_name<constant_only_at_run_time> && !ration::has_unit<constant_only_at_run_time> &&
               !ration::has_divisibility<constant_only_at_run_time>);
-static_assert(!ration::has_name<of_another_type> && !ration::has_unit<of_another_type> && !ration::has_divisibility<of_another_type>);
+static_assert(!ration::has_name<of_another_type> && !ration::has_unit<of_another_type> &&
+              !ration::has_divisibility<of_another_type>);
 static_assert(!ration::has_name<hidden> && !ration::has_unit<hidden> && !ration::has_divisibility<hidden>);
 static_assert(!ration::has_name<functions> && !ration::has_unit<functions> && !ration::has_divisibility<functions>);
 

@@ -39,11 +39,18 @@ struct reads {
 
 // Every Job implies these.
 static_assert(can_pair<reads<>, plain>);
-static_assert(can_pair<reads<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint64_t, "jobs/step">>, plain>);
-static_assert(can_pair<reads<in<double, "jobs/loss">, in<std::uint32_t, "jobs/tier">, in<std::uint32_t, "jobs/tiers">>, plain>);
+static_assert(
+    can_pair<reads<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint64_t, "jobs/step">>,
+             plain>);
+static_assert(
+    can_pair<reads<in<double, "jobs/loss">, in<std::uint32_t, "jobs/tier">, in<std::uint32_t, "jobs/tiers">>, plain>);
 static_assert(can_pair<reads<in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.gpu.sm">>, plain>);
-static_assert(can_pair<reads<in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.cpu">, in<std::int64_t, "nodes/free.cpu">>, plain>);
-static_assert(can_pair<reads<in<std::uint32_t, "nodes/type">, in<std::uint64_t, "held/job">, in<std::int64_t, "held/amount">>, plain>);
+static_assert(can_pair<reads<in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.cpu">,
+                             in<std::int64_t, "nodes/free.cpu">>,
+                       plain>);
+static_assert(
+    can_pair<reads<in<std::uint32_t, "nodes/type">, in<std::uint64_t, "held/job">, in<std::int64_t, "held/amount">>,
+             plain>);
 static_assert(can_pair<reads<in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">>, plain>);
 static_assert(can_pair<ration::policies::equal_share, plain> && can_pair<ration::policies::none, plain>);
 static_assert(can_pair<ration::testing::policy_archetype, ration::testing::job_archetype>);
@@ -70,8 +77,8 @@ struct generous : plain {
 };
 static_assert(can_pair<ration::policies::tradl, generous>);
 static_assert(can_pair<reads<in<float, "jobs/mine">>, generous>);
-static_assert(!can_pair<reads<in<double, "jobs/mine">>, generous>);     // another type
-static_assert(!can_pair<reads<in_rows<float, "jobs/mine">>, generous>); // another shape
+static_assert(!can_pair<reads<in<double, "jobs/mine">>, generous>);      // another type
+static_assert(!can_pair<reads<in_rows<float, "jobs/mine">>, generous>);  // another shape
 static_assert(!can_pair<reads<in<float, "jobs/mine.too">>, generous>);
 static_assert(!can_pair<reads<in<double, "jobs/used.memory">>, generous>);
 

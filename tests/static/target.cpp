@@ -144,7 +144,8 @@ static_assert(ration::reaches(direction::down, 1.0, 1.0) && ration::reaches(dire
 static_assert(ration::reaches(direction::down, 0.9, 1.0) && !ration::reaches(direction::down, 1.1, 1.0));
 static_assert(ration::reaches(direction::up, 1.1, 1.0) && !ration::reaches(direction::up, 0.9, 1.0));
 static_assert(!ration::reaches(direction::down, nan, 1.0) && !ration::reaches(direction::up, nan, 1.0));
-static_assert(ration::is_finite(0.0) && ration::is_finite(-1e308) && ration::is_finite(std::numeric_limits<double>::denorm_min()));
+static_assert(ration::is_finite(0.0) && ration::is_finite(-1e308) &&
+              ration::is_finite(std::numeric_limits<double>::denorm_min()));
 static_assert(!ration::is_finite(nan) && !ration::is_finite(infinite) && !ration::is_finite(-infinite));
 
 }  // namespace target_near_misses

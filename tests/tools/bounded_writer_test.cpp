@@ -35,7 +35,8 @@ struct both_ends {
 [[nodiscard]] std::string read_all(int from) {
     std::string out;
     char buffer[4096];
-    for (ssize_t got; (got = ::read(from, buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(got));
+    for (ssize_t got; (got = ::read(from, buffer, sizeof buffer)) > 0;)
+        out.append(buffer, static_cast<std::size_t>(got));
     return out;
 }
 
@@ -73,7 +74,8 @@ TEST_CASE("opening empties the file; a default-constructed writer takes everythi
     CHECK(none.close());
 }
 
-TEST_CASE("a full disk: the error comes back, nothing is lost while there is room in memory, tries are a second apart") {
+TEST_CASE(
+    "a full disk: the error comes back, nothing is lost while there is room in memory, tries are a second apart") {
     if (::access("/dev/full", W_OK) != 0) SKIP_TEST("/dev/full is not here");
     bounded_writer out(opened("/dev/full"), 12);
     CHECK(out.add("12345"));

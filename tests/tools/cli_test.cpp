@@ -68,22 +68,27 @@ TEST_CASE("the other commands") {
     CHECK(std::get<policies_options>(parsed({"policies", "--json"})).json);
     CHECK(std::get<clean_options>(parsed({"clean", "--dry-run"})).dry_run);
     CHECK_FALSE(std::get<clean_options>(parsed({"clean"})).dry_run);
-    auto const check = std::get<check_options>(parsed({"check", "./mine.so", "--seed", "7", "--config", "{}", "--json"}));
+    auto const check =
+        std::get<check_options>(parsed({"check", "./mine.so", "--seed", "7", "--config", "{}", "--json"}));
     CHECK(std::get<check_options>(parsed({"check", "f", "--seed", "18446744073709551615"})).seed == ~std::uint64_t{0});
     CHECK(std::get<check_options>(parsed({"check", "f", "--seed", "0"})).seed == 0);
     CHECK((check.file == "./mine.so" && check.seed == 7 && check.config == "{}" && check.json));
     auto const project = std::get<new_options>(parsed({"new", "my-policy", "--lang", "c"}));
     CHECK((project.name == "my-policy" && project.language == "c"));
     CHECK(std::get<new_options>(parsed({"new", "my-policy"})).language == "c++");
-    auto const replay = std::get<replay_options>(parsed({"replay", "run.jsonl", "--policy", "tradl,none", "--set", "tradl.alpha=0.8", "--json"}));
+    auto const replay = std::get<replay_options>(
+        parsed({"replay", "run.jsonl", "--policy", "tradl,none", "--set", "tradl.alpha=0.8", "--json"}));
     CHECK((replay.log == "run.jsonl" && replay.policies == std::vector<std::string>{"tradl", "none"} && replay.json));
     CHECK(replay.settings == std::vector<std::string>{"tradl.alpha=0.8"});
     auto const usual = std::get<bench_options>(parsed({"bench", "--policies", "tradl"}));
-    CHECK((usual.jobs == std::vector<std::uint32_t>{1, 100, 10'000} && usual.devices == std::vector<std::uint32_t>{64, 1024}));
+    CHECK((usual.jobs == std::vector<std::uint32_t>{1, 100, 10'000} &&
+           usual.devices == std::vector<std::uint32_t>{64, 1024}));
     CHECK((usual.seed == 1 && !usual.in_process && !usual.json && usual.settings.empty()));
-    auto const bench = std::get<bench_options>(parsed({"bench", "--policies", "tradl,./libmine.so", "--jobs", "1,20", "--devices", "4", "--isolation", "in-process",
-                                                       "--seed", "7", "--set", "tradl.alpha=0.8", "--json"}));
-    CHECK((bench.policies == std::vector<std::string>{"tradl", "./libmine.so"} && bench.jobs == std::vector<std::uint32_t>{1, 20}));
+    auto const bench = std::get<bench_options>(
+        parsed({"bench", "--policies", "tradl,./libmine.so", "--jobs", "1,20", "--devices", "4", "--isolation",
+                "in-process", "--seed", "7", "--set", "tradl.alpha=0.8", "--json"}));
+    CHECK((bench.policies == std::vector<std::string>{"tradl", "./libmine.so"} &&
+           bench.jobs == std::vector<std::uint32_t>{1, 20}));
     CHECK((bench.devices == std::vector<std::uint32_t>{4} && bench.in_process && bench.seed == 7 && bench.json));
     CHECK(bench.settings == std::vector<std::string>{"tradl.alpha=0.8"});
     auto const plain = std::get<check_options>(parsed({"check", "./mine.so"}));
@@ -91,22 +96,31 @@ TEST_CASE("the other commands") {
 }
 
 TEST_CASE("a wrong command line earns one sentence that says what to do") {
-    CHECK(refusal({}) == "ration: say what to do: run, doctor, policies, clean, check, sim, replay, report, bench, new; 'ration --help' tells more");
+    CHECK(
+        refusal({}) ==
+        "ration: say what to do: run, doctor, policies, clean, check, sim, replay, report, bench, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
-    CHECK(refusal({"start"}) == "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, sim, replay, report, bench, new");
+    CHECK(
+        refusal({"start"}) ==
+        "ration: there is no command 'start'; known here: run, doctor, policies, clean, check, sim, replay, report, bench, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
     CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");
     for (auto const* bad : {"x", "-1", "1.5", "007", "0x10", "+1", "", " 1", "18446744073709551616"}) {
-        std::string const said = "--seed: '" + std::string(bad) + "' is no seed: write a whole number from 0 to 18446744073709551615, without a 0 in front";
+        std::string const said =
+            "--seed: '" + std::string(bad) +
+            "' is no seed: write a whole number from 0 to 18446744073709551615, without a 0 in front";
         CHECK(refusal({"check", "f", "--seed", bad}) == "ration: " + said);
         CHECK(refusal({"bench", "--policies", "tradl", "--seed", bad}) == "ration: " + said);
     }
-    CHECK(refusal({"doctor", "x"}) == "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
-    CHECK(refusal({"run", "f", "--polcy=none"}) == "ration: there is no option '--polcy=none'; did you mean '--policy'?");
+    CHECK(refusal({"doctor", "x"}) ==
+          "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
+    CHECK(refusal({"run", "f", "--polcy=none"}) ==
+          "ration: there is no option '--polcy=none'; did you mean '--policy'?");
     CHECK(refusal({"doctor", "--jsn"}) == "ration: there is no option '--jsn'; did you mean '--json'?");
-    CHECK(refusal({"run", "f", "--policy", "tardl"}) == "ration: --policy: there is no policy 'tardl'; did you mean 'tradl'?");
+    CHECK(refusal({"run", "f", "--policy", "tardl"}) ==
+          "ration: --policy: there is no policy 'tardl'; did you mean 'tradl'?");
     CHECK(refusal({"run", "f", "--policy", ""}) ==
           "ration: --policy: there is no policy ''; known here: none, equal_share, tradl");
     CHECK(refusal({"run", "f", "--compare", "none,tardl"}) ==
@@ -117,14 +131,16 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
         CHECK(refusal({"run", "f", "--cpus=" + std::string(bad)}).starts_with("ration: --cpus"));
     CHECK(refusal({"run", "f", "--cpus", "0"}) == "ration: --cpus: '0' is no number of cores from 1 to 4096");
     CHECK(refusal({"run", "f", "--log"}) == "ration: '--log' takes one value; 'ration run --help' tells more");
-    CHECK(refusal({"run", "f", "--log", "a", "--log", "b"}) == "ration: '--log' takes one value; 'ration run --help' tells more");
+    CHECK(refusal({"run", "f", "--log", "a", "--log", "b"}) ==
+          "ration: '--log' takes one value; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "--compare", "none", "--dry-run"}) ==
           "ration: --compare excludes --dry-run; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "--compare", "none", "--adopt"}) ==
           "ration: --compare excludes --adopt; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "--metrics", "unix:x", "--dry-run"}) ==
           "ration: --dry-run excludes --metrics; 'ration run --help' tells more");
-    CHECK(refusal({"run", "f", "--metrics", "0.0.0.0:9555"}).starts_with("ration: --metrics: '0.0.0.0' is no loopback address"));
+    CHECK(refusal({"run", "f", "--metrics", "0.0.0.0:9555"})
+              .starts_with("ration: --metrics: '0.0.0.0' is no loopback address"));
     CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
 }
 
@@ -136,12 +152,13 @@ TEST_CASE("help and version are answers, not refusals") {
         return std::get<answer>(c).text;
     };
     auto const top = said({"--help"});
-    for (auto const* part :
-         {"run ", "doctor ", "policies ", "clean ", "Examples:", "check ", "Exit codes: 0 ", "1 a job or a probe failed", "4 interrupted"})
+    for (auto const* part : {"run ", "doctor ", "policies ", "clean ", "Examples:", "check ", "Exit codes: 0 ",
+                             "1 a job or a probe failed", "4 interrupted"})
         CHECK(top.find(part) != std::string::npos);
     auto const run = said({"run", "--help"});
-    for (auto const* part : {"--policy NAME", "--compare A,B", "--dry-run", "--explain", "--json", "--log FILE", "--backend NAME",
-                             "--cpus N", "--adopt", "--quiet", "--metrics unix:PATH|127.0.0.1:PORT", "Examples:", "Ctrl-C"})
+    for (auto const* part :
+         {"--policy NAME", "--compare A,B", "--dry-run", "--explain", "--json", "--log FILE", "--backend NAME",
+          "--cpus N", "--adopt", "--quiet", "--metrics unix:PATH|127.0.0.1:PORT", "Examples:", "Ctrl-C"})
         CHECK(run.find(part) != std::string::npos);
     CHECK(said({"--version"}).starts_with("ration "));
     CHECK(std::count(top.begin(), top.end(), '\n') > 10);
@@ -154,7 +171,9 @@ TEST_CASE("report takes logs and the name of a page") {
     CHECK(std::get<report_options>(c).out == "page.html");
     CHECK(refusal({"report"}) == "ration: LOG is required; 'ration report --help' tells more");
     auto const help = parsed({"report", "--help"});
-    for (auto const* part : {"--out FILE.html", "Examples:", "ration run jobs.toml --compare none --log run.jsonl; ration report run.jsonl", "Exit codes: 0 "})
+    for (auto const* part :
+         {"--out FILE.html", "Examples:",
+          "ration run jobs.toml --compare none --log run.jsonl; ration report run.jsonl", "Exit codes: 0 "})
         CHECK(std::get<answer>(help).text.find(part) != std::string::npos);
 }
 

@@ -16,8 +16,11 @@ namespace {
     auto const at = [](double s) { return s < 0 ? std::nullopt : std::optional(seconds(s)); };
     job_summary j;
     j.name = std::move(name);
-    j.arrived = seconds(arrived), j.started = seconds(arrived);
-    j.acceptable_at = at(acceptable), j.objective_at = at(objective), j.ended_at = at(ended);
+    j.arrived = seconds(arrived);
+    j.started = seconds(arrived);
+    j.acceptable_at = at(acceptable);
+    j.objective_at = at(objective);
+    j.ended_at = at(ended);
     j.how = ended < 0 ? condition::running : condition::finished;
     return j;
 }
@@ -76,7 +79,8 @@ mean cpu use                 1.90 cores  1.95 cores   +2.6 %
 
 TEST_CASE("three runs: each against the first") {
     std::vector<run_summary> runs{none_run(), tradl_run(), tradl_run()};
-    runs[1].policy = "equal_share", runs[1].makespan = seconds(66);
+    runs[1].policy = "equal_share";
+    runs[1].makespan = seconds(66);
     CHECK(has_line(squeezed(comparison_text(runs)), "makespan 60.0 s 66.0 s +10.0 % 57.0 s -5.0 %"));
 }
 
@@ -84,7 +88,8 @@ TEST_CASE("what went wrong or was approximate is said once, in sentences") {
     std::vector<run_summary> runs{none_run(), tradl_run()};
     runs[0].approximate = runs[1].approximate = {"cpu is held back by stopping processes"};
     runs[1].interrupted = true;
-    runs[1].jobs[0].how = condition::failed, runs[1].jobs[0].why = "exit code 3";
+    runs[1].jobs[0].how = condition::failed;
+    runs[1].jobs[0].why = "exit code 3";
     runs[1].jobs[1].how = condition::stopped;
     runs[1].jobs[2] = job("third", 10, -1, -1, -1);
     auto const text = comparison_text(runs);
@@ -115,7 +120,8 @@ TEST_CASE("the mean is over the same jobs in every run") {
 
 TEST_CASE("jobs that arrive together with the earliest one, wherever it stands, are not late") {
     std::vector<run_summary> runs{none_run()};
-    runs[0].jobs[0].arrived = seconds(7), runs[0].jobs[1].arrived = runs[0].jobs[2].arrived = seconds(3);
+    runs[0].jobs[0].arrived = seconds(7);
+    runs[0].jobs[1].arrived = runs[0].jobs[2].arrived = seconds(3);
     CHECK(jobs_after_the_first(runs).counted == std::vector<std::size_t>{0});
     for (auto& j : runs[0].jobs) j.arrived = seconds(0);
     CHECK(comparison_text(runs).find("after the first") == std::string::npos);

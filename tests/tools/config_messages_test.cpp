@@ -1,52 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every sentence that a bad jobs file can earn, as people read it.
-#include "config/config.hpp"
+#include "config_sentences.hpp"
 #include "support/catch.hpp"
 
+using namespace config_test;
 using namespace ration::program;
 
-namespace {
-
-using sentences = std::vector<std::string>;
-
-[[nodiscard]] sentences said(std::string text) {
-    sentences out;
-    for (auto const& p : parse_config(std::move(text), "jobs.toml", {.policies = {"none", "equal_share", "tradl"}}).problems)
-        out.push_back(to_text(p, "jobs.toml"));
-    return out;
-}
-
-/// One good job with more lines at its end, from line 6 on.
-[[nodiscard]] sentences said_of_job(std::string const& lines) {
-    return said("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n" + lines + "\n");
-}
-
-/// The same job with another target, in line 5.
-[[nodiscard]] sentences said_of_target(std::string const& target) {
-    return said("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = " + target + "\n");
-}
-
-/// A good job with more lines at the top of the file, from line 1 on.
-[[nodiscard]] sentences said_of_file(std::string const& lines) {
-    return said(lines + "\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
-}
-
-constexpr auto example = "target = { loss = { acceptable = 0.5, objective = 0.4 } }";
-
-}  // namespace
-
 TEST_CASE("files that are no jobs files") {
-    CHECK(said("") == sentences{"jobs.toml: the file is empty; write a policy and a [[job]] with name, command and target"});
+    CHECK(said("") ==
+          sentences{"jobs.toml: the file is empty; write a policy and a [[job]] with name, command and target"});
     CHECK(said(" \n\t\r\n") == said(""));
-    CHECK(said("policy = 'none'\n") == sentences{"jobs.toml: there is no job; add a [[job]] with name, command and target"});
+    CHECK(said("policy = 'none'\n") ==
+          sentences{"jobs.toml: there is no job; add a [[job]] with name, command and target"});
     CHECK(said("policy = 'none'\njob = []\n") ==
           sentences{"jobs.toml:2:7: the list of jobs is empty; add a [[job]] with name, command and target"});
-    CHECK(said("policy = 'none'\n[job]\nname = 'a'\n") ==
-          sentences{"jobs.toml:2:1: 'job' must be a list; write a [[job]] with name, command and target, in double brackets"});
-    CHECK(said("policy = 'none'\njob = [3]\n") ==
-          sentences{"jobs.toml:2:8: a job must be a table, not a whole number; write a [[job]] with name, command and target"});
-    CHECK(said("a = 1\na = 2\n") ==
-          sentences{"jobs.toml:2:5: this is not TOML: Error while parsing key-value pair: cannot redefine existing integer 'a'"});
+    CHECK(
+        said("policy = 'none'\n[job]\nname = 'a'\n") ==
+        sentences{
+            "jobs.toml:2:1: 'job' must be a list; write a [[job]] with name, command and target, in double brackets"});
+    CHECK(
+        said("policy = 'none'\njob = [3]\n") ==
+        sentences{
+            "jobs.toml:2:8: a job must be a table, not a whole number; write a [[job]] with name, command and target"});
+    CHECK(
+        said("a = 1\na = 2\n") ==
+        sentences{
+            "jobs.toml:2:5: this is not TOML: Error while parsing key-value pair: cannot redefine existing integer 'a'"});
     CHECK(said("policy == 2") ==
           sentences{"jobs.toml:1:9: this is not TOML: Error while parsing value: could not determine value type"});
     CHECK(said("\xff\xfe").size() == 1);
@@ -55,19 +34,24 @@ TEST_CASE("files that are no jobs files") {
 TEST_CASE("too many jobs") {
     std::string text = "policy = 'none'\n";
     for (std::size_t i = 0; i <= max_jobs; ++i)
-        text += "[[job]]\nname = 'j" + std::to_string(i) + "'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
+        text +=
+            "[[job]]\nname = 'j" + std::to_string(i) + "'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
     CHECK(said(text) == sentences{"jobs.toml:2:1: there are 513 jobs; one run takes at most 512"});
 }
 
 TEST_CASE("keys of the file") {
-    CHECK(said_of_file("").front() == "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy");
-    CHECK(said_of_file("policy = 'tardl'") == sentences{"jobs.toml:1:10: there is no policy 'tardl'; did you mean 'tradl'?"});
+    CHECK(said_of_file("").front() ==
+          "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy");
+    CHECK(said_of_file("policy = 'tardl'") ==
+          sentences{"jobs.toml:1:10: there is no policy 'tardl'; did you mean 'tradl'?"});
     CHECK(said_of_file("policy = 'fifo'") ==
           sentences{"jobs.toml:1:10: there is no policy 'fifo'; known here: none, equal_share, tradl"});
     CHECK(said_of_file("policy = ''") ==
           sentences{"jobs.toml:1:10: there is no policy ''; known here: none, equal_share, tradl"});
-    CHECK(said_of_file("policy = 3") ==
-          sentences{"jobs.toml:1:10: 'policy' must be the name of a policy in quotes, such as \"tradl\", not a whole number"});
+    CHECK(
+        said_of_file("policy = 3") ==
+        sentences{
+            "jobs.toml:1:10: 'policy' must be the name of a policy in quotes, such as \"tradl\", not a whole number"});
     CHECK(said_of_file("policy = 'none'\npolcy = 'none'") ==
           sentences{"jobs.toml:2:1: unknown key 'polcy' in the file; did you mean 'policy'?"});
     CHECK(
@@ -93,7 +77,9 @@ TEST_CASE("keys of the file") {
 }
 
 TEST_CASE("where policies run") {
-    auto const isolation = [](std::string const& table) { return said_of_file("policy = 'lib/libmine.so'\nisolation = " + table); };
+    auto const isolation = [](std::string const& table) {
+        return said_of_file("policy = 'lib/libmine.so'\nisolation = " + table);
+    };
     CHECK(isolation("{ mine = 'worker' }").empty());
     CHECK(isolation("{ mine = 'in-process', tradl = 'in-process' }").empty());
     CHECK(isolation("{ mine = 'inprocess' }") ==
@@ -102,18 +88,23 @@ TEST_CASE("where policies run") {
           sentences{"jobs.toml:2:22: there is no isolation 'thread'; known here: worker, in-process"});
     CHECK(isolation("{ mine = true }") ==
           sentences{"jobs.toml:2:22: where 'mine' runs must be \"worker\" or \"in-process\", not true or false"});
-    CHECK(isolation("{ mime = 'worker' }") == sentences{"jobs.toml:2:15: there is no policy 'mime'; did you mean 'mine'?"});
+    CHECK(isolation("{ mime = 'worker' }") ==
+          sentences{"jobs.toml:2:15: there is no policy 'mime'; did you mean 'mine'?"});
     CHECK(isolation("{ other = 'worker' }") ==
           sentences{"jobs.toml:2:15: there is no policy 'other'; known here: none, equal_share, tradl, mine"});
-    CHECK(isolation("{ tradl = 'worker' }") ==
-          sentences{"jobs.toml:2:23: 'tradl' is compiled in and has no worker; name the path of its .so as the policy, or leave this out"});
+    CHECK(
+        isolation("{ tradl = 'worker' }") ==
+        sentences{
+            "jobs.toml:2:23: 'tradl' is compiled in and has no worker; name the path of its .so as the policy, or leave this out"});
     CHECK(isolation("'worker'") ==
-          sentences{"jobs.toml:2:13: 'isolation' must be a table of policies, such as { mine = \"in-process\" }, not text"});
+          sentences{
+              "jobs.toml:2:13: 'isolation' must be a table of policies, such as { mine = \"in-process\" }, not text"});
 }
 
 TEST_CASE("names of jobs") {
     auto const named = [](std::string const& name) {
-        return said("policy = 'none'\n[[job]]\nname = '" + name + "'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
+        return said("policy = 'none'\n[[job]]\nname = '" + name +
+                    "'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
     };
     std::string const rule = "use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most 48 characters";
     CHECK(named("../x") == sentences{"jobs.toml:3:8: '../x' cannot be a name; " + rule});
@@ -125,8 +116,10 @@ TEST_CASE("names of jobs") {
     CHECK(named("cpu.max") ==
           sentences{"jobs.toml:3:8: 'cpu.max' is what the kernel calls one of its own files; choose another name"});
     CHECK(named("tasks").size() == 1);
-    CHECK(said("policy = 'none'\n[[job]]\nname = \"a\\u001b[31m\"\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n") ==
-          sentences{"jobs.toml:3:8: 'a?[31m' cannot be a name; " + rule});
+    CHECK(
+        said(
+            "policy = 'none'\n[[job]]\nname = \"a\\u001b[31m\"\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n") ==
+        sentences{"jobs.toml:3:8: 'a?[31m' cannot be a name; " + rule});
     CHECK(said("policy = 'none'\n[[job]]\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n") ==
           sentences{"jobs.toml:2:1: this job has no name; add name = \"...\""});
 }
@@ -146,45 +139,54 @@ TEST_CASE("commands") {
     CHECK(command("comand = ['x']") ==
           sentences{"jobs.toml:2:1: job 'a' has no command; add command = [\"program\", \"argument\"]",
                     "jobs.toml:4:1: unknown key 'comand' in [[job]]; did you mean 'command'?"});
-    std::string const none = "the command names no program; write the program first, such as [\"python3\", \"train.py\"]";
+    std::string const none =
+        "the command names no program; write the program first, such as [\"python3\", \"train.py\"]";
     CHECK(command("command = []") == sentences{"jobs.toml:4:11: " + none});
     CHECK(command("command = ['', 'x']") == sentences{"jobs.toml:4:11: " + none});
     CHECK(command("command = 'python3 x.py'") ==
-          sentences{"jobs.toml:4:11: 'command' must be an array of texts, such as [\"python3\", \"train.py\"], not text"});
-    CHECK(command("command = ['x', 1]") == sentences{"jobs.toml:4:17: 'command' must be an array of texts, such as [\"python3\", "
-                                                     "\"train.py\"]; this word of it is a whole number"});
+          sentences{
+              "jobs.toml:4:11: 'command' must be an array of texts, such as [\"python3\", \"train.py\"], not text"});
+    CHECK(command("command = ['x', 1]") ==
+          sentences{"jobs.toml:4:17: 'command' must be an array of texts, such as [\"python3\", "
+                    "\"train.py\"]; this word of it is a whole number"});
     CHECK(command("command = ['x', \"a\\u0000b\"]") ==
           sentences{"jobs.toml:4:17: a word of a command cannot hold a zero byte; remove \\u0000"});
     CHECK(command("command = ['x', '']").empty());
 }
 
 TEST_CASE("targets") {
-    CHECK(said("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n") ==
-          sentences{std::string("jobs.toml:2:1: job 'a' has no target; say when it is good enough, such as ") + example});
+    CHECK(
+        said("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n") ==
+        sentences{std::string("jobs.toml:2:1: job 'a' has no target; say when it is good enough, such as ") + example});
     CHECK(said_of_target("{ loss = { acceptable = nan } }") ==
           sentences{"jobs.toml:5:34: the tier 'acceptable' is nan; write a finite number"});
     CHECK(said_of_target("{ loss = { objective = -inf } }") ==
           sentences{"jobs.toml:5:33: the tier 'objective' is -inf; write a finite number"});
-    CHECK(said_of_target("{ loss = { acceptable = 110, objective = 120 } }") ==
-          sentences{
-              "jobs.toml:5:51: the objective 120 is easier than the acceptable 110, since 'loss' goes down; swap them, or add "
-              "direction = \"up\""});
-    CHECK(said_of_target("{ accuracy = { acceptable = 0.9, objective = 0.8 } }") ==
-          sentences{
-              "jobs.toml:5:55: the objective 0.8 is easier than the acceptable 0.9, since 'accuracy' goes up; swap them, or add "
-              "direction = \"down\""});
+    CHECK(
+        said_of_target("{ loss = { acceptable = 110, objective = 120 } }") ==
+        sentences{
+            "jobs.toml:5:51: the objective 120 is easier than the acceptable 110, since 'loss' goes down; swap them, or add "
+            "direction = \"up\""});
+    CHECK(
+        said_of_target("{ accuracy = { acceptable = 0.9, objective = 0.8 } }") ==
+        sentences{
+            "jobs.toml:5:55: the objective 0.8 is easier than the acceptable 0.9, since 'accuracy' goes up; swap them, or add "
+            "direction = \"down\""});
     CHECK(
         said_of_target("{ x = { acceptable = 1, objective = 2, direction = 'down' } }") ==
-        sentences{"jobs.toml:5:46: the objective 2 is easier than the acceptable 1, since 'x' goes down; swap them, or turn the "
-                  "direction round"});
+        sentences{
+            "jobs.toml:5:46: the objective 2 is easier than the acceptable 1, since 'x' goes down; swap them, or turn the "
+            "direction round"});
     std::string const unsaid = "nothing says which way 'latency' goes; add direction = \"down\" or direction = \"up\"";
     CHECK(said_of_target("{ latency = { acceptable = 3 } }") == sentences{"jobs.toml:5:12: " + unsaid});
     CHECK(said_of_target("{ latency = { acceptable = 3, objective = 3 } }") == sentences{"jobs.toml:5:12: " + unsaid});
     CHECK(said_of_target("{ loss = { acceptable = 1, direction = 'sideways' } }") ==
           sentences{"jobs.toml:5:49: 'sideways' is no direction; write \"down\" or \"up\""});
-    CHECK(said_of_target("{ loss = { } }") ==
-          sentences{std::string("jobs.toml:5:12: the target on 'loss' has no tier; add acceptable, objective or both, such as ") +
-                    example});
+    CHECK(
+        said_of_target("{ loss = { } }") ==
+        sentences{std::string(
+                      "jobs.toml:5:12: the target on 'loss' has no tier; add acceptable, objective or both, such as ") +
+                  example});
     CHECK(said_of_target("{ loss = { mean_of = 2 } }").size() == 1);
     CHECK(said_of_target("{ loss = { acceptable = '1' } }") ==
           sentences{"jobs.toml:5:34: 'acceptable' must be a number, not text"});
@@ -198,7 +200,8 @@ TEST_CASE("targets") {
     CHECK(said_of_target("{ }") ==
           sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 0; write ") + example});
     CHECK(said_of_target("{ loss = 3 }") ==
-          sentences{std::string("jobs.toml:5:19: 'loss' must be a table of tiers, not a whole number; write ") + example});
+          sentences{std::string("jobs.toml:5:19: 'loss' must be a table of tiers, not a whole number; write ") +
+                    example});
     CHECK(said_of_target("3") ==
           sentences{std::string("jobs.toml:5:10: 'target' must be a table: ") + example + ", not a whole number"});
     CHECK(said_of_target("{ 'a b' = { acceptable = 1, direction = 'up' } }") ==
@@ -206,7 +209,8 @@ TEST_CASE("targets") {
 }
 
 TEST_CASE("start times") {
-    std::string const rule = ", which is no duration; write a number and one of ms, s, m, h, such as \"20s\", at most 365 days";
+    std::string const rule =
+        ", which is no duration; write a number and one of ms, s, m, h, such as \"20s\", at most 365 days";
     CHECK(said_of_job("at = '20'") == sentences{"jobs.toml:6:6: 'at' is '20'" + rule});
     for (auto const* bad : {"-1s", "", "s", "1e3s", "20 s", "9999h"})
         CHECK(said_of_job("at = '" + std::string(bad) + "'").size() == 1);
@@ -227,118 +231,39 @@ TEST_CASE("bounds") {
           sentences{"jobs.toml:6:26: cpu.min is more than cpu.max; make it at most as much"});
     CHECK(said_of_job("bounds = { cpu = { min = 2, max = 2 } }").empty());
     CHECK(said_of_job("bounds = { cpu = 2 }") ==
-          sentences{"jobs.toml:6:18: 'cpu' must be a table in cores, such as { min = 0.1, max = 2 }, not a whole number"});
+          sentences{
+              "jobs.toml:6:18: 'cpu' must be a table in cores, such as { min = 0.1, max = 2 }, not a whole number"});
     CHECK(said_of_job("bounds = { cpu = { most = 2 } }") ==
           sentences{"jobs.toml:6:20: unknown key 'most' in 'cpu'; known here: min, max"});
-    CHECK(said_of_job("bounds = { gpus = 1 }") == sentences{"jobs.toml:6:12: unknown key 'gpus' in 'bounds'; did you mean 'gpu'?"});
-    CHECK(said_of_job("bounds = { memory = '2G' }") ==
-          sentences{"jobs.toml:6:21: '2G' is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as "
-                    "\"2GiB\""});
+    CHECK(said_of_job("bounds = { gpus = 1 }") ==
+          sentences{"jobs.toml:6:12: unknown key 'gpus' in 'bounds'; did you mean 'gpu'?"});
+    CHECK(
+        said_of_job("bounds = { memory = '2G' }") ==
+        sentences{
+            "jobs.toml:6:21: '2G' is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as "
+            "\"2GiB\""});
     CHECK(said_of_job("bounds = { memory = '1023KiB' }") ==
-          sentences{"jobs.toml:6:21: no job fits into less than \"1MiB\" of memory; write a larger limit, or leave it out"});
+          sentences{
+              "jobs.toml:6:21: no job fits into less than \"1MiB\" of memory; write a larger limit, or leave it out"});
     CHECK(said_of_job("bounds = { memory = '1MiB' }").empty());
     CHECK(said_of_job("bounds = { memory = 4096 }") ==
           sentences{"jobs.toml:6:21: 'memory' must be a size in quotes, such as \"2GiB\", not a whole number"});
 }
 
-TEST_CASE("devices of the file") {
-    CHECK(said_of_file("policy = 'none'\ndevices = 4") ==
-          sentences{"jobs.toml:2:11: 'devices' must be \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }, not a whole number"});
-    CHECK(said_of_file("policy = 'none'\ndevices = 'gpu'") ==
-          sentences{"jobs.toml:2:11: there are no devices 'gpu'; did you mean 'gpus'?; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }"});
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 4 }") ==
-          sentences{"jobs.toml:2:11: 'devices' needs count, and either cpu or gpu; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }"});
-    for (auto const* other : {"{ cpu = 0.5 }", "{ gpu = 0.25 }", "{ count = 4, cpu = 0.5, gpu = 0.25 }"})
-        CHECK(said_of_file(std::string("policy = 'none'\ndevices = ") + other) == said_of_file("policy = 'none'\ndevices = { count = 4 }"));
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 2, gpu = 1 }") == sentences{"jobs.toml:2:30: devices.gpu is 1; write a part of a GPU from 0.01 to 0.5"});
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 5, gpu = 0.25 }") == sentences{"jobs.toml:2:30: 5 shares of 0.25 are more than one GPU; write fewer or smaller ones"});
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 100, gpu = 0.01 }").empty());
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 0, cpu = 0.5 }") ==
-          sentences{"jobs.toml:2:21: devices.count is 0; write a number from 1 to 1024"});
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 4, cpu = 0 }") ==
-          sentences{"jobs.toml:2:30: devices.cpu is 0; write a number of cores from 0.01 to 4096"});
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 4, cpus = 1 }").size() == 2);
-}
-
-TEST_CASE("devices of a job") {
-    CHECK(said_of_job("bounds = { gpu = 'many' }") ==
-          sentences{"jobs.toml:6:18: 'gpu' must be a number of devices or a table, such as { min = 1, max = 4 }, not text"});
-    CHECK(said_of_job("bounds = { gpu = 0 }") == sentences{"jobs.toml:6:18: gpu is 0; write a number of devices from 1 to 1024"});
-    CHECK(said_of_job("bounds = { gpu = { min = 0 } }") == sentences{"jobs.toml:6:26: gpu.min is 0; write a number from 1 to 1024"});
-    CHECK(said_of_job("bounds = { gpu = { min = 3, max = 2 } }") ==
-          sentences{"jobs.toml:6:26: gpu.min is more than gpu.max; make it at most as much"});
-    CHECK(said_of_job("bounds = { gpu = { mni = 3 } }") == sentences{"jobs.toml:6:20: unknown key 'mni' in 'gpu'; did you mean 'min'?"});
-    CHECK(said_of_job("bounds = { gpu = 1, gpu_memory = '40G' }") ==
-          sentences{"jobs.toml:6:34: gpu_memory '40G' is no size; write a number and a unit, such as \"40GiB\""});
-    CHECK(said_of_job("bounds = { gpu = 1, gpu_memory = '0B' }").size() == 1);
-    CHECK(said_of_job("bounds = { gpu_memory = '40GiB' }") ==
-          sentences{"jobs.toml:6:25: gpu_memory is for a job with GPUs; add gpu = { min = 1, max = 4 }, or leave it out"});
-    CHECK(said_of_job("bounds = { batch = { min = 3 } }") ==
-          sentences{"jobs.toml:6:20: bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out"});
-    CHECK(said_of_job("speedup = [0, 1]") ==
-          sentences{"jobs.toml:6:11: 'speedup' is for a job with devices; add bounds = { gpu = { min = 1, max = 4 } } to job 'a', or leave it out"});
-}
-
-TEST_CASE("what a job with devices says of itself") {
-    auto const said_of = [](std::string const& line) { return said_of_job("bounds = { gpu = 2 }\n" + line); };
-    CHECK(said_of("speedup = [1, 2]") == sentences{"jobs.toml:7:11: 'speedup' begins with 0 for no device, then one device, and so on; write a list of "
-                                                   "numbers by number of devices, such as [0, 1, 1.8]"});
-    CHECK(said_of("speedup = [0, -1]") == sentences{"jobs.toml:7:15: 'speedup' has the entry -1; write numbers from 0 to 1000000000"});
-    CHECK(said_of("speedup = [0, nan]").size() == 1);
-    CHECK(said_of("batch = [0, 1.5]") == sentences{"jobs.toml:7:13: 'batch' must be a list of whole numbers by number of devices, such as [0, 128, "
-                                                   "256]; this entry is a decimal number"});
-    CHECK(said_of("checkpoint = ''") ==
-          sentences{"jobs.toml:7:14: 'checkpoint' is no path; leave the key out to keep checkpoints with the run's output"});
-    CHECK(said_of("restart_cost = '1ms'") == sentences{"jobs.toml:7:16: 'restart_cost' is '1ms'; write a duration from \"100ms\" to \"24h\""});
-    CHECK(said_of("deadlines = { safe = '1s' }") == sentences{"jobs.toml:7:15: unknown key 'safe' in 'deadlines'; did you mean 'save'?"});
-    CHECK(said_of("deadlines = { stop = '2 s' }").size() == 1);
-}
-
-TEST_CASE("the other keys of a job") {
-    CHECK(said_of_job("environment = { 'A=B' = 'x' }") ==
-          sentences{"jobs.toml:6:17: 'A=B' cannot be the name of a variable; use a name without '='"});
-    CHECK(said_of_job("environment = { '' = 'x' }").size() == 1);
-    CHECK(said_of_job("environment = { RATION_JOB = 'x' }") ==
-          sentences{"jobs.toml:6:17: 'RATION_JOB' is for ration to set; use a name that does not begin with RATION_"});
-    CHECK(said_of_job("environment = { A = 1.5 }") ==
-          sentences{"jobs.toml:6:21: variable 'A' must be text or a whole number, not a decimal number; put it in quotes"});
-    CHECK(said_of_job("environment = { A = \"\\u0000\" }") ==
-          sentences{"jobs.toml:6:21: the value of a variable cannot hold a zero byte; remove \\u0000"});
-    CHECK(said_of_job("directory = ''") ==
-          sentences{"jobs.toml:6:13: 'directory' is no path; leave the key out to start the job where ration was started"});
-    CHECK(said_of_job("log = ''") ==
-          sentences{"jobs.toml:6:7: 'log' is no regular expression; leave the key out for a job that reports by itself"});
-    CHECK(said_of_job("log = '(?<loss>'") ==
-          sentences{"jobs.toml:6:7: 'log' cannot be used: it is not an ECMAScript regular expression without back-references or "
-                    "look-behind"});
-    CHECK(said_of_job("log = 'loss (.*)'")
-              .front()
-              .starts_with("jobs.toml:6:7: 'log' cannot be used: it needs a group (?<loss>...)"));
-    CHECK(said_of_job("log = 'acc (?<acc>\\S+)'") ==
-          sentences{"jobs.toml:6:7: 'log' does not read the metric of the target; put its number into a group: (?<loss>\\S+)"});
-    CHECK(said_of_job("log = 'loss (?P<loss>\\S+)'").empty());
-    CHECK(said_of_job("tenant = 'a/b'").front().starts_with("jobs.toml:6:10: 'a/b' cannot be a tenant; use letters"));
-    for (auto const* bad : {"0", "-1", "nan", "inf", "1e7"})
-        CHECK(said_of_job("weight = " + std::string(bad)).front().ends_with("; write a number above 0 and at most 1000000"));
-    CHECK(said_of_job("weight = -1").front() == "jobs.toml:6:10: the weight is -1; write a number above 0 and at most 1000000");
-    CHECK(said_of_job("prioritee = 1")
-              .front()
-              .starts_with("jobs.toml:6:1: unknown key 'prioritee' in [[job]]; known here: name, command"));
-}
-
 TEST_CASE("all problems of a file are reported, in the order of its lines") {
-    CHECK(said("cpus = 0\npolcy = 'none'\n[[job]]\nname = '../x'\nat = 3\nweight = 0\n[[job]]\ncommand = 3\n") ==
-          sentences{
-              "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy",
-              "jobs.toml:1:8: 'cpus' is 0; write a number of cores from 1 to 4096",
-              "jobs.toml:2:1: unknown key 'polcy' in the file; did you mean 'policy'?",
-              "jobs.toml:3:1: this job has no command; add command = [\"program\", \"argument\"]",
-              std::string("jobs.toml:3:1: this job has no target; say when it is good enough, such as ") + example,
-              "jobs.toml:4:8: '../x' cannot be a name; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most "
-              "48 characters",
-              "jobs.toml:5:6: 'at' must be a duration in quotes, such as \"20s\", not a whole number",
-              "jobs.toml:6:10: the weight is 0; write a number above 0 and at most 1000000",
-              "jobs.toml:7:1: this job has no name; add name = \"...\"",
-              std::string("jobs.toml:7:1: this job has no target; say when it is good enough, such as ") + example,
-              "jobs.toml:8:11: 'command' must be an array of texts, such as [\"python3\", \"train.py\"], not a whole number"});
+    CHECK(
+        said("cpus = 0\npolcy = 'none'\n[[job]]\nname = '../x'\nat = 3\nweight = 0\n[[job]]\ncommand = 3\n") ==
+        sentences{
+            "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy",
+            "jobs.toml:1:8: 'cpus' is 0; write a number of cores from 1 to 4096",
+            "jobs.toml:2:1: unknown key 'polcy' in the file; did you mean 'policy'?",
+            "jobs.toml:3:1: this job has no command; add command = [\"program\", \"argument\"]",
+            std::string("jobs.toml:3:1: this job has no target; say when it is good enough, such as ") + example,
+            "jobs.toml:4:8: '../x' cannot be a name; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most "
+            "48 characters",
+            "jobs.toml:5:6: 'at' must be a duration in quotes, such as \"20s\", not a whole number",
+            "jobs.toml:6:10: the weight is 0; write a number above 0 and at most 1000000",
+            "jobs.toml:7:1: this job has no name; add name = \"...\"",
+            std::string("jobs.toml:7:1: this job has no target; say when it is good enough, such as ") + example,
+            "jobs.toml:8:11: 'command' must be an array of texts, such as [\"python3\", \"train.py\"], not a whole number"});
 }

@@ -29,7 +29,9 @@ namespace {
 
 /// The elastic part of a job with these lines.
 [[nodiscard]] elastic_config elastic(std::string const& lines) {
-    auto const config = read("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n" + lines + "\n");
+    auto const config =
+        read("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n" + lines +
+             "\n");
     REQUIRE(config.jobs.front().elastic);
     return *config.jobs.front().elastic;
 }
@@ -82,18 +84,27 @@ TEST_CASE("a full file is read to the letter") {
 
 TEST_CASE("the definition of a job changes with what is said of it, and not with how it is written") {
     auto const definition = [](std::string const& lines, std::string const& head = "") {
-        return read("policy = 'none'\n" + head + "[[job]]\nname = 'a'\ntarget = { loss = { acceptable = 2, objective = 1 } }\n" + lines + "\n").jobs.front().definition;
+        return read("policy = 'none'\n" + head +
+                    "[[job]]\nname = 'a'\ntarget = { loss = { acceptable = 2, objective = 1 } }\n" + lines + "\n")
+            .jobs.front()
+            .definition;
     };
     auto const a = definition("command = ['x', 'y']\nenvironment = { A = '1', B = '2' }");
-    CHECK(a == std::vector<std::string>{R"("command" = ["x", "y"])", R"("environment" = {"A" = "1", "B" = "2"})", R"("name" = "a")",
+    CHECK(a == std::vector<std::string>{R"("command" = ["x", "y"])", R"("environment" = {"A" = "1", "B" = "2"})",
+                                        R"("name" = "a")",
                                         R"("target" = {"loss" = {"acceptable" = 2, "objective" = 1}})"});
     CHECK(definition("# first\nenvironment.B = '2'\nenvironment.A = \"1\"\ncommand = [ 'x',\n  'y' ]") == a);
-    for (auto const* const other : {"command = ['x', 'z']\nenvironment = { A = '1', B = '2' }", "command = ['x', 'y']\nenvironment = { A = '1', B = 2 }",
-                                    "command = ['x\", \"y']\nenvironment = { A = '1', B = '2' }", "command = ['x', 'y']\nenvironment = { A = '1', B = '2' }\nweight = 1.5",
+    for (auto const* const other : {"command = ['x', 'z']\nenvironment = { A = '1', B = '2' }",
+                                    "command = ['x', 'y']\nenvironment = { A = '1', B = 2 }",
+                                    "command = ['x\", \"y']\nenvironment = { A = '1', B = '2' }",
+                                    "command = ['x', 'y']\nenvironment = { A = '1', B = '2' }\nweight = 1.5",
                                     "command = ['x', 'y']\nenvironment = { A = '1\", \"B\" = \"2' }"})
         CHECK(definition(other) != a);
-    auto const elastic = [&](std::string const& devices) { return definition("command = ['x']\nbounds = { gpu = 1 }", "devices = { " + devices + " }\n"); };
-    CHECK(elastic("count = 4, cpu = 0.5") == elastic("count = 2, cpu = 0.5"));  // another number of them is no other job
+    auto const elastic = [&](std::string const& devices) {
+        return definition("command = ['x']\nbounds = { gpu = 1 }", "devices = { " + devices + " }\n");
+    };
+    // Another number of them is no other job
+    CHECK(elastic("count = 4, cpu = 0.5") == elastic("count = 2, cpu = 0.5"));
     CHECK(elastic("count = 4, cpu = 0.5") != elastic("count = 4, cpu = 0.25"));
     CHECK(elastic("count = 4, gpu = 0.25") != elastic("count = 4, gpu = 0.1"));
 }
@@ -114,7 +125,8 @@ TEST_CASE("what a job leaves out has a default") {
     CHECK(job.tenant.empty());
     CHECK(job.weight == 1);
 
-    auto const config = read("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
+    auto const config =
+        read("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
     CHECK_FALSE(config.cpus.has_value());
     CHECK(config.tick == milliseconds(500));
 }
@@ -150,8 +162,9 @@ TEST_CASE("a policy in a file has its parameters under the name of the file") {
 }
 
 TEST_CASE("the file may speak of policies that only the command line names") {
-    constexpr auto text = "policy = 'none'\nmine = { a = 1 }\nisolation = { mine = 'in-process', tradl = 'worker' }\n"
-                          "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
+    constexpr auto text =
+        "policy = 'none'\nmine = { a = 1 }\nisolation = { mine = 'in-process', tradl = 'worker' }\n"
+        "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
     auto const parsed = parse_config(text, "f", {.policies = {"none", "tradl"}, .named = {"x/mine.so", "libtradl.so"}});
     REQUIRE(parsed.problems.empty());
     REQUIRE(parsed.config.parameters_of("x/mine.so") != nullptr);
@@ -188,7 +201,8 @@ TEST_CASE("load_config reads regular files only, and no endless ones") {
         auto const parsed = load_config(path.string());
         return parsed.problems.size() == 1 ? parsed.problems.front().sentence : "";
     };
-    CHECK(said(here.path / "none.toml") == "cannot be opened (No such file or directory); give the path of a jobs file");
+    CHECK(said(here.path / "none.toml") ==
+          "cannot be opened (No such file or directory); give the path of a jobs file");
     CHECK(said(here.path) == "is a folder; give the path of a jobs file");
     REQUIRE(::mkfifo((here.path / "pipe").c_str(), 0600) == 0);
     CHECK(said(here.path / "pipe") == "is a pipe; give the path of a jobs file");
@@ -220,19 +234,22 @@ TEST_CASE("directories and programs that are not there are found before the run,
     CHECK(job(bin + "/mine", "").empty());
     CHECK(job("./mine", "directory = '" + bin + "'\n").empty());
     CHECK(job("mine", "environment = { PATH = '/nowhere:" + bin + "' }\n").empty());
-    CHECK(job("mine", "directory = '" + bin + "'\nenvironment = { PATH = '' }\n").empty());  // an empty entry is the directory
+    // An empty entry is the directory
+    CHECK(job("mine", "directory = '" + bin + "'\nenvironment = { PATH = '' }\n").empty());
     CHECK(job("mine", "") == "f:4:11: no directory of PATH has a program 'mine'; install it or write its path");
-    CHECK(job("./text", "directory = '" + bin + "'\n") ==
-          "f:4:11: there is no program './text' that can be run; build it or correct the path, which is relative to the job's "
-          "directory");
+    CHECK(
+        job("./text", "directory = '" + bin + "'\n") ==
+        "f:4:11: there is no program './text' that can be run; build it or correct the path, which is relative to the job's "
+        "directory");
     CHECK(
         job("sh", "directory = 'nowhere'\n") ==
         "f:6:13: there is no directory 'nowhere'; create it or correct the path, which is relative to where ration was started");
 }
 
 TEST_CASE("a job with devices") {
-    auto const all = elastic("bounds = { gpu = { min = 2, max = 4 }, batch = { min = 32, max = 512 } }\nspeedup = [0, 1, 1.8]\nbatch = [0, 128, 256]\n"
-                             "checkpoint = 'here'\nrestart_cost = '3s'\ndeadlines = { save = '1m', stop = '2s', start = '4s' }");
+    auto const all = elastic(
+        "bounds = { gpu = { min = 2, max = 4 }, batch = { min = 32, max = 512 } }\nspeedup = [0, 1, 1.8]\nbatch = [0, 128, 256]\n"
+        "checkpoint = 'here'\nrestart_cost = '3s'\ndeadlines = { save = '1m', stop = '2s', start = '4s' }");
     CHECK(all.devices == bounds{2, 4});
     CHECK(all.batch == bounds{32, 512});
     CHECK(all.speedup == std::vector<double>{0, 1, 1.8});

@@ -15,8 +15,36 @@ using namespace ration::program;
 
 namespace {
 
-constexpr std::string_view pieces[] = {"=", "[", "]", "{", "}", "\"", "'", ",", ".", "\n", "#", "-", "0x10", "1e999", "nan", "inf", "99999999999999999999", "true",
-                                       "1979-05-27", "\"2GiB\"", "\"-1s\"", "[[job]]\n", "name", "\xff", "\x1b[2J", "'''", "\\u0000", "gpu", "max", " "};
+constexpr std::string_view pieces[] = {"=",
+                                       "[",
+                                       "]",
+                                       "{",
+                                       "}",
+                                       "\"",
+                                       "'",
+                                       ",",
+                                       ".",
+                                       "\n",
+                                       "#",
+                                       "-",
+                                       "0x10",
+                                       "1e999",
+                                       "nan",
+                                       "inf",
+                                       "99999999999999999999",
+                                       "true",
+                                       "1979-05-27",
+                                       "\"2GiB\"",
+                                       "\"-1s\"",
+                                       "[[job]]\n",
+                                       "name",
+                                       "\xff",
+                                       "\x1b[2J",
+                                       "'''",
+                                       "\\u0000",
+                                       "gpu",
+                                       "max",
+                                       " "};
 
 void require_sound(job_config const& job) {
     REQUIRE((!job.name.empty() && job.name.size() <= 48 && !job.command.empty() && !job.command.front().empty()));
@@ -28,7 +56,8 @@ void require_sound(job_config const& job) {
     for (auto const& tier : {job.target.acceptable, job.target.objective})
         if (tier) REQUIRE(std::isfinite(*tier));
     if (!job.elastic) return;
-    for (auto const& b : {job.elastic->devices, job.elastic->batch}) REQUIRE((b.minimum >= 1 && b.minimum <= b.maximum));
+    for (auto const& b : {job.elastic->devices, job.elastic->batch})
+        REQUIRE((b.minimum >= 1 && b.minimum <= b.maximum));
     for (double const s : job.elastic->speedup) REQUIRE((std::isfinite(s) && s >= 0));
 }
 

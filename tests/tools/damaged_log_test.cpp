@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Decisions of an event log with damage, as `ration replay` shows them to policies: no line takes more memory than a run can, no policy
-// is shown a table that it was not bound for, and what cannot be is a sentence.
+// Decisions of an event log with damage, as `ration replay` shows them to policies: no line takes more memory than a
+// run can, no policy is shown a table that it was not bound for, and what cannot be is a sentence.
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "events/events.hpp"
 #include "events/json_reader.hpp"
@@ -23,11 +22,20 @@ namespace {
 /// A decision as `ration run --log` writes it: three jobs that hold something on one node.
 [[nodiscard]] std::string good_line() {
     unit::host on(3);
-    for (std::uint64_t row = 0; row < 3; ++row) on.held.set({.job = {row + 1}, .node = 0, .resource = resource_id::cpu, .amount = 100}, {});
+    for (std::uint64_t row = 0; row < 3; ++row)
+        on.held.set({.job = {row + 1}, .node = 0, .resource = resource_id::cpu, .amount = 100}, {});
     show_holdings(on.held, on.store, on.columns);
     auto const data = on.store.view();
     std::vector<grant> const grants{{.job = 0, .amount = 100}, {.job = 2, .amount = unlimited}};
-    return to_json({seconds(1), decision{.number = 1, .seed = 9, .budget = milliseconds(100), .took = {1234}, .schema = on.store.schema(), .shown = &data, .left = &data, .status = 0, .grants = grants}});
+    return to_json({seconds(1), decision{.number = 1,
+                                         .seed = 9,
+                                         .budget = milliseconds(100),
+                                         .took = {1234},
+                                         .schema = on.store.schema(),
+                                         .shown = &data,
+                                         .left = &data,
+                                         .status = 0,
+                                         .grants = grants}});
 }
 
 [[nodiscard]] std::string repeated(std::string_view text, std::size_t times) {
@@ -86,7 +94,8 @@ TEST_CASE("a decision that ration wrote is shown as it was") {
 TEST_CASE("tables that no run can have are refused before they take memory") {
     auto const line = nlohmann::json::parse(good_line());
     REQUIRE(said_of(line).empty());
-    for (nlohmann::json const& rows : {nlohmann::json(1ULL << 61), nlohmann::json(513), nlohmann::json(-1), nlohmann::json(1e300), nlohmann::json("3"), nlohmann::json()})
+    for (nlohmann::json const& rows : {nlohmann::json(1ULL << 61), nlohmann::json(513), nlohmann::json(-1),
+                                       nlohmann::json(1e300), nlohmann::json("3"), nlohmann::json()})
         CHECK(said_of(with(line, "/rows/0", rows)).find("a run has at most 512") != std::string::npos);
     CHECK(said_of(with(line, "/rows/1", 1025)).find("a run has at most 1024") != std::string::npos);
     recorded_tick tick;  // columns that are there already do not grow either
@@ -97,9 +106,12 @@ TEST_CASE("tables that no run can have are refused before they take memory") {
 
 TEST_CASE("values of another type are refused with their column") {
     auto const line = nlohmann::json::parse(good_line());
-    for (nlohmann::json const& value : {nlohmann::json(0.5), nlohmann::json("1"), nlohmann::json(), nlohmann::json::array()})
-        CHECK(said_of(with(line, "/columns/jobs~1id/1", value)) == "column jobs/id has not one value of its type for each of its 3 rows");
-    CHECK(said_of(with(line, "/columns/jobs~1id", {{"a", 1}, {"b", 2}, {"c", 3}})) == "column jobs/id has not one value of its type for each of its 3 rows");
+    for (nlohmann::json const& value :
+         {nlohmann::json(0.5), nlohmann::json("1"), nlohmann::json(), nlohmann::json::array()})
+        CHECK(said_of(with(line, "/columns/jobs~1id/1", value)) ==
+              "column jobs/id has not one value of its type for each of its 3 rows");
+    CHECK(said_of(with(line, "/columns/jobs~1id", {{"a", 1}, {"b", 2}, {"c", 3}})) ==
+          "column jobs/id has not one value of its type for each of its 3 rows");
 }
 
 TEST_CASE("ids that do not ascend are refused: policies look them up by halves") {
@@ -109,7 +121,20 @@ TEST_CASE("ids that do not ascend are refused: policies look them up by halves")
 }
 
 TEST_CASE("3000 damaged decisions are shown to policies, or refused with a sentence") {
-    constexpr std::string_view pieces[] = {"-1", "1e300", "9223372036854775807", "18446744073709551615", "\"nan\"", "\"inf\"", "null", "[]", "{}", "0", "4294967295", ",", "1", "true"};
+    constexpr std::string_view pieces[] = {"-1",
+                                           "1e300",
+                                           "9223372036854775807",
+                                           "18446744073709551615",
+                                           "\"nan\"",
+                                           "\"inf\"",
+                                           "null",
+                                           "[]",
+                                           "{}",
+                                           "0",
+                                           "4294967295",
+                                           ",",
+                                           "1",
+                                           "true"};
     auto const line = good_line();
     support::mutations change(3, pieces);
     auto tick = std::make_unique<recorded_tick>();

@@ -15,14 +15,19 @@ using namespace ration::program;
 
 namespace {
 
-/// Two packages of four cores with two CPUs each (core c: CPUs c and c + 8), three GPUs on each. GPUs 1 and 2 are linked, and 4 and 5.
+/// Two packages of four cores with two CPUs each (core c: CPUs c and c + 8), three GPUs on each. GPUs 1 and 2 are
+/// linked, and 4 and 5.
 [[nodiscard]] machine_topology two_packages() {
     hwloc::machine m;
-    for (std::uint32_t p = 0; p < 2; ++p) m.nodes.push_back({.number = p, .package = p, .memory = {std::int64_t{1} << 36U}});
-    for (std::uint32_t c = 0; c < 8; ++c) m.cores.push_back({.package = c / 4, .node = c / 4, .l3 = c / 4, .pus = {c, c + 8}});
-    for (std::uint32_t g = 0; g < 6; ++g) m.gpus.push_back({.pci = text<16>("0000:0" + std::to_string(g) + ":00.0"), .package = g / 3, .node = g / 3});
+    for (std::uint32_t p = 0; p < 2; ++p)
+        m.nodes.push_back({.number = p, .package = p, .memory = {std::int64_t{1} << 36U}});
+    for (std::uint32_t c = 0; c < 8; ++c)
+        m.cores.push_back({.package = c / 4, .node = c / 4, .l3 = c / 4, .pus = {c, c + 8}});
+    for (std::uint32_t g = 0; g < 6; ++g)
+        m.gpus.push_back({.pci = text<16>("0000:0" + std::to_string(g) + ":00.0"), .package = g / 3, .node = g / 3});
     m.nvlink.assign(36, 0);
-    for (auto const& [a, b] : {std::pair(1, 2), std::pair(4, 5)}) m.nvlink[static_cast<std::size_t>(a * 6 + b)] = m.nvlink[static_cast<std::size_t>(b * 6 + a)] = 50'000;
+    for (auto const& [a, b] : {std::pair(1, 2), std::pair(4, 5)})
+        m.nvlink[static_cast<std::size_t>(a * 6 + b)] = m.nvlink[static_cast<std::size_t>(b * 6 + a)] = 50'000;
     return {.reader = "drawn", .machine = std::move(m), .why_not = {}, .remedy = {}};
 }
 
@@ -47,8 +52,10 @@ struct made_up_run {
     device_placement placement;
     device_table table;
 
-    made_up_run(machine_topology of, std::vector<text<16>> gpus, process::cpu_set const& usable = all_cpus(), std::uint32_t jobs = 6)
-        : topology(std::move(of)), pci(std::move(gpus)), placement(*device_placement::of(topology, pci, usable)), table(std::vector<std::string>(pci.begin(), pci.end())) {
+    made_up_run(machine_topology of, std::vector<text<16>> gpus, process::cpu_set const& usable = all_cpus(),
+                std::uint32_t jobs = 6)
+        : topology(std::move(of)), pci(std::move(gpus)), placement(*device_placement::of(topology, pci, usable)),
+          table(std::vector<std::string>(pci.begin(), pci.end())) {
         for (std::uint32_t j = 1; j <= jobs; ++j) placement.add(job_id{j}, unlimited);
         table.choose_by(placement);
     }
@@ -68,10 +75,12 @@ TEST_CASE("a job gets linked GPUs, and the cores beside them") {
     made_up_run run(two_packages());
     device_list first, second;
     auto place = run.put(job_id{1}, first, 2);
-    CHECK(first == device_list{1, 2});  // the lowest numbers are 0 and 1
+    CHECK(first == device_list{1, 2});     // the lowest numbers are 0 and 1
     CHECK(place.cpu_list() == "0-1,8-9");  // a third of eight cores
-    CHECK(place.why == "GPUs 0000:01:00.0, 0000:02:00.0 on NUMA node 0, joined by NVLink of 50 GB/s or more. 2 cores (CPUs 0-1,8-9) on NUMA node 0, "
-                       "where its GPUs are, under one L3 cache.");
+    CHECK(
+        place.why ==
+        "GPUs 0000:01:00.0, 0000:02:00.0 on NUMA node 0, joined by NVLink of 50 GB/s or more. 2 cores (CPUs 0-1,8-9) on NUMA node 0, "
+        "where its GPUs are, under one L3 cache.");
     place = run.put(job_id{2}, second, 1);
     CHECK(second == device_list{0});  // a pair stays whole
     CHECK(place.cpu_list() == "2,10");
@@ -103,7 +112,8 @@ TEST_CASE("cores of a job that is over are free again, others are not") {
 
 TEST_CASE("only CPUs that the run may use are given, though its topology is the whole machine's") {
     auto const topology = two_packages();
-    made_up_run run(topology, addresses(topology), cpus({2, 4, 5, 13}));  // one CPU of core 2, one of core 4, both of core 5
+    // One CPU of core 2, one of core 4, both of core 5
+    made_up_run run(topology, addresses(topology), cpus({2, 4, 5, 13}));
     device_list has;
     CHECK(run.put(job_id{1}, has, 6).cpu_list() == "2,4-5,13");
     CHECK(run.put(job_id{1}, has, 4).cpus.size() < 4);
@@ -120,9 +130,11 @@ TEST_CASE("a job keeps its cores when it is launched again, though others would 
     run.placement.add(job_id{7}, 8'000);
     device_list first{0}, second, third;
     REQUIRE(run.table.claim(job_id{1}, first));
-    CHECK(run.placement.adopt(job_id{1}, first, cpus({3, 11, 100})).cpu_list() == "3,11");  // 100 is none that the run may use
+    // 100 is none that the run may use
+    CHECK(run.placement.adopt(job_id{1}, first, cpus({3, 11, 100})).cpu_list() == "3,11");
     CHECK(run.put(job_id{1}, first, 1).cpu_list() == "3,11");
-    CHECK(run.placement.settle(job_id{1}, {6}).cpus.empty());  // a device that the machine does not show, beside which nothing is
+    // A device that the machine does not show, beside which nothing is
+    CHECK(run.placement.settle(job_id{1}, {6}).cpus.empty());
     CHECK(run.put(job_id{2}, second, 3).cpu_list() == "4-7,12-15");
     CHECK(run.put(job_id{7}, third, 1).cpu_list() == "0-3,8-11");
 }
@@ -156,7 +168,8 @@ TEST_CASE("on another machine's topology devices are chosen and no CPU is bound"
     auto const place = run.put(job_id{1}, has, 2);
     CHECK(has == device_list{1, 2});
     CHECK(place.cpus.empty());
-    CHECK(place.why.find("2 cores (CPUs 0-1,8-9)") != std::string::npos);  // which CPUs are ours here says nothing there
+    // Which CPUs are ours here says nothing there
+    CHECK(place.why.find("2 cores (CPUs 0-1,8-9)") != std::string::npos);
     CHECK(place.why.find("No CPU is bound") != std::string::npos);
 }
 
@@ -167,7 +180,8 @@ TEST_CASE("a GPU that the topology does not show is handed out without CPUs") {
     auto const place = run.put(job_id{1}, has, 1);
     CHECK(has == device_list{0});
     CHECK(place.cpus.empty());
-    CHECK(place.why == "GPU 0000:aa:00.0 somewhere on this machine. No CPUs are chosen, as it is not known where that is.");
+    CHECK(place.why ==
+          "GPU 0000:aa:00.0 somewhere on this machine. No CPUs are chosen, as it is not known where that is.");
 }
 
 TEST_CASE("instances of one GPU are devices of their own") {
@@ -223,16 +237,19 @@ TEST_CASE("whatever jobs come and go, no device and no core is in two of them") 
             std::int64_t const count = dice() % static_cast<unsigned>(most + 1);
             if (count == 0) {
                 run.table.release(job_id{j});
-                has.erase(j), bound.erase(j);
+                has.erase(j);
+                bound.erase(j);
                 continue;
             }
             bound[j] = run.put(job_id{j}, has[j], count).cpus;
             REQUIRE(static_cast<std::int64_t>(has[j].size()) == count);
             auto const kept = static_cast<std::int64_t>(std::min(before.size(), has[j].size()));
-            CHECK(std::ranges::all_of(std::span(has[j]).first(static_cast<std::size_t>(kept)), [&](auto d) { return std::ranges::find(before, d) != before.end(); }));
+            CHECK(std::ranges::all_of(std::span(has[j]).first(static_cast<std::size_t>(kept)),
+                                      [&](auto d) { return std::ranges::find(before, d) != before.end(); }));
             for (auto const& [other, devices] : has) {
                 if (other == j) continue;
-                CHECK(std::ranges::none_of(devices, [&](auto d) { return std::ranges::find(has[j], d) != has[j].end(); }));
+                CHECK(std::ranges::none_of(devices,
+                                           [&](auto d) { return std::ranges::find(has[j], d) != has[j].end(); }));
                 CHECK((bound[other] & bound[j]).empty());
             }
             CHECK_FALSE(bound[j].empty());

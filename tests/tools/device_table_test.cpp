@@ -63,7 +63,8 @@ TEST_CASE("a job takes only devices with enough memory, and others leave these t
     CHECK(table.take(job_id{3}, 2) == device_list{1, 4});
     CHECK(table.take(job_id{2}, 1) == device_list{3});
     CHECK(table.free(job_id{1}) == 2);
-    CHECK(table.change(job_id{3}, {1, 4}, 4) == device_list{1, 4, 0, 2});  // there are not enough others: then any will do
+    // There are not enough others: then any will do
+    CHECK(table.change(job_id{3}, {1, 4}, 4) == device_list{1, 4, 0, 2});
     CHECK(table.free(job_id{1}) == 0);
     CHECK(table.take(job_id{1}, 1).empty());
     CHECK(table.change(job_id{3}, {0, 1, 2, 4}, 2) == device_list{1, 4});  // it gives back what others need
@@ -90,7 +91,8 @@ TEST_CASE("a device belongs to one job at a time") {
     CHECK(table.take(job_id{3}, 1) == device_list{1});
 }
 
-TEST_CASE("a device of an earlier run that the machine does not show is left to the job that has it, and is not assigned again after that") {
+TEST_CASE(
+    "a device of an earlier run that the machine does not show is left to the job that has it, and is not assigned again after that") {
     auto const devices = names(2);
     device_table table(devices);
     CHECK(table.number("cpu-1") == 1);

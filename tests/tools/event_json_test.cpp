@@ -112,10 +112,12 @@ TEST_CASE("a decision holds every column, value by value") {
 
 TEST_CASE("fields hold what the event holds") {
     json const p = first_of("progress");
-    CHECK(p == json::parse(R"({"event":"progress","t":2,"job":"vae","epoch":1,"step":10,"metric":"loss","value":0.1,"count":5,
+    CHECK(p == json::parse(
+                   R"({"event":"progress","t":2,"job":"vae","epoch":1,"step":10,"metric":"loss","value":0.1,"count":5,
                                "smoothed":0.3})"));
     CHECK(first_of("tier_reached") ==
-          json::parse(R"({"event":"tier_reached","t":4,"job":"vae","tier":1,"step":12,"value":119.5,"after":3000000000})"));
+          json::parse(
+              R"({"event":"tier_reached","t":4,"job":"vae","tier":1,"step":12,"value":119.5,"after":3000000000})"));
     CHECK(first_of("condition") ==
           json::parse(R"({"event":"condition","t":5,"job":"vae","now":"stalled","why":"no step for 60 s"})"));
     CHECK(first_of("change") ==
@@ -123,16 +125,21 @@ TEST_CASE("fields hold what the event holds") {
                                                 "old":"max 100000","new":"50000 100000","took":180000,
                                                 "reason":"at fair share"})"));
     CHECK(first_of("deferred") ==
-          json::parse(R"({"event":"deferred","t":8,"job":"vae","resource":"cpu","amount":"unlimited","why":"dead band"})"));
-    CHECK(first_of("policy_log") == json::parse(R"({"event":"policy_log","t":11,"policy":"mine.so","level":"debug","text":"tick 6"})"));
-    CHECK(first_of("job_ended") == json::parse(R"({"event":"job_ended","t":13,"job":"vae","epoch":1,"how":"failed","exit_code":3,
+          json::parse(
+              R"({"event":"deferred","t":8,"job":"vae","resource":"cpu","amount":"unlimited","why":"dead band"})"));
+    CHECK(first_of("policy_log") ==
+          json::parse(R"({"event":"policy_log","t":11,"policy":"mine.so","level":"debug","text":"tick 6"})"));
+    CHECK(first_of("job_ended") ==
+          json::parse(R"({"event":"job_ended","t":13,"job":"vae","epoch":1,"how":"failed","exit_code":3,
                                                    "signal":null,"step":40,"why":"exit code 3"})"));
     CHECK(first_of("job_started")["command"] == json::parse(R"(["train","--name","a \"b\"\n\ufffd"])"));
     json const end = first_of("run_ended");
-    CHECK(end["jobs"] == json::parse(R"([{"job":"vae","arrived":1000000000,"started":2000000000,"acceptable_at":3000000000,
+    CHECK(end["jobs"] ==
+          json::parse(R"([{"job":"vae","arrived":1000000000,"started":2000000000,"acceptable_at":3000000000,
                                           "objective_at":null,"ended_at":4000000000,"how":"failed","why":"exit code 3",
                                           "device_seconds":0}])"));
-    CHECK(first_of("resize") == json::parse(R"({"event":"resize","t":16,"job":"vae","epoch":1,"what":"failed","from":2,"to":4,
+    CHECK(first_of("resize") ==
+          json::parse(R"({"event":"resize","t":16,"job":"vae","epoch":1,"what":"failed","from":2,"to":4,
                                                 "devices":"cpu-0,cpu-1","why":"its checkpoint failed"})"));
     CHECK(end["mean_cpu"] == 1.5);
     CHECK(end["lost_events"] == 2);
@@ -141,5 +148,6 @@ TEST_CASE("fields hold what the event holds") {
     CHECK(run["isolation"] == "none");
     CHECK(run["source"] == "policy = \"tradl\"\n");
     CHECK(run["seed"] == std::numeric_limits<std::uint64_t>::max());
-    CHECK(run["controls"][1] == json::parse(R"({"resource":"memory","backend":"process","approximate":"not limited"})"));
+    CHECK(run["controls"][1] ==
+          json::parse(R"({"resource":"memory","backend":"process","approximate":"not limited"})"));
 }

@@ -64,9 +64,10 @@ TEST_CASE("a full disk: one warning, then silence, and the count at the end") {
     if (::access("/dev/full", W_OK) != 0) SKIP_TEST("/dev/full is not here");
     auto log = opened("/dev/full");
     log.write(numbered(0));
-    CHECK(log.flush({}) ==
-          "the event log '/dev/full' cannot be written: No space left on device; the run goes on and ration tries again every "
-          "second");
+    CHECK(
+        log.flush({}) ==
+        "the event log '/dev/full' cannot be written: No space left on device; the run goes on and ration tries again every "
+        "second");
     for (int i = 1; i <= 10; ++i) {
         log.write(numbered(i));
         CHECK(log.flush(seconds(i)).empty());
@@ -91,7 +92,8 @@ TEST_CASE("when the disk has room again the log goes on, and says where and how 
     CHECK(lines_of(file.content()).size() == 2);  // one whole, one torn
     CHECK(log.flush(seconds(1)).empty());
     log.write(numbered(9));
-    CHECK(log.close() == "the event log " + ("'" + file.path() + "'") + " lacks 5 events: for a time it could not be written");
+    CHECK(log.close() ==
+          "the event log " + ("'" + file.path() + "'") + " lacks 5 events: for a time it could not be written");
     auto const lines = lines_of(file.content());
     REQUIRE(lines.size() == 6);
     for (int i = 0; i <= 3; ++i) CHECK(lines[static_cast<std::size_t>(i)] == to_json(numbered(i)));
@@ -115,6 +117,6 @@ TEST_CASE("each gap is counted by itself") {
     std::vector<std::string> gaps;
     for (auto const& l : lines_of(file.content()))
         if (l.starts_with("{\"event\":\"lost\"")) gaps.push_back(l);
-    CHECK(gaps ==
-          std::vector<std::string>{"{\"event\":\"lost\",\"t\":0,\"count\":2}", "{\"event\":\"lost\",\"t\":0,\"count\":1}"});
+    CHECK(gaps == std::vector<std::string>{"{\"event\":\"lost\",\"t\":0,\"count\":2}",
+                                           "{\"event\":\"lost\",\"t\":0,\"count\":1}"});
 }

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-
 #include <poll.h>
 
 #include "support/catch.hpp"
@@ -96,7 +95,8 @@ TEST_CASE("what the driver reports is not lost when nobody takes it in time") {
         looker.ask();
         driver->allow(1);
         driver->wait_until_answered(look);
-        while (static_cast<int>(looker.ask()) <= look) {}  // a number is given once the look before has begun
+        while (static_cast<int>(looker.ask()) <= look) {
+        }  // a number is given once the look before has begun
     }
     driver->allow(1);
     driver->wait_until_answered(4);

@@ -26,7 +26,8 @@ constexpr char const *other_drivers = "drm/0000:03:00.0/vram0", *nvidias = "nvid
 constexpr job_id job{1};
 
 [[nodiscard]] gpu_memory_limit limit_on(char const* pci, std::int64_t most) {
-    return {.gpus = {{*cuda::device_id::parse("GPU-00000000-0000-4000-8000-000000000001"), text<16>(pci)}}, .most = {most}};
+    return {.gpus = {{*cuda::device_id::parse("GPU-00000000-0000-4000-8000-000000000001"), text<16>(pci)}},
+            .most = {most}};
 }
 
 /// A machine with both, and a run with one job.
@@ -59,7 +60,8 @@ class stand_in {
 public:
     explicit stand_in(std::string const& script) {
         fs::create_directories(folder_);
-        std::ofstream(folder_ / "nvidia-smi") << "#!/bin/sh\necho \"$@\" > " << (folder_ / "asked").string() << '\n' << script << '\n';
+        std::ofstream(folder_ / "nvidia-smi") << "#!/bin/sh\necho \"$@\" > " << (folder_ / "asked").string() << '\n'
+                                              << script << '\n';
         fs::permissions(folder_ / "nvidia-smi", fs::perms::owner_all);
         ::setenv("PATH", (folder_.string() + ':' + path_).c_str(), 1);
     }
@@ -99,7 +101,8 @@ TEST_CASE("NVIDIA's driver is told by nvidia-smi, and what it did is looked at")
     auto const blind = limit_gpu_memory(s.machine, *s.group, limit_on("0000:17:00.0", 40 * gib + 5));
     REQUIRE_FALSE(blind);
     CHECK(blind.failure().code == errc::unverified);  // it says yes, and the kernel shows nothing of it
-    CHECK(smi.asked() == "memory-limits -i GPU-00000000-0000-4000-8000-000000000001 -n " + s.group->path() + " --hard-limit 40960");
+    CHECK(smi.asked() ==
+          "memory-limits -i GPU-00000000-0000-4000-8000-000000000001 -n " + s.group->path() + " --hard-limit 40960");
     REQUIRE(s.group->write("dmem.max", std::string(nvidias) + " 42949672960"));  // as the driver would
     CHECK(limit_gpu_memory(s.machine, *s.group, limit_on("0000:17:00.0", 40 * gib + 5)));
 }
@@ -110,7 +113,8 @@ TEST_CASE("what cannot be limited is said") {
         stand_in const smi("echo 'ERROR: Option memory-limits is not recognized.'; echo more; exit 1");
         auto const old = limit_gpu_memory(s.machine, *s.group, limit_on("0000:17:00.0", gib));
         REQUIRE_FALSE(old);
-        CHECK((old.failure().code == errc::not_supported && old.failure().subject == "ERROR: Option memory-limits is not recognized."));
+        CHECK((old.failure().code == errc::not_supported &&
+               old.failure().subject == "ERROR: Option memory-limits is not recognized."));
         CHECK(std::string(old.failure().remedy).find("r615") != std::string::npos);
     }
     auto const without_regions = limit_gpu_memory(s.machine, *s.group, limit_on("0000:18:00.0", gib));

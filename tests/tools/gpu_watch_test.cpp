@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which GPUs of a run are set aside and come back, by made-up looks at a machine.
+#include "run/gpu_watch.hpp"
+
 #include <array>
 #include <future>
 #include <memory>
+#include <poll.h>
 #include <string>
 #include <vector>
 
-#include <poll.h>
-
-#include "run/gpu_watch.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -36,7 +36,8 @@ namespace {
 
 [[nodiscard]] cuda::inventory with_fault(std::size_t at) {
     auto out = machine();
-    out.gpus[at].fault = error{.code = errc::gone, .operation = "ask NVML about", .subject = std::string_view("0000:17:00.0")};
+    out.gpus[at].fault =
+        error{.code = errc::gone, .operation = "ask NVML about", .subject = std::string_view("0000:17:00.0")};
     return out;
 }
 
@@ -45,7 +46,8 @@ struct watched {
     gpu_watch watch{devices, machine(), seconds(0)};
 
     /// "-GPU 1" was set aside, "+GPU 1" came back.
-    [[nodiscard]] std::vector<std::string> see(cuda::inventory found, double at, std::vector<cuda::xid_report> const& heard = {},
+    [[nodiscard]] std::vector<std::string> see(cuda::inventory found, double at,
+                                               std::vector<cuda::xid_report> const& heard = {},
                                                std::vector<std::string> const& idle = {}) {
         std::vector<std::string> out;
         for (auto const& change : watch.judge(std::move(found), heard, idle, seconds(at))) {
@@ -84,7 +86,8 @@ TEST_CASE("one that is not there any more takes its instances with it, and the o
 TEST_CASE("what the driver reports counts, unless it is a program's own fault") {
     watched t;
     CHECK(t.see(machine(), 5, {{id(cuda::device_kind::gpu, 2), 31}}).empty());
-    CHECK(t.see(machine(), 10, {{id(cuda::device_kind::gpu, 2), 31}, {id(cuda::device_kind::gpu, 2), 79}}) == strings{"-" + name(2)});
+    CHECK(t.see(machine(), 10, {{id(cuda::device_kind::gpu, 2), 31}, {id(cuda::device_kind::gpu, 2), 79}}) ==
+          strings{"-" + name(2)});
     CHECK(t.why == "the driver reports Xid 79");
 }
 
@@ -112,7 +115,10 @@ namespace {
 /// A driver that shows the first two GPUs in exclusive use, with a process on each.
 [[nodiscard]] cuda::inventory both_taken() {
     auto out = machine();
-    for (std::size_t at : {0U, 1U}) out.gpus[at].exclusive = true, out.gpus[at].users = {4711};
+    for (std::size_t at : {0U, 1U}) {
+        out.gpus[at].exclusive = true;
+        out.gpus[at].users = {4711};
+    }
     return out;
 }
 
@@ -135,7 +141,8 @@ TEST_CASE("a look counts by who was idle all along, and the next one is asked fo
     CHECK(watch.judged() == 0);
     CHECK(watch.look(both, seconds(4)).empty());  // not asked for before
     CHECK(watch.look(both, seconds(5)).empty());
-    CHECK(set_aside_by_next(watch, first, 6) == first);  // the second one was given to a job meanwhile, whose process it may be
+    // The second one was given to a job meanwhile, whose process it may be
+    CHECK(set_aside_by_next(watch, first, 6) == first);
     CHECK(watch.judged() == 1);
     CHECK(watch.ask(first, seconds(7)) == 2);
     CHECK(set_aside_by_next(watch, both, 8).empty());  // and is idle again only since then
@@ -149,7 +156,8 @@ TEST_CASE("a process on a GPU is one on its instances too, and the last look tha
     gpu_watch watch(devices, machine(), seconds(0));
     CHECK_FALSE(watch.in_use(devices));
     auto found = machine();
-    found.gpus[0].users = {4711}, found.gpus[2].users = {4712};
+    found.gpus[0].users = {4711};
+    found.gpus[2].users = {4712};
     CHECK(watch.judge(found, {}, {}, seconds(1)).empty());
     CHECK(watch.in_use(strings{name(2), name(1)}));
     CHECK(watch.in_use(strings{devices[3]}));
@@ -169,7 +177,8 @@ struct questioned {
     gpu_watch watch{all_devices(), machine(), seconds(0)};
 
     questioned() {
-        watch.start([futures = std::array{answers[0].get_future().share(), answers[1].get_future().share()}, at = asked](gpu_looker::sight& seen) {
+        watch.start([futures = std::array{answers[0].get_future().share(), answers[1].get_future().share()},
+                     at = asked](gpu_looker::sight& seen) {
             auto const number = static_cast<std::size_t>((*at)++);
             seen.found = futures[number].get();
             if (number == 0) seen.heard.push_back({id(cuda::device_kind::gpu, 2), 79});
@@ -179,12 +188,14 @@ struct questioned {
 
 }  // namespace
 
-TEST_CASE("a driver that does not answer is trouble when it takes longer than any driver does, and until it has answered") {
+TEST_CASE(
+    "a driver that does not answer is trouble when it takes longer than any driver does, and until it has answered") {
     questioned t;
     strings const idle;
     CHECK_FALSE(t.watch.trouble(seconds(1000)));  // nobody has asked
     t.watch.ask(idle, seconds(1));
-    while (t.watch.ask(idle, seconds(3)) == 1) {}  // the first has begun
+    while (t.watch.ask(idle, seconds(3)) == 1) {
+    }  // the first has begun
     CHECK_FALSE(t.watch.trouble(seconds(5.9)));
     auto const said = t.watch.trouble(seconds(6));
     REQUIRE(said);
@@ -197,18 +208,22 @@ TEST_CASE("a driver that does not answer is trouble when it takes longer than an
     t.answers[1].set_value(machine());
 }
 
-TEST_CASE("a look in which NVML fails shows nothing of any GPU, and what the driver has reported meanwhile is not lost") {
+TEST_CASE(
+    "a look in which NVML fails shows nothing of any GPU, and what the driver has reported meanwhile is not lost") {
     questioned t;
     strings const idle;
     t.watch.ask(idle, seconds(1));
     cuda::inventory nothing;
-    nothing.why_no_nvml = error{.code = errc::conflict, .operation = "initialise NVML", .remedy = "restart the machine"};
+    nothing.why_no_nvml =
+        error{.code = errc::conflict, .operation = "initialise NVML", .remedy = "restart the machine"};
     t.answers[0].set_value(nothing);
     CHECK(set_aside_by_next(t.watch, idle, 2).empty());
     CHECK(t.watch.judged() == 0);
     CHECK(t.watch.seen().gpus.size() == 3);
     CHECK_FALSE(t.watch.trouble(seconds(5.9)));
-    CHECK(t.watch.trouble(seconds(6)).value_or("").find("initialise NVML: conflict; restart the machine; what runs goes on") == 0);
+    CHECK(t.watch.trouble(seconds(6))
+              .value_or("")
+              .find("initialise NVML: conflict; restart the machine; what runs goes on") == 0);
     CHECK(t.watch.look(idle, seconds(6)).empty());  // asks anew
     t.answers[1].set_value(machine());
     CHECK(set_aside_by_next(t.watch, idle, 7) == strings{name(2)});
@@ -232,9 +247,13 @@ TEST_CASE("what is idle only since a second look was asked for does not count in
     strings const devices = all_devices(), both{name(1), name(2)};
     gpu_watch watch(devices, machine(), seconds(0));
     std::promise<void> answers;
-    watch.start([until = answers.get_future().share()](gpu_looker::sight& seen) { until.wait(), seen.found = both_taken(); });
+    watch.start([until = answers.get_future().share()](gpu_looker::sight& seen) {
+        until.wait();
+        seen.found = both_taken();
+    });
     CHECK(watch.ask(strings{name(1)}, seconds(1)) == 1);
-    while (watch.ask(both, seconds(2)) == 1) {}  // the first has begun
+    while (watch.ask(both, seconds(2)) == 1) {
+    }  // the first has begun
     answers.set_value();
     strings aside;
     while (watch.judged() < 2)

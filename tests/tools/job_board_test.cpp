@@ -15,7 +15,8 @@ namespace {
 
 [[nodiscard]] job_config plain(std::string name, double at) {
     job_config out{};
-    out.name = std::move(name), out.at = seconds(at);
+    out.name = std::move(name);
+    out.at = seconds(at);
     out.target = {.metric = "loss", .acceptable = 0.5, .objective = 0.1};
     return out;
 }
@@ -32,8 +33,11 @@ struct needs {
 [[nodiscard]] job_config elastic(std::string name, double at, needs what) {
     auto out = plain(std::move(name), at);
     auto& wants = out.elastic.emplace();
-    wants.devices = what.devices, wants.gpu_memory = what.gpu_memory, wants.batch = what.batch;
-    wants.speedup = std::move(what.speedup), wants.batches = std::move(what.batches);
+    wants.devices = what.devices;
+    wants.gpu_memory = what.gpu_memory;
+    wants.batch = what.batch;
+    wants.speedup = std::move(what.speedup);
+    wants.batches = std::move(what.batches);
     return out;
 }
 
@@ -63,15 +67,22 @@ struct made_up_run {
         T const* const first = &board.store().at(*found, of);
         return {first, first + width};
     }
-    [[nodiscard]] std::int64_t whole(char const* column, std::size_t of = 0) const { return row<std::int64_t>(column, of)[0]; }
+    [[nodiscard]] std::int64_t whole(char const* column, std::size_t of = 0) const {
+        return row<std::int64_t>(column, of)[0];
+    }
     [[nodiscard]] double real(char const* column, std::size_t of = 0) const { return row<double>(column, of)[0]; }
 
     /// The job gets devices, and works with them.
     void launch(std::size_t job, std::int64_t count, nanoseconds now) {
         auto& one = board.jobs()[job];
-        one.devices->want(count), machines.advance(now), one.devices->launched(now);
-        one.devices->hello(true, 0, "", now), one.devices->stepped(now);
-        one.process.emplace(), one.now = condition::running, one.launched_at = now;
+        one.devices->want(count);
+        machines.advance(now);
+        one.devices->launched(now);
+        one.devices->hello(true, 0, "", now);
+        one.devices->stepped(now);
+        one.process.emplace();
+        one.now = condition::running;
+        one.launched_at = now;
     }
 };
 
@@ -91,15 +102,17 @@ TEST_CASE("rows come in the order of arrival, at the very time") {
 }
 
 TEST_CASE("what a job is at each number of devices is a list that goes on as it ends") {
-    made_up_run run({elastic("unmeasured", 0, {.devices = {1, 3}, .batch = {32, 64}}),
-                     elastic("measured", 0, {.devices = {1, unlimited}, .speedup = {0, 1, 1.8}, .batches = {0, 100, 200}})});
+    made_up_run run(
+        {elastic("unmeasured", 0, {.devices = {1, 3}, .batch = {32, 64}}),
+         elastic("measured", 0, {.devices = {1, unlimited}, .speedup = {0, 1, 1.8}, .batches = {0, 100, 200}})});
     CHECK(run.board.arrive(seconds(0)));
     CHECK(run.row<double>("jobs/speedup", 0, 5) == std::vector<double>{0, 1, 2, 3, 4});
     CHECK(run.row<std::int64_t>("jobs/batch", 0, 5) == std::vector<std::int64_t>{0, 32, 32, 32, 32});
     CHECK(run.row<double>("jobs/speedup", 1, 5) == std::vector<double>{0, 1, 1.8, 1.8, 1.8});
     CHECK(run.row<std::int64_t>("jobs/batch", 1, 5) == std::vector<std::int64_t>{0, 100, 200, 200, 200});
     CHECK(run.whole("nodes/capacity.batch") == 32 + 200);  // room for each job's largest
-    CHECK(std::pair(run.whole("jobs/min.batch"), run.whole("jobs/max.batch")) == std::pair<std::int64_t, std::int64_t>(32, 64));
+    CHECK(std::pair(run.whole("jobs/min.batch"), run.whole("jobs/max.batch")) ==
+          std::pair<std::int64_t, std::int64_t>(32, 64));
 }
 
 TEST_CASE("where nobody says what its batches are there is no batch to share out") {
@@ -108,7 +121,8 @@ TEST_CASE("where nobody says what its batches are there is no batch to share out
 }
 
 TEST_CASE("a job is not shown what it could never have") {
-    made_up_run run({elastic("large", 0, {.devices = {1, 4}, .gpu_memory = {40}}), elastic("greedy", 0, {.devices = {1, 9}}), plain("plain", 0)});
+    made_up_run run({elastic("large", 0, {.devices = {1, 4}, .gpu_memory = {40}}),
+                     elastic("greedy", 0, {.devices = {1, 9}}), plain("plain", 0)});
     CHECK(run.board.arrive(seconds(0)));
     run.board.refresh(seconds(0));
     CHECK(run.whole("jobs/request.gpu", 0) == 2);
@@ -118,7 +132,9 @@ TEST_CASE("a job is not shown what it could never have") {
     CHECK(run.whole("jobs/max.gpu", 2) == 0);
     run.launch(1, 4, seconds(1));
     run.board.refresh(seconds(1));
-    CHECK(std::pair(run.whole("jobs/min.gpu", 0), run.whole("jobs/max.gpu", 0)) == std::pair<std::int64_t, std::int64_t>(0, 0));  // none is left for it now
+    // None is left for it now
+    CHECK(std::pair(run.whole("jobs/min.gpu", 0), run.whole("jobs/max.gpu", 0)) ==
+          std::pair<std::int64_t, std::int64_t>(0, 0));
 }
 
 TEST_CASE("a job whose size cannot change accepts the one that it has") {
@@ -143,7 +159,8 @@ TEST_CASE("what a job has used is counted while it lives") {
     CHECK(run.real("jobs/restart_cost") == 10);
     run.launch(0, 2, seconds(10));
     auto& job = run.board.jobs()[0];
-    job.started_at = seconds(3), job.wish = 3;
+    job.started_at = seconds(3);
+    job.wish = 3;
     auto const used = run.board.store().find<double>("jobs/used.cpu");
     REQUIRE(used);
     run.board.store()[*used][0] = 1500;

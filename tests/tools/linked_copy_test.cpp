@@ -5,7 +5,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-
 #include <unistd.h>
 
 #include "support/catch.hpp"
@@ -56,7 +55,7 @@ TEST_CASE("a linked copy has the regular files of the folder, and keeps them whe
 TEST_CASE("a linked copy takes the place of an earlier one, and a failure leaves that one") {
     place p;
     write(p.to / "old", "old");
-    CHECK(p.copy().failure().code == ration::errc::io);   // there is no folder to copy
+    CHECK(p.copy().failure().code == ration::errc::io);  // there is no folder to copy
     fs::create_directory(p.from);
     CHECK(p.copy().failure().code == ration::errc::not_found);
     CHECK(text_of(p.to / "old") == "old");

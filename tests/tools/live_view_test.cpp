@@ -39,7 +39,7 @@ public:
     }
 
     void take(std::string_view bytes) {
-        for (std::size_t i = 0; i < bytes.size(); ++i) {
+        for (std::size_t i = 0; i < bytes.size(); ++i)
             if (bytes[i] == '\r')
                 column_ = 0;
             else if (bytes[i] == '\n')
@@ -48,7 +48,6 @@ public:
                 put(bytes[i]);
             else
                 i = sequence(bytes, i + 2);
-        }
     }
 
     /// The window becomes narrower or wider, and the text flows to fit, as in most terminals of today.
@@ -63,7 +62,9 @@ public:
                 rest.erase(0, width);
             } while (!rest.empty());
         }
-        rows_ = std::move(flowed), row_ = cursor_row, width_ = width;
+        rows_ = std::move(flowed);
+        row_ = cursor_row;
+        width_ = width;
     }
 
 private:
@@ -71,7 +72,10 @@ private:
         if (++row_ == rows_.size()) rows_.emplace_back();
     }
     void put(char c) {
-        if (column_ == width_) column_ = 0, go_down();
+        if (column_ == width_) {
+            column_ = 0;
+            go_down();
+        }
         auto& row = rows_[row_];
         if (row.size() <= column_) row.resize(column_ + 1, ' ');
         row[column_++] = c;
@@ -80,7 +84,9 @@ private:
         std::size_t const end = bytes.find_first_of("AJKmhl", begin);
         auto const arguments = std::string(bytes.substr(begin, end - begin));
         switch (bytes[end]) {
-            case 'A': row_ -= std::min<std::size_t>(row_, static_cast<std::size_t>(std::atoi(arguments.c_str()))); break;
+            case 'A':
+                row_ -= std::min<std::size_t>(row_, static_cast<std::size_t>(std::atoi(arguments.c_str())));
+                break;
             case 'K': rows_[row_].resize(std::min(rows_[row_].size(), column_)); break;
             case 'J':
                 rows_[row_].resize(std::min(rows_[row_].size(), column_));
@@ -126,10 +132,14 @@ struct terminal {
 };
 
 [[nodiscard]] view_model model_of(std::size_t jobs, double used = 0.5) {
-    view_model m{.policy = "tradl", .backend = "fake", .elapsed = seconds(1), .cpus = 2, .used = used, .jobs = {}, .notice = {}};
+    view_model m{
+        .policy = "tradl", .backend = "fake", .elapsed = seconds(1), .cpus = 2, .used = used, .jobs = {}, .notice = {}};
     for (std::size_t i = 0; i < jobs; ++i) {
         job_view j;
-        j.name = "job" + std::to_string(i), j.now = condition::running, j.metric = "loss", j.used = used;
+        j.name = "job" + std::to_string(i);
+        j.now = condition::running;
+        j.metric = "loss";
+        j.used = used;
         m.jobs.push_back(j);
     }
     return m;
@@ -237,8 +247,9 @@ TEST_CASE("the cursor comes back after a crash and after exit") {
 }
 
 TEST_CASE("the cursor comes back after every signal that ends a program") {
-    std::vector<int> signals{SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,    SIGILL,  SIGTRAP, SIGSYS, SIGQUIT,   SIGUSR1,  SIGUSR2,
-                             SIGALRM, SIGPROF, SIGVTALRM, SIGXCPU, SIGPOLL, SIGPWR,  SIGSTKFLT, SIGRTMIN, SIGRTMAX};
+    std::vector<int> signals{SIGSEGV, SIGABRT, SIGBUS,    SIGFPE,   SIGILL,  SIGTRAP,   SIGSYS,
+                             SIGQUIT, SIGUSR1, SIGUSR2,   SIGALRM,  SIGPROF, SIGVTALRM, SIGXCPU,
+                             SIGPOLL, SIGPWR,  SIGSTKFLT, SIGRTMIN, SIGRTMAX};
     for (int const signal : signals) {
         INFO(::strsignal(signal));
         terminal t(100);
@@ -292,5 +303,6 @@ TEST_CASE("Ctrl-Z gives the cursor to the shell, and the view starts anew below 
     CHECK_FALSE(t.model.shows_cursor());
     CHECK(::write(talk[1], "x", 1) == 1);
     CHECK(::waitpid(child, &how, 0) == child);
-    ::close(talk[0]), ::close(talk[1]);
+    ::close(talk[0]);
+    ::close(talk[1]);
 }

@@ -39,10 +39,11 @@ TEST_CASE("places for metrics") {
     CHECK(wrong_with("unix:" + std::string(107, 'x')).empty());
     CHECK(wrong_with("unix:" + std::string(108, 'x')).find("at most 107 bytes") != std::string::npos);
     CHECK(wrong_with(std::string_view("unix:a\0b", 8)).find("cannot be a socket's path") != std::string::npos);
-    for (auto const* word : {"0.0.0.0:1", "128.0.0.1:1", "10.0.0.1:1", "[::]:1", "[::2]:1", "[::ffff:127.0.0.1]:1", "localhost:1", "127.0.0.1.evil:1",
-                             "127.1:1", ":1", "[]:1"})
+    for (auto const* word : {"0.0.0.0:1", "128.0.0.1:1", "10.0.0.1:1", "[::]:1", "[::2]:1", "[::ffff:127.0.0.1]:1",
+                             "localhost:1", "127.0.0.1.evil:1", "127.1:1", ":1", "[]:1"})
         CHECK(wrong_with(word).find("is no loopback address") != std::string::npos);
-    for (auto const* word : {"127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1: 1", "127.0.0.1:1x", "127.0.0.1:"})
+    for (auto const* word : {"127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1: 1",
+                             "127.0.0.1:1x", "127.0.0.1:"})
         CHECK(wrong_with(word).find("is no port") != std::string::npos);
     CHECK(wrong_with("").find("unix:PATH") != std::string::npos);
 }
@@ -61,17 +62,22 @@ TEST_CASE("requests for metrics") {
     CHECK(what("GET /metrics HTTP/1.1\r\nHost: x\r\n") == asked::more);
     CHECK(what(std::string(longest_request - 1, 'x')) == asked::more);
     CHECK(what(std::string(longest_request, 'x')) == asked::too_much);
-    CHECK(read_request("GET /metrics HTTP/1.1\r\naccept: text/plain;q=0.5, Application/OpenMetrics-Text; version=1.0.0\r\n\r\n").open_metrics);
+    CHECK(read_request(
+              "GET /metrics HTTP/1.1\r\naccept: text/plain;q=0.5, Application/OpenMetrics-Text; version=1.0.0\r\n\r\n")
+              .open_metrics);
     CHECK_FALSE(read_request("GET /metrics HTTP/1.1\r\nX-Accept: application/openmetrics-text\r\n\r\n").open_metrics);
     CHECK_FALSE(read_request("GET /metrics HTTP/1.1\r\nAccept: */*\r\n\r\napplication/openmetrics-text").open_metrics);
 }
 
 TEST_CASE("damaged requests are answered with one of the pages there are") {
-    constexpr std::string_view pieces[] = {"\r\n", "\n", " ", "\t", ":", "/", "?", "%2e", "GET", "HTTP/1.1", "HTTP/9.9", "Accept:", ",", ";q=0", "\xff", std::string_view("\0", 1)};
+    constexpr std::string_view pieces[] = {
+        "\r\n", "\n",       " ",        "\t",      ":", "/",    "?",    "%2e",
+        "GET",  "HTTP/1.1", "HTTP/9.9", "Accept:", ",", ";q=0", "\xff", std::string_view("\0", 1)};
     support::mutations change(8, pieces);
     int by_answer[7] = {};
     for (int round = 0; round < 20'000; ++round) {
-        std::string head = "GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: application/openmetrics-text; version=1.0.0,text/plain;q=0.5\r\n\r\n";
+        std::string head =
+            "GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: application/openmetrics-text; version=1.0.0,text/plain;q=0.5\r\n\r\n";
         change.damage(head);
         auto const whole = read_request(head);
         ++by_answer[static_cast<int>(whole.what)];
@@ -79,11 +85,13 @@ TEST_CASE("damaged requests are answered with one of the pages there are") {
         auto const half = read_request(std::string_view(head).substr(0, change.below(head.size() + 1)));
         if (half.what == asked::metrics) REQUIRE(whole.what == asked::metrics);  // bytes behind the end change nothing
     }
-    for (auto const what : {asked::more, asked::metrics, asked::another_page, asked::another_method, asked::nonsense}) CHECK(by_answer[static_cast<int>(what)] > 50);
+    for (auto const what : {asked::more, asked::metrics, asked::another_page, asked::another_method, asked::nonsense})
+        CHECK(by_answer[static_cast<int>(what)] > 50);
 }
 
 TEST_CASE("what comes from outside cannot break out of a label") {
-    prometheus::MetricFamily family{"x_bytes_total", "a \"help\"\nof \\ two lines", prometheus::MetricType::Counter, {}};
+    prometheus::MetricFamily family{
+        "x_bytes_total", "a \"help\"\nof \\ two lines", prometheus::MetricType::Counter, {}};
     auto& metric = family.metric.emplace_back();
     metric.label = {{"job", "a\"} 7\n# EOF\n\\"}};
     metric.counter.value = 1e21;
@@ -132,12 +140,16 @@ TEST_CASE("decisions that fell back, refusals and waits are counted") {
     refused.took = ration::milliseconds(30);
     refused.fell_back = true;
     metrics.tell({.at = {}, .body = refused});
-    metrics.tell({.at = {}, .body = grant_rejected{.row = {}, .rule = name_of(ration::check_rule::duplicate), .detail = {}}});
-    metrics.tell({.at = {}, .body = change_deferred{.job = "a", .resource = "cpu", .amount = 1, .why = name_of(ration::deferral::dwell)}});
+    metrics.tell(
+        {.at = {}, .body = grant_rejected{.row = {}, .rule = name_of(ration::check_rule::duplicate), .detail = {}}});
+    metrics.tell(
+        {.at = {},
+         .body = change_deferred{.job = "a", .resource = "cpu", .amount = 1, .why = name_of(ration::deferral::dwell)}});
     job_board const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
     auto const page = metrics.page({.board = board, .messages = {}}, true);
-    for (auto const* line : {"ration_fallback_answers_total 1\n", "{reason=\"job, node and resource are granted twice in one tick\"} 1\n",
-                             "{reason=\"changed too recently\"} 1\n", "_bucket{le=\"0.025\"} 0\n", "_bucket{le=\"0.05\"} 1\n", "_bucket{le=\"1.0\"} 1\n",
-                             "_bucket{le=\"+Inf\"} 1\n", "_seconds_sum 0.03\n"})
+    for (auto const* line :
+         {"ration_fallback_answers_total 1\n", "{reason=\"job, node and resource are granted twice in one tick\"} 1\n",
+          "{reason=\"changed too recently\"} 1\n", "_bucket{le=\"0.025\"} 0\n", "_bucket{le=\"0.05\"} 1\n",
+          "_bucket{le=\"1.0\"} 1\n", "_bucket{le=\"+Inf\"} 1\n", "_seconds_sum 0.03\n"})
         CHECK(page.find(line) != std::string::npos);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Texts that are nested as deep as their size allows: each is refused at the place where it becomes too deep, and none overflows the stack.
+// Texts that are nested as deep as their size allows: each is refused at the place where it becomes too deep, and none
+// overflows the stack.
 #include "config/nesting.hpp"
 
 #include <string>
@@ -41,7 +42,8 @@ TEST_CASE("a key of 100000 parts is refused where it gets too long, in every spe
     CHECK(refusal(repeated("\"a.\".", very_deep) + "b = 1\n") == "1:80: " + std::string(many_parts));
     CHECK(refusal(repeated("''.", very_deep) + "b = 1\n") == "1:48: " + std::string(many_parts));
     CHECK(refusal("a = { " + repeated("b.", very_deep) + "c = 1 }\n") == "1:38: " + std::string(many_parts));
-    CHECK(refusal("\xc3\xa4 = 1 # \xc3\xa4.\n'\xc3\xa4'." + repeated("a.", very_deep) + "c = 1\n") == "2:34: " + std::string(many_parts));
+    CHECK(refusal("\xc3\xa4 = 1 # \xc3\xa4.\n'\xc3\xa4'." + repeated("a.", very_deep) + "c = 1\n") ==
+          "2:34: " + std::string(many_parts));
 }
 
 TEST_CASE("values of 100000 levels are refused where they get too deep") {
@@ -53,7 +55,8 @@ TEST_CASE("values of 100000 levels are refused where they get too deep") {
 
 TEST_CASE("brackets and dots of strings and comments count nothing") {
     auto const dots = repeated(".", 40), brackets = repeated("[{", 40), both = dots + brackets;
-    for (std::string const quote : {"\"", "'", "\"\"\"", "'''"}) CHECK(passes("a = " + quote + both + quote + "\nb = 1\n"));
+    for (std::string const quote : {"\"", "'", "\"\"\"", "'''"})
+        CHECK(passes("a = " + quote + both + quote + "\nb = 1\n"));
     CHECK(passes("a = \"\\\"" + both + "\"\n"));
     CHECK(passes("a = '\\' # " + both + "\n"));
     CHECK(passes("a = \"\"\"\n\"\" " + both + "\"\"\"\"\"\n"));  // two quotes of its own in front of the three
@@ -63,12 +66,14 @@ TEST_CASE("brackets and dots of strings and comments count nothing") {
 }
 
 TEST_CASE("what follows a string is counted again") {
-    for (std::string const string : {"\"a\\\"\"", "'a\\'", "\"\"\"a\"\"\"\"\"", "'''a''''", "\"\"", "''", "\"\"\"\"\"\"", "\"not closed\n", "'not closed\n"}) {
+    for (std::string const string : {"\"a\\\"\"", "'a\\'", "\"\"\"a\"\"\"\"\"", "'''a''''", "\"\"", "''",
+                                     "\"\"\"\"\"\"", "\"not closed\n", "'not closed\n"}) {
         INFO(string);
         CHECK_FALSE(passes("a = [" + string + ", " + repeated("[", 20)));
     }
 }
 
 TEST_CASE("a file with too many jobs is one problem") {
-    CHECK(refusal("policy = 'none'\n" + repeated("[[job]]\n", 100'000)) == "2:1: there are 100000 jobs; one run takes at most 512");
+    CHECK(refusal("policy = 'none'\n" + repeated("[[job]]\n", 100'000)) ==
+          "2:1: there are 100000 jobs; one run takes at most 512");
 }

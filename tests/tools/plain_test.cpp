@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "view/job_text.hpp"
 #include "sample_events.hpp"
 #include "support/catch.hpp"
+#include "view/job_text.hpp"
 #include "view/view.hpp"
 
 using namespace ration;
@@ -12,44 +12,65 @@ TEST_CASE("the events worth a line, each as one sentence") {
     std::vector<std::string> lines;
     for (auto const& e : samples.all)
         if (auto line = plain_line(e); !line.empty()) lines.push_back(std::move(line));
-    CHECK(lines == std::vector<std::string>{
-                       "[  0.0 s] policy tradl shares 2 cores and 2 devices: cpu by cgroup v1, memory by process, approximate",
-                       "[  0.0 s] vae started as process 77",
-                       "[  0.0 s] vae reached Acceptable after 3.0 s, with 119.5 at step 12",
-                       "[  0.0 s] vae is stalled: no step for 60 s",
-                       "[  0.0 s] vae: cpu.max from max 100000 to 50000 100000 (at fair share)",
-                       "[  0.0 s] warning: vae: 12 messages with a wrong token",
-                       "[  0.0 s] error of policy mine.so: a?[2Jb",
-                       "[  0.0 s] vae failed: exit code 3 at step 40",
-                       "[  0.0 s] mlp failed at step 41",
-                       "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
-                       "[  0.0 s] vae stays at 2 devices and does not get 4: its checkpoint failed",
-                       "[  0.0 s] warning: GPU-1 is given to nobody for a while: the driver reports Xid 79",
-                       "[  0.0 s] vae is delivered: checkpoint of step 1200 in /out/tradl/vae.acceptable",
-                   });
+    CHECK(lines ==
+          std::vector<std::string>{
+              "[  0.0 s] policy tradl shares 2 cores and 2 devices: cpu by cgroup v1, memory by process, approximate",
+              "[  0.0 s] vae started as process 77",
+              "[  0.0 s] vae reached Acceptable after 3.0 s, with 119.5 at step 12",
+              "[  0.0 s] vae is stalled: no step for 60 s",
+              "[  0.0 s] vae: cpu.max from max 100000 to 50000 100000 (at fair share)",
+              "[  0.0 s] warning: vae: 12 messages with a wrong token",
+              "[  0.0 s] error of policy mine.so: a?[2Jb",
+              "[  0.0 s] vae failed: exit code 3 at step 40",
+              "[  0.0 s] mlp failed at step 41",
+              "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
+              "[  0.0 s] vae stays at 2 devices and does not get 4: its checkpoint failed",
+              "[  0.0 s] warning: GPU-1 is given to nobody for a while: the driver reports Xid 79",
+              "[  0.0 s] vae is delivered: checkpoint of step 1200 in /out/tradl/vae.acceptable",
+          });
 }
 
 TEST_CASE("a line tells its time, and a later epoch") {
     CHECK(plain_line({seconds(65), job_started{.job = "vae", .id = {}, .epoch = 2, .pid = 5, .command = {}}}) ==
           "[   1:05] vae started as process 5, epoch 2");
-    CHECK(plain_line({seconds(0), job_started{.job = "vae", .id = {}, .epoch = 1, .pid = 5, .command = {}, .percent = 50}}) ==
+    CHECK(plain_line(
+              {seconds(0), job_started{.job = "vae", .id = {}, .epoch = 1, .pid = 5, .command = {}, .percent = 50}}) ==
           "[  0.0 s] vae started as process 5, with 50 % of its GPU");
-    CHECK(plain_line({seconds(0), resize_told{.job = "vae", .what = "verified", .devices = {}, .why = "50 % of its GPU as a client of MPS"}}) ==
+    CHECK(plain_line(
+              {seconds(0),
+               resize_told{
+                   .job = "vae", .what = "verified", .devices = {}, .why = "50 % of its GPU as a client of MPS"}}) ==
           "[  0.0 s] vae has 50 % of its GPU as a client of MPS (verified)");
-    run_started const begin{.policy = "mine.so", .policy_version = "1", .isolation = "in-process", .cpus = 1, .tick = {}, .file = {},
-                            .source = {}, .machine = {}, .controls = {}};
+    run_started const begin{.policy = "mine.so",
+                            .policy_version = "1",
+                            .isolation = "in-process",
+                            .cpus = 1,
+                            .tick = {},
+                            .file = {},
+                            .source = {},
+                            .machine = {},
+                            .controls = {}};
     CHECK(plain_line({seconds(0), begin}) == "[  0.0 s] policy mine.so (in this process) shares 1 core");
     CHECK(plain_line({seconds(4000), warning{.subject = "", .message = "a\x1b[2Jb"}}) == "[1:06:40] warning: a?[2Jb");
 }
 
 TEST_CASE("the status line has the jobs that are alive") {
     job_view running;
-    running.name = "vae", running.now = condition::running, running.metric = "loss";
-    running.value = 121.34, running.held = millicores{500}, running.used = 0.494;
+    running.name = "vae";
+    running.now = condition::running;
+    running.metric = "loss";
+    running.value = 121.34;
+    running.held = millicores{500};
+    running.used = 0.494;
     job_view silent = running;
-    silent.name = "mlp", silent.now = condition::silent, silent.detail = "for 65 s", silent.held.reset(), silent.value.reset();
+    silent.name = "mlp";
+    silent.now = condition::silent;
+    silent.detail = "for 65 s";
+    silent.held.reset();
+    silent.value.reset();
     job_view over = running, waiting = running;
-    over.now = condition::finished, waiting.now = condition::waiting;
+    over.now = condition::finished;
+    waiting.now = condition::waiting;
     view_model const m{.policy = "p",
                        .backend = "",
                        .elapsed = seconds(65),
@@ -72,7 +93,10 @@ TEST_CASE("what a job with devices holds is their number, and to which it goes")
 
 TEST_CASE("of a change of size its end is told") {
     resize_told told{.job = "vae", .epoch = 2, .what = "settled", .from = 4, .to = 1, .devices = "cpu-0", .why = ""};
-    auto const line = [&](std::string_view what) { return told.what = what, plain_line({{}, told}).substr(10); };
+    auto const line = [&](std::string_view what) {
+        told.what = what;
+        return plain_line({{}, told}).substr(10);
+    };
     CHECK(line("settled") == "vae runs on 1 device instead of 4");
     CHECK(line("restored") == "vae runs on 1 device again");
     CHECK(line("queued") == "vae is saved and waits for devices");
@@ -88,20 +112,24 @@ TEST_CASE("of a change of size its end is told") {
 }
 
 TEST_CASE("a delivered model is a line with its step and its folder") {
-    CHECK(plain_line({seconds(0), delivered{.job = "vae", .epoch = 1, .step = 1200, .files = 2, .folder = "/out/vae.acceptable"}}).find(
-              "vae is delivered: checkpoint of step 1200 in /out/vae.acceptable") != std::string::npos);
+    CHECK(plain_line({seconds(0),
+                      delivered{.job = "vae", .epoch = 1, .step = 1200, .files = 2, .folder = "/out/vae.acceptable"}})
+              .find("vae is delivered: checkpoint of step 1200 in /out/vae.acceptable") != std::string::npos);
 }
 
 TEST_CASE("a device that is set aside, and is back") {
     device_told told{.device = "GPU-1", .what = "set_aside", .why = "the driver reports Xid 79"};
-    CHECK(plain_line({{}, told}).substr(10) == "warning: GPU-1 is given to nobody for a while: the driver reports Xid 79");
+    CHECK(plain_line({{}, told}).substr(10) ==
+          "warning: GPU-1 is given to nobody for a while: the driver reports Xid 79");
     told.what = "back";
     CHECK(plain_line({{}, told}).substr(10) == "GPU-1 is given to jobs again");
     view_model model;
-    model.devices = 4, model.devices_held = 3;
+    model.devices = 4;
+    model.devices_held = 3;
     CHECK(status_line(model).find("3 of 4 devices held") != std::string::npos);
     CHECK(status_line(model).find("aside") == std::string::npos);
     model.devices_aside = 1;
     CHECK(status_line(model).find("3 of 4 devices held, 1 set aside") != std::string::npos);
-    CHECK(render(model, 100, 10, {.unicode = false, .colour = false}).find("3 of 4 devices, 1 set aside") != std::string::npos);
+    CHECK(render(model, 100, 10, {.unicode = false, .colour = false}).find("3 of 4 devices, 1 set aside") !=
+          std::string::npos);
 }

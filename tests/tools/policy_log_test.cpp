@@ -60,7 +60,8 @@ TEST_CASE("no line of any thread is lost on its way to another") {
             in_order &= line.text.substr(1) == std::to_string(expected);
             ++expected;
         }
-    a.join(), b.join();
+    a.join();
+    b.join();
     CHECK(in_order);
     CHECK((next[0] == each && next[1] == each));
 }
@@ -70,7 +71,8 @@ TEST_CASE("people see each warning once, and not too many of them") {
     CHECK(voice.judge({RATION_LOG_INFO, "hot"}) == showing::no);
     CHECK(voice.judge({RATION_LOG_WARNING, "hot"}) == showing::yes);
     CHECK(voice.judge({RATION_LOG_ERROR, "hot"}) == showing::no);
-    for (std::size_t i = 1; i + 1 < policy_voice::most_shown; ++i) REQUIRE(voice.judge({RATION_LOG_ERROR, std::to_string(i)}) == showing::yes);
+    for (std::size_t i = 1; i + 1 < policy_voice::most_shown; ++i)
+        REQUIRE(voice.judge({RATION_LOG_ERROR, std::to_string(i)}) == showing::yes);
     CHECK(voice.judge({RATION_LOG_ERROR, "the last"}) == showing::last);
     CHECK(voice.judge({RATION_LOG_ERROR, "one more"}) == showing::no);
 }

@@ -36,7 +36,8 @@ TEST_CASE("a suggestion, or all there is") {
 
 TEST_CASE("what could harm a terminal is replaced, and nothing else") {
     CHECK(printable("a\x1b[2J\r\n\tb\x7f") == "a?[2J???b?");
-    CHECK(printable("\xc2\x9b" "2J \xc2\x80 \xc2\xa0") == "?2J ? \xc2\xa0");
+    CHECK(printable("\xc2\x9b"
+                    "2J \xc2\x80 \xc2\xa0") == "?2J ? \xc2\xa0");
     CHECK(printable("\xff\xc2 \x9b\xe2\x82") == "?? ???");
     CHECK(printable("ä€😀") == "ä€😀");
     CHECK(printable(std::string_view("a\0b", 3)) == "a?b");
@@ -44,10 +45,13 @@ TEST_CASE("what could harm a terminal is replaced, and nothing else") {
 
 TEST_CASE("characters that turn the direction of writing, or hide, are replaced") {
     CHECK(printable("a\u202egnp.exe") == "a?gnp.exe");
-    for (char const* steering : {"\u00ad", "\u061c", "\u180e", "\u200b", "\u200e", "\u200f", "\u2028", "\u2029", "\u202a", "\u202e", "\u2060", "\u2066", "\u2069", "\u206f", "\ufeff",
-                                 "\ufff9", "\ufffb", "\U0001bca0", "\U0001d173", "\U000e0001", "\U000e007f"})
+    for (char const* steering : {"\u00ad", "\u061c", "\u180e", "\u200b",     "\u200e",     "\u200f",     "\u2028",
+                                 "\u2029", "\u202a", "\u202e", "\u2060",     "\u2066",     "\u2069",     "\u206f",
+                                 "\ufeff", "\ufff9", "\ufffb", "\U0001bca0", "\U0001d173", "\U000e0001", "\U000e007f"})
         CHECK(printable(steering) == "?");
-    for (char const* plain : {"\u00ae", "\u05d0", "\u0627", "\u2010", "\u2027", "\u202f", "\u2070", "\ufffd", "\U0001f600", "\U000e0100"}) CHECK(printable(plain) == plain);
+    for (char const* plain :
+         {"\u00ae", "\u05d0", "\u0627", "\u2010", "\u2027", "\u202f", "\u2070", "\ufffd", "\U0001f600", "\U000e0100"})
+        CHECK(printable(plain) == plain);
     CHECK(to_text({{1, 2}, "a plugin's \x1b[2J\u202esentence"}, "f") == "f:1:2: a plugin's ?[2J?sentence");
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Devices that are set aside while jobs have them, or nobody has; and jobs that say that they see what they were not given.
-#include "run/elastic_jobs.hpp"
+// Devices that are set aside while jobs have them, or nobody has; and jobs that say that they see what they were not
+// given.
 #include "resize_support.hpp"
+#include "run/elastic_jobs.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -21,10 +22,17 @@ struct at_work {
         machine.launched(now);
         machine.hello(true, 2, "cpu-0,cpu-1", now);
         REQUIRE(machine.phase() == resize_phase::steady);
-        static_cast<void>(machine.take_orders()), static_cast<void>(machine.take_notes());
+        static_cast<void>(machine.take_orders());
+        static_cast<void>(machine.take_notes());
     }
-    void want(std::int64_t n) { machine.want(n), all.advance(now); }
-    void set_aside(std::uint32_t device) { all.table().set_aside(device, true), all.advance(now); }
+    void want(std::int64_t n) {
+        machine.want(n);
+        all.advance(now);
+    }
+    void set_aside(std::uint32_t device) {
+        all.table().set_aside(device, true);
+        all.advance(now);
+    }
     [[nodiscard]] std::vector<resize_order> orders() { return machine.take_orders(); }
     /// Its next launch is ordered then.
     void saves_and_stops() {
@@ -140,7 +148,8 @@ TEST_CASE("a device that is set aside before the launch is replaced, or done wit
     t.all.table().set_aside(0, true);
     t.machine.replace_before_launch(t.now);
     CHECK((t.machine.awaits_launch() && t.machine.devices() == device_list{2, 3}));
-    t.all.table().set_aside(2, true), t.all.table().set_aside(3, true);
+    t.all.table().set_aside(2, true);
+    t.all.table().set_aside(3, true);
     t.machine.replace_before_launch(t.now);
     CHECK((t.machine.phase() == resize_phase::queued && !t.machine.awaits_launch()));
     CHECK((t.all.table().held() == 0 && t.machine.devices().empty()));
@@ -159,7 +168,8 @@ TEST_CASE("while it is not known how the devices are no job leaves its own; one 
     auto &first = *t.all.find(job_id{1}), &second = *t.all.find(job_id{2});
     t.all.table().freeze("nobody answers");
     CHECK(first.why_not() == std::string_view("nobody answers"));
-    first.want(1), second.want(2);
+    first.want(1);
+    second.want(2);
     t.all.advance(t.now);
     CHECK(first.phase() == resize_phase::steady);
     CHECK(first.take_orders().empty());
@@ -187,7 +197,8 @@ TEST_CASE("without any sound device left it waits in the queue") {
     t.all.advance(t.now);
     CHECK(t.orders().empty());
     CHECK(t.machine.wanted() == 0);  // there is nothing that it could be promised
-    t.all.table().set_aside(3, false), t.all.table().set_aside(2, false);
+    t.all.table().set_aside(3, false);
+    t.all.table().set_aside(2, false);
     t.want(2);
     CHECK(t.machine.devices() == device_list{2, 3});
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // All machines together under random events: whatever happens, no device is in two jobs.
-#include "run/elastic_jobs.hpp"
-
 #include <array>
 #include <memory>
 #include <random>
 #include <set>
 
 #include "resize_support.hpp"
+#include "run/elastic_jobs.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -49,7 +48,9 @@ private:
         return out;
     }
     [[nodiscard]] resize& machine(std::uint32_t j) { return *all_->find(job_id{j + 1}); }
-    [[nodiscard]] std::uint32_t below(std::uint32_t n) { return std::uniform_int_distribution<std::uint32_t>(0, n - 1)(dice_); }
+    [[nodiscard]] std::uint32_t below(std::uint32_t n) {
+        return std::uniform_int_distribution<std::uint32_t>(0, n - 1)(dice_);
+    }
     [[nodiscard]] bool often() { return good_ || below(10) != 0; }
 
     void happen() {
@@ -58,13 +59,18 @@ private:
             case 0: now_ = now_ + milliseconds(below(3000)); break;
             case 1: speak(j); break;
             case 2: save(j); break;
-            case 3: if (processes_[j].stopping && often()) die(j, true); break;
+            case 3:
+                if (processes_[j].stopping && often()) die(j, true);
+                break;
             case 4: clear(j); break;
             case 5: now_ = now_ + seconds(static_cast<double>(below(40))); break;
             case 6: want(j); break;
-            case 7: if (below(4) == 0) die(j, false); break;
+            case 7:
+                if (below(4) == 0) die(j, false);
+                break;
             case 8: all_->table().set_aside(below(device_count), below(3) == 0); break;
-            default: if (below(8) == 0) restart();
+            default:
+                if (below(8) == 0) restart();
         }
         all_->advance(now_);
         for (std::uint32_t k = 0; k < job_count; ++k) obey(k);
@@ -84,7 +90,8 @@ private:
         if (!p.said) {
             bool const wrong = !often();
             p.said = true;
-            machine(j).hello(good_ || below(5) != 0, static_cast<std::uint32_t>(p.devices.size()), wrong ? "cpu-9" : all_->table().names(p.devices), now_);
+            machine(j).hello(good_ || below(5) != 0, static_cast<std::uint32_t>(p.devices.size()),
+                             wrong ? "cpu-9" : all_->table().names(p.devices), now_);
         } else {
             machine(j).stepped(now_);
         }
@@ -126,10 +133,16 @@ private:
                 case resize_order::go: p.saving = false; break;
                 case resize_order::stop:
                 case resize_order::terminate: p.stopping = true; break;
-                case resize_order::kill: if (often()) die(j, false); break;
+                case resize_order::kill:
+                    if (often()) die(j, false);
+                    break;
                 case resize_order::refuse:
-                    if (p.alive) die(j, false);
-                    else over_[j] = true, machine(j).ended(true, now_);
+                    if (p.alive)
+                        die(j, false);
+                    else {
+                        over_[j] = true;
+                        machine(j).ended(true, now_);
+                    }
                     break;
                 case resize_order::launch: break;
             }
@@ -147,7 +160,8 @@ private:
         std::set<std::uint32_t> seen;
         for (std::uint32_t k = 0; k < job_count; ++k)
             if (processes_[k].alive || leftovers_[k])
-                for (auto const device : processes_[k].devices) REQUIRE(seen.insert(device).second);  // never in two jobs
+                // Never in two jobs
+                for (auto const device : processes_[k].devices) REQUIRE(seen.insert(device).second);
     }
 
     void check_rest(std::uint32_t j) {

@@ -18,7 +18,11 @@
 
 [[nodiscard]] inline ration::program::resize_rules short_rules() {
     using ration::seconds;
-    return {.deadlines = {.save = seconds(10), .stop = seconds(5), .start = seconds(20)}, .terminate = seconds(2), .clear = seconds(3), .wait = seconds(60), .back_off = seconds(30)};
+    return {.deadlines = {.save = seconds(10), .stop = seconds(5), .start = seconds(20)},
+            .terminate = seconds(2),
+            .clear = seconds(3),
+            .wait = seconds(60),
+            .back_off = seconds(30)};
 }
 
 namespace resize_test {
@@ -43,8 +47,14 @@ struct one_job {
         REQUIRE(machine->phase() == resize_phase::steady);
         static_cast<void>(machine->take_notes());
     }
-    void want(std::int64_t n) { machine->want(n), all.advance(now); }
-    void pass(std::int64_t s) { now = now + seconds(static_cast<double>(s)), all.advance(now); }
+    void want(std::int64_t n) {
+        machine->want(n);
+        all.advance(now);
+    }
+    void pass(std::int64_t s) {
+        now = now + seconds(static_cast<double>(s));
+        all.advance(now);
+    }
     /// A launch among them is made.
     [[nodiscard]] std::vector<resize_order> orders() {
         if (machine->awaits_launch()) machine->launched(now);
@@ -55,7 +65,10 @@ struct one_job {
         for (auto const& note : machine->take_notes()) out.push_back(note.what);
         return out;
     }
-    void clear() { machine->cleared(now), machine->launched(now); }
+    void clear() {
+        machine->cleared(now);
+        machine->launched(now);
+    }
     /// Up to the end of its first process.
     void save_and_stop(std::int64_t n) {
         want(n);

@@ -175,17 +175,24 @@ TEST_CASE("a growth waits for a shrink and trains on meanwhile; when that fails 
     nanoseconds now = seconds(1);
     for (std::uint64_t id : {1, 2}) all.add(job_id{id}, short_rules(), 1);
     resize &first = *all.find(job_id{1}), &second = *all.find(job_id{2});
-    first.want(3), second.want(1);
+    first.want(3);
+    second.want(1);
     all.advance(now);
-    for (auto* machine : {&first, &second}) machine->launched(now), machine->hello(true, static_cast<std::uint32_t>(machine->size()), "", now), static_cast<void>(machine->take_orders());
-    first.want(1), second.want(3);
+    for (auto* machine : {&first, &second}) {
+        machine->launched(now);
+        machine->hello(true, static_cast<std::uint32_t>(machine->size()), "", now);
+        static_cast<void>(machine->take_orders());
+    }
+    first.want(1);
+    second.want(3);
     all.advance(now);
     CHECK(first.phase() == resize_phase::saving);
     CHECK(second.phase() == resize_phase::steady);
     SECTION("it works") {
         first.checkpoint(true, now);
         static_cast<void>(first.exited(true, false, now));
-        first.cleared(now), first.launched(now);
+        first.cleared(now);
+        first.launched(now);
         first.hello(true, 1, "", now);
         first.stepped(now);
         all.advance(now);

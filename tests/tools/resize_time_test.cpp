@@ -121,7 +121,8 @@ TEST_CASE("what cannot be killed is killed again now and then, and told once") {
     t.machine->checkpoint(true, t.now);
     for (std::int64_t const wait : {5, 2}) t.pass(wait);
     REQUIRE(t.machine->phase() == resize_phase::killing);
-    static_cast<void>(t.orders()), static_cast<void>(t.told());
+    static_cast<void>(t.orders());
+    static_cast<void>(t.told());
     t.pass(2);
     CHECK(t.orders() == orders{resize_order::kill});
     CHECK(t.told() == words{"stuck"});

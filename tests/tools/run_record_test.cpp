@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a run writes down for a later one, with and without damage: it is read as it was written, or refused in one sentence.
+// What a run writes down for a later one, with and without damage: it is read as it was written, or refused in one
+// sentence.
+#include "run/run_record.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "problem.hpp"
-#include "run/run_record.hpp"
 #include "support/catch.hpp"
 #include "support/mutations.hpp"
 
@@ -21,14 +22,50 @@ namespace {
 
 /// Three jobs: on its way from two devices to one, without devices, and over.
 [[nodiscard]] run_record good() {
-    return {.run = "812-991", .owner = 812, .owner_start_time = 991, .file = "jobs.toml", .policy = "las", .memberships = "4:cpu:/\n0::/\n",
-            .boot = "f3b0", .pid_namespace = 4026531836, .written_ns = 5'000'000'000, .clock_ns = 2'000'000'000,
-            .jobs = {{.name = "vae", .id = 1, .pid = 820, .start_time = 1000, .epoch = 2, .token = "0123456789abcdef", .started_ns = 7, .tier = 1,
+    return {.run = "812-991",
+            .owner = 812,
+            .owner_start_time = 991,
+            .file = "jobs.toml",
+            .policy = "las",
+            .memberships = "4:cpu:/\n0::/\n",
+            .boot = "f3b0",
+            .pid_namespace = 4026531836,
+            .written_ns = 5'000'000'000,
+            .clock_ns = 2'000'000'000,
+            .jobs = {{.name = "vae",
+                      .id = 1,
+                      .pid = 820,
+                      .start_time = 1000,
+                      .epoch = 2,
+                      .token = "0123456789abcdef",
+                      .started_ns = 7,
+                      .tier = 1,
                       .definition = {"\"command\" = [\"a \\\"b\"]", "\"name\" = \"vae\""},
-                      .phase = "saving", .holds = {"cpu-0", "cpu-1"}, .next = {"cpu-1"}, .origin = {"cpu-0", "cpu-1"}, .wanted = 1, .batch = 64, .launched_batch = 32,
-                      .has_saved = true, .cost = 2.5, .control = "/run/rx.1", .checkpoint = "/data/vae"},
-                     {.name = "cnn.2", .id = 2, .pid = 821, .start_time = 1000, .epoch = 1, .token = "fedcba9876543210", .launching = true},
-                     {.name = "mlp", .id = 3, .epoch = 1, .token = "00000000000000ff", .phase = "over", .how = "failed", .why = "exit code 3"}}};
+                      .phase = "saving",
+                      .holds = {"cpu-0", "cpu-1"},
+                      .next = {"cpu-1"},
+                      .origin = {"cpu-0", "cpu-1"},
+                      .wanted = 1,
+                      .batch = 64,
+                      .launched_batch = 32,
+                      .has_saved = true,
+                      .cost = 2.5,
+                      .control = "/run/rx.1",
+                      .checkpoint = "/data/vae"},
+                     {.name = "cnn.2",
+                      .id = 2,
+                      .pid = 821,
+                      .start_time = 1000,
+                      .epoch = 1,
+                      .token = "fedcba9876543210",
+                      .launching = true},
+                     {.name = "mlp",
+                      .id = 3,
+                      .epoch = 1,
+                      .token = "00000000000000ff",
+                      .phase = "over",
+                      .how = "failed",
+                      .why = "exit code 3"}}};
 }
 
 /// As its writer does, for a record that says something else.
@@ -52,22 +89,28 @@ namespace {
 }
 
 void require_sound(run_record const& record) {
-    REQUIRE((record.owner > 0 && record.written_ns >= 0 && record.clock_ns >= 0 && record.clock_ns <= std::int64_t{1} << 60 && record.jobs.size() <= 512));
+    REQUIRE((record.owner > 0 && record.written_ns >= 0 && record.clock_ns >= 0 &&
+             record.clock_ns <= std::int64_t{1} << 60 && record.jobs.size() <= 512));
     std::set<std::string> names;
     std::set<pid_t> processes;
     for (auto const& job : record.jobs) {
-        REQUIRE((!job.name.empty() && job.name.size() <= 48 && printable(job.name) == job.name && job.name.find('/') == job.name.npos));
+        REQUIRE((!job.name.empty() && job.name.size() <= 48 && printable(job.name) == job.name &&
+                 job.name.find('/') == job.name.npos));
         REQUIRE(names.insert(job.name).second);
         REQUIRE((job.pid == 0 || (job.pid > 1 && job.start_time > 0 && job.token.size() == 16)));
         REQUIRE((job.pid == 0 || processes.insert(job.pid).second));
-        REQUIRE((job.started_ns >= 0 && job.started_ns <= record.clock_ns && job.wanted >= 0 && job.batch >= 0 && job.launched_batch >= 0 && std::isfinite(job.cost) && job.cost >= 0));
+        REQUIRE((job.started_ns >= 0 && job.started_ns <= record.clock_ns && job.wanted >= 0 && job.batch >= 0 &&
+                 job.launched_batch >= 0 && std::isfinite(job.cost) && job.cost >= 0));
         std::set<std::string> const holds(job.holds.begin(), job.holds.end());
         REQUIRE((holds.size() == job.holds.size() && !holds.contains("")));
     }
 }
 
-constexpr std::string_view pieces[] = {"-1", "0", "1", "1e300", "1.5", "4294967297", "18446744073709551615", "\"\"", "\"over\"", "null", "[]", "{}", "true", ",", ":", "\"",
-                                       "\"pid\":1", "\\u0000", "\xff", "\"cpu-0\"", "/", ".."};
+constexpr std::string_view pieces[] = {
+    "-1",   "0",        "1",         "1e300",   "1.5",  "4294967297", "18446744073709551615",
+    "\"\"", "\"over\"", "null",      "[]",      "{}",   "true",       ",",
+    ":",    "\"",       "\"pid\":1", "\\u0000", "\xff", "\"cpu-0\"",  "/",
+    ".."};
 
 }  // namespace
 
@@ -93,16 +136,38 @@ TEST_CASE("what a job printed does not keep a record from being written") {
 
 TEST_CASE("a field that cannot be is named") {
     using row = std::tuple<char const*, json, char const*>;
-    for (auto const& [path, value, field] : {
-             row{"/owner", 0, "owner"}, row{"/owner", 4294967297, "owner"}, row{"/written_ns", -1, "written_ns"}, row{"/clock_ns", -1, "clock_ns"}, row{"/clock_ns", std::int64_t{1} << 61, "clock_ns"}, row{"/boot", 7, "boot"}, row{"/jobs", "none", "jobs"},
-             row{"/jobs/0", 7, "jobs"}, row{"/jobs/0/name", "../x", "jobs/0/name"}, row{"/jobs/0/name", "", "jobs/0/name"}, row{"/jobs/1/pid", 1, "jobs/1/pid"},
-             row{"/jobs/1/pid", 4294967297, "jobs/1/pid"}, row{"/jobs/1/pid", -1, "jobs/1/pid"}, row{"/jobs/1/pid", true, "jobs/1/pid"}, row{"/jobs/1/pid", 821.5, "jobs/1/pid"},
-             row{"/jobs/2/pid", 822, "jobs/2/pid"}, row{"/jobs/1/pid", 0, "jobs/1/start_time"}, row{"/jobs/1/start_time", 0, "jobs/1/start_time"},
-             row{"/jobs/1/token", "", "jobs/1/token"}, row{"/jobs/1/token", "FEDCBA9876543210", "jobs/1/token"}, row{"/jobs/1/epoch", 4294967295, "jobs/1/epoch"},
-             row{"/jobs/1/started_ns", -1, "jobs/1/started_ns"}, row{"/jobs/1/started_ns", 2'000'000'001, "jobs/1/started_ns"},
-             row{"/jobs/1/definition", "command", "jobs/1/definition"}, row{"/jobs/1/definition", json::array({7}), "jobs/1/definition"}, row{"/jobs/0/phase", "flying", "jobs/0/phase"}, row{"/jobs/0/holds", json::array(), "jobs/0/holds"},
-             row{"/jobs/0/holds/0", 7, "jobs/0/holds"}, row{"/jobs/0/wanted", -1, "jobs/0/wanted"}, row{"/jobs/0/batch", std::int64_t{1} << 50, "jobs/0/wanted"},
-             row{"/jobs/0/cost", -0.5, "jobs/0/cost"}, row{"/jobs/0/falls_back", 1, "jobs/0/falls_back"}}) {
+    for (auto const& [path, value, field] : {row{"/owner", 0, "owner"},
+                                             row{"/owner", 4294967297, "owner"},
+                                             row{"/written_ns", -1, "written_ns"},
+                                             row{"/clock_ns", -1, "clock_ns"},
+                                             row{"/clock_ns", std::int64_t{1} << 61, "clock_ns"},
+                                             row{"/boot", 7, "boot"},
+                                             row{"/jobs", "none", "jobs"},
+                                             row{"/jobs/0", 7, "jobs"},
+                                             row{"/jobs/0/name", "../x", "jobs/0/name"},
+                                             row{"/jobs/0/name", "", "jobs/0/name"},
+                                             row{"/jobs/1/pid", 1, "jobs/1/pid"},
+                                             row{"/jobs/1/pid", 4294967297, "jobs/1/pid"},
+                                             row{"/jobs/1/pid", -1, "jobs/1/pid"},
+                                             row{"/jobs/1/pid", true, "jobs/1/pid"},
+                                             row{"/jobs/1/pid", 821.5, "jobs/1/pid"},
+                                             row{"/jobs/2/pid", 822, "jobs/2/pid"},
+                                             row{"/jobs/1/pid", 0, "jobs/1/start_time"},
+                                             row{"/jobs/1/start_time", 0, "jobs/1/start_time"},
+                                             row{"/jobs/1/token", "", "jobs/1/token"},
+                                             row{"/jobs/1/token", "FEDCBA9876543210", "jobs/1/token"},
+                                             row{"/jobs/1/epoch", 4294967295, "jobs/1/epoch"},
+                                             row{"/jobs/1/started_ns", -1, "jobs/1/started_ns"},
+                                             row{"/jobs/1/started_ns", 2'000'000'001, "jobs/1/started_ns"},
+                                             row{"/jobs/1/definition", "command", "jobs/1/definition"},
+                                             row{"/jobs/1/definition", json::array({7}), "jobs/1/definition"},
+                                             row{"/jobs/0/phase", "flying", "jobs/0/phase"},
+                                             row{"/jobs/0/holds", json::array(), "jobs/0/holds"},
+                                             row{"/jobs/0/holds/0", 7, "jobs/0/holds"},
+                                             row{"/jobs/0/wanted", -1, "jobs/0/wanted"},
+                                             row{"/jobs/0/batch", std::int64_t{1} << 50, "jobs/0/wanted"},
+                                             row{"/jobs/0/cost", -0.5, "jobs/0/cost"},
+                                             row{"/jobs/0/falls_back", 1, "jobs/0/falls_back"}}) {
         INFO(path << ' ' << value);
         CHECK(said_of_run_with(path, value) == "its field '" + std::string(field) + "' is missing or cannot be");
     }
@@ -120,7 +185,8 @@ TEST_CASE("what only one job can have, no two have") {
 }
 
 TEST_CASE("what is no record is said to be none") {
-    for (std::string_view const text : {"", "{}", "[1]", "null", R"({"run":{},"sum":7)", R"({"run":{}})", "\xff\xfe"}) CHECK(said_of(text) == "it is no record, or part of one");
+    for (std::string_view const text : {"", "{}", "[1]", "null", R"({"run":{},"sum":7)", R"({"run":{}})", "\xff\xfe"})
+        CHECK(said_of(text) == "it is no record, or part of one");
     CHECK(said_of(R"({"run":7,"sum":"x"})") == "it is not as it was written");
     CHECK(said_of(std::string(200'000, '[')) == "it is no record, or part of one");
 }
@@ -154,7 +220,8 @@ TEST_CASE("20000 records that somebody made up are sound, or refused") {
         run_record read;
         auto const wrong = read_record(sealed(value.dump(-1, ' ', false, json::error_handler_t::replace)), read);
         INFO(made_up);
-        REQUIRE((wrong.empty() || (wrong.size() > 8 && printable(wrong) == wrong && wrong != "it is not as it was written")));
+        REQUIRE((wrong.empty() ||
+                 (wrong.size() > 8 && printable(wrong) == wrong && wrong != "it is not as it was written")));
         if (wrong.empty()) require_sound(read);
         ++(wrong.empty() ? read_well : refused);
     }

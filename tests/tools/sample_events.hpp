@@ -28,7 +28,9 @@ struct sample_events {
     sample_events& operator=(sample_events const&) = delete;
 
 private:
-    void add(ration::program::event_body body) { all.push_back({{static_cast<std::int64_t>(all.size())}, std::move(body)}); }
+    void add(ration::program::event_body body) {
+        all.push_back({{static_cast<std::int64_t>(all.size())}, std::move(body)});
+    }
 
     void add_what_jobs_do() {
         using namespace ration;
@@ -47,14 +49,22 @@ private:
                         .controls = {{"cpu", "cgroup v1", ""}, {"memory", "process", "not limited"}},
                         .devices = {"cpu-0", "cpu-1"},
                         .schema = store.schema()});
-        add(job_started{.job = "vae", .id = {3}, .epoch = 1, .pid = 77, .command = command, .devices = "cpu-0,cpu-1", .cpus = "0-3", .placement = "GPU 0000:17:00.0 on NUMA node 0."});
-        add(program::job_progress{.job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
+        add(job_started{.job = "vae",
+                        .id = {3},
+                        .epoch = 1,
+                        .pid = 77,
+                        .command = command,
+                        .devices = "cpu-0,cpu-1",
+                        .cpus = "0-3",
+                        .placement = "GPU 0000:17:00.0 on NUMA node 0."});
+        add(program::job_progress{
+            .job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
         add(program::job_progress{.job = "vae",
-                         .epoch = 1,
-                         .step = 11,
-                         .metric = "loss",
-                         .value = std::numeric_limits<double>::quiet_NaN(),
-                         .smoothed = std::nullopt});
+                                  .epoch = 1,
+                                  .step = 11,
+                                  .metric = "loss",
+                                  .value = std::numeric_limits<double>::quiet_NaN(),
+                                  .smoothed = std::nullopt});
         add(program::tier_reached{.job = "vae", .tier = 1, .step = 12, .value = 119.5, .after = seconds(3)});
         add(condition_changed{.job = "vae", .now = condition::stalled, .why = "no step for 60 s"});
     }
@@ -97,8 +107,13 @@ private:
                       .signal = std::nullopt,
                       .step = 40,
                       .why = "exit code 3"});
-        add(job_ended{
-            .job = "mlp", .epoch = 1, .how = condition::failed, .exit_code = std::nullopt, .signal = 9, .step = 41, .why = ""});
+        add(job_ended{.job = "mlp",
+                      .epoch = 1,
+                      .how = condition::failed,
+                      .exit_code = std::nullopt,
+                      .signal = 9,
+                      .step = 41,
+                      .why = ""});
         add(run_ended{{.policy = "tradl",
                        .jobs = {{.name = "vae",
                                  .arrived = seconds(1),
@@ -113,7 +128,13 @@ private:
                        .approximate = {"cpu is limited by stopping processes"},
                        .interrupted = true,
                        .lost_events = 2}});
-        add(resize_told{.job = "vae", .epoch = 1, .what = "failed", .from = 2, .to = 4, .devices = "cpu-0,cpu-1", .why = "its checkpoint failed"});
+        add(resize_told{.job = "vae",
+                        .epoch = 1,
+                        .what = "failed",
+                        .from = 2,
+                        .to = 4,
+                        .devices = "cpu-0,cpu-1",
+                        .why = "its checkpoint failed"});
         add(device_told{.device = "GPU-1", .what = "set_aside", .why = "the driver reports Xid 79"});
         add(delivered{.job = "vae", .epoch = 1, .step = 1200, .files = 2, .folder = "/out/tradl/vae.acceptable"});
     }
@@ -127,10 +148,14 @@ private:
         auto const remaining = *store.declare<float>("jobs/x.rough");
         auto const capacity = *store.declare<std::int64_t>("nodes/capacity.cpu");
         if (!store.resize(table_id::jobs, 2) || !store.resize(table_id::nodes, 1)) return;
-        store[ids][0] = 3, store[ids][1] = std::numeric_limits<std::uint64_t>::max();
-        store[states][0] = 1, store[states][1] = 4;
-        store[windows][0] = 0.1, store[windows][1] = std::numeric_limits<double>::infinity();
-        store[windows][2] = std::numeric_limits<double>::quiet_NaN(), store[windows][3] = -1e-300;
+        store[ids][0] = 3;
+        store[ids][1] = std::numeric_limits<std::uint64_t>::max();
+        store[states][0] = 1;
+        store[states][1] = 4;
+        store[windows][0] = 0.1;
+        store[windows][1] = std::numeric_limits<double>::infinity();
+        store[windows][2] = std::numeric_limits<double>::quiet_NaN();
+        store[windows][3] = -1e-300;
         store[remaining][0] = 0.5f;
         store[capacity][0] = -2000;
         data = store.view();

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "view/screen_line.hpp"
 #include "support/catch.hpp"
+#include "view/screen_line.hpp"
 
 using namespace ration;
 using namespace ration::program;
@@ -33,19 +33,33 @@ constexpr view_style plain_unicode{.unicode = true, .colour = false}, ascii{.uni
                  .jobs = {},
                  .notice = {}};
     auto vae = job("vae");
-    vae.first = 3.6, vae.value = 1.1, vae.held = millicores{unlimited}, vae.used = 1.1;
+    vae.first = 3.6;
+    vae.value = 1.1;
+    vae.held = millicores{unlimited};
+    vae.used = 1.1;
     auto soft = job("softmax-with-a-very-long-name");
-    soft.first = 2.6, soft.value = 0.5, soft.tier = 1, soft.held = millicores{500}, soft.used = 0.494;
+    soft.first = 2.6;
+    soft.value = 0.5;
+    soft.tier = 1;
+    soft.held = millicores{500};
+    soft.used = 0.494;
     auto mlp = job("mlp", condition::failed);
     mlp.detail = "exit code 1";
     auto acc = job("acc", condition::finished);
-    acc.metric = "accuracy", acc.way = direction::up, acc.first = 0.1, acc.value = 0.875, acc.acceptable.reset(),
+    acc.metric = "accuracy";
+    acc.way = direction::up;
+    acc.first = 0.1;
+    acc.value = 0.875;
+    acc.acceptable.reset();
     acc.objective = 0.85;
     acc.tier = 2;
     auto later = job("later", condition::waiting);
     later.starts_in = seconds(12);
     auto stall = job("stall", condition::stalled);
-    stall.detail = "no step for 65 s", stall.first = 2.0, stall.value = 2.5, stall.objective.reset(),
+    stall.detail = "no step for 65 s";
+    stall.first = 2.0;
+    stall.value = 2.5;
+    stall.objective.reset();
     stall.held = millicores{100};
     m.jobs = {vae, soft, mlp, acc, later, stall};
     return m;
@@ -168,7 +182,8 @@ TEST_CASE("bars: the way to Acceptable is the first half, the way on to Objectiv
     j.first = 0.5;  // began beyond Acceptable
     CHECK(at(0.5) == "[####################|#########..........]");
     CHECK(at(0.7) == at(1.6));
-    j.first.reset(), j.value.reset();
+    j.first.reset();
+    j.value.reset();
     CHECK(bar_of(j) == "[....................|...................]");
 }
 

@@ -15,9 +15,9 @@ namespace trainers::testing {
 /// What every claimed gradient must stay below.
 inline constexpr double tolerance = 1e-5;
 
-/// The largest error of `claimed`, each relative to the derivative it claims, but for derivatives below a thousandth of the
-/// largest, where rounding would drown the comparison, to that thousandth. `loss` reads the numbers `at`, which are changed
-/// one by one and put back.
+/// The largest error of `claimed`, each relative to the derivative it claims, but for derivatives below a thousandth of
+/// the largest, where rounding would drown the comparison, to that thousandth. `loss` reads the numbers `at`, which are
+/// changed one by one and put back.
 template <class Loss>
 [[nodiscard]] double worst_error(std::span<double> at, std::span<double const> claimed, Loss const& loss) {
     std::vector<double> measured;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Each layer, each loss and each model: the gradient that it claims is the one that finite differences measure.
-#include "support/catch.hpp"
-
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "layers.hpp"
 #include "losses.hpp"
 #include "models.hpp"
+#include "support/catch.hpp"
 
 using namespace trainers;
 using namespace trainers::testing;
@@ -25,11 +24,13 @@ matrix<double> random_matrix(std::size_t rows, std::size_t columns, dice& random
 
 double inner_product(matrix_view<double const> a, matrix_view<double const> b) {
     double sum = 0;
-    for (std::size_t r = 0; r < a.rows; ++r) sum += std::inner_product(a.row(r).begin(), a.row(r).end(), b.row(r).begin(), 0.0);
+    for (std::size_t r = 0; r < a.rows; ++r)
+        sum += std::inner_product(a.row(r).begin(), a.row(r).end(), b.row(r).begin(), 0.0);
     return sum;
 }
 
-batch<double> random_batch(std::size_t size, std::size_t pixels, std::size_t n_classes, std::size_t noise, dice& random) {
+batch<double> random_batch(std::size_t size, std::size_t pixels, std::size_t n_classes, std::size_t noise,
+                           dice& random) {
     batch<double> drawn{{size, pixels}, {}, {size, noise}};
     randomise(drawn.images.flat(), random, 0, 1);
     for (std::size_t i = 0; i < size; ++i) drawn.labels.push_back(static_cast<std::uint8_t>(random.below(n_classes)));
@@ -44,7 +45,8 @@ double worst_error_of(model<double>& whole, batch<double> const& samples, dice& 
     return worst_error(whole.learned(), [&] { return whole.learn(samples); });
 }
 
-/// The derivative along a random direction through all parameters at once: one look at a model too large for all its numbers.
+/// The derivative along a random direction through all parameters at once: one look at a model too large for all its
+/// numbers.
 double directional_error(model<double>& whole, batch<double> const& samples, dice& random) {
     (void)whole.learn(samples);
     double claimed = 0;
@@ -53,7 +55,8 @@ double directional_error(model<double>& whole, batch<double> const& samples, dic
         start.emplace_back(p->value.flat().begin(), p->value.flat().end());
         direction.emplace_back(start.back().size());
         randomise(direction.back(), random);
-        claimed += std::inner_product(direction.back().begin(), direction.back().end(), p->gradient.flat().begin(), 0.0);
+        claimed +=
+            std::inner_product(direction.back().begin(), direction.back().end(), p->gradient.flat().begin(), 0.0);
     }
     auto const loss_at = [&](double distance) {
         for (std::size_t n = 0; n < start.size(); ++n)

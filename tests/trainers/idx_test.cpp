@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The reader takes what is right, and names the file and the fault of what is not.
-#include "support/catch.hpp"
+#include "idx.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,14 +9,13 @@
 #include <iterator>
 #include <numeric>
 #include <string>
+#include <unistd.h>
 #include <variant>
 #include <vector>
-
-#include <unistd.h>
 #include <zlib.h>
 
 #include "fashion_mnist.hpp"
-#include "idx.hpp"
+#include "support/catch.hpp"
 
 using namespace trainers;
 namespace fs = std::filesystem;
@@ -116,7 +115,8 @@ TEST_CASE("a wrong header is refused") {
     CHECK(problem_with(idx_bytes({4, 0}, ""), 2) == "its header asks for 0 elements");
     CHECK(problem_with(idx_bytes({0xffffffff}, "abc")) == "its header asks for 4294967295 elements");
     CHECK(problem_with(idx_bytes({0xffff, 0xffff, 0xffffffff}, "abc"), 3) == "its header asks for 4294836225 elements");
-    CHECK(problem_with(idx_bytes({0x10000, 0x10000, 0x10000, 0x10000}, "abc"), 4) == "its header asks for 4294967296 elements");
+    CHECK(problem_with(idx_bytes({0x10000, 0x10000, 0x10000, 0x10000}, "abc"), 4) ==
+          "its header asks for 4294967296 elements");
 }
 
 TEST_CASE("a file that ends elsewhere than its header says is refused") {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The blocked product against the sum that defines it, at sizes around those of its tiles and blocks.
-#include "support/catch.hpp"
+#include "multiply.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "multiply.hpp"
 #include "random.hpp"
+#include "support/catch.hpp"
 
 using namespace trainers;
 
@@ -18,9 +18,12 @@ matrix<double> random_matrix(std::size_t rows, std::size_t columns, dice& random
     return made;
 }
 
-double element(factor<double> const& f, std::size_t r, std::size_t c) { return f.data[r * f.row_step + c * f.column_step]; }
+double element(factor<double> const& f, std::size_t r, std::size_t c) {
+    return f.data[r * f.row_step + c * f.column_step];
+}
 
-double worst_difference(factor<double> const& a, factor<double> const& b, matrix_view<double const> out, double before) {
+double worst_difference(factor<double> const& a, factor<double> const& b, matrix_view<double const> out,
+                        double before) {
     double worst = 0;
     for (std::size_t r = 0; r < out.rows; ++r)
         for (std::size_t c = 0; c < out.columns; ++c) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The loop reports what it should, a seed repeats itself to the bit, and every kind of model really learns.
-#include "support/catch.hpp"
+#include "training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include "fashion_mnist.hpp"
 #include "recipes.hpp"
-#include "training.hpp"
+#include "support/catch.hpp"
 
 using namespace trainers;
 
@@ -63,8 +63,8 @@ fashion_mnist patterns(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         made.labels.push_back(static_cast<std::uint8_t>(i % fashion_mnist::classes));
         for (std::size_t p = 0; p < fashion_mnist::pixels; ++p)
-            made.images.push_back(
-                static_cast<std::uint8_t>(pattern[made.labels.back() * fashion_mnist::pixels + p] + random.between(0, 100)));
+            made.images.push_back(static_cast<std::uint8_t>(pattern[made.labels.back() * fashion_mnist::pixels + p] +
+                                                            random.between(0, 100)));
     }
     return made;
 }
@@ -131,7 +131,8 @@ TEST_CASE("a seed gives the same losses again, another seed gives others") {
 TEST_CASE("every kind of model learns ten patterns") {
     struct expectation {
         char const* name;
-        double at_first_least, at_last_most;  // chance is ln 10 = 2.3; the mean of all images, without a code, is 539 to the vae
+        // Chance is ln 10 = 2.3; the mean of all images, without a code, is 539 to the vae
+        double at_first_least, at_last_most;
     };
     auto const e = GENERATE(expectation{"softmax", 2, 0.7}, expectation{"mlp", 1.0, 0.1}, expectation{"vae", 539, 525},
                             expectation{"rnn", 2, 0.1});

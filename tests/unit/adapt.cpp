@@ -72,7 +72,8 @@ struct elastic_table {
 // [struct]
 BOOST_HANA_ADAPT_STRUCT(theirs::entry, id, loss, used_cpu, min_cpu, max_cpu, tenant, target);
 // [struct]
-BOOST_HANA_ADAPT_ADT(theirs::task, (id, [](auto const& t) { return t.number(); }), (used_cpu, [](auto const& t) { return 1000 * t.cores(); }),
+BOOST_HANA_ADAPT_ADT(theirs::task, (id, [](auto const& t) { return t.number(); }),
+                     (used_cpu, [](auto const& t) { return 1000 * t.cores(); }),
                      (restart_cost, [](auto const&) { return 2; }));
 BOOST_HANA_ADAPT_STRUCT(theirs::bare, id);
 BOOST_HANA_ADAPT_STRUCT(theirs::request, id, request_gpu, min_gpu, max_gpu);
@@ -86,8 +87,9 @@ namespace {
 struct witness {
     using policy_concept = policy_tag;
     static constexpr meta about{.id = "org.example.witness", .version = "1.0.0"};
-    using inputs = columns<in<std::uint64_t, "jobs/id">, in<double, "jobs/loss">, in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">,
-                           in<std::int64_t, "jobs/max.cpu">, in<std::uint32_t, "jobs/tier">, in<std::uint32_t, "jobs/tiers">>;
+    using inputs = columns<in<std::uint64_t, "jobs/id">, in<double, "jobs/loss">, in<double, "jobs/used.cpu">,
+                           in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                           in<std::uint32_t, "jobs/tier">, in<std::uint32_t, "jobs/tiers">>;
     struct seen {
         std::uint64_t id;
         double loss, used;
@@ -102,9 +104,11 @@ struct witness {
         rows.clear();
         used = t.get<"jobs/used.cpu">().data();
         for (std::size_t i = 0; i < t.jobs(); ++i) {
-            rows.push_back({t.get<"jobs/id">()[i], t.get<"jobs/loss">()[i], t.get<"jobs/used.cpu">()[i], t.get<"jobs/min.cpu">()[i],
-                            t.get<"jobs/max.cpu">()[i], t.get<"jobs/tier">()[i], t.get<"jobs/tiers">()[i]});
-            if (!out.set(i, 0, resource_id::cpu, static_cast<std::int64_t>(rows.back().id * 10))) return status::capacity;
+            rows.push_back({t.get<"jobs/id">()[i], t.get<"jobs/loss">()[i], t.get<"jobs/used.cpu">()[i],
+                            t.get<"jobs/min.cpu">()[i], t.get<"jobs/max.cpu">()[i], t.get<"jobs/tier">()[i],
+                            t.get<"jobs/tiers">()[i]});
+            if (!out.set(i, 0, resource_id::cpu, static_cast<std::int64_t>(rows.back().id * 10)))
+                return status::capacity;
         }
         return status::ok;
     }
@@ -117,7 +121,8 @@ two_tier_target wanted() { return *two_tier_target::make({.acceptable = 120, .ob
 }  // namespace
 
 TEST_CASE("an adapted struct is a job with every member in its column", "[adapt]") {
-    std::list<theirs::entry> const queue{{7, 118, 4000, 10, 5000, 3, wanted()}, {2, 340.5, 2000, 20, 6000, 4, wanted()}};
+    std::list<theirs::entry> const queue{{7, 118, 4000, 10, 5000, 3, wanted()},
+                                         {2, 340.5, 2000, 20, 6000, 4, wanted()}};
     witness policy;
     // [jobs]
     auto const answer = allocate(policy, adapted(queue), machine);
@@ -159,12 +164,15 @@ TEST_CASE("a vector of each job is a row of a column that is as wide as the long
     snapshot_store store;
     auto const standard = standard_columns::declare(store, standard_resources);
     REQUIRE(standard);
-    auto const fill_all = [&] { return fill(store, *standard, std::span<adapted_job<theirs::elastic> const>(adapted(queue).view())); };
+    auto const fill_all = [&] {
+        return fill(store, *standard, std::span<adapted_job<theirs::elastic> const>(adapted(queue).view()));
+    };
     REQUIRE(fill_all());
     auto const* const info = find_column(store.schema(), "jobs/speedup");
     REQUIRE((info != nullptr && info->width == 4 && info->type == column_type::f64));
     auto const speedup = *store.declare<double>("jobs/speedup", 4);
-    CHECK(std::vector<double>(store[speedup].begin(), store[speedup].end()) == std::vector<double>{0, 1, 1.5, 1.75, 0, 1, 0, 0});
+    CHECK(std::vector<double>(store[speedup].begin(), store[speedup].end()) ==
+          std::vector<double>{0, 1, 1.5, 1.75, 0, 1, 0, 0});
     CHECK(store[*store.declare<std::int64_t>("jobs/batch", 3)][1] == 16);
     queue = {{9, {0, 1, 2}, {}}};
     REQUIRE(fill_all());  // shorter ones fit, and nothing old is left
@@ -180,14 +188,17 @@ namespace {
 struct auditor {
     using policy_concept = policy_tag;
     static constexpr meta about{.id = "org.example.auditor", .version = "1.0.0"};
-    using inputs = columns<in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">,
-                           in<std::int64_t, "held/amount">, in<std::uint32_t, "nodes/type">>;
+    using inputs =
+        columns<in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">,
+                in<std::int64_t, "held/amount">, in<std::uint32_t, "nodes/type">>;
     std::vector<setting> held;
     std::vector<std::uint32_t> types;
 
     status decide(tick<inputs> const& t, grants&) noexcept {
         for (std::size_t i = 0; i < t.get<"held/job">().size(); ++i)
-            held.push_back({{t.get<"held/job">()[i]}, t.get<"held/node">()[i], static_cast<resource_id>(t.get<"held/resource">()[i]),
+            held.push_back({{t.get<"held/job">()[i]},
+                            t.get<"held/node">()[i],
+                            static_cast<resource_id>(t.get<"held/resource">()[i]),
                             t.get<"held/amount">()[i]});
         types.assign(t.get<"nodes/type">().begin(), t.get<"nodes/type">().end());
         return status::ok;
@@ -251,18 +262,23 @@ namespace {
 struct row_witness {
     using policy_concept = policy_tag;
     static constexpr meta about{.id = "org.example.row-witness", .version = "1.0.0"};
-    using inputs = columns<in_rows<double, "jobs/speedup">, in_rows<double, "jobs/loss.window">, in_rows<std::int64_t, "jobs/batch">>;
+    using inputs = columns<in_rows<double, "jobs/speedup">, in_rows<double, "jobs/loss.window">,
+                           in_rows<std::int64_t, "jobs/batch">>;
     std::vector<double> speedup, window;
     std::vector<std::int64_t> batch;
     double const* shown = nullptr;
 
     status decide(tick<inputs> const& t, grants&) noexcept {
-        speedup.clear(), window.clear(), batch.clear();
+        speedup.clear();
+        window.clear();
+        batch.clear();
         for (std::size_t i = 0; i < t.jobs(); ++i) {
             auto const s = t.get<"jobs/speedup">()[i], w = t.get<"jobs/loss.window">()[i];
             auto const b = t.get<"jobs/batch">()[i];
             if (i == 0) shown = s.data();
-            speedup.insert(speedup.end(), s.begin(), s.end()), window.insert(window.end(), w.begin(), w.end()), batch.insert(batch.end(), b.begin(), b.end());
+            speedup.insert(speedup.end(), s.begin(), s.end());
+            window.insert(window.end(), w.begin(), w.end());
+            batch.insert(batch.end(), b.begin(), b.end());
         }
         return status::ok;
     }
@@ -272,7 +288,8 @@ struct row_witness {
 
 TEST_CASE("a table has vector columns, shown where they are or copied row by row", "[adapt]") {
     auto const nan = std::numeric_limits<double>::quiet_NaN();
-    theirs::elastic_table jobs{{2, 7}, {{{0, 1, 1.5}, {0, 1, 1.9}}}, {{{3, 2, 1}, {nan, 5, 4}}}, {{{16, 32}, {64, 128}}}};
+    theirs::elastic_table jobs{
+        {2, 7}, {{{0, 1, 1.5}, {0, 1, 1.9}}}, {{{3, 2, 1}, {nan, 5, 4}}}, {{{16, 32}, {64, 128}}}};
     row_witness policy;
     REQUIRE(allocate(policy, adapted_table(jobs), machine));
     CHECK(policy.speedup == std::vector<double>{0, 1, 1.5, 0, 1, 1.9});
@@ -333,7 +350,8 @@ struct counted final : decider {
     int bound = 0;
     [[nodiscard]] meta const& about() const noexcept override { return inner.about(); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
-        return ++bound, inner.bind(schema, most);
+        ++bound;
+        return inner.bind(schema, most);
     }
     [[nodiscard]] bool reads(std::string_view column) const noexcept override { return inner.reads(column); }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override { return inner.decide(t, out); }
@@ -341,7 +359,8 @@ struct counted final : decider {
 
 }  // namespace
 
-TEST_CASE("a policy chosen at run time answers as a compiled one does, and is bound anew when there are more jobs", "[adapt]") {
+TEST_CASE("a policy chosen at run time answers as a compiled one does, and is bound anew when there are more jobs",
+          "[adapt]") {
     counted policy;
     allocation_host host(policy);
     std::vector<theirs::bare> queue{{1}, {2}};

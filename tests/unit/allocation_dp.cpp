@@ -1,65 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// The allocation against every one there is, against the textbook's loop, and on large problems between the greedy one and the bound.
-#include "support/catch.hpp"
-
+// The allocation against every one there is, against the textbook's loop, and on large problems between the greedy one
+// and the bound.
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
 
-#include <ration/policies/detail/allocation_dp.hpp>
-
+#include "allocation_problem.hpp"
 #include "support/allocations.hpp"
+#include "support/catch.hpp"
 
-using ration::policies::detail::allocation_dp;
-using ration::policies::detail::allocation_value;
-using ration::policies::detail::device_choice;
+using namespace unit;
 using ration::policies::detail::value_table;
 
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
-using counts = std::vector<std::int64_t>;
-
-struct problem {
-    std::int64_t devices = 0;
-    std::vector<device_choice> jobs;
-    std::vector<std::vector<double>> gains;  // [job][devices]
-
-    [[nodiscard]] double gain(std::size_t j, std::int64_t k) const { return gains[j][static_cast<std::size_t>(k)]; }
-    [[nodiscard]] auto curves() const {
-        return [this](std::size_t j) { return [&row = gains[j]](std::int64_t k) { return row[static_cast<std::size_t>(k)]; }; };
-    }
-    [[nodiscard]] allocation_value solve(allocation_dp& dp) { return dp.solve(jobs, devices, curves()); }
-    [[nodiscard]] double worth() const { return allocation_dp::worth(jobs, curves()); }
-    [[nodiscard]] counts given() const {
-        counts all;
-        for (auto const& j : jobs) all.push_back(j.given);
-        return all;
-    }
-    [[nodiscard]] bool is_sound() const {
-        std::int64_t sum = 0;
-        bool sound = true;
-        for (std::size_t j = 0; j < jobs.size(); ++j) {
-            sum += jobs[j].given;
-            sound = sound && jobs[j].given >= jobs[j].least && jobs[j].given <= jobs[j].most && gain(j, jobs[j].given) >= 0;
-        }
-        return sound && sum <= devices;
-    }
-    /// Nobody gains by what is left over.
-    [[nodiscard]] bool is_exhausted() const {
-        std::int64_t left = devices;
-        for (auto const& j : jobs) left -= j.given;
-        for (std::size_t j = 0; j < jobs.size(); ++j)
-            for (std::int64_t k = jobs[j].given; k <= jobs[j].most && k <= jobs[j].given + left; ++k)
-                if (gain(j, k) > gain(j, jobs[j].given)) return false;
-        return true;
-    }
-    void multiply(double by) {
-        for (auto& row : gains)
-            for (double& g : row) g *= g >= 0 ? by : 1;
-    }
-};
 
 /// Whole-numbered gains, so that sums are exact and ties abound; with gaps, falls and minima.
 [[nodiscard]] problem small(std::mt19937& dice) {
@@ -67,7 +21,8 @@ struct problem {
     p.devices = dice() % 9;
     std::int64_t left = p.devices;
     for (std::size_t j = 0; j < 4; ++j) {
-        std::int64_t const least = dice() % static_cast<unsigned>(left + 1), most = least + dice() % static_cast<unsigned>(p.devices - least + 1);
+        std::int64_t const least = dice() % static_cast<unsigned>(left + 1),
+                           most = least + dice() % static_cast<unsigned>(p.devices - least + 1);
         left -= least;
         std::vector<double> gains(static_cast<std::size_t>(p.devices) + 1, allocation_dp::impossible);
         for (std::int64_t k = least; k <= most; ++k)
@@ -80,20 +35,25 @@ struct problem {
 }
 
 /// Every allocation, the last job's devices varying slowest: the first of the best is the one to be found.
-void search(problem const& p, std::size_t j, std::int64_t left, double sum, std::vector<std::int64_t>& now, double& best,
-            std::vector<std::int64_t>& found) {
+void search(problem const& p, std::size_t j, std::int64_t left, double sum, std::vector<std::int64_t>& now,
+            double& best, std::vector<std::int64_t>& found) {
     if (j == 0) {
-        if (sum > best) best = sum, found = now;
+        if (sum > best) {
+            best = sum;
+            found = now;
+        }
         return;
     }
     for (std::int64_t k = 0; k <= left; ++k) {
         double const gain = p.gains[j - 1][static_cast<std::size_t>(k)];
         now[j - 1] = k;
-        if (k >= p.jobs[j - 1].least && k <= p.jobs[j - 1].most && gain >= 0) search(p, j - 1, left - k, sum + gain, now, best, found);
+        if (k >= p.jobs[j - 1].least && k <= p.jobs[j - 1].most && gain >= 0)
+            search(p, j - 1, left - k, sum + gain, now, best, found);
     }
 }
 
-/// The textbook's loop: P(j, k) = max over g of gain(j, g) + P(j - 1, k - g), with P(0, k) = 0. Ascending g and `>`: of equals the fewest.
+/// The textbook's loop: P(j, k) = max over g of gain(j, g) + P(j - 1, k - g), with P(0, k) = 0. Ascending g and `>`: of
+/// equals the fewest.
 [[nodiscard]] counts textbook(problem const& p) {
     auto const width = static_cast<std::size_t>(p.devices) + 1;
     std::vector<double> best(width, 0.0);
@@ -103,25 +63,32 @@ void search(problem const& p, std::size_t j, std::int64_t left, double sum, std:
         chosen.emplace_back(width, 0);
         for (std::size_t k = 0; k < width; ++k)
             for (std::int64_t g = p.jobs[j].least; g <= p.jobs[j].most && g <= static_cast<std::int64_t>(k); ++g)
-                if (double const sum = p.gain(j, g) + best[k - static_cast<std::size_t>(g)]; p.gain(j, g) >= 0 && sum > next[k])
-                    next[k] = sum, chosen[j][k] = g;
+                if (double const sum = p.gain(j, g) + best[k - static_cast<std::size_t>(g)];
+                    p.gain(j, g) >= 0 && sum > next[k]) {
+                    next[k] = sum;
+                    chosen[j][k] = g;
+                }
         best.swap(next);
     }
     counts given(p.jobs.size());
-    for (std::size_t j = p.jobs.size(), k = width - 1; j-- > 0; k -= static_cast<std::size_t>(given[j])) given[j] = chosen[j][k];
+    for (std::size_t j = p.jobs.size(), k = width - 1; j-- > 0; k -= static_cast<std::size_t>(given[j]))
+        given[j] = chosen[j][k];
     return given;
 }
 
 enum class shape { diminishing, any, groups, few_values, halves, all_alike };
-constexpr shape shapes[] = {shape::diminishing, shape::any, shape::groups, shape::few_values, shape::halves, shape::all_alike};
+constexpr shape shapes[] = {shape::diminishing, shape::any,    shape::groups,
+                            shape::few_values,  shape::halves, shape::all_alike};
 
 /// Gains in whole multiples of 2^-20, so that the textbook's sums are exact as well.
-[[nodiscard]] problem large(std::mt19937& dice, std::size_t jobs, std::int64_t devices, shape like, std::int64_t longest = 64) {
+[[nodiscard]] problem large(std::mt19937& dice, std::size_t jobs, std::int64_t devices, shape like,
+                            std::int64_t longest = 64) {
     problem p;
     p.devices = devices;
     std::uniform_real_distribution<double> any(0, 1);
     for (std::size_t j = 0; j < jobs; ++j) {
-        std::int64_t const least = dice() % 2, most = least + dice() % static_cast<unsigned>(longest), group = 1 + dice() % 8;
+        std::int64_t const least = dice() % 2, most = least + dice() % static_cast<unsigned>(longest),
+                           group = 1 + dice() % 8;
         double const overhead = any(dice) * 0.2, slope = any(dice);
         std::vector<double> gains(static_cast<std::size_t>(most) + 1, allocation_dp::impossible);
         for (std::int64_t k = least; k <= most; ++k) {
@@ -150,7 +117,10 @@ constexpr shape shapes[] = {shape::diminishing, shape::any, shape::groups, shape
         for (std::size_t j = 0; j < p.jobs.size(); ++j) {
             if (p.jobs[j].given == p.jobs[j].most) continue;
             double const more = p.gain(j, p.jobs[j].given + 1) - p.gain(j, p.jobs[j].given);
-            if (more > most) most = more, best = j;
+            if (more > most) {
+                most = more;
+                best = j;
+            }
         }
         if (best == p.jobs.size()) break;
         ++p.jobs[best].given;
@@ -173,7 +143,8 @@ TEST_CASE("the allocation by hand", "[allocation_dp]") {
     problem p{.devices = 4, .jobs = {{1, 4, 0}, {1, 4, 0}}, .gains = {{0, 1, 1.9, 2.7, 3.4}, {0, 1, 1.5, 1.75, 1.8}}};
     CHECK(p.solve(dp).worth == 3.7);  // 2.7 + 1; 2 and 2 is 3.4
     CHECK(p.given() == counts{3, 1});
-    p.gains[0][2] = allocation_dp::impossible, p.gains[0][3] = 2.4;
+    p.gains[0][2] = allocation_dp::impossible;
+    p.gains[0][3] = 2.4;
     CHECK(p.solve(dp).worth == Catch::Approx(3.4));
     p.jobs[1].least = 2;  // a minimum: of 3 and 1 the 1 is no longer enough
     p.gains[1][3] = 2;
@@ -222,11 +193,16 @@ TEST_CASE("the allocation is what trying every one finds, ties included", "[allo
 TEST_CASE("the allocation is the textbook's, ties included, whatever the curves look like", "[allocation_dp]") {
     std::mt19937 dice(2);
     allocation_dp dp, forgets;
-    dp.reserve(300, 600, 300 * 65), forgets.reserve(300, 600, 1000);  // the curves of most jobs are asked for again
+    dp.reserve(300, 600, 300 * 65);
+    forgets.reserve(300, 600, 1000);  // the curves of most jobs are asked for again
     for (int round = 0; round < 9; ++round)
         for (shape const like : shapes) {
-            problem p = large(dice, 1 + dice() % 300, 300 + dice() % 301, like, round % 3 == 0 ? 5 : round % 3 == 1 ? 65 : 250);
-            INFO("round " << round << ", shape " << static_cast<int>(like) << ", jobs " << p.jobs.size() << ", devices " << p.devices);
+            problem p = large(dice, 1 + dice() % 300, 300 + dice() % 301, like,
+                              round % 3 == 0   ? 5
+                              : round % 3 == 1 ? 65
+                                               : 250);
+            INFO("round " << round << ", shape " << static_cast<int>(like) << ", jobs " << p.jobs.size() << ", devices "
+                          << p.devices);
             auto const found = textbook(p);
             auto const got = p.solve(dp);
             REQUIRE(p.is_sound());
@@ -277,12 +253,14 @@ TEST_CASE("the allocation is the same in any unit", "[allocation_dp]") {
 TEST_CASE("beside a job that is worth all but nothing more the others still count", "[allocation_dp]") {
     allocation_dp dp;
     dp.reserve(3, 4, 12);
-    problem p{.devices = 4, .jobs = {{1, 1, 0}, {0, 3, 0}, {0, 3, 0}}, .gains = {{0, 0x1p48}, {0, 1, 2, 3}, {0, 1, 2, 3}}};
+    problem p{
+        .devices = 4, .jobs = {{1, 1, 0}, {0, 3, 0}, {0, 3, 0}}, .gains = {{0, 0x1p48}, {0, 1, 2, 3}, {0, 1, 2, 3}}};
     CHECK(p.solve(dp).exact);
     CHECK(p.given() == counts{1, 3, 0});
 }
 
-TEST_CASE("without additions the allocation is sound, and the best one lies between it and its bound", "[allocation_dp]") {
+TEST_CASE("without additions the allocation is sound, and the best one lies between it and its bound",
+          "[allocation_dp]") {
     std::mt19937 dice(4);
     allocation_dp dp;
     dp.reserve(4, 8, 36);
@@ -303,8 +281,9 @@ TEST_CASE("without additions the allocation is sound, and the best one lies betw
     CHECK(behind > 10);
 }
 
-TEST_CASE("on large problems the allocation is at least the greedy one, and at most the bound of the near one, which is a step behind at most",
-          "[allocation_dp]") {
+TEST_CASE(
+    "on large problems the allocation is at least the greedy one, and at most the bound of the near one, which is a step behind at most",
+    "[allocation_dp]") {
     std::mt19937 dice(5);
     allocation_dp dp;
     dp.reserve(200, 400, 200 * 65);
@@ -331,7 +310,8 @@ TEST_CASE("the dynamic programme stops where it would take more additions than i
     problem p = large(dice, 100, 300, shape::halves);
     p.devices = 299;  // odd, and all numbers that lose nothing are even
     for (std::size_t j = 0; j < p.jobs.size(); ++j) {
-        p.jobs[j].least = 0, p.gains[j][0] = 0;
+        p.jobs[j].least = 0;
+        p.gains[j][0] = 0;
         if (p.jobs[j].most > 0) p.gains[j][1] = 0;
     }
     auto const before = dp.additions();
@@ -350,10 +330,13 @@ TEST_CASE("the dynamic programme stops where it would take more additions than i
     CHECK(dp.solve(p.jobs, p.devices, p.curves(), 2 * needed).exact);
 }
 
-TEST_CASE("with more devices than were reserved diminishing gains are still exact, others near the best", "[allocation_dp]") {
+TEST_CASE("with more devices than were reserved diminishing gains are still exact, others near the best",
+          "[allocation_dp]") {
     std::mt19937 dice(7);
     allocation_dp enough, few, short_of;
-    enough.reserve(50, 400, 50 * 65), few.reserve(50, 64, 50 * 65), short_of.reserve(50, 20, 50 * 65);
+    enough.reserve(50, 400, 50 * 65);
+    few.reserve(50, 64, 50 * 65);
+    short_of.reserve(50, 20, 50 * 65);
     for (shape const like : shapes) {
         problem p = large(dice, 50, 400, like);
         double const best = p.solve(enough).worth;
@@ -373,7 +356,8 @@ TEST_CASE("with more devices than were reserved diminishing gains are still exac
 TEST_CASE("the allocation takes no memory but what was reserved", "[allocation_dp]") {
     std::mt19937 dice(8);
     allocation_dp dp, narrow;
-    dp.reserve(100, 200, 1000), narrow.reserve(100, 200, 1000, 10);
+    dp.reserve(100, 200, 1000);
+    narrow.reserve(100, 200, 1000, 10);
     for (shape const like : shapes) {
         problem p = large(dice, 100, 200, like);
         auto const before = allocations();

@@ -30,7 +30,9 @@ struct answer {
         checker.check(on.held, asked, accepted, rejected);
     }
     /// The place in the answer of a grant that passed.
-    [[nodiscard]] std::size_t row_of(ration::checked_grant const& g) const { return static_cast<std::size_t>(g.asked - asked.data()); }
+    [[nodiscard]] std::size_t row_of(ration::checked_grant const& g) const {
+        return static_cast<std::size_t>(g.asked - asked.data());
+    }
 
     /// `passed` for a row that was not refused.
     [[nodiscard]] ration::check_rule rule_of(std::uint32_t row) const {

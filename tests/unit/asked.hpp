@@ -27,8 +27,11 @@ struct asked {
     std::vector<ration::grant> decide(double second = 0, std::size_t space = 16) {
         std::vector<ration::grant> rows(space);
         ration::grants out(rows);
-        ration::tick_data const data{
-            .number = 0, .seed = 0, .now = ration::seconds(second), .budget = ration::seconds(1), .data = on.store.view()};
+        ration::tick_data const data{.number = 0,
+                                     .seed = 0,
+                                     .now = ration::seconds(second),
+                                     .budget = ration::seconds(1),
+                                     .data = on.store.view()};
         said = policy.decide(ration::tick<typename P::inputs>(data, bound), out);
         rows.resize(out.rows().size());
         return rows;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The two baselines, none and equal_share.
-#include "support/catch.hpp"
-
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/none.hpp>
 
 #include "asked.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::status;
@@ -48,7 +47,9 @@ TEST_CASE("equal_share gives each running job one n-th", "[equal_share]") {
 TEST_CASE("equal_share says only what differs from what is held", "[equal_share]") {
     asked<equal_share> a(3);
     auto const held = a.on.store[a.on.of(resource_id::cpu).held];
-    held[0] = 333, held[1] = 332, held[2] = unlimited;
+    held[0] = 333;
+    held[1] = 332;
+    held[2] = unlimited;
     auto const rows = a.decide();
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].job == 1);

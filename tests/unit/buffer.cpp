@@ -24,14 +24,26 @@ TEST_CASE("a buffer does what a vector does", "[buffer]") {
         int const value = static_cast<int>(dice() % 1000);
         std::size_t const at = theirs.empty() ? 0 : dice() % theirs.size();
         switch (dice() % 6) {
-            case 0: ours.push_back(value), theirs.push_back(value); break;
-            case 1: ours.insert(at, value), theirs.insert(theirs.begin() + static_cast<std::ptrdiff_t>(at), value); break;
+            case 0:
+                ours.push_back(value);
+                theirs.push_back(value);
+                break;
+            case 1:
+                ours.insert(at, value);
+                theirs.insert(theirs.begin() + static_cast<std::ptrdiff_t>(at), value);
+                break;
             case 2:
                 ours.erase(at, theirs.size());
                 theirs.erase(theirs.begin() + static_cast<std::ptrdiff_t>(at), theirs.end());
                 break;
-            case 3: ours.resize(theirs.size() + 3), theirs.resize(theirs.size() + 3); break;
-            case 4: ours.reserve(at + 10), theirs.reserve(at + 10); break;
+            case 3:
+                ours.resize(theirs.size() + 3);
+                theirs.resize(theirs.size() + 3);
+                break;
+            case 4:
+                ours.reserve(at + 10);
+                theirs.reserve(at + 10);
+                break;
             default:
                 if (theirs.empty()) break;
                 ours.erase(at, at + 1);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <limits>
 #include <set>
 
 #include "answer.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::check_rule;
@@ -98,7 +97,9 @@ TEST_CASE("rule: amount too small", "[check]") {
     accepted(h, {.amount = 0});  // a pause
     refused(h, {.job = 0, .amount = 1}, check_rule::amount_too_small);
     answer a(h);
-    a.check({{.job = 0, .resource = cpu, .amount = 5}, {.job = 0, .resource = memory, .amount = 5}, {.job = 1, .amount = 50}});
+    a.check({{.job = 0, .resource = cpu, .amount = 5},
+             {.job = 0, .resource = memory, .amount = 5},
+             {.job = 1, .amount = 50}});
     CHECK(a.rule_of(0) == check_rule::amount_too_small);
     CHECK(a.rule_of(1) == check_rule::broken_group);
     CHECK(a.rule_of(2) == check_rule::passed);
@@ -153,17 +154,24 @@ TEST_CASE("bounds are those of what the job holds on all nodes together", "[chec
         return found;
     };
     using enum check_rule;
-    CHECK(rules({{.job = 0, .node = 0, .amount = 100}, {.job = 0, .node = 2, .amount = 200}}) == std::vector{passed, passed});
-    CHECK(rules({{.job = 0, .node = 0, .amount = 100}, {.job = 0, .node = 2, .amount = 199}}) == std::vector{below_minimum, below_minimum});
-    CHECK(rules({{.job = 0, .node = 0, .amount = 300}, {.job = 0, .node = 1, .amount = 201}}) == std::vector{above_maximum, above_maximum});
-    h.hold(0, resource_id::cpu, 250, 0), h.hold(0, resource_id::cpu, 150, 1);
+    CHECK(rules({{.job = 0, .node = 0, .amount = 100}, {.job = 0, .node = 2, .amount = 200}}) ==
+          std::vector{passed, passed});
+    CHECK(rules({{.job = 0, .node = 0, .amount = 100}, {.job = 0, .node = 2, .amount = 199}}) ==
+          std::vector{below_minimum, below_minimum});
+    CHECK(rules({{.job = 0, .node = 0, .amount = 300}, {.job = 0, .node = 1, .amount = 201}}) ==
+          std::vector{above_maximum, above_maximum});
+    h.hold(0, resource_id::cpu, 250, 0);
+    h.hold(0, resource_id::cpu, 150, 1);
     CHECK(rules({{.job = 0, .node = 2, .amount = 100}}) == std::vector{passed});  // 500
     CHECK(rules({{.job = 0, .node = 2, .amount = 101}}) == std::vector{above_maximum});
     CHECK(rules({{.job = 0, .node = 0, .amount = 0}}) == std::vector{below_minimum});  // 150 would be left
     CHECK(rules({{.job = 0, .node = 1, .amount = 0}}) == std::vector{below_minimum});
     CHECK(rules({{.job = 0, .node = 1, .amount = 50}}) == std::vector{passed});
-    CHECK(rules({{.job = 0, .node = 0, .amount = 0}, {.job = 0, .node = 1, .amount = 0}}) == std::vector{passed, passed});
-    CHECK(rules({{.job = 0, .node = 2, .amount = 300}, {.job = 1, .node = 2, .amount = 20}}) == std::vector{above_maximum, passed});  // 700
+    CHECK(rules({{.job = 0, .node = 0, .amount = 0}, {.job = 0, .node = 1, .amount = 0}}) ==
+          std::vector{passed, passed});
+    // 700
+    CHECK(rules({{.job = 0, .node = 2, .amount = 300}, {.job = 1, .node = 2, .amount = 20}}) ==
+          std::vector{above_maximum, passed});
     CHECK(rules({{.job = 0, .node = 2, .amount = unlimited}}) == std::vector{passed});
     h.hold(0, resource_id::cpu, unlimited, 2);
     CHECK(rules({{.job = 0, .node = 0, .amount = 0}}) == std::vector{passed});
@@ -174,11 +182,15 @@ TEST_CASE("bounds are those of what the job holds on all nodes together", "[chec
 TEST_CASE("rule: divided", "[check]") {
     host h(2, 2);
     answer a(h);
-    a.check({{.job = 0, .node = 0, .group = 1, .amount = 20}, {.job = 0, .node = 1, .group = 2, .amount = 20}, {.job = 1, .group = 1, .amount = 20}});
+    a.check({{.job = 0, .node = 0, .group = 1, .amount = 20},
+             {.job = 0, .node = 1, .group = 2, .amount = 20},
+             {.job = 1, .group = 1, .amount = 20}});
     CHECK(a.rule_of(0) == check_rule::divided);
     CHECK(a.rule_of(1) == check_rule::divided);
     CHECK(a.rule_of(2) == check_rule::broken_group);
-    a.check({{.job = 0, .node = 0, .group = 1, .amount = 20}, {.job = 0, .node = 1, .group = 1, .amount = 20}, {.job = 1, .group = 2, .amount = 20},
+    a.check({{.job = 0, .node = 0, .group = 1, .amount = 20},
+             {.job = 0, .node = 1, .group = 1, .amount = 20},
+             {.job = 1, .group = 2, .amount = 20},
              {.job = 0, .resource = memory, .group = 2, .amount = 1}});
     CHECK(a.rejected.empty());
 }
@@ -194,7 +206,8 @@ TEST_CASE("rule: duplicate", "[check]") {
     // The same amount is a duplicate too; another node or resource is none.
     a.check({{.job = 0, .amount = 20}, {.job = 0, .amount = 20}});
     CHECK(a.rule_of(1) == check_rule::duplicate);
-    a.check({{.job = 0, .amount = 20}, {.job = 0, .node = 1, .amount = 20}, {.job = 0, .resource = memory, .amount = 1}});
+    a.check(
+        {{.job = 0, .amount = 20}, {.job = 0, .node = 1, .amount = 20}, {.job = 0, .resource = memory, .amount = 1}});
     CHECK(a.rejected.empty());
     // Each answer starts anew.
     a.check({{.job = 0, .amount = 20}});
@@ -213,7 +226,9 @@ TEST_CASE("rule: over the capacity", "[check]") {
 TEST_CASE("rule: broken group", "[check]") {
     host h(3);
     answer a(h);
-    a.check({{.job = 0, .resource = cpu, .amount = 10}, {.job = 0, .resource = memory, .amount = -1}, {.job = 1, .amount = 10}});
+    a.check({{.job = 0, .resource = cpu, .amount = 10},
+             {.job = 0, .resource = memory, .amount = -1},
+             {.job = 1, .amount = 10}});
     CHECK(a.rule_of(0) == check_rule::broken_group);
     CHECK(a.rule_of(1) == check_rule::negative_amount);
     CHECK(a.rule_of(2) == check_rule::passed);
@@ -245,7 +260,9 @@ TEST_CASE("a group numbered like a job's row is another group", "[check]") {
 TEST_CASE("two bad rows of one group keep their own reasons", "[check]") {
     host h(2);
     answer a(h);
-    a.check({{.job = 0, .group = 1, .amount = -1}, {.job = 9, .group = 1, .amount = 20}, {.job = 1, .group = 1, .amount = 20}});
+    a.check({{.job = 0, .group = 1, .amount = -1},
+             {.job = 9, .group = 1, .amount = 20},
+             {.job = 1, .group = 1, .amount = 20}});
     CHECK(a.rule_of(0) == check_rule::negative_amount);
     CHECK(a.rule_of(1) == check_rule::unknown_job);
     CHECK(a.rule_of(2) == check_rule::broken_group);
@@ -258,7 +275,13 @@ TEST_CASE("every rule of one grant holds among others of the same place too", "[
     auto const rule_in_run = [&h](std::uint16_t resource, std::uint32_t job, std::int64_t amount) {
         answer a(h);
         std::vector<grant> rows;
-        for (std::uint32_t row = 0; row < 4; ++row) rows.push_back({.job = row, .resource = resource, .amount = row == job ? amount : row == 1 ? 15 : row == 2 ? 0 : 20});
+        for (std::uint32_t row = 0; row < 4; ++row)
+            rows.push_back({.job = row,
+                            .resource = resource,
+                            .amount = row == job ? amount
+                                      : row == 1 ? 15
+                                      : row == 2 ? 0
+                                                 : 20});
         a.check(rows);
         CHECK(a.accepted.size() + a.rejected.size() == 4);
         for (std::uint32_t row = 0; row < 4; ++row)
@@ -294,7 +317,8 @@ TEST_CASE("a run of rows of one place ends where another place, a group or an un
         a.check({{.job = 0, .amount = 20}, {.job = 1, .amount = 20}, third, {.job = 3, .amount = 20}});
         return a.rule_of(2);
     };
-    h.set_capacity(resource_id::memory, 0, 0), h.set_capacity(resource_id::cpu, 40, 1);
+    h.set_capacity(resource_id::memory, 0, 0);
+    h.set_capacity(resource_id::cpu, 40, 1);
     CHECK(run_with({.job = 2, .resource = 1, .amount = 1}) == check_rule::over_capacity);
     CHECK(run_with({.job = 2, .node = 1, .amount = 50}) == check_rule::over_capacity);
     CHECK(run_with({.job = 2, .node = 1, .amount = 40}) == check_rule::passed);
@@ -323,7 +347,10 @@ TEST_CASE("a store that has grown is read where it is now", "[check]") {
 TEST_CASE("accepted grants come by group, whatever the order of the answer", "[check]") {
     host h(3);
     answer a(h);
-    a.check({{.job = 2, .amount = 20}, {.job = 0, .resource = memory, .amount = 2}, {.job = 1, .amount = 40}, {.job = 0, .amount = 50}});
+    a.check({{.job = 2, .amount = 20},
+             {.job = 0, .resource = memory, .amount = 2},
+             {.job = 1, .amount = 40},
+             {.job = 0, .amount = 50}});
     REQUIRE(a.accepted.size() == 4);
     CHECK(a.row_of(a.accepted[0]) == 1);
     CHECK(a.row_of(a.accepted[1]) == 3);

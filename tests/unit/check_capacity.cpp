@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who gets the last units of a node.
-#include "support/catch.hpp"
-
 #include "answer.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::check_rule;
@@ -21,8 +20,8 @@ TEST_CASE("of groups that compete the earlier one stays", "[capacity]") {
     host h(3);
     answer a(h);
     a.check({{.job = 2, .amount = 600}, {.job = 0, .amount = 600}, {.job = 1, .amount = 400}});
-    CHECK(a.rule_of(1) == check_rule::passed);        // job 0 comes first
-    CHECK(a.rule_of(2) == check_rule::passed);        // and job 1 fits beside it
+    CHECK(a.rule_of(1) == check_rule::passed);  // job 0 comes first
+    CHECK(a.rule_of(2) == check_rule::passed);  // and job 1 fits beside it
     CHECK(a.rule_of(0) == check_rule::over_capacity);
 }
 
@@ -46,7 +45,10 @@ TEST_CASE("the smallest CPU grant fits on a full node", "[capacity]") {
     a.check({{.job = 1, .amount = least}, {.job = 2, .amount = least + 1}});
     CHECK(a.rule_of(0) == check_rule::passed);
     CHECK(a.rule_of(1) == check_rule::over_capacity);
-    a.check({{.job = 0, .amount = least}, {.job = 1, .amount = least}, {.job = 2, .amount = 50}, {.job = 3, .amount = least}});
+    a.check({{.job = 0, .amount = least},
+             {.job = 1, .amount = least},
+             {.job = 2, .amount = 50},
+             {.job = 3, .amount = least}});
     CHECK(a.accepted.size() == 4);
     a.check({{.job = 1, .node = 0, .resource = memory, .amount = 1}});
     CHECK(a.accepted.size() == 1);
@@ -57,7 +59,8 @@ TEST_CASE("thousands of groups that ask for everything there could be do not ove
     host h(many);
     answer a(h, many);
     std::vector<grant> rows;
-    for (std::uint32_t job = 0; job < many; ++job) rows.push_back({.job = job, .amount = job == many - 1 ? 20 : max_amount});
+    for (std::uint32_t job = 0; job < many; ++job)
+        rows.push_back({.job = job, .amount = job == many - 1 ? 20 : max_amount});
     a.check(rows);
     CHECK(a.accepted.size() == 1);
     for (auto& g : rows) g.group = 1;  // and the same as one group
@@ -94,11 +97,11 @@ TEST_CASE("a group that falls takes those with it that relied on it, and no othe
     h.hold(4, resource_id::cpu, 900);
     h.set_capacity(resource_id::memory, 10);
     answer a(h);
-    a.check({{.job = 0, .amount = 800},                          // relies on job 4
-             {.job = 1, .amount = 90},                           // did not fit beside job 0, fits without it
-             {.job = 4, .amount = 0},                            // gives back ...
-             {.job = 4, .resource = memory, .amount = 11},       // ... but asks for memory that is not there
-             {.job = 2, .resource = memory, .amount = 10}});     // is not in its way
+    a.check({{.job = 0, .amount = 800},                       // relies on job 4
+             {.job = 1, .amount = 90},                        // did not fit beside job 0, fits without it
+             {.job = 4, .amount = 0},                         // gives back ...
+             {.job = 4, .resource = memory, .amount = 11},    // ... but asks for memory that is not there
+             {.job = 2, .resource = memory, .amount = 10}});  // is not in its way
     CHECK(a.rule_of(0) == check_rule::over_capacity);
     CHECK(a.rule_of(1) == check_rule::passed);
     CHECK(a.rule_of(2) == check_rule::over_capacity);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Hostile answers by the hundred thousand, judged by a slow checker that shares no code with the fast one.
-#include "support/catch.hpp"
-
 #include <limits>
 #include <map>
 #include <set>
@@ -9,6 +7,7 @@
 
 #include "answer.hpp"
 #include "slow_checker.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::check_rule;
@@ -30,8 +29,16 @@ public:
 };
 
 grant hostile_row(dice& d) {
-    constexpr std::int64_t odd_amounts[] = {0, 1, -1, unlimited, unlimited - 1, std::numeric_limits<std::int64_t>::min(),
-                                            std::int64_t{1} << 53, (std::int64_t{1} << 53) + 1, 1000, 1001};
+    constexpr std::int64_t odd_amounts[] = {0,
+                                            1,
+                                            -1,
+                                            unlimited,
+                                            unlimited - 1,
+                                            std::numeric_limits<std::int64_t>::min(),
+                                            std::int64_t{1} << 53,
+                                            (std::int64_t{1} << 53) + 1,
+                                            1000,
+                                            1001};
     grant g;
     g.job = static_cast<std::uint32_t>(d.one_in(40) ? d.below(std::uint64_t{1} << 32) : d.below(6));
     g.node = static_cast<std::uint32_t>(d.one_in(40) ? d.below(std::uint64_t{1} << 32) : d.below(2));
@@ -46,7 +53,8 @@ void shuffle_the_host(host& h, dice& d) {
         h.set_state(row, static_cast<job_state>(d.one_in(8) ? d.below(5) : 1));
         for (std::uint16_t r = 0; r < 3; ++r) {
             auto const least = static_cast<std::int64_t>(d.one_in(3) ? d.below(50) : 0);
-            h.set_bounds(row, static_cast<resource_id>(r), least, d.one_in(3) ? least + static_cast<std::int64_t>(d.below(500)) : unlimited);
+            h.set_bounds(row, static_cast<resource_id>(r), least,
+                         d.one_in(3) ? least + static_cast<std::int64_t>(d.below(500)) : unlimited);
         }
     }
     h.set_capacity(static_cast<resource_id>(d.below(3)), static_cast<std::int64_t>(200 + d.below(1800)), d.below(2));
@@ -54,10 +62,12 @@ void shuffle_the_host(host& h, dice& d) {
 
 void change_the_host(host& h, dice& d) {
     std::size_t const jobs = h.store.rows(table_id::jobs), nodes = h.store.rows(table_id::nodes);
-    std::uint64_t const highest = jobs < 10 ? 30 : jobs < 1000 ? 3 : 1;  // of many jobs, one would always be below a higher minimum
+    // Of many jobs, one would always be below a higher minimum
+    std::uint64_t const highest = jobs < 10 ? 30 : jobs < 1000 ? 3 : 1;
     for (std::uint16_t r = 0; r < 2; ++r)
         for (std::size_t node = 0; node < nodes; ++node)
-            h.set_capacity(static_cast<resource_id>(r), static_cast<std::int64_t>(jobs * (d.one_in(4) ? 10 : 30)), node);
+            h.set_capacity(static_cast<resource_id>(r), static_cast<std::int64_t>(jobs * (d.one_in(4) ? 10 : 30)),
+                           node);
     for (std::size_t job = 0; job < jobs; ++job) {
         h.set_state(job, d.one_in(20) ? job_state::done : job_state::running);
         auto const minimum = static_cast<std::int64_t>(d.below(highest));
@@ -71,8 +81,8 @@ std::int64_t likely_amount(std::uint16_t resource, dice& d) {
     return resource == 0 && amount > 0 && amount < 10 ? 10 : amount;
 }
 
-/// What a policy of clusters answers: a job's grants within its bounds, some of them on several nodes; now and then a job too much, or
-/// one row that is wrong.
+/// What a policy of clusters answers: a job's grants within its bounds, some of them on several nodes; now and then a
+/// job too much, or one row that is wrong.
 std::vector<grant> likely_answer(host const& h, dice& d) {
     std::size_t const jobs = h.store.rows(table_id::jobs), nodes = h.store.rows(table_id::nodes);
     std::uint32_t const with_two = d.one_in(2) ? 5 : 700;  // short runs of one resource, and long ones
@@ -84,7 +94,8 @@ std::vector<grant> likely_answer(host const& h, dice& d) {
         for (std::uint16_t r = 0; r < 2; ++r)
             for (std::uint32_t node = 0; node < nodes; ++node)
                 if (nodes == 1 ? r == one || job % with_two == 0 : !d.one_in(3))
-                    rows.push_back({.job = job, .node = node, .resource = r, .amount = is_done ? 0 : likely_amount(r, d)});
+                    rows.push_back(
+                        {.job = job, .node = node, .resource = r, .amount = is_done ? 0 : likely_amount(r, d)});
     }
     if (d.one_in(3))
         for (std::size_t left = rows.size(); left > 1; --left) std::swap(rows[left - 1], rows[d.below(left)]);
@@ -150,7 +161,8 @@ TEST_CASE("likely answers, in any order and on any number of nodes, are proved a
                 a.check(likely_answer(h, d));
                 auto const fault = slow_checker(h, a.asked).fault(a);
                 if (!fault.empty()) FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": " << fault);
-                if (!are_in_order(h, a)) FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": not in order");
+                if (!are_in_order(h, a))
+                    FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": not in order");
                 (a.rejected.empty() ? whole : broken) += 1;
                 for (auto const& g : a.accepted) h.held.set(g.what(), {});
             }
@@ -167,14 +179,17 @@ TEST_CASE("rows are put into the order of their jobs, nodes and resources", "[ch
         for (std::size_t const size : {1, 40, 4000}) {
             std::vector<grant> rows(size);
             for (auto& g : rows)
-                g = {.job = static_cast<std::uint32_t>(d.below(jobs)), .node = static_cast<std::uint32_t>(d.below(3)), .resource = static_cast<std::uint16_t>(d.below(3))};
+                g = {.job = static_cast<std::uint32_t>(d.below(jobs)),
+                     .node = static_cast<std::uint32_t>(d.below(3)),
+                     .resource = static_cast<std::uint16_t>(d.below(3))};
             REQUIRE(order.sort(rows, jobs));
             std::set<std::uint32_t> seen;
             for (std::size_t i = 0; i < size; ++i) {
                 auto const& g = rows[order.row(i)];
                 seen.insert(order.row(i));
                 auto const& before = rows[order.row(i > 0 ? i - 1 : 0)];
-                bool const ascends = place{before.job, before.node, before.resource} <= place{g.job, g.node, g.resource};
+                bool const ascends =
+                    place{before.job, before.node, before.resource} <= place{g.job, g.node, g.resource};
                 if (order.job(i) != g.job || !ascends) FAIL(jobs << " jobs, " << size << " rows: place " << i);
             }
             CHECK(seen.size() == size);

@@ -24,7 +24,8 @@ struct cluster_job {
     double length = 100, rate = 1;                  ///< steps, steps/s
     std::uint32_t tenant = 0;
     double weight = 1;
-    std::vector<double> goodput{};                  ///< by type and devices; empty: linear in devices up to `most`, the same on all types
+    /// By type and devices; empty: linear in devices up to `most`, the same on all types
+    std::vector<double> goodput{};
 };
 
 /// One policy, asked about a cluster. Every answer is proved and comes into force at once.
@@ -39,21 +40,21 @@ struct cluster {
     column<std::uint32_t> restarts, type, held_node, held_resource;
     column<std::uint64_t> held_job;
     column<std::int64_t> held_amount;
-    P policy, twin;            ///< the twin is asked the same, first with too little space
+    P policy, twin;  ///< the twin is asked the same, first with too little space
     ration::binding<typename P::inputs> bound;
     std::map<std::uint64_t, places> held;
     std::map<std::uint64_t, std::int64_t> batches;  ///< that were granted, by job
     std::vector<ration::grant> answer;
-    std::string fault;         ///< the first rule that an answer broke
+    std::string fault;  ///< the first rule that an answer broke
     bool whole_requests = false;
     double now = 0;
     std::uint64_t last_id = 0, ticks = 0;
     std::uint32_t types;
-    std::int64_t widest;       ///< devices in one row of goodput, from 0
+    std::int64_t widest;                     ///< devices in one row of goodput, from 0
     std::size_t (*allocations)() = nullptr;  ///< counts; then an allocation in `decide` is a fault
 
-    explicit cluster(std::vector<std::int64_t> const& capacities, P p = P{}, std::vector<std::uint32_t> const& of_type = {},
-                     std::int64_t most_devices = 64)
+    explicit cluster(std::vector<std::int64_t> const& capacities, P p = P{},
+                     std::vector<std::uint32_t> const& of_type = {}, std::int64_t most_devices = 64)
         : policy(p), twin(std::move(p)), types(1), widest(most_devices) {
         for (auto const ty : of_type) types = ty >= types ? ty + 1 : types;
         columns = must(ration::standard_columns::declare(store, ration::standard_resources));
@@ -64,8 +65,9 @@ struct cluster {
             store[type][n] = n < of_type.size() ? of_type[n] : 0;
         }
         bound = must(ration::bind_columns<typename P::inputs>(store.schema()));
-        if constexpr (ration::has_prepare<P>) 
-            for (P* one : {&policy, &twin}) static_cast<void>(one->prepare({.jobs = most_jobs, .nodes = capacities.size()}));
+        if constexpr (ration::has_prepare<P>)
+            for (P* one : {&policy, &twin})
+                static_cast<void>(one->prepare({.jobs = most_jobs, .nodes = capacities.size()}));
         show();
     }
 
@@ -73,15 +75,19 @@ struct cluster {
     /// Until then a grant of a batch is a fault.
     void let_choose_batches(std::int64_t sum = ration::max_amount) { store[of_batch().capacity][0] = sum; }
     /// The best batch of the job in this row with so many devices.
-    std::int64_t& best_batch(std::size_t row, std::int64_t devices) { return store[batch][row * batch.width + static_cast<std::size_t>(devices)]; }
+    std::int64_t& best_batch(std::size_t row, std::int64_t devices) {
+        return store[batch][row * batch.width + static_cast<std::size_t>(devices)];
+    }
 
     /// Submits a job now; its row is the last one.
     std::uint64_t submit(cluster_job const& j) {
         std::size_t const row = jobs();
         must(store.resize(table_id::jobs, row + 1));
         store[columns.id][row] = ++last_id;
-        store[columns.tenant][row] = j.tenant, store[columns.weight][row] = j.weight;
-        store[columns.submitted][row] = ration::seconds(now).count, store[columns.started][row] = -1;
+        store[columns.tenant][row] = j.tenant;
+        store[columns.weight][row] = j.weight;
+        store[columns.submitted][row] = ration::seconds(now).count;
+        store[columns.started][row] = -1;
         store[request][row] = j.request;
         store[of_gpu().minimum][row] = j.least > 0 ? j.least : j.request;
         store[of_gpu().maximum][row] = j.most > 0 ? j.most : j.request;
@@ -90,9 +96,13 @@ struct cluster {
         store[rate][row] = j.rate;
         for (std::size_t k = 0; k < goodput.width; ++k) {
             auto const devices = static_cast<std::int64_t>(k) % (widest + 1);
-            double const linear = devices <= store[of_gpu().maximum][row] ? j.rate * static_cast<double>(devices) / static_cast<double>(j.request) : 0;
+            double const linear = devices <= store[of_gpu().maximum][row]
+                                      ? j.rate * static_cast<double>(devices) / static_cast<double>(j.request)
+                                      : 0;
             store[goodput][row * goodput.width + k] = store[goodput_fixed][row * goodput.width + k] =
-                j.goodput.empty() ? linear : k < j.goodput.size() ? j.goodput[k] : 0;
+                j.goodput.empty()      ? linear
+                : k < j.goodput.size() ? j.goodput[k]
+                                       : 0;
         }
         return last_id;
     }
@@ -139,7 +149,11 @@ struct cluster {
         show();
         answer.resize(4096);
         ration::grants out(answer);
-        ration::tick_data const data{.number = ticks, .seed = 1000 + ticks, .now = ration::seconds(now), .budget = ration::seconds(1), .data = store.view()};
+        ration::tick_data const data{.number = ticks,
+                                     .seed = 1000 + ticks,
+                                     .now = ration::seconds(now),
+                                     .budget = ration::seconds(1),
+                                     .data = store.view()};
         ++ticks;
         std::size_t const before = allocations != nullptr ? allocations() : 0;
         auto const said = policy.decide(ration::tick<typename P::inputs>(data, bound), out);
@@ -175,26 +189,36 @@ struct cluster {
         std::size_t i = 0;
         for (auto const& [id, at] : held)
             for (auto const& [node, amount] : at) {
-                store[held_job][i] = id, store[held_node][i] = node;
-                store[held_resource][i] = static_cast<std::uint32_t>(resource_id::gpu), store[held_amount][i] = amount;
+                store[held_job][i] = id;
+                store[held_node][i] = node;
+                store[held_resource][i] = static_cast<std::uint32_t>(resource_id::gpu);
+                store[held_amount][i] = amount;
                 store[of_gpu().free][node] -= amount;
                 ++i;
             }
     }
 
-    [[nodiscard]] ration::resource_columns const& of_gpu() const { return columns.resources[static_cast<std::size_t>(resource_id::gpu)]; }
-    [[nodiscard]] ration::resource_columns const& of_batch() const { return columns.resources[static_cast<std::size_t>(resource_id::batch)]; }
+    [[nodiscard]] ration::resource_columns const& of_gpu() const {
+        return columns.resources[static_cast<std::size_t>(resource_id::gpu)];
+    }
+    [[nodiscard]] ration::resource_columns const& of_batch() const {
+        return columns.resources[static_cast<std::size_t>(resource_id::batch)];
+    }
 
 private:
     void declare() {
         auto const width = static_cast<std::uint32_t>(types * static_cast<std::uint32_t>(widest + 1));
         request = must(store.declare<std::int64_t>("jobs/request.gpu"));
-        attained = must(store.declare<double>("jobs/attained")), length = must(store.declare<double>("jobs/length"));
-        rate = must(store.declare<double>("jobs/rate")), restarts = must(store.declare<std::uint32_t>("jobs/restarts"));
-        goodput = must(store.declare<double>("jobs/goodput", width)), goodput_fixed = must(store.declare<double>("jobs/goodput.fixed", width));
+        attained = must(store.declare<double>("jobs/attained"));
+        length = must(store.declare<double>("jobs/length"));
+        rate = must(store.declare<double>("jobs/rate"));
+        restarts = must(store.declare<std::uint32_t>("jobs/restarts"));
+        goodput = must(store.declare<double>("jobs/goodput", width));
+        goodput_fixed = must(store.declare<double>("jobs/goodput.fixed", width));
         batch = must(store.declare<std::int64_t>("jobs/batch", static_cast<std::uint32_t>(widest + 1)));
         type = must(store.declare<std::uint32_t>("nodes/type"));
-        held_job = must(store.declare<std::uint64_t>("held/job")), held_node = must(store.declare<std::uint32_t>("held/node"));
+        held_job = must(store.declare<std::uint64_t>("held/job"));
+        held_node = must(store.declare<std::uint32_t>("held/node"));
         held_resource = must(store.declare<std::uint32_t>("held/resource"));
         held_amount = must(store.declare<std::int64_t>("held/amount"));
     }
@@ -208,7 +232,8 @@ private:
         std::vector<ration::grant> space(4096);
         ration::grants few({space.data(), answer.empty() ? 0 : answer.size() - 1}), all(space);
         ration::tick<typename P::inputs> const t(data, bound);
-        if ((twin.decide(t, few) == ration::status::ok) != answer.empty()) blame("it does not say that space was lacking");
+        if ((twin.decide(t, few) == ration::status::ok) != answer.empty())
+            blame("it does not say that space was lacking");
         static_cast<void>(twin.decide(t, all));
         bool same = all.rows().size() == answer.size();
         for (std::size_t i = 0; same && i < answer.size(); ++i) same = all.rows()[i] == answer[i];
@@ -218,9 +243,12 @@ private:
     void take_over(std::size_t i) {
         auto const& g = answer[i];
         if (g.job >= jobs() || g.node >= store.rows(table_id::nodes)) return blame("no such job or node");
-        if (g.resource == static_cast<std::uint16_t>(resource_id::batch) && store[of_batch().capacity][0] > 0) return take_batch(g);
-        if (g.resource != static_cast<std::uint16_t>(resource_id::gpu) || g.amount < 0) return blame("no number of devices");
-        if (i > 0 && std::pair(answer[i - 1].job, answer[i - 1].node) >= std::pair(g.job, g.node)) blame("not in the order of places");
+        if (g.resource == static_cast<std::uint16_t>(resource_id::batch) && store[of_batch().capacity][0] > 0)
+            return take_batch(g);
+        if (g.resource != static_cast<std::uint16_t>(resource_id::gpu) || g.amount < 0)
+            return blame("no number of devices");
+        if (i > 0 && std::pair(answer[i - 1].job, answer[i - 1].node) >= std::pair(g.job, g.node))
+            blame("not in the order of places");
         if (P::about.reason(g.reason).empty()) blame("a grant without a reason");
         auto& at = held[id_of(g.job)];
         if ((at.contains(g.node) ? at[g.node] : 0) == g.amount) blame("says what is so already");
@@ -247,7 +275,8 @@ private:
         for (std::size_t row = 0; row < jobs(); ++row) {
             std::int64_t const devices = devices_of(id_of(row));
             if (devices == 0) continue;
-            if (devices < store[of_gpu().minimum][row] || devices > store[of_gpu().maximum][row]) blame("a job gets what it does not accept");
+            if (devices < store[of_gpu().minimum][row] || devices > store[of_gpu().maximum][row])
+                blame("a job gets what it does not accept");
             if (whole_requests && devices != store[request][row]) blame("a job gets a part of what it asks for");
         }
     }

@@ -29,28 +29,41 @@ struct random_world {
     cluster_job j;
     std::int64_t const sizes[] = {1, 1, 1, 2, 2, 4, 8, 12};
     j.request = sizes[dice.below(8)];
-    if (!rigid) j.least = 1 + static_cast<std::int64_t>(dice.below(2)), j.most = j.request + 4;
+    if (!rigid) {
+        j.least = 1 + static_cast<std::int64_t>(dice.below(2));
+        j.most = j.request + 4;
+    }
     if (j.least > j.request) j.least = j.request;
-    j.length = static_cast<double>(1 + dice.below(2000)), j.rate = static_cast<double>(1 + dice.below(3));
-    j.tenant = static_cast<std::uint32_t>(dice.below(3)), j.weight = static_cast<double>(1 + dice.below(3));
+    j.length = static_cast<double>(1 + dice.below(2000));
+    j.rate = static_cast<double>(1 + dice.below(3));
+    j.tenant = static_cast<std::uint32_t>(dice.below(3));
+    j.weight = static_cast<double>(1 + dice.below(3));
     double const loss = 0.02 * static_cast<double>(dice.below(20));
     for (std::uint32_t type = 0; type < types; ++type) {
         double const one = j.rate * static_cast<double>(1 + dice.below(4));
         for (std::int64_t k = 0; k <= widest; ++k)
-            j.goodput.push_back(k < (rigid ? j.request : 1) || k > (rigid ? j.request : j.most) ? 0 : one * static_cast<double>(k) / (1 + loss * static_cast<double>(k - 1)));
+            j.goodput.push_back(k < (rigid ? j.request : 1) || k > (rigid ? j.request : j.most)
+                                    ? 0
+                                    : one * static_cast<double>(k) / (1 + loss * static_cast<double>(k - 1)));
     }
     return j;
 }
 
-/// The first rule that was broken in so many ticks; empty when none was. `settles`: asked again at once, it changes nothing.
+/// The first rule that was broken in so many ticks; empty when none was. `settles`: asked again at once, it changes
+/// nothing.
 template <class P>
-[[nodiscard]] std::string trouble(std::uint64_t seed, P p, bool rigid, std::uint32_t types = 1, bool settles = true, int ticks = 400) {
+[[nodiscard]] std::string trouble(std::uint64_t seed, P p, bool rigid, std::uint32_t types = 1, bool settles = true,
+                                  int ticks = 400) {
     random_world dice{seed};
     std::vector<std::int64_t> capacities;
     std::vector<std::uint32_t> of_type;
-    for (std::uint32_t n = 0; n < 6; ++n) capacities.push_back(n % 3 == 2 ? 8 : 4), of_type.push_back(n % types);
+    for (std::uint32_t n = 0; n < 6; ++n) {
+        capacities.push_back(n % 3 == 2 ? 8 : 4);
+        of_type.push_back(n % types);
+    }
     cluster<P> c(capacities, p, of_type, 16);
-    c.allocations = allocations, c.whole_requests = rigid;
+    c.allocations = allocations;
+    c.whole_requests = rigid;
     for (int tick = 0; tick < ticks && c.fault.empty(); ++tick) {
         c.pass(static_cast<double>(dice.below(120)));
         for (std::size_t row = c.jobs(); row-- > 0;)
@@ -58,10 +71,13 @@ template <class P>
         for (std::uint64_t n = dice.below(3); n > 0; --n) c.submit(random_job(dice, rigid, types, 16));
         if (dice.below(20) == 0) {
             auto const node = dice.below(6);
-            c.capacity(node) = c.capacity(node) == capacities[node] ? static_cast<std::int64_t>(dice.below(4)) : capacities[node];
+            c.capacity(node) =
+                c.capacity(node) == capacities[node] ? static_cast<std::int64_t>(dice.below(4)) : capacities[node];
         }
         c.decide();
-        if (settles && c.fault.empty() && (c.decide(), !c.answer.empty())) return "changes its mind, tick " + std::to_string(tick);
+        if (!settles || !c.fault.empty()) continue;
+        c.decide();
+        if (!c.answer.empty()) return "changes its mind, tick " + std::to_string(tick);
     }
     return c.fault;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <ration/decider.hpp>
 #include <ration/policy.hpp>
 
 #include "host.hpp"
+#include "support/catch.hpp"
 
 using ration::bind_columns;
 using ration::columns;

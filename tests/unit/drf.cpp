@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // drf: the tenant with the least dominant share is next.
-#include "support/catch.hpp"
-
 #include <ration/policies/drf.hpp>
 
 #include "cluster_random.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::policies::drf;
@@ -21,13 +20,15 @@ void set_cpu(cluster<drf>& c, std::int64_t millicores) {
 /// How many of its jobs run.
 [[nodiscard]] int running(cluster<drf> const& c, std::uint32_t tenant) {
     int n = 0;
-    for (std::size_t row = 0; row < c.jobs(); ++row) n += c.store[c.columns.tenant][row] == tenant && c.devices_of(c.id_of(row)) > 0;
+    for (std::size_t row = 0; row < c.jobs(); ++row)
+        n += c.store[c.columns.tenant][row] == tenant && c.devices_of(c.id_of(row)) > 0;
     return n;
 }
 
 }  // namespace
 
-// The paper's own example: 9 CPUs and 18 of the other resource; tasks of <1, 4> and of <3, 1>. It ends with 3 and 2 of them.
+// The paper's own example: 9 CPUs and 18 of the other resource; tasks of <1, 4> and of <3, 1>. It ends with 3 and 2 of
+// them.
 TEST_CASE("drf equalises dominant shares", "[drf]") {
     for (bool const backfill : {false, true}) {
         cluster<drf> c({18}, drf({.backfill = backfill}));
@@ -45,7 +46,11 @@ TEST_CASE("with one resource tenants get the same, however many jobs they have",
     cluster<drf> c({8});
     set_cpu(c, 9000);
     for (int i = 0; i < 12; ++i) submit(c, 7, 1, 0);
-    submit(c, 3, 1, 0), submit(c, 3, 1, 0), submit(c, 3, 1, 0), submit(c, 3, 1, 0), submit(c, 3, 1, 0);
+    submit(c, 3, 1, 0);
+    submit(c, 3, 1, 0);
+    submit(c, 3, 1, 0);
+    submit(c, 3, 1, 0);
+    submit(c, 3, 1, 0);
     c.decide();
     CHECK(running(c, 7) == 4);
     CHECK(running(c, 3) == 4);
@@ -54,7 +59,10 @@ TEST_CASE("with one resource tenants get the same, however many jobs they have",
 TEST_CASE("a tenant of three times the weight gets three times as much", "[drf]") {
     cluster<drf> c({8});
     set_cpu(c, 9000);
-    for (int i = 0; i < 8; ++i) submit(c, 1, 1, 0), submit(c, 2, 1, 0, 3);
+    for (int i = 0; i < 8; ++i) {
+        submit(c, 1, 1, 0);
+        submit(c, 2, 1, 0, 3);
+    }
     c.decide();
     CHECK(running(c, 1) == 2);
     CHECK(running(c, 2) == 6);
@@ -63,10 +71,15 @@ TEST_CASE("a tenant of three times the weight gets three times as much", "[drf]"
 TEST_CASE("a tenant's weight is that of its first job that has not ended", "[drf]") {
     cluster<drf> c({4});
     set_cpu(c, 9000);
-    submit(c, 1, 1, 0, 3), submit(c, 1, 1, 0, 1), submit(c, 1, 1, 0, 1), submit(c, 2, 1, 0), submit(c, 2, 1, 0), submit(c, 2, 1, 0);
+    submit(c, 1, 1, 0, 3);
+    submit(c, 1, 1, 0, 1);
+    submit(c, 1, 1, 0, 1);
+    submit(c, 2, 1, 0);
+    submit(c, 2, 1, 0);
+    submit(c, 2, 1, 0);
     CHECK(c.decide() == counts{1, 1, 1, 1, 0, 0});  // three times as much as tenant 2
     c.end(1);
-    CHECK(c.decide() == counts{1, 1, 1, 1, 0});     // the weight is 1 now, and tenant 2 has less
+    CHECK(c.decide() == counts{1, 1, 1, 1, 0});  // the weight is 1 now, and tenant 2 has less
 }
 
 TEST_CASE("who came late is next as soon as something is free; nobody is stopped", "[drf]") {
@@ -74,7 +87,9 @@ TEST_CASE("who came late is next as soon as something is free; nobody is stopped
     set_cpu(c, 9000);
     for (int i = 0; i < 6; ++i) submit(c, 1, 1, 0);
     c.decide();
-    submit(c, 2, 1, 0), submit(c, 2, 1, 0), submit(c, 2, 1, 0);
+    submit(c, 2, 1, 0);
+    submit(c, 2, 1, 0);
+    submit(c, 2, 1, 0);
     c.decide();
     CHECK(c.answer.empty());
     c.end(1);
@@ -89,7 +104,9 @@ TEST_CASE("when the next job does not fit, others are tried, unless told otherwi
     cluster<drf> lenient({4}), strict({4}, drf({.backfill = false}));
     for (auto* c : {&lenient, &strict}) {
         set_cpu(*c, 9000);
-        submit(*c, 1, 3, 0), submit(*c, 2, 2, 0), submit(*c, 2, 1, 0);
+        submit(*c, 1, 3, 0);
+        submit(*c, 2, 2, 0);
+        submit(*c, 2, 1, 0);
     }
     CHECK(lenient.decide() == counts{3, 0, 1});
     CHECK(strict.decide() == counts{3, 0, 0});

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // elastic_batch_dp, tick by tick: who gets how many devices, at which batch, when, and why.
-#include "support/catch.hpp"
-
 #include <limits>
 #include <random>
 
 #include <ration/testing/laws.hpp>
 
-#include "support/allocations.hpp"
-
 #include "elastic_host.hpp"
+#include "support/allocations.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::unlimited;
@@ -20,7 +18,8 @@ using ration::policies::elastic_batch_overflow;
 namespace {
 
 constexpr auto drop = elastic_batch_overflow::drop;
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(),
+                 infinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -50,7 +49,7 @@ TEST_CASE("elastic batch DP: each job's minimum and maximum are kept", "[elastic
     a.scales(1, {0, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7});
     a.on.set_bounds(1, resource_id::gpu, 3, unlimited);  // a poor one, which would get 1
     a.on.set_bounds(2, resource_id::gpu, 0, 2);
-    CHECK(a.decide() == counts{4, 3, 1});                // of equal totals that with the fewest for the last
+    CHECK(a.decide() == counts{4, 3, 1});  // of equal totals that with the fewest for the last
     a.on.set_bounds(1, resource_id::gpu, 0, unlimited);
     a.on.set_bounds(2, resource_id::gpu, 2, 2);
     a.on.set_bounds(0, resource_id::gpu, 0, 4);
@@ -58,7 +57,8 @@ TEST_CASE("elastic batch DP: each job's minimum and maximum are kept", "[elastic
     CHECK(a.rejected.empty());
 }
 
-TEST_CASE("elastic batch DP: counts without a speed-up, or whose batch the job does not accept, are no choices", "[elastic]") {
+TEST_CASE("elastic batch DP: counts without a speed-up, or whose batch the job does not accept, are no choices",
+          "[elastic]") {
     elastic_asked a(1, 4);
     a.scales(0, {9, 1, 2, 3, 4});
     CHECK(a.decide(0) == counts{4});
@@ -139,7 +139,9 @@ TEST_CASE("elastic batch DP: the node's capacity of batch bounds the sum", "[ela
 
 TEST_CASE("elastic batch DP: first come, first served; those that are in stay in", "[elastic]") {
     elastic_asked a(3, 2);
-    a.submitted(0, 30), a.submitted(1, 10), a.submitted(2, 20);
+    a.submitted(0, 30);
+    a.submitted(1, 10);
+    a.submitted(2, 20);
     CHECK(a.decide() == counts{0, 1, 1});
     CHECK(a.reason(0) == elastic_batch_dp::waiting);
     a.submitted(0, 5);  // older than all, but those that hold devices keep them
@@ -147,7 +149,8 @@ TEST_CASE("elastic batch DP: first come, first served; those that are in stay in
     a.leaves(1);
     CHECK(a.decide(2) == counts{1, 1});
     elastic_asked b(2, 2);  // of two jobs, one holds devices from before this policy was asked
-    b.on.set_bounds(0, resource_id::gpu, 2, 2), b.on.set_bounds(1, resource_id::gpu, 2, 2);
+    b.on.set_bounds(0, resource_id::gpu, 2, 2);
+    b.on.set_bounds(1, resource_id::gpu, 2, 2);
     b.on.hold(1, resource_id::gpu, 2);
     ration::show_holdings(b.on.held, b.on.store, b.on.columns);
     CHECK(b.decide() == counts{0, 2});
@@ -164,7 +167,8 @@ TEST_CASE("elastic batch DP: a queued job is passed by one that fits, unless tol
     }
 }
 
-TEST_CASE("elastic batch DP: the dropping variant drops what does not fit on arrival, for good, and nothing else", "[elastic]") {
+TEST_CASE("elastic batch DP: the dropping variant drops what does not fit on arrival, for good, and nothing else",
+          "[elastic]") {
     elastic_asked a(2, 2, {.interval = 0, .overflow = drop, .overtake = false});
     CHECK(a.decide() == counts{1, 1});
     a.arrives(7);
@@ -185,17 +189,20 @@ TEST_CASE("elastic batch DP: the dropping variant drops what does not fit on arr
     CHECK(a.granted(resource_id::gpu)[2] == 0);
     CHECK(a.reason(2) == elastic_batch_dp::dropped);
     elastic_asked b(3, 4, {.interval = 0, .overflow = drop, .overtake = false});  // nobody queues behind a dropped one
-    b.on.set_bounds(0, resource_id::gpu, 3, 3), b.on.set_bounds(1, resource_id::gpu, 3, 3);
+    b.on.set_bounds(0, resource_id::gpu, 3, 3);
+    b.on.set_bounds(1, resource_id::gpu, 3, 3);
     CHECK(b.decide() == counts{3, 0, 1});
 }
 
-TEST_CASE("elastic batch DP: an arrival is let in exactly when the optimiser, run with it, has a solution", "[elastic]") {
+TEST_CASE("elastic batch DP: an arrival is let in exactly when the optimiser, run with it, has a solution",
+          "[elastic]") {
     std::mt19937 dice(3);
     for (int round = 0; round < 2000; ++round) {
         std::size_t const jobs = 1 + dice() % 6;
         elastic_asked a(jobs, 1 + dice() % 8, {.interval = 0, .overflow = drop});
         std::int64_t const devices = a.on.capacity(0, resource_id::gpu);
-        std::vector<double> best(static_cast<std::size_t>(devices) + 1, 0.0);  // [k]: 0 when the jobs so far have a solution
+        // [k]: 0 when the jobs so far have a solution
+        std::vector<double> best(static_cast<std::size_t>(devices) + 1, 0.0);
         auto const got = [&] {
             for (std::size_t row = 0; row < jobs; ++row) {
                 a.on.set_bounds(row, resource_id::gpu, dice() % 5, 1 + dice() % 8);
@@ -208,8 +215,11 @@ TEST_CASE("elastic batch DP: an arrival is let in exactly when the optimiser, ru
             for (std::int64_t k = 0; k <= devices; ++k)
                 for (std::int64_t g = 1; g <= k; ++g) {
                     bool const choice = g >= a.on.store[a.on.of(resource_id::gpu).minimum][row] &&
-                                        g <= a.on.store[a.on.of(resource_id::gpu).maximum][row] && a.on.store[a.speedup][row * 9 + static_cast<std::size_t>(g)] > 0;
-                    if (choice) with[static_cast<std::size_t>(k)] = std::max(with[static_cast<std::size_t>(k)], best[static_cast<std::size_t>(k - g)]);
+                                        g <= a.on.store[a.on.of(resource_id::gpu).maximum][row] &&
+                                        a.on.store[a.speedup][row * 9 + static_cast<std::size_t>(g)] > 0;
+                    if (choice)
+                        with[static_cast<std::size_t>(k)] =
+                            std::max(with[static_cast<std::size_t>(k)], best[static_cast<std::size_t>(k - g)]);
                 }
             INFO("round " << round << ", job " << row);
             REQUIRE((with.back() == 0) == (got[row] > 0));
@@ -222,7 +232,8 @@ TEST_CASE("elastic batch DP: a running job is moved only when that makes good it
     auto const moved = [](elastic_batch_dp_parameters const& p, double cost, double better) {
         elastic_asked a(2, 3, p);
         a.on.store[a.on.columns.restart_cost][0] = cost;
-        a.scales(0, {0, 1, 1}), a.scales(1, {0, 1, 1});
+        a.scales(0, {0, 1, 1});
+        a.scales(1, {0, 1, 1});
         CHECK(a.decide() == counts{1, 1});
         a.scales(0, {0, 1, better});
         return a.decide(1) == counts{2, 1};
@@ -240,13 +251,14 @@ TEST_CASE("elastic batch DP: a running job is moved only when that makes good it
     CHECK(moved(p, 0, 1.4));
     CHECK_FALSE(moved(p, 25, 1.9));
     CHECK(moved(p, 25, 2.1));
-    p.horizon = 0;                      // the job's own cost does not count
+    p.horizon = 0;  // the job's own cost does not count
     CHECK(moved(p, 1000, 1.4));
 }
 
 TEST_CASE("elastic batch DP: a running job that cannot stay is moved, whatever it costs", "[elastic]") {
     elastic_asked a(2, 4, {.interval = 0, .horizon = 100});
-    a.scales(0, {0, 1, 1.1}), a.scales(1, {0, 1, 1.2, 1.6});
+    a.scales(0, {0, 1, 1.1});
+    a.scales(1, {0, 1, 1.2, 1.6});
     a.on.store[a.on.columns.restart_cost][0] = 1000;
     CHECK(a.decide() == counts{1, 3});
     a.on.set_bounds(0, resource_id::gpu, 2, 2);
@@ -262,13 +274,14 @@ TEST_CASE("elastic batch DP: a job that only waits pays no restart, and equal to
     CHECK(a.decide(1) == counts{8});  // 8 x 0.5 beats 1
     elastic_asked b(2, 4, {.interval = 0});
     CHECK(b.decide() == counts{3, 1});
-    b.arrives(7);                     // linear: without the penalty every division would be as good
+    b.arrives(7);  // linear: without the penalty every division would be as good
     CHECK(b.decide(1) == counts{1, 1, 2});
     b.leaves(1);
     CHECK(b.decide(2) == counts{2, 2});
 }
 
-TEST_CASE("elastic batch DP: between decisions all stays as it is, until a job or the node no longer goes with it", "[elastic]") {
+TEST_CASE("elastic batch DP: between decisions all stays as it is, until a job or the node no longer goes with it",
+          "[elastic]") {
     elastic_asked a(2, 8, {.interval = 10, .restart_penalty = 0});
     a.on.set_bounds(0, resource_id::gpu, 0, 4);
     CHECK(a.decide(0) == counts{4, 4});
@@ -297,18 +310,20 @@ TEST_CASE("elastic batch DP: between decisions all stays as it is, until a job o
     CHECK(a.decide(16) == counts{1});
     CHECK(a.decide(25) == counts{6});
     a.scales(1, {0, 1});
-    CHECK(a.decide(26) == counts{6});      // not for the sake of one that has ended
-    a.arrives(9);                          // it holds devices from elsewhere: it cannot wait to be seen
+    CHECK(a.decide(26) == counts{6});  // not for the sake of one that has ended
+    a.arrives(9);                      // it holds devices from elsewhere: it cannot wait to be seen
     a.on.hold(2, resource_id::gpu, 1);
     ration::show_holdings(a.on.held, a.on.store, a.on.columns);
     static_cast<void>(a.decide(27));
     CHECK(a.reason(2) != elastic_batch_dp::not_yet_considered);
 }
 
-TEST_CASE("elastic batch DP: above the parameters' devices or steps the answer is near the best, and says so", "[elastic]") {
-    for (elastic_batch_dp_parameters const& p : {elastic_batch_dp_parameters{.interval = 0, .devices = 5},
-                                                 elastic_batch_dp_parameters{.interval = 0, .steps = 0},
-                                                 elastic_batch_dp_parameters{.interval = 0, .devices = 6, .steps = 100}}) {
+TEST_CASE("elastic batch DP: above the parameters' devices or steps the answer is near the best, and says so",
+          "[elastic]") {
+    for (elastic_batch_dp_parameters const& p :
+         {elastic_batch_dp_parameters{.interval = 0, .devices = 5},
+          elastic_batch_dp_parameters{.interval = 0, .steps = 0},
+          elastic_batch_dp_parameters{.interval = 0, .devices = 6, .steps = 100}}) {
         elastic_asked a(2, 6, p);
         a.scales(0, {0, 1, 1, 1, 5, 5, 5, 5, 9});
         a.scales(1, {0, 1, 1, 3, 3, 3, 3, 3, 3});
@@ -343,48 +358,4 @@ TEST_CASE("elastic batch DP: no nodes, no jobs, no space, inactive jobs", "[elas
     ration::tick_data const data{.number = 0, .seed = 0, .now = {}, .budget = {}, .data = nothing.on.store.view()};
     CHECK(nothing.asked.decide(ration::tick<elastic_batch_dp::inputs>(data, nothing.bound), out) == ration::status::ok);
     CHECK(out.rows().empty());
-}
-
-namespace {
-
-/// Profiles for a trial's jobs, by id and tick: gaps, falls, and batches that some jobs do not accept. The node's batch does not suffice for all.
-void profiles(ration::snapshot_store& store, std::uint64_t tick) {
-    for (auto& capacity : store[must(store.find<std::int64_t>("nodes/capacity.batch"))]) capacity = 300;
-    auto const speedup = must(store.declare<double>("jobs/speedup", 9));
-    auto const batch = must(store.declare<std::int64_t>("jobs/batch", 9));
-    auto const id = must(store.find<std::uint64_t>("jobs/id"));
-    for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row)
-        for (std::size_t k = 0; k < 9; ++k) {
-            std::uint64_t const die = (store[id][row] * 31 + k * 17 + tick / 40 * 7) * 0x9E3779B97F4A7C15u >> 40;
-            store[speedup][row * 9 + k] = die % 7 == 0 ? 0.0 : static_cast<double>(k) / (1 + 0.01 * static_cast<double>(die % 30));
-            store[batch][row * 9 + k] = static_cast<std::int64_t>(k * (16 + die % 64));
-        }
-}
-
-}  // namespace
-
-TEST_CASE("elastic batch DP keeps the laws of a policy", "[elastic]") {
-    for (std::uint64_t seed = 1; seed <= 4; ++seed)
-        for (std::size_t const jobs : {3, 8, 24})
-            for (auto const& p : {elastic_batch_dp_parameters{.interval = 0}, elastic_batch_dp_parameters{.interval = 7, .overflow = drop},
-                                  elastic_batch_dp_parameters{.interval = 2, .overtake = false, .devices = 3, .steps = 100}}) {
-                auto const kept = ration::testing::policy_laws([&] { return elastic_batch_dp(p); },
-                                                               {.seed = seed, .ticks = 300, .most = {.jobs = jobs, .nodes = 1},
-                                                                .fill = profiles, .allocations = allocations});
-                INFO("seed " << seed << ", jobs " << jobs << ", interval " << p.interval);
-                if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
-            }
-}
-
-TEST_CASE("elastic batch DP: parameters that cannot be are named with what to write instead", "[elastic]") {
-    auto const says = [](elastic_batch_dp_parameters const& p, std::string_view what) { return p.problem().find(what) == 0; };
-    CHECK(elastic_batch_dp_parameters{}.problem().empty());
-    CHECK(elastic_batch_dp_parameters{.interval = 0, .restart_penalty = 0, .horizon = 0, .devices = 1, .steps = 0}.problem().empty());
-    for (double const odd : {-1.0, 2e9, not_a_number}) {
-        CHECK(says({.interval = odd}, "interval"));
-        CHECK(says({.restart_penalty = odd}, "restart_penalty"));
-        CHECK(says({.horizon = odd}, "horizon"));
-    }
-    for (std::int64_t const devices : {0, 65537}) CHECK(says({.devices = devices}, "devices"));
-    CHECK(says({.steps = -1}, "steps"));
 }

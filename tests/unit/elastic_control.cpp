@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Negative control: where no job can vary its batch, elastic_batch_dp is the autoscaler that never touches batches, to the bit.
-// And what makes the difference where jobs can.
-#include "support/catch.hpp"
-
+// Negative control: where no job can vary its batch, elastic_batch_dp is the autoscaler that never touches batches, to
+// the bit. And what makes the difference where jobs can.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -10,6 +8,7 @@
 #include <string>
 
 #include "elastic_host.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::policies::elastic_batch_dp_parameters;
@@ -19,7 +18,8 @@ namespace {
 
 constexpr std::size_t devices = 8;
 
-/// How a job's step takes its time: on one device by its part of the batch, and between devices by their number. No overlap.
+/// How a job's step takes its time: on one device by its part of the batch, and between devices by their number. No
+/// overlap.
 struct model {
     double fixed, per_sample, exchange;
     std::int64_t most_per_device;  // samples
@@ -47,7 +47,10 @@ void show(elastic_asked& a, std::size_t row, job const& j) {
         double best = 0;
         std::int64_t at = 0;
         for (std::int64_t b = j.least_batch; b <= j.most_batch; ++b)
-            if (j.m.possible(b, k) && j.m.rate(b, k) > best) best = j.m.rate(b, k), at = b;
+            if (j.m.possible(b, k) && j.m.rate(b, k) > best) {
+                best = j.m.rate(b, k);
+                at = b;
+            }
         a.on.store[a.speedup][row * 9 + k] = best / j.m.base();
         a.on.store[a.batch][row * 9 + k] = at;
     }
@@ -64,14 +67,22 @@ struct fixed_batch_autoscaler {
         if (j == 0) {
             double sum = 0;
             for (std::size_t i = 0; i < in.size(); ++i) sum += in[i]->m.rate(in[i]->batch, now[i]) / in[i]->m.base();
-            if (sum > most) most = sum, best = now;
+            if (sum > most) {
+                most = sum;
+                best = now;
+            }
             return;
         }
         for (std::size_t k = 1; k <= left; ++k)
-            if (in[j - 1]->m.possible(in[j - 1]->batch, k)) now[j - 1] = k, attempt(j - 1, left - k);
+            if (in[j - 1]->m.possible(in[j - 1]->batch, k)) {
+                now[j - 1] = k;
+                attempt(j - 1, left - k);
+            }
     }
     [[nodiscard]] bool solve() {
-        most = 0, now.assign(in.size(), 0), best.clear();
+        most = 0;
+        now.assign(in.size(), 0);
+        best.clear();
         attempt(in.size(), devices);
         return in.empty() || !best.empty();
     }
@@ -87,15 +98,18 @@ struct fixed_batch_autoscaler {
         static_cast<void>(solve());
         admitted.clear();
         counts all(jobs.size());
-        for (std::size_t i = 0; i < in.size(); ++i)
-            admitted.push_back(in[i]->id), all[static_cast<std::size_t>(in[i] - jobs.data())] = static_cast<std::int64_t>(best[i]);
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            admitted.push_back(in[i]->id);
+            all[static_cast<std::size_t>(in[i] - jobs.data())] = static_cast<std::int64_t>(best[i]);
+        }
         return all;
     }
 };
 
 [[nodiscard]] job any_job(std::mt19937& dice, std::uint64_t id, bool elastic) {
     std::uniform_real_distribution<double> any(0, 1);
-    std::int64_t const most_per_device = 16 + dice() % 48, batch = most_per_device * static_cast<std::int64_t>(1 + dice() % 4);
+    std::int64_t const most_per_device = 16 + dice() % 48,
+                       batch = most_per_device * static_cast<std::int64_t>(1 + dice() % 4);
     model const m{0.01 + 0.02 * any(dice), 0.001 + 0.002 * any(dice), 0.15 * any(dice), most_per_device};
     return {id, m, batch, elastic ? batch / 4 : batch, elastic ? batch * 4 : batch, m.base() * (20 + dice() % 60)};
 }
@@ -107,7 +121,8 @@ struct result_of_run {
 };
 
 /// Jobs arrive at so many per second; a job ends when its samples are done.
-[[nodiscard]] result_of_run run(bool elastic, double arrivals, elastic_batch_overflow overflow, bool compare, int length = 300) {
+[[nodiscard]] result_of_run run(bool elastic, double arrivals, elastic_batch_overflow overflow, bool compare,
+                                int length = 300) {
     std::mt19937 dice(11);
     elastic_asked a(0, devices, {.interval = 0, .overflow = overflow, .restart_penalty = 0, .horizon = 0});
     fixed_batch_autoscaler baseline;
@@ -152,25 +167,28 @@ TEST_CASE("elastic batch DP with fixed batches is the fixed-batch autoscaler, bi
             CHECK(fixed.as_baseline);
             CHECK(fixed.batches_stay);
             CHECK(fixed.completed > 0);
-            auto const elastic = run(true, load, overflow, true);  // the comparison sees a difference where there is one
+            // The comparison sees a difference where there is one
+            auto const elastic = run(true, load, overflow, true);
             CHECK_FALSE(elastic.batches_stay);
-            if (load > 0.05) CHECK_FALSE(elastic.as_baseline);     // one job alone has all devices in any case
+            if (load > 0.05) CHECK_FALSE(elastic.as_baseline);  // one job alone has all devices in any case
         }
 }
 
-TEST_CASE("elastic batches: as many completed at low load, more completed and fewer dropped at high load", "[elastic][control]") {
+TEST_CASE("elastic batches: as many completed at low load, more completed and fewer dropped at high load",
+          "[elastic][control]") {
     auto const drop = elastic_batch_overflow::drop;
     auto const low_fixed = run(false, 0.005, drop, false, 3000), low = run(true, 0.005, drop, false, 3000);
     CHECK(low.completed == low_fixed.completed);
     CHECK(low.dropped == 0);
     auto const high_fixed = run(false, 0.4, drop, false, 3000), high = run(true, 0.4, drop, false, 3000);
-    INFO("completed " << high_fixed.completed << " -> " << high.completed << ", dropped " << high_fixed.dropped << " -> " << high.dropped);
+    INFO("completed " << high_fixed.completed << " -> " << high.completed << ", dropped " << high_fixed.dropped
+                      << " -> " << high.dropped);
     CHECK(high.completed > high_fixed.completed * 5 / 4);
     CHECK(high.dropped < high_fixed.dropped);
 #ifdef __GLIBCXX__  // the jobs are drawn by the standard library's distributions
     char sentence[100];
-    std::snprintf(sentence, sizeof sentence, "%zu complete instead of %zu, %zu are dropped instead of %zu", high.completed, high_fixed.completed, high.dropped,
-                  high_fixed.dropped);
+    std::snprintf(sentence, sizeof sentence, "%zu complete instead of %zu, %zu are dropped instead of %zu",
+                  high.completed, high_fixed.completed, high.dropped, high_fixed.dropped);
     std::ifstream page(RATION_DOCS "/elastic-batch-dp.md");
     std::string words, word;
     while (page >> word) words += word + ' ';

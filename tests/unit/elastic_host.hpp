@@ -15,7 +15,8 @@ namespace unit {
 
 using counts = std::vector<std::int64_t>;
 
-/// elastic_batch_dp on a node of so many devices, or on several nodes. Each answer is proved, and comes into force at once.
+/// elastic_batch_dp on a node of so many devices, or on several nodes. Each answer is proved, and comes into force at
+/// once.
 struct elastic_asked {
     using policy = ration::policies::elastic_batch_dp;
 
@@ -31,8 +32,9 @@ struct elastic_asked {
     ration::status said = ration::status::ok;
     std::map<std::uint64_t, std::uint16_t> why;  ///< the last reason that was given, by id
 
-    elastic_asked(std::size_t jobs, std::int64_t devices, ration::policies::elastic_batch_dp_parameters const& p = {.interval = 0},
-                  std::uint32_t width = 9, std::size_t nodes = 1)
+    elastic_asked(std::size_t jobs, std::int64_t devices,
+                  ration::policies::elastic_batch_dp_parameters const& p = {.interval = 0}, std::uint32_t width = 9,
+                  std::size_t nodes = 1)
         : on(jobs, nodes), asked(p) {
         speedup = must(on.store.declare<double>("jobs/speedup", width));
         batch = must(on.store.declare<std::int64_t>("jobs/batch", width));
@@ -40,7 +42,8 @@ struct elastic_asked {
         on.set_capacity(resource_id::batch, ration::max_amount);
         bound = must(ration::bind_columns<policy::inputs>(on.store.schema()));
         must(ration::result<void>(asked.prepare({.jobs = 64, .nodes = nodes}) == ration::status::ok
-                                      ? ration::result<void>{} : ration::error{.code = ration::errc::no_capacity}));
+                                      ? ration::result<void>{}
+                                      : ration::error{.code = ration::errc::no_capacity}));
         for (std::size_t row = 0; row < jobs; ++row) scales(row, {0, 1, 2, 3, 4, 5, 6, 7, 8});
     }
     void scales(std::size_t row, std::initializer_list<double> f) { copy(speedup, row, f); }
@@ -65,8 +68,11 @@ struct elastic_asked {
         rows.resize(space);
         ration::show_free(on.held, on.store, on.columns);
         ration::grants out(rows);
-        ration::tick_data const data{
-            .number = 0, .seed = 0, .now = ration::seconds(second), .budget = ration::seconds(1), .data = on.store.view()};
+        ration::tick_data const data{.number = 0,
+                                     .seed = 0,
+                                     .now = ration::seconds(second),
+                                     .budget = ration::seconds(1),
+                                     .data = on.store.view()};
         said = asked.decide(ration::tick<policy::inputs>(data, bound), out);
         rows.resize(out.rows().size());
         proof.prepare(on.store, on.columns, ration::standard_resources, on.store.rows(table_id::nodes), space);
@@ -80,7 +86,8 @@ struct elastic_asked {
     [[nodiscard]] counts granted(resource_id r) const {
         counts amounts;
         for (std::size_t row = 0; row < on.store.rows(table_id::jobs); ++row)
-            if (ration::is_active(static_cast<job_state>(on.store.at(on.columns.state, row)))) amounts.push_back(on.store.at(on.of(r).held, row));
+            if (ration::is_active(static_cast<job_state>(on.store.at(on.columns.state, row))))
+                amounts.push_back(on.store.at(on.of(r).held, row));
         return amounts;
     }
     [[nodiscard]] std::uint16_t reason(std::size_t job) const {
@@ -96,7 +103,8 @@ private:
             if (k < c.width) on.store[c][row * c.width + k++] = v;
         for (; k < c.width; ++k) on.store[c][row * c.width + k] = T{};
         if constexpr (std::is_same_v<T, double>)
-            for (k = 1; k < batch.width; ++k) on.store[batch][row * batch.width + k] = static_cast<std::int64_t>(32 * k);
+            for (k = 1; k < batch.width; ++k)
+                on.store[batch][row * batch.width + k] = static_cast<std::int64_t>(32 * k);
     }
 };
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // elastic_batch_dp on several nodes: the division is the best of all, and every job fits onto the nodes.
-#include "support/catch.hpp"
-
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -9,6 +7,7 @@
 #include <ration/testing/policy_laws.hpp>
 
 #include "elastic_host.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::policies::elastic_batch_dp;
@@ -22,7 +21,8 @@ using curve = std::vector<double>;
     if (from == jobs.size()) return 0;
     double best = -1e9;
     for (std::size_t k = 1; k < jobs[from].size() && static_cast<std::int64_t>(k) <= devices; ++k)
-        if (jobs[from][k] > 0) best = std::max(best, jobs[from][k] + best_sum(jobs, devices - static_cast<std::int64_t>(k), from + 1));
+        if (jobs[from][k] > 0)
+            best = std::max(best, jobs[from][k] + best_sum(jobs, devices - static_cast<std::int64_t>(k), from + 1));
     return best;
 }
 
@@ -36,7 +36,8 @@ struct on_nodes : elastic_asked {
 /// The jobs scale like these from now on.
 void scale(elastic_asked& a, std::vector<curve> const& jobs) {
     for (std::size_t row = 0; row < jobs.size(); ++row)
-        for (std::size_t k = 0; k < a.speedup.width; ++k) a.on.store[a.speedup][row * a.speedup.width + k] = k < jobs[row].size() ? jobs[row][k] : 0;
+        for (std::size_t k = 0; k < a.speedup.width; ++k)
+            a.on.store[a.speedup][row * a.speedup.width + k] = k < jobs[row].size() ? jobs[row][k] : 0;
 }
 
 [[nodiscard]] std::size_t nodes_of(elastic_asked const& a, std::size_t row) {
@@ -53,7 +54,8 @@ void scale(elastic_asked& a, std::vector<curve> const& jobs) {
 /// Speed-ups that mostly rise, now and then fall, and are missing for some counts.
 [[nodiscard]] curve any_curve(std::mt19937& random, std::int64_t devices) {
     curve f(static_cast<std::size_t>(std::min<std::int64_t>(devices, 8)) + 1, 0.0);
-    for (std::size_t k = 1; k < f.size(); ++k) f[k] = k > 1 && random() % 8 == 0 ? 0 : f[k - 1] + static_cast<double>(random() % 1000) / 1000 - 0.1 + (k == 1);
+    for (std::size_t k = 1; k < f.size(); ++k)
+        f[k] = k > 1 && random() % 8 == 0 ? 0 : f[k - 1] + static_cast<double>(random() % 1000) / 1000 - 0.1 + (k == 1);
     return f;
 }
 
@@ -89,7 +91,8 @@ TEST_CASE("elastic batch DP on nodes: jobs come onto as few nodes as possible, t
     CHECK(a.reason(1) == elastic_batch_dp::best_total);
 }
 
-TEST_CASE("elastic batch DP on nodes: a job can be larger than a node, and who does not change stays", "[elastic][nodes]") {
+TEST_CASE("elastic batch DP on nodes: a job can be larger than a node, and who does not change stays",
+          "[elastic][nodes]") {
     std::vector<curve> jobs{{0, 1, 2, 3, 4, 5, 6}};
     on_nodes a({4, 4}, {jobs[0], jobs[0]});
     scale(a, {jobs[0], {0, 1, 1.1}});
@@ -123,8 +126,9 @@ TEST_CASE("elastic batch DP on nodes keeps the laws", "[elastic][nodes][laws]") 
     };
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
         for (double const interval : {0.0, 7.0}) {
-            auto const kept = ration::testing::policy_laws([&] { return elastic_batch_dp({.interval = interval}); },
-                                                           {.seed = seed, .ticks = 300, .most = {.jobs = 8, .nodes = 3}, .fill = scale_well});
+            auto const kept = ration::testing::policy_laws(
+                [&] { return elastic_batch_dp({.interval = interval}); },
+                {.seed = seed, .ticks = 300, .most = {.jobs = 8, .nodes = 3}, .fill = scale_well});
             if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
         }
 }

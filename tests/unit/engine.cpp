@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // The loop: what goes in, what comes out, in which order.
-#include "support/catch.hpp"
-
 #include "rig.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::errc;
-using ration::fake::call;
 using ration::milliseconds;
 using ration::seconds;
 using ration::status;
 using ration::tick_mode;
 using ration::unlimited;
+using ration::fake::call;
 
 namespace {
 
@@ -140,7 +139,8 @@ TEST_CASE("what gives back comes before what takes", "[engine]") {
     CHECK(history[4].op.job.value == 1);
     std::int64_t promised = 1000;
     for (auto const& done : history) {
-        if (done.what == call::apply) promised += done.op.new_value - (done.op.old_value == unlimited ? 0 : done.op.old_value);
+        if (done.what == call::apply)
+            promised += done.op.new_value - (done.op.old_value == unlimited ? 0 : done.op.old_value);
         CHECK(promised <= 1000);
     }
 }
@@ -246,7 +246,8 @@ TEST_CASE("an engine refuses columns that were declared for other resources", "[
         CHECK(bound.failure().code == errc::invalid_value);
     }
     ration::snapshot_store small;
-    auto const only_cpu = must(ration::standard_columns::declare(small, std::span(ration::standard_resources).first(1)));
+    auto const only_cpu =
+        must(ration::standard_columns::declare(small, std::span(ration::standard_resources).first(1)));
     ration::engine<ration::fake::backend> e(backend, policy, fallback, small, only_cpu,
                                             std::span(ration::standard_resources).first(1), {});
     CHECK_FALSE(e.bind({.jobs = 1, .nodes = 1}));

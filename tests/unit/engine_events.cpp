@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // What policies are told between ticks, and by which tick they know it.
-#include "support/catch.hpp"
-
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,6 +7,7 @@
 #include <ration/policies/none.hpp>
 
 #include "rig.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::event;
@@ -23,12 +22,17 @@ public:
     std::size_t heard_when_asked = 0;
 
     [[nodiscard]] ration::meta const& about() const noexcept override { return ration::policies::none::about; }
-    [[nodiscard]] ration::result<void> bind(std::span<ration::column_info const>, ration::limits const&) noexcept override { return {}; }
+    [[nodiscard]] ration::result<void> bind(std::span<ration::column_info const>,
+                                            ration::limits const&) noexcept override {
+        return {};
+    }
     [[nodiscard]] ration::status decide(ration::tick_data const&, ration::grants&) noexcept override {
         heard_when_asked = heard.size();
         return ration::status::ok;
     }
-    void on_events(std::span<event const> events) noexcept override { heard.insert(heard.end(), events.begin(), events.end()); }
+    void on_events(std::span<event const> events) noexcept override {
+        heard.insert(heard.end(), events.begin(), events.end());
+    }
 };
 
 struct told {
@@ -44,13 +48,15 @@ struct listening_rig {
     host on{3};
     ration::fake::backend backend{{resource_id::cpu, resource_id::memory, resource_id::gpu}};
     listener policy, fallback;
-    ration::engine<ration::fake::backend> engine{backend, policy, fallback, on.store, on.columns, ration::standard_resources, {}};
+    ration::engine<ration::fake::backend> engine{
+        backend, policy, fallback, on.store, on.columns, ration::standard_resources, {}};
 
     listening_rig() { must(engine.bind({.jobs = 4, .nodes = 1})); }
 
     /// What the policy heard by its decision at this second.
     std::vector<told> heard_at(double second) {
-        policy.heard.clear(), fallback.heard.clear();
+        policy.heard.clear();
+        fallback.heard.clear();
         engine.tick(ration::seconds(second));
         CHECK(policy.heard_when_asked == policy.heard.size());
         CHECK(fallback.heard.size() == policy.heard.size());
@@ -68,13 +74,17 @@ struct listening_rig {
 TEST_CASE("policies hear of each job that comes, changes and ends, once and before they decide", "[engine][events]") {
     listening_rig r;
     r.on.set_state(2, job_state::queued);
-    CHECK(r.heard_at(1) == std::vector<told>{{event_kind::job_arrived, 1, nowhere}, {event_kind::job_arrived, 2, nowhere}, {event_kind::job_arrived, 3, nowhere}});
+    CHECK(r.heard_at(1) == std::vector<told>{{event_kind::job_arrived, 1, nowhere},
+                                             {event_kind::job_arrived, 2, nowhere},
+                                             {event_kind::job_arrived, 3, nowhere}});
     CHECK(r.heard_at(2).empty());
 
     r.on.set_state(0, job_state::done);
     r.on.set_state(1, job_state::failed);
     r.on.set_state(2, job_state::running);
-    CHECK(r.heard_at(3) == std::vector<told>{{event_kind::job_finished, 1, 0}, {event_kind::job_failed, 2, 1}, {event_kind::job_changed, 3, 2}});
+    CHECK(r.heard_at(3) == std::vector<told>{{event_kind::job_finished, 1, 0},
+                                             {event_kind::job_failed, 2, 1},
+                                             {event_kind::job_changed, 3, 2}});
     CHECK(r.heard_at(4).empty());
 
     r.on.store.erase_row(table_id::jobs, 0);  // ended long ago

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // When a backend fails: what is taken back, what is booked, and who may still grow.
-#include "support/catch.hpp"
-
 #include "rig.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::errc;
@@ -124,7 +123,8 @@ TEST_CASE("nobody is given what was not given back", "[engine][failure]") {
 TEST_CASE("a group that gives here and takes there waits for its room", "[engine][failure]") {
     rig r(2);
     r.tick_with({cpu(0, 900), memory(0, 100), memory(1, 900)});
-    // Job 1 (group 1) takes cpu that job 2's group gives back, which takes memory that group 1 gives back: neither can go first.
+    // Job 1 (group 1) takes cpu that job 2's group gives back, which takes memory that group 1 gives back: neither can
+    // go first.
     auto const report = r.tick_with({cpu(0, 100, 1), memory(0, 800, 1), cpu(1, 800, 2), memory(1, 100, 2)}, 2);
     CHECK(report.deferred.size() == 4);
     CHECK(report.changes.empty());

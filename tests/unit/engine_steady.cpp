@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // The loop allocates nothing once it has seen its largest tick.
-#include "support/catch.hpp"
-
 #include <array>
 
 #include <ration/engine.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/tradl.hpp>
 
-#include "support/allocations.hpp"
-
 #include "host.hpp"
+#include "support/allocations.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::result;
@@ -40,10 +38,19 @@ public:
         if (amounts_[s.job.value] != s.amount) out.push_back({s.job.value, amounts_[s.job.value], s.amount});
         return {};
     }
-    [[nodiscard]] result<void> apply(operation const& o) noexcept { return amounts_[o.job] = o.to, result<void>(); }
+    [[nodiscard]] result<void> apply(operation const& o) noexcept {
+        amounts_[o.job] = o.to;
+        return result<void>();
+    }
     [[nodiscard]] result<void> verify(operation const&) noexcept { return {}; }
-    [[nodiscard]] result<void> undo(operation const& o) noexcept { return amounts_[o.job] = o.from, result<void>(); }
-    [[nodiscard]] ration::operation_text describe(operation const& o) noexcept { return {.job = {o.job}, .resource = resource_id::cpu, .when = {}, .subject = {}, .old_value = {}, .new_value = {}}; }
+    [[nodiscard]] result<void> undo(operation const& o) noexcept {
+        amounts_[o.job] = o.from;
+        return result<void>();
+    }
+    [[nodiscard]] ration::operation_text describe(operation const& o) noexcept {
+        return {
+            .job = {o.job}, .resource = resource_id::cpu, .when = {}, .subject = {}, .old_value = {}, .new_value = {}};
+    }
 };
 static_assert(ration::Backend<array_backend>);
 

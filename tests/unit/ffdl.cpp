@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // pack, spread and gang: learners on nodes.
-#include "support/catch.hpp"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <ration/policies/spread.hpp>
 
 #include "cluster_random.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::policies::gang;
@@ -22,15 +21,18 @@ TEST_CASE("pack fills nodes, spread fragments them", "[pack][spread]") {
     cluster<pack> p({4, 4, 4});
     cluster<spread> s({4, 4, 4});
     for (int i = 0; i < 3; ++i) {
-        p.submit({.request = 1}), s.submit({.request = 1});
-        p.decide(), s.decide();
+        p.submit({.request = 1});
+        s.submit({.request = 1});
+        p.decide();
+        s.decide();
     }
     CHECK(p.of(1) == places{{0, 1}});
     CHECK(p.of(3) == places{{0, 1}});
     CHECK(s.of(1) == places{{0, 1}});
     CHECK(s.of(2) == places{{1, 1}});
     CHECK(s.of(3) == places{{2, 1}});
-    p.submit({.request = 4}), s.submit({.request = 4});
+    p.submit({.request = 4});
+    s.submit({.request = 4});
     CHECK(p.decide() == counts{1, 1, 1, 4});
     CHECK(s.decide() == counts{1, 1, 1, 0});  // nine are free, nowhere four
     CHECK(p.fault.empty());
@@ -39,7 +41,9 @@ TEST_CASE("pack fills nodes, spread fragments them", "[pack][spread]") {
 
 TEST_CASE("a learner is whole on one node", "[gang]") {
     cluster<gang> c({4, 4, 4});
-    c.submit({.request = 3}), c.submit({.request = 3}), c.submit({.request = 2});
+    c.submit({.request = 3});
+    c.submit({.request = 3});
+    c.submit({.request = 2});
     CHECK(c.decide() == counts{3, 3, 2});
     c.submit({.request = 3});
     CHECK(c.decide() == counts{3, 3, 2, 0});  // four are free, nowhere three
@@ -71,9 +75,15 @@ TEST_CASE("one learner at a time, jobs wait for each other; as gangs they never 
         cluster<pack> one_by_one({4, 4}, pack({.learner = 1}));
         one_by_one.ticks = seed;
         cluster<gang> whole({4, 4}, gang({.learner = 1}));
-        for (int i = 0; i < 4; ++i) one_by_one.submit({.request = 4, .least = 1}), whole.submit({.request = 4, .least = 1});
+        for (int i = 0; i < 4; ++i) {
+            one_by_one.submit({.request = 4, .least = 1});
+            whole.submit({.request = 4, .least = 1});
+        }
         std::int64_t held = 0, complete = 0;
-        for (std::int64_t const devices : one_by_one.decide()) held += devices, complete += devices == 4;
+        for (std::int64_t const devices : one_by_one.decide()) {
+            held += devices;
+            complete += devices == 4;
+        }
         CHECK(held == 8);
         deadlocks += complete == 0;
         CHECK(whole.decide() == counts{4, 4, 0, 0});
@@ -89,7 +99,8 @@ namespace {
 /// Two jobs of two learners on two nodes. True when each got one learner, so that neither ever gets its second one.
 [[nodiscard]] bool is_deadlocked(cluster<pack>& c, std::uint64_t seed) {
     c.ticks = seed;
-    c.submit({.request = 8, .least = 4}), c.submit({.request = 8, .least = 4});
+    c.submit({.request = 8, .least = 4});
+    c.submit({.request = 8, .least = 4});
     return c.decide() == counts{4, 4};
 }
 [[nodiscard]] std::uint64_t deadlocking_seed() {
@@ -143,7 +154,8 @@ TEST_CASE("without a time to give up jobs keep their learners for good", "[pack]
 
 TEST_CASE("learners below a job's minimum go together", "[pack]") {
     cluster<pack> c({4}, pack({.learner = 1}));
-    c.submit({.request = 3}), c.submit({.request = 3});
+    c.submit({.request = 3});
+    c.submit({.request = 3});
     auto const given = c.decide();
     CHECK(given[0] + given[1] == 3);
     CHECK(c.fault.empty());
@@ -151,14 +163,21 @@ TEST_CASE("learners below a job's minimum go together", "[pack]") {
 
 TEST_CASE("later gangs pass one that does not fit, unless told otherwise", "[gang]") {
     cluster<gang> lenient({4}), strict({4}, gang({.backfill = false}));
-    lenient.submit({.request = 3}), lenient.submit({.request = 2}), lenient.submit({.request = 1});
-    strict.submit({.request = 9}), strict.submit({.request = 3}), strict.submit({.request = 2}), strict.submit({.request = 1});
+    lenient.submit({.request = 3});
+    lenient.submit({.request = 2});
+    lenient.submit({.request = 1});
+    strict.submit({.request = 9});
+    strict.submit({.request = 3});
+    strict.submit({.request = 2});
+    strict.submit({.request = 1});
     CHECK(lenient.decide() == counts{3, 0, 1});
     CHECK(strict.decide() == counts{0, 3, 0, 0});  // what can never run holds nobody back
     // Learners of 3, 3 and 1 would fit on empty nodes of 4 and 4, those of 3, 3 and 2 never do.
     for (auto const& [request, expected] : {std::pair<std::int64_t, counts>{7, {2, 0, 0}}, {8, {2, 0, 1}}}) {
         cluster<gang> c({4, 4}, gang({.learner = 3, .backfill = false}));
-        c.submit({.request = 2}), c.submit({.request = request}), c.submit({.request = 1});
+        c.submit({.request = 2});
+        c.submit({.request = request});
+        c.submit({.request = 1});
         CHECK(c.decide() == expected);
     }
 }
@@ -166,12 +185,16 @@ TEST_CASE("later gangs pass one that does not fit, unless told otherwise", "[gan
 TEST_CASE("a gang that loses a learner is stopped, a job of single learners goes on", "[gang][pack]") {
     cluster<gang> g({4, 4}, gang({.learner = 4}));
     cluster<pack> p({4, 4}, pack({.learner = 4}));
-    g.submit({.request = 8, .least = 1}), p.submit({.request = 8, .least = 1});
-    g.decide(), p.decide();
-    g.capacity(1) = 0, p.capacity(1) = 0;
+    g.submit({.request = 8, .least = 1});
+    p.submit({.request = 8, .least = 1});
+    g.decide();
+    p.decide();
+    g.capacity(1) = 0;
+    p.capacity(1) = 0;
     CHECK(g.decide() == counts{0});
     CHECK(p.decide() == counts{4});
-    g.capacity(1) = 4, p.capacity(1) = 4;
+    g.capacity(1) = 4;
+    p.capacity(1) = 4;
     CHECK(g.decide() == counts{8});
     CHECK(p.decide() == counts{8});
     CHECK(g.fault.empty());
@@ -179,9 +202,12 @@ TEST_CASE("a gang that loses a learner is stopped, a job of single learners goes
 }
 
 TEST_CASE("spread puts a gang's learners apart, pack together", "[gang]") {
-    cluster<gang> apart({4, 4, 4}, gang({.learner = 2, .placement = learner_placement::spread})), together({4, 4, 4}, gang({.learner = 2}));
-    apart.submit({.request = 6}), together.submit({.request = 6});
-    apart.decide(), together.decide();
+    cluster<gang> apart({4, 4, 4}, gang({.learner = 2, .placement = learner_placement::spread})),
+        together({4, 4, 4}, gang({.learner = 2}));
+    apart.submit({.request = 6});
+    together.submit({.request = 6});
+    apart.decide();
+    together.decide();
     CHECK(apart.of(1) == places{{0, 2}, {1, 2}, {2, 2}});
     CHECK(together.of(1) == places{{0, 4}, {1, 2}});
 }
@@ -190,7 +216,8 @@ TEST_CASE("pack, spread and gang are feasible whatever comes", "[pack][spread][g
     for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, gang({.learner = 4}), true) == "");
-        CHECK(trouble(seed, gang({.learner = 2, .placement = learner_placement::spread, .backfill = false}), true) == "");
+        CHECK(trouble(seed, gang({.learner = 2, .placement = learner_placement::spread, .backfill = false}), true) ==
+              "");
         CHECK(trouble(seed, pack({.learner = 1}), true) == "");
         CHECK(trouble(seed, pack({.learner = 2}), false) == "");
         CHECK(trouble(seed, pack({.learner = 1, .give_up = 50}), false) == "");

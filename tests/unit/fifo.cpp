@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // fifo: the order of submission, and what happens to the rest.
-#include "support/catch.hpp"
-
 #include <ration/policies/fifo.hpp>
 
 #include "cluster_random.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::policies::fifo;
@@ -21,7 +20,10 @@ TEST_CASE("fifo starts jobs in the order of submission, whole", "[fifo]") {
 
 TEST_CASE("a job that does not fit holds back all later ones, unless they may pass", "[fifo]") {
     cluster<fifo> strict({8}), lenient({8}, fifo({.backfill = true}));
-    for (std::int64_t const request : {5, 4, 2, 2, 1}) strict.submit({.request = request}), lenient.submit({.request = request});
+    for (std::int64_t const request : {5, 4, 2, 2, 1}) {
+        strict.submit({.request = request});
+        lenient.submit({.request = request});
+    }
     CHECK(strict.decide() == counts{5, 0, 0, 0, 0});
     CHECK(lenient.decide() == counts{5, 0, 2, 0, 1});
     strict.end(1);
@@ -31,7 +33,9 @@ TEST_CASE("a job that does not fit holds back all later ones, unless they may pa
 TEST_CASE("a job larger than the cluster holds nobody back, until nodes return", "[fifo]") {
     cluster<fifo> c({4, 4});
     c.capacity(1) = 0;
-    c.submit({.request = 8}), c.submit({.request = 2}), c.submit({.request = 3});
+    c.submit({.request = 8});
+    c.submit({.request = 2});
+    c.submit({.request = 3});
     CHECK(c.decide() == counts{0, 2, 0});
     c.capacity(1) = 4;
     c.end(2);
@@ -40,7 +44,9 @@ TEST_CASE("a job larger than the cluster holds nobody back, until nodes return",
 
 TEST_CASE("a job whose node fails goes on elsewhere, or waits for its turn", "[fifo]") {
     cluster<fifo> c({4, 4});
-    c.submit({.request = 3}), c.submit({.request = 2}), c.submit({.request = 3});
+    c.submit({.request = 3});
+    c.submit({.request = 2});
+    c.submit({.request = 3});
     CHECK(c.decide() == counts{3, 2, 3});
     CHECK(c.of(3) == places{{0, 1}, {1, 2}});
     c.capacity(0) = 0;

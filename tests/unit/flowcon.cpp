@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // flowcon: growth efficiency, the lists, the limits.
-#include "support/catch.hpp"
-
 #include <ration/policies/flowcon.hpp>
 
 #include "asked.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::unlimited;
@@ -28,7 +27,10 @@ struct flows {
         std::size_t row = 0;
         for (double const l : losses) a.on.store[a.on.columns.loss][row++] = l;
         if (now == 0) ask();
-        for (double const end = now + seconds; now < end;) now += 10, ask();
+        for (double const end = now + seconds; now < end;) {
+            now += 10;
+            ask();
+        }
         return last;
     }
     void ask() {
@@ -60,9 +62,11 @@ TEST_CASE("flowcon limits by growth efficiency and watches before it completes",
 TEST_CASE("flowcon says only what differs from what is held", "[flowcon]") {
     flows f(2);
     f.use({500, 250});
-    f.interval({100, 100}), f.interval({50, 97});
+    f.interval({100, 100});
+    f.interval({50, 97});
     auto const held = f.a.on.store[f.a.on.of(resource_id::cpu).held];
-    held[0] = 892, held[1] = unlimited;
+    held[0] = 892;
+    held[1] = unlimited;
     f.ask();
     CHECK(f.last.empty());
     held[0] = 891;
@@ -73,8 +77,10 @@ TEST_CASE("flowcon says only what differs from what is held", "[flowcon]") {
 TEST_CASE("a job that grows again is new again", "[flowcon]") {
     flows f(2);
     f.use({500, 500});
-    f.interval({100, 100}), f.interval({60, 99}), f.interval({40, 98});  // the second completes
-    CHECK(f.last == amounts{740, 259});                // 0.952 and 1/3, over their sum
+    f.interval({100, 100});
+    f.interval({60, 99});
+    f.interval({40, 98});                                // the second completes
+    CHECK(f.last == amounts{740, 259});                  // 0.952 and 1/3, over their sum
     CHECK(f.interval({20, 37.6}) == amounts{248, 751});  // 0.2 and 0.604
     // It was new: once below alpha it is only watched and keeps its limit.
     CHECK(f.interval({20, 37}) == amounts{248, 751});
@@ -83,7 +89,9 @@ TEST_CASE("a job that grows again is new again", "[flowcon]") {
 TEST_CASE("a job that comes brings back the interval, and measuring begins anew", "[flowcon]") {
     flows f(1);
     f.use({1000});
-    f.interval({100}), f.interval({100}), f.interval({100});  // watched, then all are completing: 60 s from now on
+    f.interval({100});
+    f.interval({100});
+    f.interval({100});  // watched, then all are completing: 60 s from now on
     CHECK(f.last == amounts{unlimited});
     f.a.add_job(9);
     f.use({500, 500});
@@ -96,17 +104,21 @@ TEST_CASE("a job that comes brings back the interval, and measuring begins anew"
 TEST_CASE("flowcon stays within what a job accepts", "[flowcon]") {
     flows f(2);
     f.use({500, 500});
-    f.a.on.set_bounds(0, resource_id::cpu, 0, 300), f.a.on.set_bounds(1, resource_id::cpu, 600, unlimited);
+    f.a.on.set_bounds(0, resource_id::cpu, 0, 300);
+    f.a.on.set_bounds(1, resource_id::cpu, 600, unlimited);
     f.interval({100, 100});
     CHECK(f.interval({50, 50}) == amounts{300, 600});
-    f.a.on.set_bounds(0, resource_id::cpu, 500, unlimited), f.a.on.set_bounds(1, resource_id::cpu, 400, unlimited);
+    f.a.on.set_bounds(0, resource_id::cpu, 500, unlimited);
+    f.a.on.set_bounds(1, resource_id::cpu, 400, unlimited);
     CHECK(f.interval({49, 10}) == amounts{500, 500});  // 0.02 and 0.98: raised to 500, and 500 are left
 }
 
 TEST_CASE("flowcon goes on from saved state as it was", "[flowcon]") {
     flows f(2), g(2);
-    f.use({500, 250}), g.use({500, 250});
-    f.interval({100, 100}), f.interval({50, 97});
+    f.use({500, 250});
+    g.use({500, 250});
+    f.interval({100, 100});
+    f.interval({50, 97});
     std::vector<std::byte> space(f.a.policy.save({}));
     CHECK(f.a.policy.save(space) == space.size());
     CHECK(g.a.policy.load(std::span(space).first(5)) == ration::status::state);

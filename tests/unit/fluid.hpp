@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A machine as a fluid: jobs share it max-min fairly under their limits and up to their demand, as CFS does for busy threads.
+// A machine as a fluid: jobs share it max-min fairly under their limits and up to their demand, as CFS does for busy
+// threads.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,10 @@ struct fluid_job {
 inline void share_out(std::vector<fluid_job>& jobs) {
     double left = 1;
     std::vector<fluid_job*> thirsty;
-    for (auto& j : jobs) j.use = 0, thirsty.push_back(&j);
+    for (auto& j : jobs) {
+        j.use = 0;
+        thirsty.push_back(&j);
+    }
     std::sort(thirsty.begin(), thirsty.end(),
               [](auto* a, auto* b) { return std::min(a->demand, a->limit) < std::min(b->demand, b->limit); });
     for (std::size_t i = 0; i < thirsty.size(); ++i) {

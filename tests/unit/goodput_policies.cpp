@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // pollux and good_enough: devices divided exactly by what each job is worth with so many.
-#include "support/catch.hpp"
-
 #include <cmath>
 #include <functional>
 #include <map>
@@ -12,6 +10,7 @@
 #include <ration/policies/sia.hpp>
 
 #include "cluster_random.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::policies::good_enough;
@@ -21,11 +20,13 @@ using ration::policies::sia;
 namespace {
 
 /// Every way to give each job 0 or from 1 to `most` devices of so many; `seen(division)`.
-void each_division(std::size_t jobs, std::int64_t devices, std::int64_t most, std::function<void(counts const&)> const& seen) {
+void each_division(std::size_t jobs, std::int64_t devices, std::int64_t most,
+                   std::function<void(counts const&)> const& seen) {
     counts division(jobs, 0);
     auto const choose = [&](auto const& self, std::size_t j, std::int64_t left) -> void {
         if (j == jobs) return seen(division);
-        for (division[j] = 0; division[j] <= left && division[j] <= most; ++division[j]) self(self, j + 1, left - division[j]);
+        for (division[j] = 0; division[j] <= left && division[j] <= most; ++division[j])
+            self(self, j + 1, left - division[j]);
         division[j] = 0;
     };
     choose(choose, 0, devices);
@@ -55,12 +56,17 @@ TEST_CASE("pollux divides so that the p-mean of the speed-ups is the largest, am
         for (int round = 0; round < 60; ++round) {
             cluster<pollux> c({6}, pollux({.interval = 60, .p = p}));
             std::vector<std::vector<double>> goodput;
-            for (int j = 0; j < 3; ++j) goodput.push_back(random_goodput(d)), c.submit({.least = 1, .most = 5, .goodput = goodput.back()});
+            for (int j = 0; j < 3; ++j) {
+                goodput.push_back(random_goodput(d));
+                c.submit({.least = 1, .most = 5, .goodput = goodput.back()});
+            }
             auto const mean = [&](counts const& division) {
                 double sum = 0;
                 for (std::size_t j = 0; j < 3; ++j) {
                     if (division[j] == 0 && p < 0) return 0.0;  // the limit
-                    sum += division[j] == 0 ? 0 : std::pow(goodput[j][static_cast<std::size_t>(division[j])] / goodput[j][2], p);
+                    sum += division[j] == 0
+                               ? 0
+                               : std::pow(goodput[j][static_cast<std::size_t>(division[j])] / goodput[j][2], p);
                 }
                 return std::pow(sum / 3, 1 / p);
             };
@@ -112,8 +118,10 @@ TEST_CASE("whoever changes is placed on as few nodes as there is room on, the la
     for (auto const id : jobs) CHECK(c.of(id).size() == 1);
 }
 
-// Goodput is that of the best batch: with the batch that was asked for a job may be slower on as many devices, or not run at all.
-TEMPLATE_TEST_CASE("who lives on goodput grants the batch that is best with as many devices", "[pollux][good_enough][sia]", pollux, good_enough, sia) {
+// Goodput is that of the best batch: with the batch that was asked for a job may be slower on as many devices, or not
+// run at all.
+TEMPLATE_TEST_CASE("who lives on goodput grants the batch that is best with as many devices",
+                   "[pollux][good_enough][sia]", pollux, good_enough, sia) {
     using batches = std::map<std::uint64_t, std::int64_t>;
     cluster<TestType> c({8});
     c.let_choose_batches();
@@ -127,14 +135,17 @@ TEMPLATE_TEST_CASE("who lives on goodput grants the batch that is best with as m
     CHECK(c.decide() == counts{2, 4});
     CHECK(c.batches == batches{{first, 102}, {second, 300}});
     c.let_choose_batches(403);
-    c.best_batch(0, 2) = 103, c.best_batch(1, 4) = 301;  // there is room for one more only
+    c.best_batch(0, 2) = 103;
+    c.best_batch(1, 4) = 301;  // there is room for one more only
     c.pass(60);
     c.decide();
     CHECK(c.batches[first] + c.batches[second] == 403);
     auto const before = c.batches;
     c.let_choose_batches();
-    c.best_batch(0, 2) = 200, c.best_batch(1, 4) = 200;
-    c.store[c.of_batch().maximum][0] = 199, c.store[c.of_batch().minimum][1] = 201;  // the jobs do not accept it
+    c.best_batch(0, 2) = 200;
+    c.best_batch(1, 4) = 200;
+    c.store[c.of_batch().maximum][0] = 199;
+    c.store[c.of_batch().minimum][1] = 201;  // the jobs do not accept it
     c.pass(60);
     c.decide();
     CHECK(c.batches == before);
@@ -144,7 +155,8 @@ TEMPLATE_TEST_CASE("who lives on goodput grants the batch that is best with as m
 // 100 and 50 steps left at one step/s a device: with k devices they come nearer by k/100 and k/50 of that a second.
 TEST_CASE("good_enough gives to whom a device brings nearest to its end", "[good_enough]") {
     cluster<good_enough> c({4});
-    c.submit({.least = 1, .most = 4, .length = 100}), c.submit({.least = 1, .most = 4, .length = 50});
+    c.submit({.least = 1, .most = 4, .length = 100});
+    c.submit({.least = 1, .most = 4, .length = 50});
     CHECK(c.decide() == counts{0, 4});
     cluster<good_enough> diminishing({4});
     std::vector<double> const goodput{0, 1, 1.4, 1.5, 1.55};

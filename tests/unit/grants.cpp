@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <array>
 
 #include <ration/grant.hpp>
+
+#include "support/catch.hpp"
 
 using ration::changed_rows;
 using ration::grant;

@@ -49,17 +49,23 @@ struct host {
         held.reset(nodes, columns.resources.size(), jobs * nodes * columns.resources.size());
     }
 
-    [[nodiscard]] ration::resource_columns const& of(resource_id r) const { return columns.resources[static_cast<std::size_t>(r)]; }
+    [[nodiscard]] ration::resource_columns const& of(resource_id r) const {
+        return columns.resources[static_cast<std::size_t>(r)];
+    }
     void set_state(std::size_t row, job_state s) { store[columns.state][row] = static_cast<std::uint32_t>(s); }
     [[nodiscard]] job_id id(std::size_t row) const { return {store[columns.id][row]}; }
-    void set_capacity(resource_id r, std::int64_t amount, std::size_t node = 0) { store[of(r).capacity][node] = amount; }
+    void set_capacity(resource_id r, std::int64_t amount, std::size_t node = 0) {
+        store[of(r).capacity][node] = amount;
+    }
     [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const { return store[of(r).capacity][node]; }
     void set_bounds(std::size_t row, resource_id r, std::int64_t minimum, std::int64_t maximum) {
         store[of(r).minimum][row] = minimum;
         store[of(r).maximum][row] = maximum;
     }
     /// Job `row` holds the amount from time 0 on.
-    void hold(std::size_t row, resource_id r, std::int64_t amount, std::uint32_t node = 0) { held.set({id(row), node, r, amount}, {}); }
+    void hold(std::size_t row, resource_id r, std::int64_t amount, std::uint32_t node = 0) {
+        held.set({id(row), node, r, amount}, {});
+    }
 };
 
 }  // namespace unit

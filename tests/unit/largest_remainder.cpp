@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Whole units divided by weight: worked by hand, and what must hold of every division.
-#include "support/catch.hpp"
-
 #include <random>
 #include <vector>
 
 #include <ration/policies/detail/largest_remainder.hpp>
+
+#include "support/catch.hpp"
 
 using ration::policies::detail::claim;
 using ration::policies::detail::largest_remainder;
@@ -13,11 +13,13 @@ using ration::policies::detail::largest_remainder;
 namespace {
 
 /// The units by rank. `rooms` empty: room without end.
-[[nodiscard]] std::vector<std::int64_t> divided(std::int64_t units, std::vector<double> const& weights, std::vector<std::int64_t> const& rooms = {}) {
+[[nodiscard]] std::vector<std::int64_t> divided(std::int64_t units, std::vector<double> const& weights,
+                                                std::vector<std::int64_t> const& rooms = {}) {
     std::vector<claim> claims;
     for (std::size_t i = 0; i < weights.size(); ++i) {
         auto const rank = static_cast<std::uint32_t>(i);
-        claims.push_back({.row = rank, .rank = rank, .room = rooms.empty() ? INT64_MAX : rooms[i], .weight = weights[i]});
+        claims.push_back(
+            {.row = rank, .rank = rank, .room = rooms.empty() ? INT64_MAX : rooms[i], .weight = weights[i]});
     }
     largest_remainder(claims, units);
     std::vector<std::int64_t> by_rank(weights.size());
@@ -40,7 +42,7 @@ TEST_CASE("the whole parts first, then the largest fractions", "[largest_remaind
 TEST_CASE("equal fractions go to the first ranks, also when rounding makes them differ", "[largest_remainder]") {
     CHECK(divided(2, {1, 1, 1}) == units{1, 1, 0});
     CHECK(divided(5, {1, 1}) == units{3, 2});
-    CHECK(divided(4, {0.1, 0.2, 0.3}) == units{1, 1, 2});    // 2/3, 4/3, 2: the first fraction is the larger
+    CHECK(divided(4, {0.1, 0.2, 0.3}) == units{1, 1, 2});  // 2/3, 4/3, 2: the first fraction is the larger
     CHECK(divided(5, {0.1, 0.1 * (1 - 1e-12), 0.1 * (1 + 1e-12)}) == units{2, 2, 1});
 }
 
@@ -57,8 +59,9 @@ TEST_CASE("no weight is no claim, unless nobody else has room", "[largest_remain
     CHECK(divided(5, {0, 0}) == units{3, 2});
 }
 
-TEST_CASE("every division: all that there is room for, nobody beyond it, within one of the quota, no smaller for more weight",
-          "[largest_remainder]") {
+TEST_CASE(
+    "every division: all that there is room for, nobody beyond it, within one of the quota, no smaller for more weight",
+    "[largest_remainder]") {
     std::mt19937 dice(7);
     for (int round = 0; round < 20'000; ++round) {
         std::size_t const n = 1 + dice() % 8;
@@ -69,7 +72,8 @@ TEST_CASE("every division: all that there is room for, nobody beyond it, within 
         double sum = 0;
         std::int64_t all_room = 0;
         for (std::size_t i = 0; i < n; ++i) {
-            weights[i] = static_cast<double>(dice() % 1000) / 1000 + 0.001, sum += weights[i];
+            weights[i] = static_cast<double>(dice() % 1000) / 1000 + 0.001;
+            sum += weights[i];
             if (bounded) all_room += rooms[i] = static_cast<std::int64_t>(dice() % 10);
         }
         auto const got = divided(whole, weights, rooms);
@@ -78,8 +82,11 @@ TEST_CASE("every division: all that there is room for, nobody beyond it, within 
         for (std::size_t i = 0; i < n; ++i) {
             given += got[i];
             kept = kept && got[i] >= 0 && got[i] <= rooms[i];
-            if (!bounded) kept = kept && std::abs(static_cast<double>(got[i]) - static_cast<double>(whole) * weights[i] / sum) < 1;
-            for (std::size_t k = 0; k < n; ++k) kept = kept && (weights[i] <= weights[k] || got[i] >= got[k] || got[i] == rooms[i]);
+            if (!bounded)
+                kept =
+                    kept && std::abs(static_cast<double>(got[i]) - static_cast<double>(whole) * weights[i] / sum) < 1;
+            for (std::size_t k = 0; k < n; ++k)
+                kept = kept && (weights[i] <= weights[k] || got[i] >= got[k] || got[i] == rooms[i]);
         }
         INFO("round " << round);
         REQUIRE(kept);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <map>
 #include <string>
 #include <tuple>
 
 #include <ration/ledger.hpp>
 
-#include "support/allocations.hpp"
-
 #include "host.hpp"
+#include "support/allocations.hpp"
+#include "support/catch.hpp"
 
 using ration::job_id;
 using ration::ledger;
@@ -77,7 +75,10 @@ TEST_CASE("an amount of 0 removes the holding", "[ledger]") {
 TEST_CASE("a release takes everything of one job and nothing of the others", "[ledger]") {
     auto l = of_two_nodes();
     for (std::uint64_t job = 1; job <= 3; ++job)
-        for (std::uint32_t node = 0; node < 2; ++node) l.set({{job}, node, cpu, 50}, {}), l.set({{job}, node, memory, 20}, {});
+        for (std::uint32_t node = 0; node < 2; ++node) {
+            l.set({{job}, node, cpu, 50}, {});
+            l.set({{job}, node, memory, 20}, {});
+        }
     l.release({2});
     CHECK(l.all().size() == 8);
     CHECK(l.sum(0, cpu) == 100);
@@ -122,7 +123,9 @@ TEST_CASE("a ledger agrees with a map through any history, in order and without 
             REQUIRE(allocations() == before);
             std::erase_if(model, [&](auto const& entry) { return std::get<0>(entry.first) == job.value; });
         } else {
-            std::int64_t const amount = below(5) == 0 ? 0 : below(5) == 0 ? unlimited : static_cast<std::int64_t>(below(1000));
+            std::int64_t const amount = below(5) == 0   ? 0
+                                        : below(5) == 0 ? unlimited
+                                                        : static_cast<std::int64_t>(below(1000));
             l.set({job, node, resource, amount}, {});
             REQUIRE(allocations() == before);
             if (amount == 0)
@@ -139,7 +142,8 @@ TEST_CASE("a ledger agrees with a map through any history, in order and without 
         REQUIRE(same);
         std::int64_t sum = 0;
         for (auto const& [where, amount] : model)
-            if (std::get<1>(where) == node && std::get<2>(where) == resource && amount != unlimited && (resource != cpu || amount > 10))
+            if (std::get<1>(where) == node && std::get<2>(where) == resource && amount != unlimited &&
+                (resource != cpu || amount > 10))
                 sum += amount;
         REQUIRE(l.sum(node, resource) == sum);
     }
@@ -170,14 +174,18 @@ TEST_CASE("holdings are shown per job over all nodes, and what is free per node"
 
 TEST_CASE("the table of what is held names job, node, resource and amount, in that order", "[holdings]") {
     unit::host h(3, 2);
-    h.hold(2, cpu, 30, 0), h.hold(0, memory, 7, 1), h.hold(0, cpu, unlimited, 1);
+    h.hold(2, cpu, 30, 0);
+    h.hold(0, memory, 7, 1);
+    h.hold(0, cpu, unlimited, 1);
     show_holdings(h.held, h.store, h.columns);
     auto const& c = h.columns;
     REQUIRE(h.store.rows(ration::table_id::held) == 3);
-    CHECK(std::tuple{h.store.at(c.held_job, 0), h.store.at(c.held_node, 0), h.store.at(c.held_resource, 0), h.store.at(c.held_amount, 0)} ==
-          std::tuple{1u, 1u, 0u, unlimited});
-    CHECK(std::tuple{h.store.at(c.held_job, 1), h.store.at(c.held_resource, 1), h.store.at(c.held_amount, 1)} == std::tuple{1u, 1u, 7});
-    CHECK(std::tuple{h.store.at(c.held_job, 2), h.store.at(c.held_node, 2), h.store.at(c.held_amount, 2)} == std::tuple{3u, 0u, 30});
+    CHECK(std::tuple{h.store.at(c.held_job, 0), h.store.at(c.held_node, 0), h.store.at(c.held_resource, 0),
+                     h.store.at(c.held_amount, 0)} == std::tuple{1u, 1u, 0u, unlimited});
+    CHECK(std::tuple{h.store.at(c.held_job, 1), h.store.at(c.held_resource, 1), h.store.at(c.held_amount, 1)} ==
+          std::tuple{1u, 1u, 7});
+    CHECK(std::tuple{h.store.at(c.held_job, 2), h.store.at(c.held_node, 2), h.store.at(c.held_amount, 2)} ==
+          std::tuple{3u, 0u, 30});
 }
 
 namespace {
@@ -190,7 +198,8 @@ namespace {
         if (c.type != ration::column_type::i64) continue;
         auto const column = unit::must(a.store.find<std::int64_t>(c.name.view()));
         for (std::size_t row = 0; row < rows; ++row)
-            if (a.store.at(column, row) != b.store.at(column, row)) return std::string(c.name.view()) + " of row " + std::to_string(row);
+            if (a.store.at(column, row) != b.store.at(column, row))
+                return std::string(c.name.view()) + " of row " + std::to_string(row);
     }
     for (std::size_t row = 0; row < a.store.rows(ration::table_id::held); ++row)
         if (a.store.at(a.columns.held_job, row) != b.store.at(b.columns.held_job, row) ||
@@ -210,19 +219,27 @@ TEST_CASE("what has changed is shown as if everything were shown anew, through a
     };
     unit::host changes(6, 3), anew(6, 3);
     std::uint64_t last_id = 6;
-    auto const both = [&](auto action) { action(changes), action(anew); };
+    auto const both = [&](auto action) {
+        action(changes);
+        action(anew);
+    };
     for (int i = 0; i < 5000; ++i) {
         std::uint64_t const many = below(20) == 0 ? 200 : below(4);
         for (std::uint64_t n = 0; n < many; ++n) {
             job_id const job{last_id < 8 ? 1 + below(8) : last_id - 7 + below(9)};  // some are gone, one is yet to come
             auto const node = static_cast<std::uint32_t>(below(3));
             auto const r = static_cast<resource_id>(below(3));
-            std::int64_t const amount = below(4) == 0 ? 0 : below(6) == 0 ? unlimited : static_cast<std::int64_t>(below(50));
+            std::int64_t const amount = below(4) == 0   ? 0
+                                        : below(6) == 0 ? unlimited
+                                                        : static_cast<std::int64_t>(below(50));
             both([&](unit::host& h) { h.held.set({job, node, r, amount}, {}); });
         }
         if (below(3) == 0) {
             auto const row = below(changes.store.rows(ration::table_id::jobs));
-            both([&](unit::host& h) { h.held.release(h.id(row)), h.store.erase_row(ration::table_id::jobs, row); });
+            both([&](unit::host& h) {
+                h.held.release(h.id(row));
+                h.store.erase_row(ration::table_id::jobs, row);
+            });
             ++last_id;
             both([&](unit::host& h) {
                 auto const rows = h.store.rows(ration::table_id::jobs);
@@ -230,7 +247,8 @@ TEST_CASE("what has changed is shown as if everything were shown anew, through a
                 h.store.at(h.columns.id, rows) = last_id;
             });
         }
-        if (below(10) == 0) both([&, much = below(900)](unit::host& h) { h.set_capacity(cpu, static_cast<std::int64_t>(much), 1); });
+        if (below(10) == 0)
+            both([&, much = below(900)](unit::host& h) { h.set_capacity(cpu, static_cast<std::int64_t>(much), 1); });
         show_changes(changes.held, changes.store, changes.columns);
         show_free(changes.held, changes.store, changes.columns);
         show_holdings(anew.held, anew.store, anew.columns);

@@ -66,7 +66,8 @@ struct shared : asked<loss_delta_ratio> {
     /// The devices of two jobs where the younger's delta is `ratio` times the older's.
     counts two(double ratio) {
         first_windows();
-        fall(0, 1 / ratio), fall(1, 1);
+        fall(0, 1 / ratio);
+        fall(1, 1);
         return decide();
     }
 };

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // loss_delta_ratio: who gets how many devices.
-#include "support/catch.hpp"
-
 #include <random>
 
 #include <ration/testing/laws.hpp>
 
-#include "support/allocations.hpp"
-
 #include "loss_delta_host.hpp"
+#include "support/allocations.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::unlimited;
@@ -64,7 +62,9 @@ TEST_CASE("loss-delta ratio: gamma 0 shares evenly, a large one leaves the other
         shared a(3, 9, p);
         a.first_windows();
         bool const small = direction == loss_delta_direction::favour_small;
-        a.fall(0, small ? 1e-6 : 1), a.fall(1, small ? 1e-6 : 1), a.fall(2, small ? 1 : 1e-6);
+        a.fall(0, small ? 1e-6 : 1);
+        a.fall(1, small ? 1e-6 : 1);
+        a.fall(2, small ? 1 : 1e-6);
         CHECK(a.decide() == counts{4, 4, 1});
     }
     p.direction = loss_delta_direction::favour_small;
@@ -82,19 +82,22 @@ TEST_CASE("loss-delta ratio: epsilon bounds what a delta near 0 is worth", "[los
 TEST_CASE("loss-delta ratio: a job without a window weighs the mean of the others", "[loss_delta]") {
     shared a(2, 15);
     a.first_windows();
-    a.fall(0, 0.25), a.fall(1, 1);  // weights 4 and 1
+    a.fall(0, 0.25);
+    a.fall(1, 1);  // weights 4 and 1
     CHECK(a.decide() == counts{11, 4});
     a.add_job(9);
     CHECK(a.decide() == counts{7, 3, 5});  // 12 devices by 4 : 1 : 2.5, beyond 1 each
 }
 
-TEST_CASE("loss-delta ratio: a delta counts as a fraction of the job's own first one, unless told otherwise", "[loss_delta]") {
+TEST_CASE("loss-delta ratio: a delta counts as a fraction of the job's own first one, unless told otherwise",
+          "[loss_delta]") {
     auto const share = [](bool normalised) {
         auto p = plain();
         p.normalised = normalised;
         shared a(2, 4, p);
         a.begin();
-        a.fall(0, 0.1), a.fall(1, 100);  // a classifier and a regression, both at their start
+        a.fall(0, 0.1);
+        a.fall(1, 100);  // a classifier and a regression, both at their start
         return a.decide();
     };
     CHECK(share(true) == counts{2, 2});
@@ -128,12 +131,14 @@ TEST_CASE("loss-delta ratio: a job that the node cannot serve is told so", "[los
     CHECK(a.decide() == counts{5, 0, 0, 1});
 }
 
-TEST_CASE("loss-delta ratio: only what differs from what is held is said, and why a job holds nothing", "[loss_delta]") {
+TEST_CASE("loss-delta ratio: only what differs from what is held is said, and why a job holds nothing",
+          "[loss_delta]") {
     shared a(3, 4);
     a.on.set_bounds(2, resource_id::gpu, 5, 8);
     CHECK(a.decide() == counts{2, 2, 0});
     auto const held = a.on.store[a.on.of(resource_id::gpu).held];
-    held[0] = 2, held[1] = 1;
+    held[0] = 2;
+    held[1] = 1;
     CHECK(a.decide() == counts{2, 0});
     CHECK(a.rows[0].job == 1);
     CHECK(a.rows[1].reason == loss_delta_ratio::cannot_run);
@@ -151,10 +156,12 @@ TEST_CASE("loss-delta ratio: no nodes, no jobs, no space", "[loss_delta]") {
     CHECK(cramped.decide() == roomy.decide());  // the call that had no room has left nothing behind
 }
 
-TEST_CASE("loss-delta ratio: whatever happens, the devices suffice, and none is free that a running job would take", "[loss_delta]") {
+TEST_CASE("loss-delta ratio: whatever happens, the devices suffice, and none is free that a running job would take",
+          "[loss_delta]") {
     std::mt19937 dice(5);
     for (int round = 0; round < 300; ++round) {
-        shared a(1 + dice() % 8, dice() % 20, {.gamma = (dice() % 30) / 10.0, .normalised = dice() % 2 == 0, .residence = 3, .aging = 20});
+        shared a(1 + dice() % 8, dice() % 20,
+                 {.gamma = (dice() % 30) / 10.0, .normalised = dice() % 2 == 0, .residence = 3, .aging = 20});
         for (int second = 0; second < 40; ++second) {
             std::size_t const row = dice() % a.on.store.rows(table_id::jobs);
             a.fall(row, (dice() % 100) * 0.01 - 0.2, 20 + dice() % 200);
@@ -165,7 +172,8 @@ TEST_CASE("loss-delta ratio: whatever happens, the devices suffice, and none is 
             std::int64_t left = a.on.capacity(0, resource_id::gpu);
             bool sound = true, somebody_could = false;
             for (auto const& g : a.rows) {
-                auto const least = a.on.store[a.on.of(resource_id::gpu).minimum][g.job], most = a.on.store[a.on.of(resource_id::gpu).maximum][g.job];
+                auto const least = a.on.store[a.on.of(resource_id::gpu).minimum][g.job],
+                           most = a.on.store[a.on.of(resource_id::gpu).maximum][g.job];
                 sound = sound && (g.amount == 0 || (g.amount >= least && g.amount <= most));
                 somebody_could |= g.amount > 0 && g.amount < most;
                 left -= g.amount;
@@ -192,20 +200,28 @@ void few_devices(ration::snapshot_store& store, std::uint64_t) {
 TEST_CASE("loss-delta ratio keeps the laws of a policy", "[loss_delta]") {
     for (std::uint64_t seed = 1; seed <= 8; ++seed)
         for (std::size_t const jobs : {3, 8, 24})
-            for (auto const& p : {loss_delta_ratio_parameters{.window = 200, .residence = 5, .aging = 40},
-                                  loss_delta_ratio_parameters{.window = 200, .direction = favour_large, .residence = 0, .aging = 40}}) {
-                auto const kept = ration::testing::policy_laws(
-                    [&] { return loss_delta_ratio(p); },
-                    {.seed = seed, .ticks = 400, .most = {.jobs = jobs, .nodes = 1}, .fill = few_devices, .allocations = allocations});
+            for (auto const& p :
+                 {loss_delta_ratio_parameters{.window = 200, .residence = 5, .aging = 40},
+                  loss_delta_ratio_parameters{.window = 200, .direction = favour_large, .residence = 0, .aging = 40}}) {
+                auto const kept = ration::testing::policy_laws([&] { return loss_delta_ratio(p); },
+                                                               {.seed = seed,
+                                                                .ticks = 400,
+                                                                .most = {.jobs = jobs, .nodes = 1},
+                                                                .fill = few_devices,
+                                                                .allocations = allocations});
                 INFO("seed " << seed << ", jobs " << jobs << ", residence " << p.residence);
                 if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
             }
 }
 
 TEST_CASE("loss-delta ratio: parameters that cannot be are named with what to write instead", "[loss_delta]") {
-    auto const says = [](loss_delta_ratio_parameters const& p, std::string_view what) { return p.problem().find(what) == 0; };
+    auto const says = [](loss_delta_ratio_parameters const& p, std::string_view what) {
+        return p.problem().find(what) == 0;
+    };
     CHECK(loss_delta_ratio_parameters{}.problem().empty());
-    CHECK(loss_delta_ratio_parameters{.window = 1, .gamma = 0, .epsilon = 1, .residence = 0, .aging = 1}.problem().empty());
+    CHECK(loss_delta_ratio_parameters{.window = 1, .gamma = 0, .epsilon = 1, .residence = 0, .aging = 1}
+              .problem()
+              .empty());
     for (std::int64_t const window : {0, -1}) CHECK(says({.window = window}, "window"));
     for (double const gamma : {-0.1, 64.1, not_a_number}) CHECK(says({.gamma = gamma}, "gamma"));
     for (double const epsilon : {0.0, -1.0, 1.1, not_a_number}) CHECK(says({.epsilon = epsilon}, "epsilon"));

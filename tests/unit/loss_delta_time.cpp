@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // loss_delta_ratio over time: windows, arrivals, ends, waiting.
-#include "support/catch.hpp"
-
 #include "loss_delta_host.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 
@@ -14,7 +13,7 @@ TEST_CASE("loss-delta ratio: an arrival gets an even share until its first windo
     a.fall(0, 1);
     CHECK(a.decide() == counts{4});
     a.add_job(2);
-    a.report(1, 0, 0);             // has not reported yet
+    a.report(1, 0, 0);  // has not reported yet
     CHECK(a.decide() == counts{2, 2});
     CHECK(a.rows[0].reason == loss_delta_ratio::by_ratio);
     CHECK(a.rows[1].reason == loss_delta_ratio::no_window_yet);
@@ -63,7 +62,8 @@ TEST_CASE("loss-delta ratio: a job whose loss never falls keeps an even share", 
     shared a(2, 4);
     a.begin();
     for (int window = 0; window < 10; ++window) {
-        a.fall(0, 1.0 / (1 << window)), a.fall(1, -1);
+        a.fall(0, 1.0 / (1 << window));
+        a.fall(1, -1);
         CHECK(a.decide() == counts{2, 2});
     }
     CHECK(a.rows[1].reason == loss_delta_ratio::no_window_yet);
@@ -72,18 +72,22 @@ TEST_CASE("loss-delta ratio: a job whose loss never falls keeps an even share", 
 TEST_CASE("loss-delta ratio: a window that was longer between two looks counts by its rate", "[loss_delta]") {
     shared a(2, 4);
     a.first_windows();
-    a.fall(0, 1), a.fall(1, 4, 400);
+    a.fall(0, 1);
+    a.fall(1, 4, 400);
     CHECK(a.decide() == counts{2, 2});
-    a.fall(0, 0.2), a.fall(1, 2, 200);
+    a.fall(0, 0.2);
+    a.fall(1, 2, 200);
     CHECK(a.decide() == counts{3, 1});
 }
 
-TEST_CASE("loss-delta ratio: after a restart from an earlier step, and after a resize, a window begins anew", "[loss_delta]") {
+TEST_CASE("loss-delta ratio: after a restart from an earlier step, and after a resize, a window begins anew",
+          "[loss_delta]") {
     shared a(2, 4);
     CHECK(a.two(1) == counts{2, 2});
     a.report(0, 150, 900);  // from a checkpoint: lower step, another loss
     CHECK(a.decide() == counts{2, 2});
-    a.fall(0, 0.9), a.fall(1, 1);
+    a.fall(0, 0.9);
+    a.fall(1, 1);
     CHECK(a.decide() == counts{2, 2});  // 900 to 899.1, and not 998 to 899.1
     a.fall(0, 0.1);
     CHECK(a.decide() == counts{3, 1});
@@ -98,23 +102,27 @@ TEST_CASE("loss-delta ratio: after a restart from an earlier step, and after a r
     CHECK(a.decide().empty());
 }
 
-TEST_CASE("loss-delta ratio: what only progress asks for waits for residence and restart cost, what an end asks for does not",
-          "[loss_delta]") {
+TEST_CASE(
+    "loss-delta ratio: what only progress asks for waits for residence and restart cost, what an end asks for does not",
+    "[loss_delta]") {
     auto p = plain();
     p.residence = 10;
     shared a(2, 4, p);
     a.on.store[a.on.columns.restart_cost][1] = 5;
     a.begin();  // the change is at 1 s
-    a.fall(0, 1), a.fall(1, 1);
+    a.fall(0, 1);
+    a.fall(1, 1);
     CHECK(a.decide() == counts{2, 2});
-    a.fall(0, 0.1), a.fall(1, 1);
+    a.fall(0, 0.1);
+    a.fall(1, 1);
     while (a.now < 15) CHECK(a.decide() == counts{2, 2});
     CHECK(a.decide() == counts{3, 1});  // at 16 s
     a.on.set_state(1, job_state::failed);
     CHECK(a.decide() == counts{4});
 }
 
-TEST_CASE("loss-delta ratio: of more jobs than devices those submitted first run, and a queued job is started", "[loss_delta]") {
+TEST_CASE("loss-delta ratio: of more jobs than devices those submitted first run, and a queued job is started",
+          "[loss_delta]") {
     shared a(4, 2, {});
     a.on.set_state(1, job_state::queued);
     CHECK(a.decide() == counts{1, 1, 0, 0});
@@ -126,7 +134,9 @@ TEST_CASE("loss-delta ratio: of more jobs than devices those submitted first run
 TEST_CASE("loss-delta ratio: of more jobs than devices a free place goes to the larger weight", "[loss_delta]") {
     shared a(3, 3);
     a.first_windows();
-    a.fall(0, 1), a.fall(1, 0.9), a.fall(2, 0.1);
+    a.fall(0, 1);
+    a.fall(1, 0.9);
+    a.fall(2, 0.1);
     CHECK(a.decide() == counts{1, 1, 1});
     a.on.set_capacity(resource_id::gpu, 0);
     CHECK(a.decide() == counts{0, 0, 0});
@@ -135,23 +145,29 @@ TEST_CASE("loss-delta ratio: of more jobs than devices a free place goes to the 
     CHECK(a.decide() == counts{0, 0, 1});
 }
 
-TEST_CASE("loss-delta ratio: a waiting job's turn comes, and the one it took the place of has its own again", "[loss_delta]") {
+TEST_CASE("loss-delta ratio: a waiting job's turn comes, and the one it took the place of has its own again",
+          "[loss_delta]") {
     auto p = plain();
-    p.residence = 30, p.aging = 100;
+    p.residence = 30;
+    p.aging = 100;
     shared a(2, 1, p);
     a.on.store[a.on.columns.submitted][1] = 5;
     counts turns;
     while (a.now < 404) {
         auto const now = a.decide();
         REQUIRE(now[0] + now[1] == 1);
-        if (turns.empty() || (now[0] == 1) != (turns.size() % 2 == 1)) turns.push_back(static_cast<std::int64_t>(a.now));
+        if (turns.empty() || (now[0] == 1) != (turns.size() % 2 == 1))
+            turns.push_back(static_cast<std::int64_t>(a.now));
     }
-    CHECK(turns == counts{1, 102, 202, 303, 403});  // the first job's turn comes with 100 s, being older; the other's after them
+    // The first job's turn comes with 100 s, being older; the other's after them
+    CHECK(turns == counts{1, 102, 202, 303, 403});
 }
 
-TEST_CASE("loss-delta ratio: a job that has just begun keeps its place, one that was only resized may lose it", "[loss_delta]") {
+TEST_CASE("loss-delta ratio: a job that has just begun keeps its place, one that was only resized may lose it",
+          "[loss_delta]") {
     auto p = plain();
-    p.residence = 30, p.aging = 10;
+    p.residence = 30;
+    p.aging = 10;
     shared a(1, 2, p);
     CHECK(a.decide() == counts{2});
     a.now = 49;
@@ -164,12 +180,14 @@ TEST_CASE("loss-delta ratio: a job that has just begun keeps its place, one that
     CHECK(a.decide() == counts{0, 1, 1});
 }
 
-TEST_CASE("loss-delta ratio: of jobs that have all just begun the larger weight stays when the node shrinks", "[loss_delta]") {
+TEST_CASE("loss-delta ratio: of jobs that have all just begun the larger weight stays when the node shrinks",
+          "[loss_delta]") {
     auto p = plain();
     p.residence = 1000;
     shared a(2, 2, p);
     a.first_windows();
-    a.fall(0, 1), a.fall(1, 0.1);
+    a.fall(0, 1);
+    a.fall(1, 0.1);
     CHECK(a.decide() == counts{1, 1});
     a.on.set_capacity(resource_id::gpu, 1);
     CHECK(a.decide() == counts{0, 1});

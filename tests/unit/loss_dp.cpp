@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // The least loss, and the sums that can be reached, against the whole table of them.
-#include "support/catch.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -9,6 +7,8 @@
 
 #include <ration/policies/detail/loss_dp.hpp>
 #include <ration/policies/detail/reachable_sums.hpp>
+
+#include "support/catch.hpp"
 
 using ration::policies::detail::extent;
 using ration::policies::detail::lossy_choice;
@@ -26,26 +26,30 @@ struct losses {
     std::vector<extent> extents;
     std::vector<std::vector<double>> table;  // [jobs so far][devices]
 
-    losses(std::mt19937& dice, std::size_t jobs, std::int64_t number_of_devices, std::int64_t longest, unsigned different)
+    losses(std::mt19937& dice, std::size_t jobs, std::int64_t number_of_devices, std::int64_t longest,
+           unsigned different)
         : devices(number_of_devices), idle(static_cast<double>(dice() % 3)) {
         for (std::size_t j = 0; j < jobs; ++j) {
             std::vector<lossy_choice> of;
             for (std::int64_t x = dice() % 2; x <= longest; x += 1 + dice() % static_cast<unsigned>(longest))
                 of.push_back({x, static_cast<double>(dice() % different)});
             if (of.empty()) of.push_back({0, 1});
-            choices.push_back(of), extents.push_back({of.front().devices, of.back().devices});
+            choices.push_back(of);
+            extents.push_back({of.front().devices, of.back().devices});
         }
         tabulate(idle);
     }
     /// L(0, k) is so much for each device: nobody takes them.
     void tabulate(double for_each_idle) {
         table.assign(1, {});
-        for (std::int64_t k = 0; k <= devices; ++k) table[0].push_back(k == 0 ? 0 : for_each_idle * static_cast<double>(k));
+        for (std::int64_t k = 0; k <= devices; ++k)
+            table[0].push_back(k == 0 ? 0 : for_each_idle * static_cast<double>(k));
         for (auto const& of : choices) {
             std::vector<double> row(table[0].size(), infinite);
             for (std::size_t k = 0; k < row.size(); ++k)
                 for (auto const& c : of)
-                    if (c.devices <= static_cast<std::int64_t>(k)) row[k] = std::min(row[k], c.loss + table.back()[k - static_cast<std::size_t>(c.devices)]);
+                    if (c.devices <= static_cast<std::int64_t>(k))
+                        row[k] = std::min(row[k], c.loss + table.back()[k - static_cast<std::size_t>(c.devices)]);
             table.push_back(row);
         }
     }
@@ -58,7 +62,8 @@ struct losses {
         std::int64_t left = devices;
         for (std::size_t j = choices.size(); j-- > 0; left -= all[j])
             for (auto const& c : choices[j])
-                if (c.devices <= left && c.loss + table[j][static_cast<std::size_t>(left - c.devices)] == table[j + 1][static_cast<std::size_t>(left)]) {
+                if (c.devices <= left && c.loss + table[j][static_cast<std::size_t>(left - c.devices)] ==
+                                             table[j + 1][static_cast<std::size_t>(left)]) {
                     all[j] = c.devices;
                     break;
                 }
@@ -74,7 +79,8 @@ TEST_CASE("the least loss is that of the whole table, and so are the choices", "
     dp.reserve(120, 300);
     int impossible = 0;
     for (int round = 0; round < 1500; ++round) {
-        losses const p(dice, dice() % 120, dice() % 3 == 0 ? dice() % 20 : dice() % 300, 1 + dice() % 12, 1 + dice() % 8);
+        losses const p(dice, dice() % 120, dice() % 3 == 0 ? dice() % 20 : dice() % 300, 1 + dice() % 12,
+                       1 + dice() % 8);
         counts found(p.choices.size());
         auto const take = [&](std::size_t j, std::int64_t x) { found[j] = x; };
         INFO("round " << round << ", jobs " << p.choices.size() << ", devices " << p.devices);
@@ -84,7 +90,8 @@ TEST_CASE("the least loss is that of the whole table, and so are the choices", "
             dp.trace(p.extents, p.devices, p.each(), take);
             REQUIRE(found == p.best());
         }
-        if (p.least() > 0 && p.least() < infinite) REQUIRE_FALSE(dp.least(p.extents, p.devices, p.idle, p.least() - 1, 1'000'000'000, p.each()) < infinite);
+        if (p.least() > 0 && p.least() < infinite)
+            REQUIRE_FALSE(dp.least(p.extents, p.devices, p.idle, p.least() - 1, 1'000'000'000, p.each()) < infinite);
         impossible += p.least() == infinite;
     }
     CHECK(impossible > 10);
@@ -106,11 +113,14 @@ TEST_CASE("vectors of any width find the same", "[loss_dp]") {
         std::vector<double> from(before + 300 + min_plus_lanes);
         for (double& f : from) f = dice() % 5 == 0 ? infinite : dice() % 1000;
         std::vector<lossy_choice> choices;
-        for (std::int64_t x = 0; x < before; x += 1 + dice() % 9) choices.push_back({x, static_cast<double>(dice() % 1000)});
+        for (std::int64_t x = 0; x < before; x += 1 + dice() % 9)
+            choices.push_back({x, static_cast<double>(dice() % 1000)});
         std::vector<double> wanted;
         for (std::int64_t k = first; k <= last; ++k) {
             wanted.push_back(infinite);
-            for (auto const& c : choices) wanted.back() = std::min(wanted.back(), c.loss + from[static_cast<std::size_t>(before + k - c.devices)]);
+            for (auto const& c : choices)
+                wanted.back() =
+                    std::min(wanted.back(), c.loss + from[static_cast<std::size_t>(before + k - c.devices)]);
         }
         for (loop const each : loops) {
             std::vector<double> to(from.size(), -1);
@@ -131,7 +141,8 @@ TEST_CASE("sums are reached by the choices that reach them, the last job taking 
     for (int round = 0; round < 1500; ++round) {
         losses p(dice, dice() % 40, dice() % 700, 1 + dice() % (round % 2 == 0 ? 8 : 200), 1);
         for (auto& of : p.choices)
-            if (dice() % 3 == 0 && of.back().devices < 128) of.push_back({of.back().devices < 64 ? 64 : 128, 0});  // whole words
+            // Whole words
+            if (dice() % 3 == 0 && of.back().devices < 128) of.push_back({of.back().devices < 64 ? 64 : 128, 0});
         p.tabulate(infinite);
         INFO("round " << round << ", jobs " << p.choices.size() << ", devices " << p.devices);
         REQUIRE(sums.find(p.choices.size(), p.devices, 1'000'000'000, p.each()) == (p.least() == 0));

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <map>
 #include <vector>
 
@@ -8,6 +6,7 @@
 #include <ration/meter.hpp>
 
 #include "support/allocations.hpp"
+#include "support/catch.hpp"
 
 using ration::job_memory;
 using ration::milliseconds;
@@ -20,7 +19,9 @@ TEST_CASE("what is remembered of a job moves with its row", "[memory]") {
     CHECK(m.follow(first));
     REQUIRE(m.size() == 3);
     CHECK(m[0] == 0);
-    m[0] = 30, m[1] = 50, m[2] = 90;
+    m[0] = 30;
+    m[1] = 50;
+    m[2] = 90;
     CHECK_FALSE(m.follow(first));
     CHECK(m[1] == 50);
 

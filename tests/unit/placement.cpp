@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Where devices are put: as close together as there is room, and nothing moves without need.
-#include "support/catch.hpp"
-
 #include <ration/policies/detail/placement.hpp>
 
 #include "cluster_host.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 
@@ -19,7 +18,10 @@ struct puts_as_told {
     counts const* wanted = nullptr;
     ration::policies::detail::placement places{};
 
-    ration::status prepare(ration::limits const& most) noexcept { return places.reserve(most), ration::status::ok; }
+    ration::status prepare(ration::limits const& most) noexcept {
+        places.reserve(most);
+        return ration::status::ok;
+    }
     ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
         places.begin(t, 2);
         for (bool const growing : {false, true})

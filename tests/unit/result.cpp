@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <memory>
 #include <set>
 #include <string>
 
 #include <ration/result.hpp>
 #include <ration/units.hpp>
+
+#include "support/catch.hpp"
 
 using ration::errc;
 using ration::error;
@@ -19,7 +19,8 @@ TEST_CASE("a result is a value or an error", "[result]") {
     CHECK(good.value() == 7);
     CHECK(good.value_or(1) == 7);
 
-    result<int> const bad = error{.code = errc::busy, .operation = "move", .subject = "job 3", .system = 16, .remedy = "try again"};
+    result<int> const bad =
+        error{.code = errc::busy, .operation = "move", .subject = "job 3", .system = 16, .remedy = "try again"};
     REQUIRE_FALSE(bad);
     CHECK(bad.failure().code == errc::busy);
     CHECK(std::string_view(bad.failure().operation) == "move");
@@ -60,15 +61,15 @@ TEST_CASE("a result ends the life of its value exactly once, through every copy,
         CHECK(counted.use_count() == 2);
         auto c = a;
         CHECK(counted.use_count() == 3);
-        b = c;                 // an error gives way to a value
+        b = c;  // an error gives way to a value
         CHECK(counted.use_count() == 4);
-        c = failed;            // and a value to an error
+        c = failed;  // and a value to an error
         CHECK(counted.use_count() == 3);
         CHECK(c.failure().subject == "x");
-        a = std::move(b);      // a value to a value
+        a = std::move(b);  // a value to a value
         CHECK(counted.use_count() == 2);
         auto const& same = a;
-        a = same;              // to itself
+        a = same;  // to itself
         CHECK(**a == 1);
         CHECK(counted.use_count() == 2);
         auto const d = std::move(c);

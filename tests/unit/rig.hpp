@@ -24,8 +24,10 @@ public:
         static constexpr ration::meta m{.id = "org.example.scripted", .version = "1.0.0"};
         return m;
     }
-    [[nodiscard]] ration::result<void> bind(std::span<ration::column_info const>, ration::limits const&) noexcept override {
-        if (!binds) return ration::error{.code = ration::errc::not_found, .operation = "bind column", .subject = "jobs/rare"};
+    [[nodiscard]] ration::result<void> bind(std::span<ration::column_info const>,
+                                            ration::limits const&) noexcept override {
+        if (!binds)
+            return ration::error{.code = ration::errc::not_found, .operation = "bind column", .subject = "jobs/rare"};
         return {};
     }
     [[nodiscard]] ration::status decide(ration::tick_data const& t, ration::grants& out) noexcept override {
@@ -59,11 +61,15 @@ struct rig {
         policy.answer = std::move(answer);
         return tick(second);
     }
-    [[nodiscard]] std::int64_t in_force(std::size_t row, resource_id r = resource_id::cpu) { return backend.amount(on.id(row), r).value(); }
+    [[nodiscard]] std::int64_t in_force(std::size_t row, resource_id r = resource_id::cpu) {
+        return backend.amount(on.id(row), r).value();
+    }
     [[nodiscard]] std::int64_t booked(std::size_t row, resource_id r = resource_id::cpu) const {
         return engine.holdings().amount(on.id(row), 0, r);
     }
-    [[nodiscard]] std::int64_t shown(std::size_t row, resource_id r = resource_id::cpu) const { return on.store[on.of(r).held][row]; }
+    [[nodiscard]] std::int64_t shown(std::size_t row, resource_id r = resource_id::cpu) const {
+        return on.store[on.of(r).held][row];
+    }
     [[nodiscard]] std::int64_t free(resource_id r = resource_id::cpu) const { return on.store[on.of(r).free][0]; }
 };
 

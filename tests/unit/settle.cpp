@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <array>
 #include <limits>
 #include <set>
@@ -8,6 +6,7 @@
 #include <ration/settle.hpp>
 
 #include "host.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::checked_grant;
@@ -28,10 +27,12 @@ constexpr std::int64_t capacity = 1000;
 constexpr nanoseconds now = seconds(100);
 
 /// Why a change of a holding that is old, of a job that started long ago, has to wait.
-[[nodiscard]] constexpr deferral wait(std::int64_t held, std::int64_t amount, job_outlook const& job = {}, nanoseconds since = {}) {
+[[nodiscard]] constexpr deferral wait(std::int64_t held, std::int64_t amount, job_outlook const& job = {},
+                                      nanoseconds since = {}) {
     holding const h{{{1}, 0, resource_id::cpu, held}, since};
     ration::grant const asked{.resource = static_cast<std::uint16_t>(resource_id::cpu), .amount = amount};
-    return reason_to_wait(rules, {.job = {1}, .held = held, .asked = &asked}, held == 0 ? nullptr : &h, capacity, job, now);
+    return reason_to_wait(rules, {.job = {1}, .held = held, .asked = &asked}, held == 0 ? nullptr : &h, capacity, job,
+                          now);
 }
 
 }  // namespace
@@ -82,7 +83,8 @@ TEST_CASE("deferral: grace", "[settle]") {
 }
 
 TEST_CASE("deferral: a restart that costs more than it gains", "[settle]") {
-    job_outlook job{.started = {}, .remaining_seconds = 100, .speedup_held = 1, .speedup_granted = 2, .restart_cost = 50};
+    job_outlook job{
+        .started = {}, .remaining_seconds = 100, .speedup_held = 1, .speedup_granted = 2, .restart_cost = 50};
     CHECK(gain_of(job) == Catch::Approx(0).margin(1e-9));
     CHECK(wait(1, 200, job) == deferral::none);  // no loss is no reason to wait
     job.restart_cost = 50.01;
@@ -119,9 +121,12 @@ struct settling {
         settler.prepare(1, 2, 16);
     }
     /// Job holds `amount` since the given time.
-    void hold(std::uint64_t job, std::int64_t amount, nanoseconds since = {}) { held.set({{job}, 0, resource_id::cpu, amount}, since); }
+    void hold(std::uint64_t job, std::int64_t amount, nanoseconds since = {}) {
+        held.set({{job}, 0, resource_id::cpu, amount}, since);
+    }
     void grant(std::uint32_t job, std::int64_t amount, std::uint32_t group = 0, resource_id r = resource_id::cpu) {
-        asked[grants.size()] = {.job = job, .resource = static_cast<std::uint16_t>(r), .group = group, .amount = amount};
+        asked[grants.size()] = {
+            .job = job, .resource = static_cast<std::uint16_t>(r), .group = group, .amount = amount};
         grants.push_back({.job = {job}, .held = held.amount({job}, 0, r), .asked = &asked[grants.size()]});
     }
     void settle() {
@@ -217,7 +222,8 @@ TEST_CASE("each settling starts anew", "[settle]") {
 
 TEST_CASE("every deferral has words of its own", "[settle]") {
     std::set<std::string_view> words;
-    for (int why = 0; why <= static_cast<int>(deferral::no_room); ++why) words.insert(name_of(static_cast<deferral>(why)));
+    for (int why = 0; why <= static_cast<int>(deferral::no_room); ++why)
+        words.insert(name_of(static_cast<deferral>(why)));
     CHECK(words.size() == 8);
     CHECK_FALSE(words.contains("unknown"));
     CHECK(name_of(static_cast<deferral>(8)) == "unknown");

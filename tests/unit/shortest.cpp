@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // sjf and srtf: the shortest first, without and with preemption.
-#include "support/catch.hpp"
-
 #include <limits>
 
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/srtf.hpp>
 
 #include "cluster_random.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::policies::job_measure;
@@ -50,7 +49,10 @@ TEST_CASE("a job of unknown length comes last, of equals the first submitted", "
     double const unknown = std::numeric_limits<double>::quiet_NaN();
     cluster<sjf> a({1});
     cluster<srtf> b({1});
-    for (double const length : {unknown, 70.0, 70.0}) a.submit({.length = length}), b.submit({.length = length});
+    for (double const length : {unknown, 70.0, 70.0}) {
+        a.submit({.length = length});
+        b.submit({.length = length});
+    }
     CHECK(a.decide() == counts{0, 1, 0});
     CHECK(b.decide() == counts{0, 1, 0});
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // sia: the paper's worked example, its parameters one by one, and the solver against counting everything.
-#include "support/catch.hpp"
-
 #include <algorithm>
 
 #include <ration/policies/sia.hpp>
 
 #include "cluster_random.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::policies::sia;
@@ -16,11 +15,14 @@ using ration::policies::detail::configuration_choice;
 namespace {
 
 /// Goodputs of two types, each for 0 to 4 devices.
-[[nodiscard]] cluster_job on_two_types(std::vector<double> goodput) { return {.least = 1, .most = 4, .goodput = std::move(goodput)}; }
+[[nodiscard]] cluster_job on_two_types(std::vector<double> goodput) {
+    return {.least = 1, .most = 4, .goodput = std::move(goodput)};
+}
 constexpr sia_parameters sums{.p = 1, .doubling = false};
 
 /// Everything that can be chosen, tried.
-[[nodiscard]] double best_by_counting(std::vector<std::vector<ration::policies::detail::configuration>> const& jobs, std::size_t j, counts left) {
+[[nodiscard]] double best_by_counting(std::vector<std::vector<ration::policies::detail::configuration>> const& jobs,
+                                      std::size_t j, counts left) {
     if (j == jobs.size()) return 0;
     double best = best_by_counting(jobs, j + 1, left);
     for (auto const& c : jobs[j]) {
@@ -65,11 +67,15 @@ TEST_CASE("goodputs are scaled to the minimum of devices before they are added u
     CHECK(c.decide() == counts{2, 2});  // 2 + 1.9 and lambda for both; in steps/s all would go to the first
 }
 
-// With 1, 2 and 4 devices a job costs 1, 0.707 and 0.5, without any lambda. At 1.1 a job that starts gains 0.1 and one that doubles 0.293; at 2
-// the former gains 1. The fifth, scaled to 4, costs 0.5 on four devices: 2 - 0.5 < 4 * (2 - 1).
+// With 1, 2 and 4 devices a job costs 1, 0.707 and 0.5, without any lambda. At 1.1 a job that starts gains 0.1 and one
+// that doubles 0.293; at 2 the former gains 1. The fifth, scaled to 4, costs 0.5 on four devices: 2 - 0.5 < 4 * (2 -
+// 1).
 TEST_CASE("lambda weighs jobs that start against those that grow", "[sia]") {
     cluster<sia> published({4}, sia({.doubling = false})), high({4}, sia({.lambda = 2, .doubling = false}));
-    for (int i = 0; i < 4; ++i) published.submit({.least = 1, .most = 4}), high.submit({.least = 1, .most = 4});
+    for (int i = 0; i < 4; ++i) {
+        published.submit({.least = 1, .most = 4});
+        high.submit({.least = 1, .most = 4});
+    }
     CHECK(published.decide() == counts{2, 2, 0, 0});
     CHECK(high.decide() == counts{1, 1, 1, 1});
     high.submit({.least = 4, .most = 4});
@@ -117,14 +123,17 @@ TEST_CASE("a running job moves only for more than its restart costs", "[sia]") {
     often.submit({.least = 2, .most = 4, .goodput = {0, 0, 1, 0, 0}});
     often.store[often.columns.restart_cost][0] = 50;
     often.decide();
-    often.store[often.goodput][4] = 1000, often.store[often.restarts][0] = 2;
+    often.store[often.goodput][4] = 1000;
+    often.store[often.restarts][0] = 2;
     often.pass(100);
     CHECK(often.decide() == counts{2});  // (100 - 2 * 50) / 150
 }
 
 TEST_CASE("several nodes are whole nodes, and a part of a node is on one", "[sia]") {
     cluster<sia> c({4, 4, 4}, sia({.doubling = false}));
-    c.submit({.least = 2, .most = 2}), c.submit({.least = 8, .most = 8}), c.submit({.least = 1, .most = 1});
+    c.submit({.least = 2, .most = 2});
+    c.submit({.least = 8, .most = 8});
+    c.submit({.least = 1, .most = 1});
     CHECK(c.decide() == counts{2, 8, 1});
     CHECK(c.of(2) == places{{0, 4}, {1, 4}});
     CHECK(c.of(1) == places{{2, 2}});
@@ -137,17 +146,24 @@ TEST_CASE("the table's answer is the best, that of prices is near it and below i
     double worst = 1;
     for (int round = 0; round < 300; ++round) {
         std::vector<std::vector<ration::policies::detail::configuration>> jobs;
-        counts const capacities{static_cast<std::int64_t>(2 + dice.below(5)), static_cast<std::int64_t>(1 + dice.below(8))};
+        counts const capacities{static_cast<std::int64_t>(2 + dice.below(5)),
+                                static_cast<std::int64_t>(1 + dice.below(8))};
         configuration_choice exact, near;
-        exact.begin(capacities), near.begin(capacities);
+        exact.begin(capacities);
+        near.begin(capacities);
         for (int j = 0; j < 6; ++j) {
             jobs.emplace_back();
-            exact.add_job(), near.add_job();
+            exact.add_job();
+            near.add_job();
             for (std::uint32_t type = 0; type < 2; ++type) {
-                double const one = static_cast<double>(1 + dice.below(20)), loss = 0.05 * static_cast<double>(dice.below(10));
+                double const one = static_cast<double>(1 + dice.below(20)),
+                             loss = 0.05 * static_cast<double>(dice.below(10));
                 for (std::int64_t const k : {1, 2, 4}) {
-                    jobs.back().push_back({.value = one * static_cast<double>(k) / (1 + loss * static_cast<double>(k)), .devices = k, .type = type});
-                    exact.add(jobs.back().back()), near.add(jobs.back().back());
+                    jobs.back().push_back({.value = one * static_cast<double>(k) / (1 + loss * static_cast<double>(k)),
+                                           .devices = k,
+                                           .type = type});
+                    exact.add(jobs.back().back());
+                    near.add(jobs.back().back());
                 }
             }
         }

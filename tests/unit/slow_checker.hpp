@@ -50,7 +50,9 @@ struct slow_checker {
         judge_jobs();
     }
 
-    [[nodiscard]] static std::pair<bool, std::uint32_t> group_of(grant const& g) { return {g.group != 0, g.group != 0 ? g.group : g.job}; }
+    [[nodiscard]] static std::pair<bool, std::uint32_t> group_of(grant const& g) {
+        return {g.group != 0, g.group != 0 ? g.group : g.job};
+    }
 
     /// What each job would hold of each resource, place by place.
     void judge_jobs() {
@@ -65,22 +67,32 @@ struct slow_checker {
             for (auto const& its_held : holdings[h.id(which.first).value])
                 if (its_held.resource == r) amounts[its_held.node] = its_held.amount;
             std::set<std::pair<bool, std::uint32_t>> in;
-            for (auto const i : its) amounts[rows[i].node] = rows[i].amount, in.insert(group_of(rows[i]));
+            for (auto const i : its) {
+                amounts[rows[i].node] = rows[i].amount;
+                in.insert(group_of(rows[i]));
+            }
             std::int64_t sum = 0;
-            for (auto const& [node, amount] : amounts) sum = amount == unlimited || sum == unlimited ? unlimited : sum + amount;
-            auto const rule = in.size() > 1                                               ? check_rule::divided
-                              : sum == 0 || sum == unlimited                              ? check_rule::passed
-                              : sum < h.store[h.of(r).minimum][which.first]               ? check_rule::below_minimum
-                              : sum > h.store[h.of(r).maximum][which.first]               ? check_rule::above_maximum
-                                                                                          : check_rule::passed;
+            for (auto const& [node, amount] : amounts)
+                sum = amount == unlimited || sum == unlimited ? unlimited : sum + amount;
+            auto const rule = in.size() > 1                                 ? check_rule::divided
+                              : sum == 0 || sum == unlimited                ? check_rule::passed
+                              : sum < h.store[h.of(r).minimum][which.first] ? check_rule::below_minimum
+                              : sum > h.store[h.of(r).maximum][which.first] ? check_rule::above_maximum
+                                                                            : check_rule::passed;
             for (auto const i : its) rules[i] = rule;
         }
     }
 
-    [[nodiscard]] std::int64_t held(grant const& g) const { return h.held.amount(h.id(g.job), g.node, static_cast<resource_id>(g.resource)); }
+    [[nodiscard]] std::int64_t held(grant const& g) const {
+        return h.held.amount(h.id(g.job), g.node, static_cast<resource_id>(g.resource));
+    }
     static std::int64_t counted(std::int64_t amount) { return amount == unlimited ? 0 : amount; }
-    static std::int64_t promised(std::int64_t amount, std::uint16_t resource) { return resource == 0 && amount <= 10 ? 0 : counted(amount); }
-    [[nodiscard]] std::int64_t growth(grant const& g) const { return promised(g.amount, g.resource) - promised(held(g), g.resource); }
+    static std::int64_t promised(std::int64_t amount, std::uint16_t resource) {
+        return resource == 0 && amount <= 10 ? 0 : counted(amount);
+    }
+    [[nodiscard]] std::int64_t growth(grant const& g) const {
+        return promised(g.amount, g.resource) - promised(held(g), g.resource);
+    }
 
     using sums = std::map<std::pair<std::uint32_t, std::uint16_t>, std::int64_t>;
     [[nodiscard]] sums promised() const {
@@ -97,7 +109,8 @@ struct slow_checker {
     [[nodiscard]] bool over(sums& s, std::vector<std::uint32_t> const& group) const {
         for (auto const i : group) {
             auto const& g = rows[i];
-            if (growth(g) > 0 && s[{g.node, g.resource}] > h.capacity(g.node, static_cast<resource_id>(g.resource))) return true;
+            if (growth(g) > 0 && s[{g.node, g.resource}] > h.capacity(g.node, static_cast<resource_id>(g.resource)))
+                return true;
         }
         return false;
     }
@@ -126,12 +139,15 @@ struct slow_checker {
         return {};
     }
 
-    [[nodiscard]] std::string_view fault_of(answer const& a, std::vector<std::uint32_t> const& group, bool in, sums after) const {
+    [[nodiscard]] std::string_view fault_of(answer const& a, std::vector<std::uint32_t> const& group, bool in,
+                                            sums after) const {
         bool clean = true;
         for (auto const i : group) clean &= rules[i] == check_rule::passed;
         if (in) return !clean ? "accepted a bad row" : over(after, group) ? "promised more than there is" : "";
         for (auto const i : group) {
-            auto const expected = clean ? check_rule::over_capacity : rules[i] == check_rule::passed ? check_rule::broken_group : rules[i];
+            auto const expected = clean                            ? check_rule::over_capacity
+                                  : rules[i] == check_rule::passed ? check_rule::broken_group
+                                                                   : rules[i];
             if (a.rule_of(i) != expected) return "refused for a wrong reason";
         }
         if (!clean || gives_back(group)) return {};

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <cstdint>
 #include <string>
 
 #include <ration/snapshot.hpp>
 #include <ration/standard_columns.hpp>
 
-#include "support/allocations.hpp"
-
 #include "host.hpp"
+#include "support/allocations.hpp"
+#include "support/catch.hpp"
 
 using ration::errc;
 using ration::snapshot_store;
@@ -107,7 +105,11 @@ TEST_CASE("an erased row leaves and the later ones move up", "[snapshot]") {
     auto const a = must(store.declare<std::uint32_t>("jobs/a"));
     auto const b = must(store.declare<double>("jobs/b", 2));
     must(store.resize(table_id::jobs, 4));
-    for (std::uint32_t row = 0; row < 4; ++row) store[a][row] = row, store[b][2 * row] = row, store[b][2 * row + 1] = row + 0.5;
+    for (std::uint32_t row = 0; row < 4; ++row) {
+        store[a][row] = row;
+        store[b][2 * row] = row;
+        store[b][2 * row + 1] = row + 0.5;
+    }
     store.erase_row(table_id::jobs, 1);
     REQUIRE(store.rows(table_id::jobs) == 3);
     CHECK(store[a][0] == 0);
@@ -124,7 +126,8 @@ TEST_CASE("an erased row leaves and the later ones move up", "[snapshot]") {
     CHECK(store.rows(table_id::jobs) == 0);
 }
 
-TEST_CASE("a store that is moved takes its columns along, and a view stays with the store that it is of", "[snapshot]") {
+TEST_CASE("a store that is moved takes its columns along, and a view stays with the store that it is of",
+          "[snapshot]") {
     snapshot_store old;
     auto const id = must(old.declare<std::uint64_t>("jobs/id"));
     must(old.resize(table_id::jobs, 2));
@@ -171,7 +174,10 @@ TEST_CASE("a table that finds no memory stays as it was", "[snapshot]") {
     auto const a = must(store.declare<double>("jobs/a"));
     auto const b = must(store.declare<double>("jobs/b"));
     must(store.resize(table_id::jobs, 8));
-    for (std::size_t i = 0; i < 8; ++i) store[a][i] = 1, store[b][i] = 2;
+    for (std::size_t i = 0; i < 8; ++i) {
+        store[a][i] = 1;
+        store[b][i] = 2;
+    }
     for (std::size_t const granted : {0u, 1u}) {
         {
             scarce_memory const scarce(granted);
@@ -205,7 +211,8 @@ TEST_CASE("rows that go leave the others in order, whole, and what comes after t
     must(store.resize(ration::table_id::jobs, 6));
     for (std::size_t row = 0; row < 6; ++row) {
         store.at(id, row) = row + 1;
-        store[pair][2 * row] = static_cast<double>(row), store[pair][2 * row + 1] = -static_cast<double>(row);
+        store[pair][2 * row] = static_cast<double>(row);
+        store[pair][2 * row + 1] = -static_cast<double>(row);
     }
     bool const gone[] = {true, false, true, true, false, false};
     store.erase_rows(ration::table_id::jobs, gone);
@@ -217,7 +224,8 @@ TEST_CASE("rows that go leave the others in order, whole, and what comes after t
         CHECK(store[pair][2 * row + 1] == -static_cast<double>(left[row] - 1));
     }
     must(store.resize(ration::table_id::jobs, 6));
-    for (std::size_t row = 3; row < 6; ++row) CHECK((store.at(id, row) == 0 && store[pair][2 * row] == 0 && store[pair][2 * row + 1] == 0));
+    for (std::size_t row = 3; row < 6; ++row)
+        CHECK((store.at(id, row) == 0 && store[pair][2 * row] == 0 && store[pair][2 * row + 1] == 0));
     bool const nobody[6] = {};
     store.erase_rows(ration::table_id::jobs, nobody);
     CHECK(store.rows(ration::table_id::jobs) == 6);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // A scheduler's own jobs: the table made of them, and the one call.
-#include "support/catch.hpp"
-
 #include <limits>
 #include <string>
 
@@ -11,6 +9,7 @@
 #include <ration/policies/tradl.hpp>
 
 #include "host.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::allocate;
@@ -53,8 +52,9 @@ struct filled {
 /// Reads what it is shown and hands it on.
 struct spy {
     using policy_concept = ration::policy_tag;
-    using inputs = ration::columns<ration::in<std::int64_t, "jobs/held.cpu">, ration::in<std::int64_t, "nodes/free.cpu">,
-                                   ration::in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs =
+        ration::columns<ration::in<std::int64_t, "jobs/held.cpu">, ration::in<std::int64_t, "nodes/free.cpu">,
+                        ration::in<std::int64_t, "nodes/capacity.gpu">>;
     static constexpr ration::meta about{.id = "org.example.spy", .version = "1.0.0"};
     std::int64_t held = 0, free = 0, gpus = 0;
     ration::nanoseconds now{};
@@ -62,11 +62,19 @@ struct spy {
     std::size_t prepared_for = 0;
     ration::status answers = ration::status::ok;
 
-    ration::status prepare(ration::limits const& most) noexcept { return prepared_for = most.jobs, answers; }
+    ration::status prepare(ration::limits const& most) noexcept {
+        prepared_for = most.jobs;
+        return answers;
+    }
     ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
-        held = t.get<"jobs/held.cpu">()[0], free = t.get<"nodes/free.cpu">()[0], gpus = t.get<"nodes/capacity.gpu">()[1];
-        now = t.now(), number = t.number(), seed = t.seed();
-        while (out.add({.job = 99, .amount = 1})) {}
+        held = t.get<"jobs/held.cpu">()[0];
+        free = t.get<"nodes/free.cpu">()[0];
+        gpus = t.get<"nodes/capacity.gpu">()[1];
+        now = t.now();
+        number = t.number();
+        seed = t.seed();
+        while (out.add({.job = 99, .amount = 1})) {
+        }
         return answers;
     }
 };
@@ -75,7 +83,8 @@ struct spy {
 
 TEST_CASE("a jobs table is made of a scheduler's own jobs", "[supply]") {
     filled f;
-    training const jobs[] = {{.number = 7, .loss = 115}, {.number = 3, .loss = 200, .cores = 1.5f, .now = job_state::queued}};
+    training const jobs[] = {{.number = 7, .loss = 115},
+                             {.number = 3, .loss = 200, .cores = 1.5f, .now = job_state::queued}};
     must(fill(f.store, f.columns, std::span<training const>(jobs)));
     auto const& c = f.columns;
     REQUIRE(f.store.rows(table_id::jobs) == 2);
@@ -146,7 +155,8 @@ TEST_CASE("a policy keeps its memory from call to call", "[allocate]") {
     capacities const machine[] = {{.cpu = 4000}};
     ration::policies::tradl policy;
     CHECK(must(allocate(policy, jobs, machine)).granted[0].amount() == 1000);
-    jobs[0].cores = 1, jobs[1].cores = 3;
+    jobs[0].cores = 1;
+    jobs[1].cores = 3;
     CHECK(must(allocate(policy, jobs, machine, {.now = ration::seconds(1)})).granted[0].amount() == 1000);
 }
 
@@ -165,10 +175,13 @@ TEST_CASE("what is refused is told beside what is granted", "[allocate]") {
 TEST_CASE("a policy is shown what is held, of the jobs that are still there", "[allocate]") {
     std::vector<training> jobs{{.number = 5}, {.number = 8}};
     capacities const nodes[] = {{.cpu = 1000}, {.cpu = 1000, .gpu = 8}};
-    ration::setting const held[] = {{{5}, 0, resource_id::cpu, 300}, {{5}, 1, resource_id::cpu, 100},
-                                    {{7}, 0, resource_id::cpu, 400}, {{8}, 0, resource_id::cpu, 200}};
+    ration::setting const held[] = {{{5}, 0, resource_id::cpu, 300},
+                                    {{5}, 1, resource_id::cpu, 100},
+                                    {{7}, 0, resource_id::cpu, 400},
+                                    {{8}, 0, resource_id::cpu, 200}};
     spy policy;
-    auto const answer = allocate(policy, jobs, nodes, {.now = ration::seconds(3), .held = held, .number = 4, .seed = 5});
+    auto const answer =
+        allocate(policy, jobs, nodes, {.now = ration::seconds(3), .held = held, .number = 4, .seed = 5});
     CHECK(policy.held == 400);
     CHECK(policy.free == 500);  // job 7 has gone, and with it what it held
     CHECK(policy.gpus == 8);
@@ -194,14 +207,16 @@ TEST_CASE("settings that cannot be held are refused", "[allocate]") {
     capacities const machine[] = {{.cpu = 1000}};
     ration::policies::none policy;
     for (auto const& bad : {ration::setting{{1}, 1, resource_id::cpu, 1}, ration::setting{{1}, 0, resource_id{6}, 1},
-                            ration::setting{{1}, 0, resource_id::cpu, -1}, ration::setting{{1}, 0, resource_id::cpu, ration::max_amount + 1}}) {
+                            ration::setting{{1}, 0, resource_id::cpu, -1},
+                            ration::setting{{1}, 0, resource_id::cpu, ration::max_amount + 1}}) {
         ration::setting const held[] = {bad};
         auto const answer = allocate(policy, jobs, machine, {.held = held});
         REQUIRE_FALSE(answer);
         CHECK(answer.failure().code == errc::invalid_value);
     }
     ration::setting const fine[] = {{{1}, 0, resource_id::cpu, unlimited}};
-    CHECK(must(allocate(policy, jobs, machine, {.held = fine})).granted.empty());  // none says nothing where something is held
+    // None says nothing where something is held
+    CHECK(must(allocate(policy, jobs, machine, {.held = fine})).granted.empty());
 }
 
 TEST_CASE("a policy that cannot answer is named", "[allocate]") {

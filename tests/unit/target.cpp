@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <limits>
 #include <string_view>
 
 #include <ration/target.hpp>
 
 #include "host.hpp"
+#include "support/catch.hpp"
 
 using ration::direction;
 using ration::errc;
@@ -47,7 +46,8 @@ TEST_CASE("a target counts tiers on a metric that goes down", "[target]") {
 }
 
 TEST_CASE("a target counts tiers on a metric that goes up", "[target]") {
-    auto const t = must(two_tier_target::make({.metric = "accuracy", .way = direction::up, .acceptable = 0.8, .objective = 0.9}));
+    auto const t =
+        must(two_tier_target::make({.metric = "accuracy", .way = direction::up, .acceptable = 0.8, .objective = 0.9}));
     CHECK(t.reached(0.79) == 0);
     CHECK(t.reached(0.8) == 1);
     CHECK(t.reached(0.89) == 1);
@@ -95,7 +95,7 @@ TEST_CASE("the mean is over the newest values only", "[tracker]") {
     CHECK(t.see(100) == 0);  // 550
     CHECK(t.see(130) == 1);  // 115
     CHECK(*t.smoothed() == 115);
-    CHECK(t.see(90) == 2);   // 110
+    CHECK(t.see(90) == 2);  // 110
 }
 
 TEST_CASE("a report weighs as many values as it stands for", "[tracker]") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "support/catch.hpp"
-
 #include <ration/text.hpp>
+
+#include "support/catch.hpp"
 
 using ration::text;
 

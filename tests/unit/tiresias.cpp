@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // las and gittins: service attained, in queues and as an index.
-#include "support/catch.hpp"
-
 #include <vector>
 
 #include <ration/policies/gittins.hpp>
 #include <ration/policies/las.hpp>
 
 #include "cluster_random.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::policies::gittins;
@@ -27,7 +26,7 @@ TEST_CASE("a job sinks to the next queue with its device-seconds", "[las]") {
     CHECK(c.decide() == counts{0, 4});
     c.pass(986);  // 7196
     CHECK(c.decide() == counts{0, 4});
-    c.pass(1);    // 7200: the third
+    c.pass(1);  // 7200: the third
     CHECK(c.decide() == counts{4, 0});
     CHECK(c.fault.empty());
 }
@@ -37,7 +36,8 @@ TEST_CASE("within a queue those that run come first, then those that ran, then t
     c.submit({.request = 2});
     c.decide();
     c.pass(10);
-    c.submit({.request = 3}), c.submit({.request = 2});
+    c.submit({.request = 3});
+    c.submit({.request = 2});
     CHECK(c.decide() == counts{2, 0, 2});  // the second does not fit and lets the third pass
     c.pass(10);
     c.submit({.request = 1});
@@ -48,13 +48,15 @@ TEST_CASE("within a queue those that run come first, then those that ran, then t
     c.end(2);
     CHECK(c.decide() == counts{0, 0, 4});
     c.store[c.attained][2] = 4000;
-    c.submit({.request = 1, .length = 1}), c.end(5);
+    c.submit({.request = 1, .length = 1});
+    c.end(5);
     CHECK(c.decide() == counts{2, 1, 1});
 }
 
 TEST_CASE("a higher queue is served before any lower one", "[las]") {
     cluster<las> c({2, 2}, las({.first_threshold = 100, .second_threshold = 200}));
-    c.submit({.request = 2}), c.submit({.request = 2});
+    c.submit({.request = 2});
+    c.submit({.request = 2});
     c.decide();
     c.pass(60);  // 120 each
     c.submit({.request = 3});
@@ -71,16 +73,16 @@ TEST_CASE("a job that has waited long goes back to the first queue", "[las]") {
     c.submit({});
     CHECK(c.decide() == counts{0, 1});  // since 100 the first waits; it ran for 100 s
     c.pass(50);
-    c.decide();                         // here it is first seen waiting
-    for (int i = 0; i < 3; ++i) {       // never more than 99 of service: whoever runs stays in the first queue
+    c.decide();                    // here it is first seen waiting
+    for (int i = 0; i < 3; ++i) {  // never more than 99 of service: whoever runs stays in the first queue
         c.store[c.attained][c.row_of(c.last_id)] = 20;
         c.pass(60);
         CHECK(c.decide().front() == 0);
     }
     c.store[c.attained][1] = 20;
-    c.pass(20);                         // 200 s later it is in the first queue, where the other one runs
+    c.pass(20);  // 200 s later it is in the first queue, where the other one runs
     CHECK(c.decide() == counts{0, 1});
-    c.store[c.attained][1] = 150;       // that one sinks
+    c.store[c.attained][1] = 150;  // that one sinks
     CHECK(c.decide() == counts{1, 0});
     c.pass(90);
     c.submit({});
@@ -108,7 +110,13 @@ TEST_CASE("without promotion it waits for good", "[las]") {
 
 TEST_CASE("las goes on from saved state as it was", "[las]") {
     cluster<las> c({1}, las({.first_threshold = 100, .second_threshold = 200, .promote = 2}));
-    c.submit({}), c.decide(), c.pass(100), c.submit({}), c.decide(), c.pass(10), c.decide();
+    c.submit({});
+    c.decide();
+    c.pass(100);
+    c.submit({});
+    c.decide();
+    c.pass(10);
+    c.decide();
     std::vector<std::byte> space(c.policy.save({}));
     CHECK(c.policy.save(space) == space.size());
     las other({.first_threshold = 100, .second_threshold = 200, .promote = 2});
@@ -126,8 +134,8 @@ TEST_CASE("thresholds in the wrong order are refused", "[las]") {
     CHECK_FALSE(ration::policies::gittins_parameters{.quantum = 0}.problem().empty());
 }
 
-// Jobs of 1, 1, 3 and 5 quanta of 10. In the first quantum two of four end: p = 1/2, e = 1. In the second none of two: 0. In the third one
-// of two, e = 1: 1/2. In the fourth none of one; in the fifth one of one. Later: nothing is known.
+// Jobs of 1, 1, 3 and 5 quanta of 10. In the first quantum two of four end: p = 1/2, e = 1. In the second none of two:
+// 0. In the third one of two, e = 1: 1/2. In the fourth none of one; in the fifth one of one. Later: nothing is known.
 TEST_CASE("the Gittins index is the chance to end over the service spent", "[gittins]") {
     service_distribution d;
     for (double const service : {50.0, 10.0, 30.0, 10.0}) d.add(service);
@@ -157,7 +165,8 @@ TEST_CASE("gittins serves the job that is likeliest to end", "[gittins]") {
     CHECK(c.decide() == counts{1});
     c.pass(20);
     for (double const length : {50.0, 25.0, 12.0}) c.submit({.length = length});
-    // Services 30, 50, 25 and 12: a new job's index is 0, since none ends within 10; that of the first, at 20, is 2/3 over (1 + 0.5 + 1)/3.
+    // Services 30, 50, 25 and 12: a new job's index is 0, since none ends within 10; that of the first, at 20, is 2/3
+    // over (1 + 0.5 + 1)/3.
     CHECK(c.decide() == counts{1, 0, 0, 0});
     c.pass(10);  // at 30 it is known to be longer than it is: one of one that is left, of 50, does not end by 40
     CHECK(c.decide() == counts{1, 0, 0, 0});  // the index is 0 for all: it started first

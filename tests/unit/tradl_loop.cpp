@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// TRADL in a closed loop with a machine that shares itself out as the kernel does: what the rule gains, and that it comes to rest.
-#include "support/catch.hpp"
-
+// TRADL in a closed loop with a machine that shares itself out as the kernel does: what the rule gains, and that it
+// comes to rest.
 #include <string>
 
 #include <ration/policies/tradl.hpp>
 
 #include "asked.hpp"
 #include "fluid.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::unlimited;
@@ -86,7 +86,8 @@ TEST_CASE("the weak branch speeds the others up as the formula says", "[tradl][l
             for (int i = 0; i < 20; ++i) l.tick();
             INFO("n = " << n << ", k = " << k);
             CHECK(l.jobs[0].use == Catch::Approx(1.0 / static_cast<double>(n + 1)));
-            auto const expected = speed_up(static_cast<double>(n), static_cast<double>(k), 1.0 / static_cast<double>(n + 1));
+            auto const expected =
+                speed_up(static_cast<double>(n), static_cast<double>(k), 1.0 / static_cast<double>(n + 1));
             CHECK(l.jobs[n - 1].use / before == Catch::Approx(expected));
             CHECK(total_use(l.jobs) == Catch::Approx(1));
         }
@@ -97,7 +98,8 @@ TEST_CASE("the published numbers of both branches", "[tradl][loop]") {
         std::size_t n, k;
         double weak, strong;
     };
-    for (auto const [n, k, weak, strong] : {row{2, 1, 1.33, 1.50}, row{3, 1, 1.125, 1.25}, row{3, 2, 1.5, 2.0}, row{4, 3, 1.6, 2.5}, row{5, 4, 1.67, 3.0}}) {
+    for (auto const [n, k, weak, strong] : {row{2, 1, 1.33, 1.50}, row{3, 1, 1.125, 1.25}, row{3, 2, 1.5, 2.0},
+                                            row{4, 3, 1.6, 2.5}, row{5, 4, 1.67, 3.0}}) {
         for (bool const is_strong : {false, true}) {
             double const limit = 1.0 / static_cast<double>(is_strong ? 2 * n : n + 1);
             std::vector<fluid_job> jobs(n);
@@ -108,7 +110,8 @@ TEST_CASE("the published numbers of both branches", "[tradl][loop]") {
             CHECK(rate == Catch::Approx(is_strong ? strong : weak).epsilon(0.005));
         }
     }
-    CHECK(1 - 1 / speed_up(2, 1, 1.0 / 3) == Catch::Approx(0.25));  // two jobs, weak: no more than a quarter of the time
+    // Two jobs, weak: no more than a quarter of the time
+    CHECK(1 - 1 / speed_up(2, 1, 1.0 / 3) == Catch::Approx(0.25));
 }
 
 TEST_CASE("the weak branch comes to rest", "[tradl][loop]") {
@@ -172,7 +175,8 @@ TEST_CASE("a limit that nobody gains from is lifted, and tried again after a wai
         was = is;
     }
     REQUIRE(lifted_at.size() >= 8);  // the last two waits are the longest there is
-    for (std::size_t i = 0; i < lifted_at.size(); ++i) CHECK(lifted_at[i] - limited_from[i] == 3);  // long enough to be measured
+    // Long enough to be measured
+    for (std::size_t i = 0; i < lifted_at.size(); ++i) CHECK(lifted_at[i] - limited_from[i] == 3);
     int wait = 5;
     for (std::size_t i = 0; i + 1 < limited_from.size(); ++i, wait = std::min(wait * 2, 160))
         CHECK(limited_from[i + 1] - lifted_at[i] == wait);

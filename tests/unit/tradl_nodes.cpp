@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // TRADL on several nodes: where a job is placed, and that each node follows the rule by itself.
-#include "support/catch.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -13,6 +11,7 @@
 
 #include "answer.hpp"
 #include "asked.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::unlimited;
@@ -29,7 +28,8 @@ struct several {
 
     explicit several(std::vector<std::int64_t> const& capacities, tradl_parameters const& p = {})
         : a(0, tradl(p), capacities.size()), checked(a.on, 64) {
-        for (std::size_t node = 0; node < capacities.size(); ++node) a.on.set_capacity(resource_id::cpu, capacities[node], node);
+        for (std::size_t node = 0; node < capacities.size(); ++node)
+            a.on.set_capacity(resource_id::cpu, capacities[node], node);
     }
 
     std::vector<ration::grant> tick() {
@@ -45,7 +45,9 @@ struct several {
         for (auto const& h : a.on.held.of(a.on.id(row))) found = found == -1 ? static_cast<int>(h.what.node) : -2;
         return found;
     }
-    [[nodiscard]] std::int64_t held(std::size_t row) const { return a.on.store.at(a.on.of(resource_id::cpu).held, row); }
+    [[nodiscard]] std::int64_t held(std::size_t row) const {
+        return a.on.store.at(a.on.of(resource_id::cpu).held, row);
+    }
 };
 
 /// Small numbers that differ from call to call.
@@ -63,14 +65,17 @@ TEST_CASE("TRADL on nodes: jobs that come at once are spread", "[tradl][nodes]")
     several s({1000, 1000, 1000});
     for (std::uint64_t id = 1; id <= 7; ++id) s.a.add_job(id);
     s.tick();
-    for (std::size_t row = 0; row < 7; ++row) CHECK((s.node_of(row) == static_cast<int>(row % 3) && s.held(row) == unlimited));
+    for (std::size_t row = 0; row < 7; ++row)
+        CHECK((s.node_of(row) == static_cast<int>(row % 3) && s.held(row) == unlimited));
 }
 
 TEST_CASE("TRADL on nodes: a job is placed where the least is used for the capacity", "[tradl][nodes]") {
     several s({1000, 2000});
-    s.a.add_job(1), s.a.add_job(2);
+    s.a.add_job(1);
+    s.a.add_job(2);
     s.tick();
-    s.a.use(0, 300), s.a.use(1, 800);  // 0.3 and 0.4
+    s.a.use(0, 300);
+    s.a.use(1, 800);  // 0.3 and 0.4
     s.a.add_job(3);
     s.tick();
     CHECK(s.node_of(2) == 0);
@@ -80,11 +85,14 @@ TEST_CASE("TRADL on nodes: a job is placed where the least is used for the capac
     CHECK(s.node_of(3) == 1);
 }
 
-TEST_CASE("TRADL on nodes: full nodes count alike, and the one with the fewest jobs for its capacity comes first", "[tradl][nodes]") {
+TEST_CASE("TRADL on nodes: full nodes count alike, and the one with the fewest jobs for its capacity comes first",
+          "[tradl][nodes]") {
     several s({1000, 1000});
     for (std::uint64_t id = 1; id <= 3; ++id) s.a.add_job(id);
     s.tick();
-    s.a.use(0, 500), s.a.use(2, 420), s.a.use(1, 1000);  // the first node has two jobs and a little less use
+    s.a.use(0, 500);
+    s.a.use(2, 420);
+    s.a.use(1, 1000);  // the first node has two jobs and a little less use
     s.a.add_job(4);
     s.tick();
     CHECK(s.node_of(3) == 1);
@@ -92,7 +100,8 @@ TEST_CASE("TRADL on nodes: full nodes count alike, and the one with the fewest j
 
 TEST_CASE("TRADL on nodes: a job whose node has lost its CPU is placed again, and no other moves", "[tradl][nodes]") {
     several s({1000, 1000});
-    s.a.add_job(1), s.a.add_job(2);
+    s.a.add_job(1);
+    s.a.add_job(2);
     s.tick();
     s.a.on.set_capacity(resource_id::cpu, 0, 1);
     s.tick();
@@ -107,7 +116,8 @@ TEST_CASE("TRADL on nodes: each node is limited as a machine of its own", "[trad
         sequence random{seed};
         std::size_t const nodes = 2 + random.below(2);
         std::vector<std::int64_t> capacities;
-        for (std::size_t node = 0; node < nodes; ++node) capacities.push_back(static_cast<std::int64_t>(1000 * (1 + random.below(3))));
+        for (std::size_t node = 0; node < nodes; ++node)
+            capacities.push_back(static_cast<std::int64_t>(1000 * (1 + random.below(3))));
         several s(capacities);
         std::deque<several> alone;  // they do not move: each refers to its own host
         for (auto const capacity : capacities) alone.emplace_back(std::vector{capacity});
@@ -115,11 +125,18 @@ TEST_CASE("TRADL on nodes: each node is limited as a machine of its own", "[trad
         for (int second = 0; second < 40; ++second) {
             if (where.size() < 8 && random.below(3) == 0) s.a.add_job(where.size() + 1);
             for (std::size_t row = 0; row < where.size(); ++row) {
-                auto const tier = std::min<std::uint32_t>(s.a.on.store[s.a.on.columns.tier][row] + (random.below(20) == 0), 2);
-                double const used = tier < 2 ? static_cast<double>(random.below(static_cast<std::uint64_t>(capacities[where[row].first]))) : 0;  // released at 2
-                s.a.tier(row, tier), s.a.use(row, used);
+                auto const tier =
+                    std::min<std::uint32_t>(s.a.on.store[s.a.on.columns.tier][row] + (random.below(20) == 0), 2);
+                // Released at 2
+                double const used =
+                    tier < 2
+                        ? static_cast<double>(random.below(static_cast<std::uint64_t>(capacities[where[row].first])))
+                        : 0;
+                s.a.tier(row, tier);
+                s.a.use(row, used);
                 several& its = alone[where[row].first];
-                its.a.tier(where[row].second, tier), its.a.use(where[row].second, used);
+                its.a.tier(where[row].second, tier);
+                its.a.use(where[row].second, used);
             }
             s.tick();
             if (where.size() < s.a.on.store.rows(table_id::jobs)) {
@@ -130,7 +147,8 @@ TEST_CASE("TRADL on nodes: each node is limited as a machine of its own", "[trad
                 its.a.add_job(row + 1);
             }
             for (auto& its : alone) its.tick();
-            for (std::size_t row = 0; row < where.size(); ++row) REQUIRE(s.held(row) == alone[where[row].first].held(where[row].second));
+            for (std::size_t row = 0; row < where.size(); ++row)
+                REQUIRE(s.held(row) == alone[where[row].first].held(where[row].second));
         }
     }
 }
@@ -138,8 +156,9 @@ TEST_CASE("TRADL on nodes: each node is limited as a machine of its own", "[trad
 TEST_CASE("TRADL on nodes keeps the laws", "[tradl][nodes][laws]") {
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
         for (bool const strict : {false, true}) {
-            auto const kept = ration::testing::policy_laws([&] { return tradl({.alpha = 0.5, .strict = strict}); },
-                                                           {.seed = seed, .ticks = 300, .most = {.jobs = 8, .nodes = 3}});
+            auto const kept =
+                ration::testing::policy_laws([&] { return tradl({.alpha = 0.5, .strict = strict}); },
+                                             {.seed = seed, .ticks = 300, .most = {.jobs = 8, .nodes = 3}});
             if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
         }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // TRADL's rule, tick by tick: which branch, how much, and why.
-#include "support/catch.hpp"
-
 #include <limits>
 
 #include <ration/policies/tradl.hpp>
 
 #include "asked.hpp"
+#include "support/catch.hpp"
 
 using namespace unit;
 using ration::unlimited;
@@ -133,13 +132,16 @@ TEST_CASE("TRADL strict: the branch is that of the present use, so 1/(2n) lasts 
     auto a = full_machine(2, 0.7, {.strict = true});
     a.tier(0, 1);
     CHECK(a.decide(0)[0].amount == 250);
-    a.use(0, 250), a.use(1, 750);
+    a.use(0, 250);
+    a.use(1, 750);
     CHECK(a.decide(1)[0].amount == 333);
-    a.use(0, 333), a.use(1, 667);
+    a.use(0, 333);
+    a.use(1, 667);
     CHECK(a.decide(2)[0].amount == 333);
 }
 
-TEST_CASE("TRADL strict: a job alone is limited, and a limit is lifted as soon as the machine is not full", "[tradl][strict]") {
+TEST_CASE("TRADL strict: a job alone is limited, and a limit is lifted as soon as the machine is not full",
+          "[tradl][strict]") {
     auto a = full_machine(1, 1, {.strict = true});
     a.tier(0, 1);
     CHECK(a.decide(0)[0].amount == 500);
@@ -156,12 +158,14 @@ TEST_CASE("TRADL: the branch is that of the use on entering Acceptable", "[tradl
     auto a = full_machine(2, 0.7);
     a.tier(0, 1);
     CHECK(a.decide(0)[0].amount == 250);
-    a.use(0, 250), a.use(1, 750);  // the limit has done its work
+    a.use(0, 250);
+    a.use(1, 750);  // the limit has done its work
     CHECK(a.decide(1)[0].amount == 250);
     auto weak = full_machine(2, 0.5);
     weak.tier(0, 1);
     CHECK(weak.decide(0)[0].amount == 333);
-    weak.use(0, 900), weak.use(1, 100);
+    weak.use(0, 900);
+    weak.use(1, 100);
     CHECK(weak.decide(1)[0].amount == 333);
 }
 
@@ -169,7 +173,8 @@ TEST_CASE("TRADL: when n changes, amount and branch are chosen again from that s
     auto a = full_machine(2, 0.45);
     a.tier(0, 1);
     CHECK(a.decide(0)[0].amount == 333);  // 0.45 < 1/2: weak
-    a.use(0, 333), a.use(1, 667);
+    a.use(0, 333);
+    a.use(1, 667);
     a.add_job(7);
     CHECK(a.decide(1)[0].amount == 166);  // 0.45 > 1/3: strong
     a.on.set_state(2, job_state::failed);
@@ -182,21 +187,23 @@ TEST_CASE("TRADL: the memory of a job moves with its row and dies with it", "[tr
     a.use(2, 600);
     a.tier(2, 1);
     CHECK(a.decide(0)[2].reason == tradl::above_fair_share);
-    a.use(2, 166), a.use(1, 834);
+    a.use(2, 166);
+    a.use(1, 834);
     a.on.store.erase_row(table_id::jobs, 0);
     CHECK(a.decide(1)[1].reason == tradl::above_fair_share);  // job 3, now in row 1, with the 0.6 from before
     a.on.store.erase_row(table_id::jobs, 1);
     a.add_job(4);
     a.tier(1, 1);
     a.use(1, 100);
-    CHECK(a.decide(2)[1].reason == tradl::at_fair_share);     // job 4 is another one
+    CHECK(a.decide(2)[1].reason == tradl::at_fair_share);  // job 4 is another one
 }
 
 TEST_CASE("TRADL: only what differs from what is held is said", "[tradl]") {
     auto a = full_machine(3, 1.0 / 3);
     a.tier(0, 1);
     auto const held = a.on.store[a.on.of(resource_id::cpu).held];
-    held[0] = 250, held[1] = unlimited;
+    held[0] = 250;
+    held[1] = unlimited;
     auto const rows = a.decide();
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].job == 2);
@@ -274,7 +281,10 @@ TEST_CASE("TRADL: only running jobs count and only they are granted", "[tradl]")
     a.tier(0, 1);
     a.on.set_state(1, job_state::queued);
     a.on.set_state(2, job_state::done);
-    a.use(0, 500), a.use(3, 500), a.use(1, 9000), a.use(2, 9000);
+    a.use(0, 500);
+    a.use(3, 500);
+    a.use(1, 9000);
+    a.use(2, 9000);
     auto const rows = a.decide();
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].amount == 333);
@@ -302,7 +312,8 @@ TEST_CASE("TRADL: a machine without cpu limits nobody", "[tradl]") {
     auto a = full_machine(2, 0.5);
     a.on.set_capacity(resource_id::cpu, 0);
     a.tier(0, 1);
-    a.use(0, 0), a.use(1, 0);
+    a.use(0, 0);
+    a.use(1, 0);
     for (auto const& g : a.decide()) CHECK(g.amount == unlimited);
 }
 

@@ -35,11 +35,15 @@ using conformance::verdict;
     std::error_code failed;
     auto const path = std::filesystem::canonical(options.file, failed);
     if (failed) return refuse(failed.message() + "; name the .so of a policy");
-    static constexpr process::input_rules plugin{
-        .remedy = "name the .so of a policy", .most_bytes = std::uint64_t{256} << 20, .too_large = "is larger than 256 MiB"};
+    static constexpr process::input_rules plugin{.remedy = "name the .so of a policy",
+                                                 .most_bytes = std::uint64_t{256} << 20,
+                                                 .too_large = "is larger than 256 MiB"};
     auto const bytes = process::read_input(path.string(), plugin);
     if (!bytes) return refuse(process::input_sentence(bytes.failure()));
-    subject s{.path = path.string(), .file = std::vector<std::byte>(bytes->size()), .config = options.config, .seed = options.seed};
+    subject s{.path = path.string(),
+              .file = std::vector<std::byte>(bytes->size()),
+              .config = options.config,
+              .seed = options.seed};
     std::ranges::copy(std::as_bytes(std::span(*bytes)), s.file.begin());
     return s;
 }
@@ -63,7 +67,8 @@ void print_output(std::string_view text) {
     constexpr std::size_t most_lines = 6;
     while (text.ends_with('\n')) text.remove_suffix(1);
     std::size_t from = text.size();
-    for (std::size_t lines = 0; lines < most_lines && from != text.npos && from > 0; ++lines) from = text.rfind('\n', from - 1);
+    for (std::size_t lines = 0; lines < most_lines && from != text.npos && from > 0; ++lines)
+        from = text.rfind('\n', from - 1);
     if (from != text.npos && from > 0) text.remove_prefix(from + 1);
     for (; !text.empty(); text.remove_prefix(std::min(text.size(), text.find('\n')) + (text.find('\n') != text.npos)))
         fmt::print("      | {}\n", printable(text.substr(0, text.find('\n'))));
@@ -90,7 +95,8 @@ void print_summary(subject const& s, std::vector<probe_result> const& all) {
     fmt::print("\n{} passed, {} red, {} skipped; seed {}\n", passed, red, skipped, s.seed);
     if (red == 0) {
         fmt::print("{} keeps the rules of the plugin ABI {}.{}, as far as these probes see.\n",
-                   s.manifest.id[0] == '\0' ? "The plugin" : printable(s.manifest.id), RATION_ABI_MAJOR, RATION_ABI_MINOR);
+                   s.manifest.id[0] == '\0' ? "The plugin" : printable(s.manifest.id), RATION_ABI_MAJOR,
+                   RATION_ABI_MINOR);
         return;
     }
     fmt::print("What to do:\n");

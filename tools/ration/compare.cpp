@@ -30,7 +30,9 @@ struct row {
     return at ? std::optional(*at - job.arrived) : std::nullopt;
 }
 
-[[nodiscard]] cell seconds_cell(std::optional<double> s) { return s ? cell{s, fmt::format("{:.1f} s", *s)} : cell{{}, "never"}; }
+[[nodiscard]] cell seconds_cell(std::optional<double> s) {
+    return s ? cell{s, fmt::format("{:.1f} s", *s)} : cell{{}, "never"};
+}
 
 /// Divides, so that whole seconds stay whole in the output; a product with 1e-9 would not.
 [[nodiscard]] double in_seconds(nanoseconds t) noexcept { return static_cast<double>(t.count) / 1e9; }
@@ -92,7 +94,8 @@ void add_mean(std::vector<row>& rows, runs_view runs, late_jobs const& late) {
         double const mean = run.makespan.count > 0 ? of_run / to_seconds(run.makespan) : 0;
         devices.cells.push_back({mean, fmt::format("{:.2f}", mean)});
     }
-    rows.push_back(std::move(makespan)), rows.push_back(std::move(use));
+    rows.push_back(std::move(makespan));
+    rows.push_back(std::move(use));
     if (device_seconds > 0) rows.push_back(std::move(devices));
     return rows;
 }
@@ -147,7 +150,9 @@ void write_change(json_writer& json, std::string_view name, std::optional<double
 
 void write_job(json_writer& json, job_summary const& base, job_summary const& job) {
     json.object([&] {
-        json.member("job", job.name), json.member("arrived", in_seconds(job.arrived)), json.member("how", name_of(job.how));
+        json.member("job", job.name);
+        json.member("arrived", in_seconds(job.arrived));
+        json.member("how", name_of(job.how));
         write_change(json, "to_acceptable", in_seconds(time_to_acceptable(base)), in_seconds(time_to_acceptable(job)));
         write_change(json, "to_objective", in_seconds(time_to_objective(base)), in_seconds(time_to_objective(job)));
         json.member("to_end", in_seconds(time_to_end(job)));
@@ -157,10 +162,12 @@ void write_job(json_writer& json, job_summary const& base, job_summary const& jo
 
 void write_run(json_writer& json, run_summary const& base, run_summary const& run, late_jobs const& late) {
     json.object([&] {
-        json.member("policy", run.policy), json.member("interrupted", run.interrupted);
+        json.member("policy", run.policy);
+        json.member("interrupted", run.interrupted);
         write_change(json, "makespan", in_seconds(base.makespan), in_seconds(run.makespan));
         write_change(json, "mean_cpu", base.mean_cpu, run.mean_cpu);
-        write_change(json, "mean_to_acceptable_after_the_first", mean_to_acceptable(base, late), mean_to_acceptable(run, late));
+        write_change(json, "mean_to_acceptable_after_the_first", mean_to_acceptable(base, late),
+                     mean_to_acceptable(run, late));
         json.key("jobs").array([&] {
             for (auto&& [before, job] : ranges::views::zip(base.jobs, run.jobs)) write_job(json, before, job);
         });
@@ -169,8 +176,12 @@ void write_run(json_writer& json, run_summary const& base, run_summary const& ru
 
 }  // namespace
 
-std::optional<nanoseconds> time_to_acceptable(job_summary const& job) noexcept { return since_arrival(job, job.acceptable_at); }
-std::optional<nanoseconds> time_to_objective(job_summary const& job) noexcept { return since_arrival(job, job.objective_at); }
+std::optional<nanoseconds> time_to_acceptable(job_summary const& job) noexcept {
+    return since_arrival(job, job.acceptable_at);
+}
+std::optional<nanoseconds> time_to_objective(job_summary const& job) noexcept {
+    return since_arrival(job, job.objective_at);
+}
 std::optional<nanoseconds> time_to_end(job_summary const& job) noexcept { return since_arrival(job, job.ended_at); }
 
 late_jobs jobs_after_the_first(std::span<run_summary const> runs) {

@@ -17,8 +17,9 @@ namespace ration::program {
 [[nodiscard]] std::optional<nanoseconds> time_to_objective(job_summary const& job) noexcept;
 [[nodiscard]] std::optional<nanoseconds> time_to_end(job_summary const& job) noexcept;
 
-/// Which jobs the mean of the jobs that arrive after the first is over: all that have an Acceptable tier, arrive later than the
-/// earliest one and reached it in every run, so that the means of two runs are over the same jobs. Indices into `jobs`.
+/// Which jobs the mean of the jobs that arrive after the first is over: all that have an Acceptable tier, arrive later
+/// than the earliest one and reached it in every run, so that the means of two runs are over the same jobs. Indices
+/// into `jobs`.
 struct late_jobs {
     std::vector<std::size_t> counted, left_out;
 };
@@ -27,11 +28,10 @@ struct late_jobs {
 /// The mean time to Acceptable over `counted`, in seconds; none if there are none.
 [[nodiscard]] std::optional<double> mean_to_acceptable(run_summary const& run, late_jobs const& late);
 
-/// A table as text, with lines ended by '\n': time to Acceptable and to Objective and to the end per job (from the job's
-/// arrival), the mean time to Acceptable of the jobs that arrive after the first, makespan, mean CPU use; then sentences on what
-/// did not go well or was approximate. Each run after the first has its change against the first in %;
-/// one run alone has a table without changes.
-/// Precondition: every run has the same jobs in the same order.
+/// A table as text, with lines ended by '\n': time to Acceptable and to Objective and to the end per job (from the
+/// job's arrival), the mean time to Acceptable of the jobs that arrive after the first, makespan, mean CPU use; then
+/// sentences on what did not go well or was approximate. Each run after the first has its change against the first in
+/// %; one run alone has a table without changes. Precondition: every run has the same jobs in the same order.
 [[nodiscard]] std::string comparison_text(std::span<run_summary const> runs);
 
 /// The same as one line of JSON without newline; times in seconds, what was never reached is null.

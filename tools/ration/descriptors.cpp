@@ -3,9 +3,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <initializer_list>
+#include <unistd.h>
 
 namespace ration::program {
 
@@ -24,14 +23,19 @@ rlimit raise_open_files() noexcept {
 }
 
 result<void> check_open_files(std::size_t jobs, std::size_t files_per_job) noexcept {
-    // Streams, sockets, logs and the folder of the run are a dozen; a launch opens ten for a moment, a scrape of the metrics eight.
+    // Streams, sockets, logs and the folder of the run are a dozen; a launch opens ten for a moment, a scrape of the
+    // metrics eight.
     constexpr std::size_t files_of_run = 48;
     std::size_t const needed = files_of_run + jobs * files_per_job;
     rlimit now{};
     if (::getrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur >= needed) return {};
-    auto const subject = fmt::format("{} jobs, which need {} open files where the hard limit is {}", jobs, needed, now.rlim_cur);
-    return error{.code = errc::limit, .operation = "hold", .subject = std::string_view(subject),
-                 .remedy = "raise the limit as root (ulimit -Hn, LimitNOFILE= of a unit), or put fewer jobs into the file"};
+    auto const subject =
+        fmt::format("{} jobs, which need {} open files where the hard limit is {}", jobs, needed, now.rlim_cur);
+    return error{
+        .code = errc::limit,
+        .operation = "hold",
+        .subject = std::string_view(subject),
+        .remedy = "raise the limit as root (ulimit -Hn, LimitNOFILE= of a unit), or put fewer jobs into the file"};
 }
 
 }  // namespace ration::program

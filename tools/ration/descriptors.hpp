@@ -3,15 +3,14 @@
 #pragma once
 
 #include <cstddef>
-
 #include <sys/resource.h>
 
 #include <ration/result.hpp>
 
 namespace ration::program {
 
-/// Opens those of descriptors 0, 1 and 2 that are closed on /dev/null: otherwise the next file gets such a number, and messages
-/// for the screen go into it. Call it before anything else is opened. False when /dev/null cannot be opened.
+/// Opens those of descriptors 0, 1 and 2 that are closed on /dev/null: otherwise the next file gets such a number, and
+/// messages for the screen go into it. Call it before anything else is opened. False when /dev/null cannot be opened.
 [[nodiscard]] bool open_standard_streams() noexcept;
 
 /// Raises the soft limit on open files to the hard one. Returns the limits before that, which are those of the jobs.

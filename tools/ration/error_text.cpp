@@ -2,16 +2,16 @@
 #include "error_text.hpp"
 
 #include <cstring>
-#include <string_view>
-
 #include <fmt/core.h>
+#include <string_view>
 
 #include <ration/plugin/host/fault.hpp>
 
 namespace ration::program {
 
 std::string to_text(error const& e) {
-    if (std::string_view(e.operation) == plugin::start_operation) return e.subject.c_str();  // a sentence of the plugin's own
+    // A sentence of the plugin's own
+    if (std::string_view(e.operation) == plugin::start_operation) return e.subject.c_str();
     std::string text = e.operation;
     if (!e.subject.empty()) text += fmt::format(" {}", e.subject.view());
     text += fmt::format(": {}", name_of(e.code));

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
     return text;
 }
 
-/// For C++, C, CMake and Cargo. The ending keeps it apart from their keywords and from the targets that CMake has for itself.
+/// For C++, C, CMake and Cargo. The ending keeps it apart from their keywords and from the targets that CMake has for
+/// itself.
 [[nodiscard]] std::string identifier_of(std::string const& name) {
     std::string const identifier = replaced(name, "-", "_");
     return identifier.ends_with("policy") ? identifier : identifier + "_policy";
@@ -50,15 +51,18 @@ namespace fs = std::filesystem;
 exit_code make_project(new_options const& options) {
     std::error_code failed;
     if (fs::exists(fs::symlink_status(options.name, failed)))
-        return fail(exit_code::bad_input, program::quoted(options.name) + " is there already: choose another name, or move it away");
+        return fail(exit_code::bad_input,
+                    program::quoted(options.name) + " is there already: choose another name, or move it away");
     if (!fs::create_directory(options.name, failed))
-        return fail(exit_code::bad_input, fmt::format("cannot make the folder {}: {}; go to a folder that you may write in",
-                                                       program::quoted(options.name), failed.message()));
+        return fail(exit_code::bad_input,
+                    fmt::format("cannot make the folder {}: {}; go to a folder that you may write in",
+                                program::quoted(options.name), failed.message()));
     for (auto const& file : template_files()) {
         if (file.set != "common" && file.set != options.language) continue;
         if (write_file(fs::path(options.name) / file.path, filled_in(file.text, options.name))) continue;
         fs::remove_all(options.name, failed);  // half a project would be in the way of the next attempt
-        return fail(exit_code::bad_input, fmt::format("cannot write the files of {}: is the disk full?", program::quoted(options.name)));
+        return fail(exit_code::bad_input,
+                    fmt::format("cannot write the files of {}: is the disk full?", program::quoted(options.name)));
     }
     fmt::print(
         "{0} is a policy that works. Next:\n"

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <vector>
-
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "error_text.hpp"
 #include "events/json_reader.hpp"
@@ -20,18 +19,27 @@ namespace {
 /// A policy as it is listed, wherever it comes from.
 struct listed {
     std::string name, id, version, summary, vendor, license;
-    std::string place;   ///< "compiled in", or the file
-    std::string schema;  ///< of its parameters; empty when it takes none
+    std::string place;           ///< "compiled in", or the file
+    std::string schema;          ///< of its parameters; empty when it takes none
     std::string_view isolation;  ///< "worker", "worker only"; "none" when it is compiled in
 };
 
 [[nodiscard]] listed as_listed(known_policy const& p) {
-    return {std::string(p.name), std::string(p.about.id), std::string(p.about.version), std::string(p.about.summary), "ration", "BSL-1.0",
-            "compiled in", p.schema, "none"};
+    return {std::string(p.name),
+            std::string(p.about.id),
+            std::string(p.about.version),
+            std::string(p.about.summary),
+            "ration",
+            "BSL-1.0",
+            "compiled in",
+            p.schema,
+            "none"};
 }
 
 [[nodiscard]] listed as_listed(plugin_description const& p) {
-    return {p.name, p.id, p.version, p.summary, p.vendor, p.license, p.path, p.parameters, p.worker_only ? "worker only" : "worker"};
+    return {p.name,    p.id,         p.version,
+            p.summary, p.vendor,     p.license,
+            p.path,    p.parameters, p.worker_only ? "worker only" : "worker"};
 }
 
 /// The files of a folder that may be plugins, or the file itself.
@@ -53,7 +61,8 @@ struct listed {
             if (auto const described = describe_plugin(file)) {
                 all.push_back(as_listed(*described));
             } else {
-                std::fprintf(stderr, "ration: %s\n", printable(fmt::format("{}: {}", file, to_text(described.failure()))).c_str());
+                std::fprintf(stderr, "ration: %s\n",
+                             printable(fmt::format("{}: {}", file, to_text(described.failure()))).c_str());
                 code = exit_code::bad_input;
             }
         }
@@ -62,8 +71,15 @@ struct listed {
 
 [[nodiscard]] nlohmann::ordered_json as_json(listed const& p) {
     auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
-    return {{"name", p.name}, {"id", p.id}, {"version", p.version}, {"summary", p.summary}, {"vendor", p.vendor}, {"license", p.license},
-            {"where", p.place}, {"isolation", p.isolation}, {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
+    return {{"name", p.name},
+            {"id", p.id},
+            {"version", p.version},
+            {"summary", p.summary},
+            {"vendor", p.vendor},
+            {"license", p.license},
+            {"where", p.place},
+            {"isolation", p.isolation},
+            {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
 }
 
 /// The value after `key` of one parameter's schema, as people write it; empty when there is none.
@@ -76,35 +92,49 @@ struct listed {
 /// A line with texts that a file may have brought.
 void say(std::string const& line) { std::puts(printable(line).c_str()); }
 
-[[nodiscard]] std::string_view vouching(listed const& p) { return p.vendor.empty() ? "nobody who says so" : std::string_view(p.vendor); }
+[[nodiscard]] std::string_view vouching(listed const& p) {
+    return p.vendor.empty() ? "nobody who says so" : std::string_view(p.vendor);
+}
 
 /// Where it runs, and from where it comes.
 [[nodiscard]] std::string whereabouts(listed const& p) {
     if (p.isolation == "none") return p.place;
     bool const only = p.isolation == "worker only";
-    return fmt::format("runs in a worker process{}: {}", only ? " only" : ", or in-process where the jobs file says so", p.place);
+    return fmt::format("runs in a worker process{}: {}", only ? " only" : ", or in-process where the jobs file says so",
+                       p.place);
 }
 
 void show(listed const& p) {
     say(fmt::format("{} {}: {}", p.name, p.version, p.summary));
-    say(fmt::format("  {}; by {} ({}); {}", p.id, vouching(p), p.license.empty() ? "no license named" : p.license, whereabouts(p)));
+    say(fmt::format("  {}; by {} ({}); {}", p.id, vouching(p), p.license.empty() ? "no license named" : p.license,
+                    whereabouts(p)));
     auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
     if (!schema.contains("properties") || !schema["properties"].is_object()) return;
     for (auto const& [name, parameter] : schema["properties"].items()) {
-        std::string const words = text_of(parameter, "enum"), least = text_of(parameter, "minimum"), most = text_of(parameter, "maximum");
-        say(fmt::format("  {:<16} = {:<14} {}{}{}", name, parameter.contains("default") ? parameter["default"].dump() : "", text_of(parameter, "description"),
-                   words.empty() ? "" : " " + words, least.empty() && most.empty() ? "" : fmt::format(" [{}, {}]", least.empty() ? "-inf" : least, most.empty() ? "inf" : most)));
+        std::string const words = text_of(parameter, "enum"), least = text_of(parameter, "minimum"),
+                          most = text_of(parameter, "maximum");
+        say(fmt::format("  {:<16} = {:<14} {}{}{}", name,
+                        parameter.contains("default") ? parameter["default"].dump() : "",
+                        text_of(parameter, "description"), words.empty() ? "" : " " + words,
+                        least.empty() && most.empty()
+                            ? ""
+                            : fmt::format(" [{}, {}]", least.empty() ? "-inf" : least, most.empty() ? "inf" : most)));
     }
 }
 
 /// By its name, or by the path of its file.
 [[nodiscard]] exit_code show_one(std::vector<listed> const& all, std::string const& name) {
     auto const found = std::ranges::find(all, name, is_plugin_path(name) ? &listed::place : &listed::name);
-    if (found != all.end()) return show(*found), exit_code::ok;
+    if (found != all.end()) {
+        show(*found);
+        return exit_code::ok;
+    }
     std::vector<std::string_view> names;
     names.reserve(all.size());
     for (auto const& p : all) names.push_back(p.name);
-    std::fprintf(stderr, "ration: %s\n", printable(fmt::format("there is no policy {}{}", program::quoted(name), suggestion(name, names))).c_str());
+    std::fprintf(
+        stderr, "ration: %s\n",
+        printable(fmt::format("there is no policy {}{}", program::quoted(name), suggestion(name, names))).c_str());
     return exit_code::bad_input;
 }
 
@@ -123,7 +153,9 @@ exit_code policies(policies_options const& options) {
         return code;
     }
     for (auto const& p : all)
-        say(fmt::format("{:<18} {:<8} {}{}", p.name, p.version, p.summary, p.isolation == "none" ? "" : fmt::format("  ({}, by {}: {})", p.isolation, vouching(p), p.place)));
+        say(fmt::format(
+            "{:<18} {:<8} {}{}", p.name, p.version, p.summary,
+            p.isolation == "none" ? "" : fmt::format("  ({}, by {}: {})", p.isolation, vouching(p), p.place)));
     say("'ration policies --show NAME' tells a policy's parameters");
     if (auto const why = why_workers_read_all(); !why.empty() && all.back().isolation != "none") say(std::string(why));
     return code;

@@ -23,7 +23,8 @@ namespace {
             }
             std::size_t best = std::min(at(i - 1, j), at(i, j - 1)) + 1;
             best = std::min(best, at(i - 1, j - 1) + (a[i - 1] == b[j - 1] ? 0 : 1));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) best = std::min(best, at(i - 2, j - 2) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = std::min(best, at(i - 2, j - 2) + 1);
             at(i, j) = best;
         }
     }
@@ -54,7 +55,10 @@ std::string_view nearest(std::string_view word, std::vector<std::string_view> co
     std::size_t least = allowed + 1;
     for (auto const candidate : candidates) {
         if (candidate.size() > longest_compared) continue;
-        if (std::size_t const slips = slips_between(word, candidate); slips < least) least = slips, best = candidate;
+        if (std::size_t const slips = slips_between(word, candidate); slips < least) {
+            least = slips;
+            best = candidate;
+        }
     }
     return best;
 }
@@ -72,7 +76,8 @@ std::string suggestion(std::string_view word, std::vector<std::string_view> cons
 std::string problem_with_seed(std::string const& word) {
     std::uint64_t seed = 0;
     std::from_chars(word.data(), word.data() + word.size(), seed);
-    if (std::to_string(seed) == word) return {};  // no sign, and no 0 in front, after which CLI11 would read octal digits
+    // No sign, and no 0 in front, after which CLI11 would read octal digits
+    if (std::to_string(seed) == word) return {};
     return quoted(word) + " is no seed: write a whole number from 0 to 18446744073709551615, without a 0 in front";
 }
 
@@ -93,7 +98,8 @@ std::string quote_text::operator()(std::string_view text) const {
     constexpr std::size_t longest = 60;
     if (text.size() <= longest) return "'" + printable(text) + "'";
     std::size_t end = longest;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not in the middle of a character
+    // Not in the middle of a character
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
     return "'" + printable(text.substr(0, end)) + "...'";
 }
 

@@ -28,8 +28,8 @@ struct problem {
 /// Into the order of the file; those of one place stay in their order. O(n^2), for lists that people read.
 void sort_by_place(std::vector<problem>& problems);
 
-/// The candidate that `word` is most likely a slip of, or empty. Allows one slip in short words, up to three in long ones;
-/// two neighbouring characters swapped are one slip. O(candidates x length^2).
+/// The candidate that `word` is most likely a slip of, or empty. Allows one slip in short words, up to three in long
+/// ones; two neighbouring characters swapped are one slip. O(candidates x length^2).
 [[nodiscard]] std::string_view nearest(std::string_view word, std::vector<std::string_view> const& candidates);
 
 /// "; did you mean 'tradl'?" when there is a nearest candidate, otherwise "; known here: a, b, c".
@@ -38,12 +38,12 @@ void sort_by_place(std::vector<problem>& problems);
 /// What is wrong with a word of the command line that is to be a seed; empty when nothing is.
 [[nodiscard]] std::string problem_with_seed(std::string const& word);
 
-/// `text` with '?' for each character that `steers_text`, and for each byte that is not UTF-8. Every text from outside passes through it on its
-/// way to a terminal or a page.
+/// `text` with '?' for each character that `steers_text`, and for each byte that is not UTF-8. Every text from outside
+/// passes through it on its way to a terminal or a page.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// `printable` text in single quotes, cut after 60 bytes. An object, since argument-dependent lookup would find std::quoted besides
-/// a function: newer standard libraries declare that one in <filesystem> already.
+/// `printable` text in single quotes, cut after 60 bytes. An object, since argument-dependent lookup would find
+/// std::quoted besides a function: newer standard libraries declare that one in <filesystem> already.
 struct quote_text {
     [[nodiscard]] std::string operator()(std::string_view text) const;
 };

@@ -21,7 +21,8 @@ struct unit {
 template <std::size_t N>
 [[nodiscard]] std::optional<double> parse_quantity(std::string_view text, std::array<unit, N> const& units) noexcept {
     std::size_t const digits = text.find_first_not_of("0123456789.");
-    if (digits == 0 || digits == std::string_view::npos || text.front() == '.' || text[digits - 1] == '.') return std::nullopt;
+    if (digits == 0 || digits == std::string_view::npos || text.front() == '.' || text[digits - 1] == '.')
+        return std::nullopt;
     double number = 0;
     auto const [end, failed] = std::from_chars(text.data(), text.data() + digits, number, std::chars_format::fixed);
     if (failed != std::errc{} || end != text.data() + digits) return std::nullopt;
@@ -61,7 +62,10 @@ std::string size_text(bytes size) {
     constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
     auto number = static_cast<double>(size.count);
     std::size_t at = 0;
-    while (number >= kibi && at + 1 < units.size()) number /= kibi, ++at;
+    while (number >= kibi && at + 1 < units.size()) {
+        number /= kibi;
+        ++at;
+    }
     return fmt::format("{:.10g} {}", std::round(number * 10) / 10, units[at]);
 }
 

@@ -13,7 +13,8 @@ namespace ration::program {
 /// "250ms", "20s", "1.5m", "2h". None for anything else: a sign, a blank, no unit, more than 365 days.
 [[nodiscard]] std::optional<nanoseconds> parse_duration(std::string_view text) noexcept;
 
-/// "512B", "64MiB", "1.5GiB", "2GB"; a part of a byte is dropped. None for anything else: a unit that could mean two things
+/// "512B", "64MiB", "1.5GiB", "2GB"; a part of a byte is dropped. None for anything else: a unit that could mean two
+/// things
 /// ("2G"), more than `max_amount`.
 [[nodiscard]] std::optional<bytes> parse_size(std::string_view text) noexcept;
 

@@ -2,13 +2,12 @@
 // `ration replay`: what other policies would have answered to what a recorded run showed its own.
 #include <algorithm>
 #include <cstdio>
+#include <fmt/core.h>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
-
-#include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include <ration/process/input_file.hpp>
 
@@ -74,7 +73,9 @@ class replaying_policy {
 public:
     replayed result;
 
-    replaying_policy(std::string name, std::unique_ptr<decider> policy) : policy_(std::move(policy)) { result.policy = std::move(name); }
+    replaying_policy(std::string name, std::unique_ptr<decider> policy) : policy_(std::move(policy)) {
+        result.policy = std::move(name);
+    }
 
     /// Why it cannot be asked, as a sentence; empty when it was.
     [[nodiscard]] std::string ask(recorded_tick const& tick, recorded_run const& run) {
@@ -86,7 +87,8 @@ public:
             most_nodes_ = most.nodes;
             bound_ = true;
         }
-        if (tick.store().rows(table_id::nodes) > most_nodes_) return "there are more nodes than at its first decision; name a log of one run";
+        if (tick.store().rows(table_id::nodes) > most_nodes_)
+            return "there are more nodes than at its first decision; name a log of one run";
         grants out(space_);
         ++result.decisions;
         if (policy_->decide(tick.data(), out) != status::ok || out.overflowed())
@@ -97,7 +99,8 @@ public:
     }
 
 private:
-    void compare(recorded_tick const& tick, recorded_run const& run, std::map<place, grant> const& recorded, std::map<place, grant> const& answered) {
+    void compare(recorded_tick const& tick, recorded_run const& run, std::map<place, grant> const& recorded,
+                 std::map<place, grant> const& answered) {
         auto const differs = [&](place const& at) { return amount_text(recorded, at) != amount_text(answered, at); };
         std::optional<place> first;
         for (auto const* const all : {&recorded, &answered})
@@ -108,10 +111,15 @@ private:
         auto const& [job, node, resource] = *first;
         auto const name = run.jobs.find(tick.job_id(job));
         auto const mine = answered.find(*first);
-        result.first = difference{tick.data().number, tick.data().now, name == run.jobs.end() ? fmt::format("row {}", job) : name->second,
-                                  resource < std::size(standard_resources) ? std::string(standard_resources[resource].name) : fmt::format("resource {}", resource),
-                                  amount_text(recorded, *first), amount_text(answered, *first),
-                                  mine == answered.end() ? std::string() : std::string(policy_->about().reason(mine->second.reason))};
+        result.first = difference{
+            tick.data().number,
+            tick.data().now,
+            name == run.jobs.end() ? fmt::format("row {}", job) : name->second,
+            resource < std::size(standard_resources) ? std::string(standard_resources[resource].name)
+                                                     : fmt::format("resource {}", resource),
+            amount_text(recorded, *first),
+            amount_text(answered, *first),
+            mine == answered.end() ? std::string() : std::string(policy_->about().reason(mine->second.reason))};
     }
 };
 
@@ -155,15 +163,18 @@ public:
 private:
     [[nodiscard]] std::string take_event(std::string const& text) {
         auto const line = parse_json(text);
-        if (!line.is_object() || !line.contains("event")) return "this is no event; name a log that 'ration run --log' wrote";
+        if (!line.is_object() || !line.contains("event"))
+            return "this is no event; name a log that 'ration run --log' wrote";
         auto const& event = line["event"];
         if (event == "run") return begin(line);
         if (runs.empty()) return "the log does not begin with a run; name a log that 'ration run --log' wrote";
-        if (event == "job_started") runs.back().jobs[line.value("id", std::uint64_t{0})] = line.value("job", std::string());
+        if (event == "job_started")
+            runs.back().jobs[line.value("id", std::uint64_t{0})] = line.value("job", std::string());
         if (event != "decision") return {};
         if (auto wrong = tick_.load(line); !wrong.empty()) return wrong;
         for (auto& policy : asked_)
-            if (auto why = policy.ask(tick_, runs.back()); !why.empty()) return fmt::format("{}: {}", policy.result.policy, why);
+            if (auto why = policy.ask(tick_, runs.back()); !why.empty())
+                return fmt::format("{}: {}", policy.result.policy, why);
         return {};
     }
     /// Each run is replayed by fresh policies, with the parameters of its jobs file.
@@ -174,7 +185,8 @@ private:
         if (auto wrong = tick_.begin(line); !wrong.empty()) return wrong;
         runs.push_back({.policy = line.value("policy", std::string("?")), .schema = schema, .jobs = {}, .under = {}});
         auto settings = parse_config(line.value("source", std::string()), line.value("file", std::string("jobs.toml")),
-                                     {.policies = policy_names(), .policy_given = true, .named = options_.policies}).config;
+                                     {.policies = policy_names(), .policy_given = true, .named = options_.policies})
+                            .config;
         run_config own;
         for (auto const& text : options_.settings)
             if (auto wrong = add_setting(text, own); !wrong.empty()) return wrong;
@@ -194,25 +206,34 @@ private:
     if (r.unanswered > 0) text += fmt::format(", {} without an answer", r.unanswered);
     if (!r.first) return text;
     auto const& d = *r.first;
-    return text + fmt::format("; the first that differs, decision {} at {:.2f} s: {} of {} for {} instead of {}{}{}", d.number, to_seconds(d.at), d.answered,
-                              d.resource, d.job, d.recorded, d.reason.empty() ? "" : ", because ", d.reason);
+    return text + fmt::format("; the first that differs, decision {} at {:.2f} s: {} of {} for {} instead of {}{}{}",
+                              d.number, to_seconds(d.at), d.answered, d.resource, d.job, d.recorded,
+                              d.reason.empty() ? "" : ", because ", d.reason);
 }
 
 [[nodiscard]] nlohmann::ordered_json as_json(replayed const& r) {
-    nlohmann::ordered_json json{{"policy", r.policy}, {"decisions", r.decisions}, {"same", r.same}, {"unanswered", r.unanswered}, {"first", nullptr}};
+    nlohmann::ordered_json json{{"policy", r.policy},
+                                {"decisions", r.decisions},
+                                {"same", r.same},
+                                {"unanswered", r.unanswered},
+                                {"first", nullptr}};
     if (r.first)
-        json["first"] = {{"number", r.first->number}, {"t", r.first->at.count}, {"job", r.first->job}, {"resource", r.first->resource},
-                         {"recorded", r.first->recorded}, {"answered", r.first->answered}, {"reason", r.first->reason}};
+        json["first"] = {{"number", r.first->number},     {"t", r.first->at.count},
+                         {"job", r.first->job},           {"resource", r.first->resource},
+                         {"recorded", r.first->recorded}, {"answered", r.first->answered},
+                         {"reason", r.first->reason}};
     return json;
 }
 
 void print(std::vector<recorded_run> const& runs, bool json) {
     auto all = nlohmann::ordered_json::array();
     for (auto const& run : runs) {
-        nlohmann::ordered_json one{{"recorded", run.policy}, {"schema", run.schema}, {"replayed", nlohmann::ordered_json::array()}};
+        nlohmann::ordered_json one{
+            {"recorded", run.policy}, {"schema", run.schema}, {"replayed", nlohmann::ordered_json::array()}};
         if (!json) fmt::print("{}\n", printable(fmt::format("a run under {}:", run.policy)));
         if (!json && run.schema == 1)
-            fmt::print("  (schema 1: its jobs/held.*, nodes/free.* and table held are as each tick's grants left them, so a policy that reads those may answer otherwise)\n");
+            fmt::print(
+                "  (schema 1: its jobs/held.*, nodes/free.* and table held are as each tick's grants left them, so a policy that reads those may answer otherwise)\n");
         for (auto const& r : run.under) {
             one["replayed"].push_back(as_json(r));
             if (!json) fmt::print("{}\n", printable(as_text(r)));
@@ -227,16 +248,20 @@ void print(std::vector<recorded_run> const& runs, bool json) {
 exit_code replay(replay_options const& options) {
     constexpr char const* name_a_log = "name a log that 'ration run --log' wrote";
     auto lines = log_lines::open(options.log, name_a_log);
-    if (!lines) return fail(exit_code::bad_input, fmt::format("{}: {}", options.log, process::input_sentence(lines.failure())));
+    if (!lines)
+        return fail(exit_code::bad_input, fmt::format("{}: {}", options.log, process::input_sentence(lines.failure())));
     replay_reader reader(options);
     std::size_t number = 0;
     for (std::string line; lines->next(line);) {
         ++number;
         if (!lines->whole()) break;  // half a line: ration or the machine ended in the middle of it
-        if (auto wrong = reader.take(line); !wrong.empty()) return fail(exit_code::bad_input, fmt::format("{}:{}: {}", options.log, number, wrong));
+        if (auto wrong = reader.take(line); !wrong.empty())
+            return fail(exit_code::bad_input, fmt::format("{}:{}: {}", options.log, number, wrong));
     }
-    if (!lines->trouble().empty()) return fail(exit_code::bad_input, fmt::format("{}:{}: {}", options.log, number + 1, lines->trouble()));
-    if (reader.runs.empty()) return fail(exit_code::bad_input, fmt::format("{} holds no run; {}", options.log, name_a_log));
+    if (!lines->trouble().empty())
+        return fail(exit_code::bad_input, fmt::format("{}:{}: {}", options.log, number + 1, lines->trouble()));
+    if (reader.runs.empty())
+        return fail(exit_code::bad_input, fmt::format("{} holds no run; {}", options.log, name_a_log));
     reader.end();
     for (auto const& policy : options.policies) print_to_stderr(policy_log::common_to(policy), policy);
     print(reader.runs, options.json);

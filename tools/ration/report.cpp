@@ -2,9 +2,8 @@
 // `ration report`: event logs and simulations as one page of HTML.
 #include <cstdio>
 #include <filesystem>
-#include <system_error>
-
 #include <fmt/core.h>
+#include <system_error>
 
 #include "problem.hpp"
 #include "report/page.hpp"
@@ -25,14 +24,17 @@ namespace {
     return false;
 }
 
-[[nodiscard]] std::string counted(std::size_t number, std::string_view what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
+[[nodiscard]] std::string counted(std::size_t number, std::string_view what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
 
 [[nodiscard]] std::string summary_of(report_input const& input) {
     std::size_t jobs = 0;
     for (auto const& run : input.runs) jobs += run.jobs.size();
     std::string text;
     if (!input.runs.empty()) text = fmt::format("{} with {}", counted(input.runs.size(), "run"), counted(jobs, "job"));
-    if (!input.simulations.empty()) text += (text.empty() ? "" : " and ") + counted(input.simulations.size(), "simulation");
+    if (!input.simulations.empty())
+        text += (text.empty() ? "" : " and ") + counted(input.simulations.size(), "simulation");
     return text;
 }
 
@@ -40,12 +42,16 @@ namespace {
 
 exit_code report(report_options const& options) {
     std::string const out = options.out.empty() ? page_beside(options.logs.front()) : options.out;
-    if (is_one_of(out, options.logs)) return fail(exit_code::bad_input, fmt::format("{} is a log that the page is made from; name another file by --out", out));
+    if (is_one_of(out, options.logs))
+        return fail(exit_code::bad_input,
+                    fmt::format("{} is a log that the page is made from; name another file by --out", out));
     report_input input;
     for (auto const& log : options.logs)
         if (auto const wrong = read_report_input(log, input); !wrong.empty()) return fail(exit_code::bad_input, wrong);
     if (input.runs.empty() && input.simulations.empty())
-        return fail(exit_code::bad_input, fmt::format("{} holds neither a run nor a simulation; name a log that 'ration run --log' wrote", options.logs.front()));
+        return fail(exit_code::bad_input,
+                    fmt::format("{} holds neither a run nor a simulation; name a log that 'ration run --log' wrote",
+                                options.logs.front()));
     auto const summary = summary_of(input);
     for (auto const& remark : input.remarks) std::fprintf(stderr, "ration: %s\n", printable(remark).c_str());
     auto const page = report_page(std::move(input));

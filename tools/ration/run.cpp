@@ -5,20 +5,19 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
-
 #include <fmt/ranges.h>
+#include <optional>
 
 #include <ration/process/cpus.hpp>
 
 #include "compare.hpp"
 #include "descriptors.hpp"
-#include "run/dry_run.hpp"
-#include "run/job_board.hpp"
 #include "error_text.hpp"
-#include "run/gpu_shares.hpp"
-#include "run/leftovers.hpp"
 #include "policies/policy_registry.hpp"
+#include "run/dry_run.hpp"
+#include "run/gpu_shares.hpp"
+#include "run/job_board.hpp"
+#include "run/leftovers.hpp"
 #include "run/private_folder.hpp"
 #include "run/supervisor.hpp"
 
@@ -31,8 +30,8 @@ exit_code fail(exit_code code, std::string_view sentence) {
 
 namespace {
 
-/// The folder for the jobs' output, locked for the life of the run: below the working directory, or the run's own folder where that
-/// cannot be written. Error: `busy` while another run writes there.
+/// The folder for the jobs' output, locked for the life of the run: below the working directory, or the run's own
+/// folder where that cannot be written. Error: `busy` while another run writes there.
 [[nodiscard]] result<locked_folder> output_folder(std::string const& policy, run_directory const& directory) {
     std::error_code failure;
     std::string const wanted = "ration-output/" + std::string(policy_stem(policy));
@@ -41,7 +40,9 @@ namespace {
     if (failure || !folder || ::access(wanted.c_str(), W_OK) != 0) return locked_folder(directory.folder(), {});
     auto path = std::filesystem::absolute(wanted).string();
     if (!try_lock(*folder))
-        return error{.code = errc::busy, .operation = "use the output folder", .subject = std::string_view(path),
+        return error{.code = errc::busy,
+                     .operation = "use the output folder",
+                     .subject = std::string_view(path),
                      .remedy = "another run writes there: wait for its end, or start this one in another folder"};
     return locked_folder(std::move(path), std::move(folder).value());
 }
@@ -65,13 +66,18 @@ struct session {
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
     auto const run = s.adopted != nullptr ? result<std::string>(s.adopted->record.run) : new_run_name();
     if (!run) return run.failure();
-    auto directory = s.adopted != nullptr ? result<run_directory>(run_directory(std::move(s.adopted->folder))) : run_directory::create(*run);
+    auto directory = s.adopted != nullptr ? result<run_directory>(run_directory(std::move(s.adopted->folder)))
+                                          : run_directory::create(*run);
     if (!directory) return directory.failure();
     auto const output = output_folder(policy_name, *directory);
     if (!output) return output.failure();
-    auto node = node_backend::open({.choice = s.options.backend, .cpus = s.config.cpus, .open_files = s.open_files, .claims = run_directory::base() + ".cpus"});
+    auto node = node_backend::open({.choice = s.options.backend,
+                                    .cpus = s.config.cpus,
+                                    .open_files = s.open_files,
+                                    .claims = run_directory::base() + ".cpus"});
     if (!node) return node.failure();
-    if (auto const enough = check_open_files(s.config.jobs.size(), node->files_per_job()); !enough) return enough.failure();
+    if (auto const enough = check_open_files(s.config.jobs.size(), node->files_per_job()); !enough)
+        return enough.failure();
     auto receiver = progress::receiver::open(directory->socket());
     if (!receiver) return receiver.failure();
     std::optional<gpu_shares> shares;  // after the backend, which has to have its group for itself
@@ -80,12 +86,26 @@ struct session {
         if (!opened) return opened.failure();
         shares.emplace(std::move(opened).value());
     }
-    supervisor one({.config = s.config, .policy_name = policy_name, .policy = *policy, .node = *node, .devices = s.devices, .shares = shares ? &*shares : nullptr,
-                    .topology = s.topology, .log = log, .out = s.out, .directory = *directory, .run = *run, .output_folder = output->path(), .signals = s.signals,
+    supervisor one({.config = s.config,
+                    .policy_name = policy_name,
+                    .policy = *policy,
+                    .node = *node,
+                    .devices = s.devices,
+                    .shares = shares ? &*shares : nullptr,
+                    .topology = s.topology,
+                    .log = log,
+                    .out = s.out,
+                    .directory = *directory,
+                    .run = *run,
+                    .output_folder = output->path(),
+                    .signals = s.signals,
                     .adopted = s.adopted},
                    std::move(receiver).value());
     auto ended = one.run();
-    if (!ended) return print_to_stderr(log, policy_name), ended;
+    if (!ended) {
+        print_to_stderr(log, policy_name);
+        return ended;
+    }
     directory->remove_at_end();
     policy.reset();
     one.tell_last_words();
@@ -106,7 +126,8 @@ struct session {
     return !problems.empty();
 }
 
-/// Made once before anything starts. What it says then is worth telling if it goes wrong; else it says it again in its run.
+/// Made once before anything starts. What it says then is worth telling if it goes wrong; else it says it again in its
+/// run.
 void try_out(run_config const& config, std::string const& policy, std::vector<problem>& problems) {
     auto& log = policy_log::for_good();
     if (make_policy(config, policy, log, problems) == nullptr) print_to_stderr(log, policy);
@@ -114,33 +135,47 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
 
 /// "fifo, las": those that the jobs of this file can have.
 [[nodiscard]] std::string policies_for(run_config const& config, host_devices const& devices) {
-    job_board const board(config.jobs, {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    job_board const board(config.jobs,
+                          {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
     return fmt::format("{}", fmt::join(policies_for_devices(board.store().schema()), ", "));
 }
 
-/// Whether the jobs can have the devices that they need, and the policies share them out and find the columns that they read.
-[[nodiscard]] exit_code check_devices(run_options const& options, run_config const& config, host_devices const& devices) {
+/// Whether the jobs can have the devices that they need, and the policies share them out and find the columns that they
+/// read.
+[[nodiscard]] exit_code check_devices(run_options const& options, run_config const& config,
+                                      host_devices const& devices) {
     std::int64_t const here = process::cpu_set::of_thread(0).size();
     std::int64_t const cpus = std::min<std::int64_t>(here, config.cpus.value_or(static_cast<std::uint32_t>(here)));
-    if (report_problems(config, missing_devices(config, devices, millicores{1000 * cpus}))) return exit_code::no_backend;
+    if (report_problems(config, missing_devices(config, devices, millicores{1000 * cpus})))
+        return exit_code::no_backend;
     std::vector<problem> problems;
-    job_board const board(config.jobs, {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    job_board const board(config.jobs,
+                          {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
     for (auto const& policy : options.policies) {
         auto const decider = make_policy(config, policy, policy_log::for_good(), problems);
         std::size_t const before = problems.size();
         bool const shares = decider != nullptr && decider->reads(devices_to_share);
-        auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
+        auto const needy =
+            std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
         if (shares && !config.shares_devices())
-            problems.push_back({config.policy_at, fmt::format("policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
-                                                              program::quoted(policy))});
+            problems.push_back(
+                {config.policy_at,
+                 fmt::format(
+                     "policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
+                     program::quoted(policy))});
         if (!shares && decider != nullptr && needy != config.jobs.end())
-            problems.push_back({needy->elastic->at, fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
-                                                                program::quoted(needy->name), program::quoted(policy), policies_for(config, devices))});
+            problems.push_back(
+                {needy->elastic->at,
+                 fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
+                             program::quoted(needy->name), program::quoted(policy), policies_for(config, devices))});
         if (options.compare && needy != config.jobs.end() && !needy->elastic->checkpoint.empty())
-            problems.push_back({needy->elastic->checkpoint_at, "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out"});
+            problems.push_back(
+                {needy->elastic->checkpoint_at,
+                 "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out"});
         if (problems.size() > before || decider == nullptr) continue;
         if (auto const bound = decider->bind(board.store().schema(), {.jobs = config.jobs.size(), .nodes = 1}); !bound)
-            problems.push_back({config.policy == policy ? config.policy_at : position{}, fmt::format("policy {}: {}", program::quoted(policy), to_text(bound.failure()))});
+            problems.push_back({config.policy == policy ? config.policy_at : position{},
+                                fmt::format("policy {}: {}", program::quoted(policy), to_text(bound.failure()))});
     }
     return report_problems(config, problems) ? exit_code::no_backend : exit_code::ok;
 }
@@ -162,12 +197,16 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     std::string names;
     for (auto const& l : left)
         for (auto const& one : l.alive) names += (names.empty() ? "" : ", ") + one.said;
-    return {.code = errc::busy, .operation = "find jobs of an earlier run that are still going", .subject = std::string_view(names), .remedy = remedy};
+    return {.code = errc::busy,
+            .operation = "find jobs of an earlier run that are still going",
+            .subject = std::string_view(names),
+            .remedy = remedy};
 }
 
 /// What has ended is not to be done once more, whether ration was there to see it or not.
 [[nodiscard]] bool has_jobs_of(run_config const& config, run_record const& record) {
-    return std::ranges::any_of(record.jobs, [&](recorded_job const& job) { return find_job(config, job.name) != nullptr; });
+    return std::ranges::any_of(record.jobs,
+                               [&](recorded_job const& job) { return find_job(config, job.name) != nullptr; });
 }
 
 /// The first key of which the two do not say the same; empty: they are the same job.
@@ -185,18 +224,25 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
         auto const* const job = find_job(config, recorded.name);
         auto const key = job != nullptr ? changed_key(recorded.definition, job->definition) : "";
         if (!key.empty())
-            problems.push_back({job->where, fmt::format("job {} has another {} here than in the run that is to be taken over; put it back, or end that run with ration clean",
-                                                        program::quoted(job->name), program::quoted(key))});
+            problems.push_back(
+                {job->where,
+                 fmt::format(
+                     "job {} has another {} here than in the run that is to be taken over; put it back, or end that run with ration clean",
+                     program::quoted(job->name), program::quoted(key))});
     }
     return problems;
 }
 
-/// Ends and removes what does not go on, and says what cannot be read. Returns what goes on, and with `--adopt` what this file continues.
-[[nodiscard]] std::vector<leftover> remove_dead_runs(std::vector<leftover> found, run_options const& options, run_config const& config) {
+/// Ends and removes what does not go on, and says what cannot be read. Returns what goes on, and with `--adopt` what
+/// this file continues.
+[[nodiscard]] std::vector<leftover> remove_dead_runs(std::vector<leftover> found, run_options const& options,
+                                                     run_config const& config) {
     std::vector<leftover> left;
     for (auto& run : found) {
-        if (auto const sentence = sentence_of_damage(run); !sentence.empty()) std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
-        if (!run.alive.empty() || (options.adopt && run.damage.empty() && !run.out_of_sight && has_jobs_of(config, run.record)))
+        if (auto const sentence = sentence_of_damage(run); !sentence.empty())
+            std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
+        if (!run.alive.empty() ||
+            (options.adopt && run.damage.empty() && !run.out_of_sight && has_jobs_of(config, run.record)))
             left.push_back(std::move(run));
         else
             static_cast<void>(remove_leftover(std::move(run), false));
@@ -207,18 +253,25 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
 
 [[nodiscard]] bool is_in_doubt(leftover const& run) { return std::ranges::any_of(run.traces, &job_traces::doubtful); }
 
-/// Runs that were killed come first: their jobs still hold what this run would share out. Returns the run to adopt, if any.
+/// Runs that were killed come first: their jobs still hold what this run would share out. Returns the run to adopt, if
+/// any.
 [[nodiscard]] result<std::optional<leftover>> settle_leftovers(run_options const& options, run_config const& config) {
     auto found = find_leftovers();
     if (!found) return found.failure();
     auto left = remove_dead_runs(std::move(found).value(), options, config);
     if (left.empty()) return std::optional<leftover>();
-    if (std::ranges::any_of(left, [](leftover const& l) { return !l.damage.empty(); })) return still_going(left, "ration clean ends them: without their record nobody can take them over");
+    if (std::ranges::any_of(left, [](leftover const& l) { return !l.damage.empty(); }))
+        return still_going(left, "ration clean ends them: without their record nobody can take them over");
     if (!options.adopt) return still_going(left, "ration run --adopt takes them over, ration clean ends them");
-    if (std::ranges::any_of(left, is_in_doubt)) return still_going(left, "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean");
+    if (std::ranges::any_of(left, is_in_doubt))
+        return still_going(
+            left,
+            "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean");
     std::ranges::partition(left, [](leftover const& l) { return !l.alive.empty(); });
     if (auto const names = strangers(left.front(), config); !names.empty())
-        return error{.code = errc::not_found, .operation = "find in this file the jobs of the earlier run", .subject = std::string_view(names),
+        return error{.code = errc::not_found,
+                     .operation = "find in this file the jobs of the earlier run",
+                     .subject = std::string_view(names),
                      .remedy = "adopt them with the file that they were started from, or end them with ration clean"};
     return std::optional(std::move(left.front()));
 }

@@ -15,9 +15,10 @@ namespace ration::program {
 /// Exit codes of the program: part of its interface, documented in docs/run.md.
 enum class exit_code : int {
     ok = 0,
-    job_failed = 1,   ///< at least one job failed or diverged
-    probe_failed = 1, ///< of `ration check`: the plugin broke a rule
-    policy_failed = 1, ///< of `ration sim` and `ration bench`: a policy broke a rule, gave no answer, or left jobs waiting for ever
+    job_failed = 1,    ///< at least one job failed or diverged
+    probe_failed = 1,  ///< of `ration check`: the plugin broke a rule
+    /// Of `ration sim` and `ration bench`: a policy broke a rule, gave no answer, or left jobs waiting for ever
+    policy_failed = 1,
     bad_input = 2,    ///< command line or jobs.toml
     no_backend = 3,   ///< this machine cannot do what was asked
     interrupted = 4,  ///< by the user; the jobs were stopped
@@ -31,8 +32,9 @@ enum class backend_choice : std::uint8_t { automatic, cgroup, process };
 
 struct run_options {
     std::string file;
-    std::vector<std::string> policies;  ///< names or paths of a .so, in the order in which they run; several for a comparison
-    std::string policy;                 ///< of --policy; empty: the file's
+    /// Names or paths of a .so, in the order in which they run; several for a comparison
+    std::vector<std::string> policies;
+    std::string policy;  ///< of --policy; empty: the file's
     bool compare = false;
     bool dry_run = false;  ///< print the plan of the first tick with every job running, start nothing
     bool explain = false;  ///< say for each job why it holds what it holds
@@ -72,32 +74,34 @@ struct new_options {
 };
 
 struct simulation_options {
-    std::vector<std::string> traces;    ///< files
-    std::string format;                 ///< of all of them; empty: what their first lines say
-    std::vector<std::string> models;    ///< of what traces name: folders with measured profiles, files with measured rates or fitted losses
-    std::string generate;               ///< a workload made up instead of traces, as `parse_generator` takes it; empty: none
-    double interference = 0;            ///< `sim::profile::interference`
-    std::string cluster;                ///< as `parse_cluster` takes it
-    std::vector<std::string> faults;    ///< as `add_fault_kind` takes them
-    nanoseconds checkpoint{0};          ///< jobs save their state every so often; 0 = at all times
-    nanoseconds save{0};                ///< each of these saves
-    std::vector<std::string> policies;  ///< names or paths of a .so
-    std::vector<std::string> settings;  ///< as `add_setting` takes them
-    nanoseconds interval = seconds(60); ///< a tick at every multiple of it, besides those at events
+    std::vector<std::string> traces;  ///< files
+    std::string format;               ///< of all of them; empty: what their first lines say
+    /// Of what traces name: folders with measured profiles, files with measured rates or fitted losses
+    std::vector<std::string> models;
+    /// A workload made up instead of traces, as `parse_generator` takes it; empty: none
+    std::string generate;
+    double interference = 0;               ///< `sim::profile::interference`
+    std::string cluster;                   ///< as `parse_cluster` takes it
+    std::vector<std::string> faults;       ///< as `add_fault_kind` takes them
+    nanoseconds checkpoint{0};             ///< jobs save their state every so often; 0 = at all times
+    nanoseconds save{0};                   ///< each of these saves
+    std::vector<std::string> policies;     ///< names or paths of a .so
+    std::vector<std::string> settings;     ///< as `add_setting` takes them
+    nanoseconds interval = seconds(60);    ///< a tick at every multiple of it, besides those at events
     std::uint32_t seeds = 1, threads = 0;  ///< of what is made up: jobs, faults; 0 threads: one for each core
-    std::optional<nanoseconds> until;   ///< of the simulated time
+    std::optional<nanoseconds> until;      ///< of the simulated time
     bool stop_at_bad_grant = false;
-    std::string report;                 ///< path of the HTML report; empty: none
+    std::string report;  ///< path of the HTML report; empty: none
     bool json = false, quiet = false;
 };
 
 struct bench_options {
-    std::vector<std::string> policies;               ///< names or paths of a .so
+    std::vector<std::string> policies;                ///< names or paths of a .so
     std::vector<std::uint32_t> jobs{1, 100, 10'000};  ///< one world for each of these
     std::vector<std::uint32_t> devices{64, 1024};     ///< and each of these
-    std::vector<std::string> settings;               ///< as `add_setting` takes them
+    std::vector<std::string> settings;                ///< as `add_setting` takes them
     std::uint64_t seed = 1;
-    bool in_process = false;                         ///< a .so is asked without a worker
+    bool in_process = false;  ///< a .so is asked without a worker
     bool json = false;
 };
 
@@ -113,8 +117,8 @@ struct report_options {
     std::string out;                ///< path of the page; empty: beside the first log, with .html at its end
 };
 
-/// `config` has no problems left but those that only the policy or the machine can see; what the command line sets instead of the
-/// file is in it.
+/// `config` has no problems left but those that only the policy or the machine can see; what the command line sets
+/// instead of the file is in it.
 [[nodiscard]] exit_code run(run_options const& options, run_config const& config);
 [[nodiscard]] exit_code doctor(doctor_options const& options);
 [[nodiscard]] exit_code policies(policies_options const& options);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // `ration sim`: jobs on a simulated cluster, under several policies.
 #include <cstdio>
-#include <optional>
-
 #include <fmt/core.h>
+#include <optional>
 
 #include "problem.hpp"
 #include "report/page.hpp"
@@ -20,7 +19,8 @@ namespace {
     return exit_code::bad_input;
 }
 
-[[nodiscard]] std::vector<simulated_run> run_with_progress(simulation_options const& options, simulation_input const& input) {
+[[nodiscard]] std::vector<simulated_run> run_with_progress(simulation_options const& options,
+                                                           simulation_input const& input) {
     runs_progress progress;
     progress.runs = options.policies.size() * input.samples.size();
     for (auto const& s : input.samples) progress.jobs += s.jobs.jobs.size() * options.policies.size();
@@ -30,7 +30,8 @@ namespace {
 }
 
 [[nodiscard]] bool write_report(simulation_results const& all) {
-    if (!has_charts() && !all.options.quiet) std::fprintf(stderr, "ration: %s\n", std::string(how_to_get_charts).c_str());
+    if (!has_charts() && !all.options.quiet)
+        std::fprintf(stderr, "ration: %s\n", std::string(how_to_get_charts).c_str());
     return write_page(report_html(all), all.options.report, "--report");
 }
 

@@ -11,7 +11,8 @@
 
 namespace ration::detail {
 
-/// Zeroed memory on a 64-byte boundary whose size is a multiple of 64 bytes, so that a vector loop may read past the last row.
+/// Zeroed memory on a 64-byte boundary whose size is a multiple of 64 bytes, so that a vector loop may read past the
+/// last row.
 class aligned_buffer {
     static constexpr std::size_t line = 64;
     column_memory* from_ = nullptr;  // nullptr: the heap
@@ -23,11 +24,13 @@ public:
     explicit aligned_buffer(column_memory* from) noexcept : from_(from) {}
     aligned_buffer(aligned_buffer&& other) noexcept
         : from_(other.from_), data_(other.data_), capacity_(other.capacity_) {
-        other.data_ = nullptr, other.capacity_ = 0;  // by hand: std::exchange would be instantiated for each type
+        other.data_ = nullptr;
+        other.capacity_ = 0;  // by hand: std::exchange would be instantiated for each type
     }
     aligned_buffer& operator=(aligned_buffer&& other) noexcept {
         column_memory* const mine = from_;
-        from_ = other.from_, other.from_ = mine;
+        from_ = other.from_;
+        other.from_ = mine;
         unsigned char* const data = data_;  // by hand: std::swap asks for a dozen traits of each type
         data_ = other.data_;
         other.data_ = data;
@@ -39,8 +42,9 @@ public:
     [[nodiscard]] unsigned char* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-    /// Makes room for `size` bytes and keeps the first `used`; false when there is no memory (then nothing has changed). There is a
-    /// place for no bytes as well: a plugin is never shown a column at null. Grows at least by half, so that rows may come one by one.
+    /// Makes room for `size` bytes and keeps the first `used`; false when there is no memory (then nothing has
+    /// changed). There is a place for no bytes as well: a plugin is never shown a column at null. Grows at least by
+    /// half, so that rows may come one by one.
     [[nodiscard]] bool reserve(std::size_t size, std::size_t used) noexcept {
         if (data_ != nullptr && size <= capacity_) return true;
         std::size_t const grown = capacity_ + capacity_ / 2, wanted = size > grown ? size : grown;

@@ -16,11 +16,12 @@
 
 namespace ration::detail {
 
-/// Proves the common answer: without groups of its own, and with nothing to refuse but what is beyond the capacity. Its rows are read once, job
-/// by job, beside what the jobs hold; rows in another order are put into this one first.
+/// Proves the common answer: without groups of its own, and with nothing to refuse but what is beyond the capacity. Its
+/// rows are read once, job by job, beside what the jobs hold; rows in another order are put into this one first.
 class good_answer {
 public:
-    enum class outcome : std::uint8_t { good, over_capacity, not_good, not_in_order };  // a place that comes twice is in no order
+    // A place that comes twice is in no order
+    enum class outcome : std::uint8_t { good, over_capacity, not_good, not_in_order };
 
     /// By group, then as they stand in the answer.
     struct by_group {
@@ -63,9 +64,10 @@ public:
         promises_.prepare(most_nodes, resources);
     }
 
-    /// Accepts all rows, by job and then as they stand; some of them are to be dropped where that is `over_capacity`. Otherwise `accepted` holds
-    /// nothing of worth.
-    [[nodiscard]] outcome accept(grant_rules const& by, ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
+    /// Accepts all rows, by job and then as they stand; some of them are to be dropped where that is `over_capacity`.
+    /// Otherwise `accepted` holds nothing of worth.
+    [[nodiscard]] outcome accept(grant_rules const& by, ledger const& held, std::span<grant const> rows,
+                                 buffer<checked_grant>& accepted) noexcept {
         accepted.clear();
         checked_grant* const out = accepted.extend(rows.size());
         auto said = accept_rows(by, held, as_written{rows.data(), rows.size()}, out);
@@ -94,7 +96,8 @@ private:
             leave();
             if (!by.knows_place(g)) return false;
             if (g.resource != resource) bounds = by.bounds(g.resource);
-            node = g.node, resource = g.resource;
+            node = g.node;
+            resource = g.resource;
             place = &sums.at(node, static_cast<resource_id>(resource));
             sum = *place;
             capacity = bounds.capacity[node];
@@ -112,7 +115,8 @@ private:
     };
 
     template <class Rows>
-    [[nodiscard]] outcome accept_rows(grant_rules const& by, ledger const& held, Rows const& rows, checked_grant* const out) noexcept {
+    [[nodiscard]] outcome accept_rows(grant_rules const& by, ledger const& held, Rows const& rows,
+                                      checked_grant* const out) noexcept {
         std::size_t const size = rows.size;
         promises_.start(held);
         ledger::walk walk(held);
@@ -141,19 +145,25 @@ private:
     }
 
     /// What the job holds of the resource on the node, if it holds nothing besides; else -1.
-    [[nodiscard]] static std::int64_t all_held(holding_range owned, std::uint32_t node, std::uint32_t resource) noexcept {
+    [[nodiscard]] static std::int64_t all_held(holding_range owned, std::uint32_t node,
+                                               std::uint32_t resource) noexcept {
         if (owned.first == owned.last) return 0;
         setting const& what = owned.first->what;
-        return owned.first + 1 == owned.last && what.node == node && static_cast<std::uint32_t>(what.resource) == resource ? what.amount : -1;
+        return owned.first + 1 == owned.last && what.node == node &&
+                       static_cast<std::uint32_t>(what.resource) == resource
+                   ? what.amount
+                   : -1;
     }
 
     /// A run is gone through twice, in pieces that stay in the nearest cache meanwhile and whose sums cannot overflow.
     static constexpr std::size_t piece = 256;
 
-    /// The end of the rows from `first` on that are plain by themselves: each the only one of its job, of the place that was gone to, with an
-    /// amount that its job accepts alone. Apart from the rest, so that all of it is in registers.
+    /// The end of the rows from `first` on that are plain by themselves: each the only one of its job, of the place
+    /// that was gone to, with an amount that its job accepts alone. Apart from the rest, so that all of it is in
+    /// registers.
     template <class Rows>
-    [[nodiscard, gnu::noinline]] static std::size_t end_of_plain(Rows const rows, here const& at, std::size_t first, std::size_t last) noexcept {
+    [[nodiscard, gnu::noinline]] static std::size_t end_of_plain(Rows const rows, here const& at, std::size_t first,
+                                                                 std::size_t last) noexcept {
         std::int64_t const *const minimum = at.bounds.minimum, *const maximum = at.bounds.maximum;
         std::uint32_t const* const states = at.by.states();
         std::uint64_t const jobs = at.by.jobs();
@@ -169,20 +179,24 @@ private:
             if (job < least || job >= jobs || (kind_word(g) & ~any_reason) != resource) break;
             least = job + 1;
             bool const active = is_active(static_cast<job_state>(states[job]));
-            if (amount >= minimum[job] && amount <= maximum[job] && amount >= smallest && amount < max_amount && active) [[likely]] continue;
+            if (amount >= minimum[job] && amount <= maximum[job] && amount >= smallest && amount < max_amount && active)
+                [[likely]]
+                continue;
             if (amount != 0 && !(amount == unlimited && can_be_free && active)) break;
         }
         bool const of_one_job = i > first && i < rows.size && rows.job(i) == rows.job(i - 1);
         return of_one_job ? i - 1 : i;
     }
 
-    /// Accepts a piece of the plain rows from `first` on, as long as their jobs hold none of the resource anywhere else. Returns where others
-    /// begin.
+    /// Accepts a piece of the plain rows from `first` on, as long as their jobs hold none of the resource anywhere
+    /// else. Returns where others begin.
     template <class Rows>
-    [[nodiscard, gnu::noinline]] static std::size_t accept_run(Rows const rows, ledger::walk& walk, here& at, checked_grant* const out,
+    [[nodiscard, gnu::noinline]] static std::size_t accept_run(Rows const rows, ledger::walk& walk, here& at,
+                                                               checked_grant* const out,
                                                                std::size_t const first) noexcept {
         if (!at.go_to(rows[first]) || at.sum >= far_too_much) return first;
-        if (first >= at.plain_end) at.plain_end = end_of_plain(rows, at, first, first + piece < rows.size ? first + piece : rows.size);
+        if (first >= at.plain_end)
+            at.plain_end = end_of_plain(rows, at, first, first + piece < rows.size ? first + piece : rows.size);
         std::uint64_t const* const ids = at.by.ids();
         std::uint32_t const node = at.node, resource = at.resource;
         ledger::walk held = walk;
@@ -198,13 +212,15 @@ private:
             sum += out[i].growth();
             peak = sum > peak ? sum : peak;
         }
-        at.sum = sum, at.crowded |= peak > at.capacity;
+        at.sum = sum;
+        at.crowded |= peak > at.capacity;
         walk = held;
         return i;
     }
 
     /// The only row of its job.
-    [[nodiscard]] static outcome accept_one(grant const& g, holding_range owned, here& at, checked_grant& out) noexcept {
+    [[nodiscard]] static outcome accept_one(grant const& g, holding_range owned, here& at,
+                                            checked_grant& out) noexcept {
         if (!at.go_to(g) || g.group != 0) return outcome::not_good;
         std::int64_t const before = all_held(owned, g.node, g.resource);
         out = {at.by.id_of(g.job), before < 0 ? 0 : before, &g};
@@ -214,8 +230,8 @@ private:
 
     /// Where there is one node, no other row can add to what the job holds of a resource.
     template <class Rows>
-    [[nodiscard]] static outcome accept_each(Rows const& rows, holding_range owned, here& at, checked_grant* out, std::size_t first,
-                                             std::size_t last) noexcept {
+    [[nodiscard]] static outcome accept_each(Rows const& rows, holding_range owned, here& at, checked_grant* out,
+                                             std::size_t first, std::size_t last) noexcept {
         job_id const job = at.by.id_of(rows.job(first));
         bool const active = at.by.is_active(rows[first]);
         holding const* next = owned.first;
@@ -228,14 +244,16 @@ private:
             bool const holds = next != owned.last && next->what.resource == resource;
             out[i] = {job, holds ? next->what.amount : 0, &g};
             bool const plain = active && at.bounds.hold(g);
-            if (!(plain || is_good(g, {next, next + holds}, at.by, out[i])) || !at.promise(out[i])) return outcome::not_good;
+            if (!(plain || is_good(g, {next, next + holds}, at.by, out[i])) || !at.promise(out[i]))
+                return outcome::not_good;
         }
         detail::sort(out + first, last - first, by_group{});
         return outcome::good;
     }
 
     /// The same where it is not plain: the job holds something elsewhere, or the amount is 0 or unlimited.
-    [[nodiscard, gnu::noinline]] static bool is_good(grant const& g, holding_range owned, grant_rules const& by, checked_grant& out) noexcept {
+    [[nodiscard, gnu::noinline]] static bool is_good(grant const& g, holding_range owned, grant_rules const& by,
+                                                     checked_grant& out) noexcept {
         if (by.rule_for(g) != check_rule::passed) return false;
         job_sum sum{.group = out.group()};
         for (auto const& h : owned) {
@@ -249,8 +267,8 @@ private:
 
     /// All rows of one job, and what it holds, both by node and resource.
     template <class Rows>
-    [[nodiscard]] outcome accept_several(Rows const& rows, holding_range owned, here& at, checked_grant* out, std::size_t first,
-                                         std::size_t last) noexcept {
+    [[nodiscard]] outcome accept_several(Rows const& rows, holding_range owned, here& at, checked_grant* out,
+                                         std::size_t first, std::size_t last) noexcept {
         job_id const job = at.by.id_of(rows.job(first));
         bool const active = at.by.is_active(rows[first]);
         for (auto const& h : owned) sums_[static_cast<std::size_t>(h.what.resource)].hold(h.what.amount);
@@ -261,7 +279,9 @@ private:
             grant const& g = rows[i];
             setting const what{job, g.node, static_cast<resource_id>(g.resource), g.amount};
             if (i > first && !ledger::before(before, what)) said = outcome::not_in_order;
-            if (!at.go_to(g) || g.group != 0 || !(is_plain(g, at.bounds.least, active) || at.by.rule_for(g) == check_rule::passed)) said = outcome::not_good;
+            if (!at.go_to(g) || g.group != 0 ||
+                !(is_plain(g, at.bounds.least, active) || at.by.rule_for(g) == check_rule::passed))
+                said = outcome::not_good;
             if (said != outcome::good) break;
             while (next != owned.last && ledger::before(next->what, what)) ++next;
             out[i] = {job, next != owned.last && ledger::same_place(next->what, what) ? next->what.amount : 0, &g};
@@ -272,7 +292,8 @@ private:
             before = what;
         }
         for (std::size_t i = first; i < last && said == outcome::good; ++i)
-            if (at.by.rule_for_sum(*out[i].asked, sums_[out[i].asked->resource]) != check_rule::passed) said = outcome::not_good;
+            if (at.by.rule_for_sum(*out[i].asked, sums_[out[i].asked->resource]) != check_rule::passed)
+                said = outcome::not_good;
         forget(owned, out + first, said == outcome::good ? last - first : 0);
         if (said == outcome::good) detail::sort(out + first, last - first, by_group{});
         return said;

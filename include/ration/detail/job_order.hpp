@@ -12,14 +12,14 @@
 
 namespace ration::detail {
 
-/// The rows of an answer in the order of their jobs, and those of one job by node and resource. By digits of the job's row: each pass
-/// reads from the first to the last, whereas sorts that compare jump.
+/// The rows of an answer in the order of their jobs, and those of one job by node and resource. By digits of the job's
+/// row: each pass reads from the first to the last, whereas sorts that compare jump.
 class job_order {
     static constexpr int longest_digit = 11;
     static constexpr std::size_t few = 64;
 
     buffer<std::uint64_t> entries_, sorted_;  // the job in the high half, the row in the low one
-    buffer<std::uint64_t> starts_;             // of the buckets
+    buffer<std::uint64_t> starts_;            // of the buckets
 
 public:
     void reserve(std::size_t rows) {
@@ -48,7 +48,9 @@ public:
     [[nodiscard]] std::uint32_t row(std::size_t i) const noexcept { return static_cast<std::uint32_t>(entries_[i]); }
 
 private:
-    [[nodiscard]] static std::uint32_t job_of(std::uint64_t entry) noexcept { return static_cast<std::uint32_t>(entry >> 32); }
+    [[nodiscard]] static std::uint32_t job_of(std::uint64_t entry) noexcept {
+        return static_cast<std::uint32_t>(entry >> 32);
+    }
 
     void sort_jobs(std::uint32_t largest) noexcept {
         int bits = 1;

@@ -14,9 +14,9 @@ namespace ration::detail {
 /// What one job would hold of one resource on all nodes together.
 struct job_sum {
     std::uint64_t key = 0, round = 0;
-    std::int64_t amount = 0;           ///< where there is a limit
+    std::int64_t amount = 0;  ///< where there is a limit
     std::uint32_t unlimited_nodes = 0;
-    bool divided = false;              ///< grants in different groups add to it
+    bool divided = false;  ///< grants in different groups add to it
     std::uint64_t group = 0;
 
     void hold(std::int64_t held) noexcept {
@@ -27,7 +27,8 @@ struct job_sum {
         divided = divided || g.group() != group;
         unlimited_nodes += g.amount() == unlimited;
         unlimited_nodes -= g.held == unlimited;
-        if (amount <= max_amount) amount += ledger::counted(g.amount()) - ledger::counted(g.held);  // beyond, it is more than all that any job may have
+        // Beyond, it is more than all that any job may have
+        if (amount <= max_amount) amount += ledger::counted(g.amount()) - ledger::counted(g.held);
     }
 };
 
@@ -44,7 +45,8 @@ public:
     }
     void clear() noexcept { ++round_; }
 
-    /// The sum of the grant's job and resource, which begins with what the job holds. Precondition: fewer sums than reserved.
+    /// The sum of the grant's job and resource, which begins with what the job holds. Precondition: fewer sums than
+    /// reserved.
     [[nodiscard]] job_sum& of(checked_grant const& g, ledger const& held) noexcept {
         std::uint64_t const key = std::uint64_t{g.job_row()} << 16 | static_cast<std::uint64_t>(g.resource());
         std::size_t const mask = slots_.size() - 1;

@@ -12,8 +12,8 @@
 
 namespace ration::detail {
 
-/// Finds what has happened to jobs from one tick to the next, for policies that are told of it. A job that has ended is told of once:
-/// when its state says so, or when it leaves the table without that.
+/// Finds what has happened to jobs from one tick to the next, for policies that are told of it. A job that has ended is
+/// told of once: when its state says so, or when it leaves the table without that.
 class job_watch {
     struct seen {
         std::uint64_t id;
@@ -24,11 +24,13 @@ class job_watch {
 public:
     /// What it has seen it remembers.
     void prepare(std::size_t jobs) noexcept {
-        last_.reserve(jobs), now_.reserve(jobs);
+        last_.reserve(jobs);
+        now_.reserve(jobs);
     }
 
     /// Appends the events since the last call; a row is that of the last tick's table. O(rows).
-    void look(snapshot_store const& store, standard_columns const& columns, nanoseconds now, buffer<event>& events) noexcept {
+    void look(snapshot_store const& store, standard_columns const& columns, nanoseconds now,
+              buffer<event>& events) noexcept {
         std::uint64_t const* const ids = store.data(columns.id);
         std::uint32_t const* const states = store.data(columns.state);
         std::size_t const rows = store.rows(table_id::jobs);
@@ -43,8 +45,8 @@ public:
 
 private:
     /// The rows before `same` are those of the last call.
-    void look_from(std::size_t same, std::size_t rows, std::uint64_t const* ids, std::uint32_t const* states, nanoseconds now,
-                   buffer<event>& events) noexcept {
+    void look_from(std::size_t same, std::size_t rows, std::uint64_t const* ids, std::uint32_t const* states,
+                   nanoseconds now, buffer<event>& events) noexcept {
         now_.clear();
         std::size_t old = same;
         for (std::size_t row = same; row < rows; ++row) {
@@ -72,7 +74,10 @@ private:
     void tell_changed(std::size_t row, seen const& job, nanoseconds now, buffer<event>& events) const noexcept {
         if (last_[row].state == job.state || !active(last_[row].state)) return;
         bool const failed = static_cast<job_state>(job.state) == job_state::failed;
-        tell(active(job.state) ? event_kind::job_changed : failed ? event_kind::job_failed : event_kind::job_finished, row, now, events);
+        tell(active(job.state) ? event_kind::job_changed
+             : failed          ? event_kind::job_failed
+                               : event_kind::job_finished,
+             row, now, events);
     }
 };
 

@@ -18,7 +18,8 @@ class place_set {
     };
     buffer<slot> slots_;
     std::uint64_t round_ = 0;
-    int shift_ = 0;  // keys differ in their high bits, and multiplication carries to the left only: the hash is its top bits
+    // Keys differ in their high bits, and multiplication carries to the left only: the hash is its top bits
+    int shift_ = 0;
 
 public:
     void reserve(std::size_t keys) {

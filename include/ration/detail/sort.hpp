@@ -7,8 +7,8 @@
 
 namespace ration::detail {
 
-/// Sorts by heap when it is not sorted yet; O(n) when it is, which is the common case here. Own code, because <algorithm> costs
-/// more to include than the whole of the core.
+/// Sorts by heap when it is not sorted yet; O(n) when it is, which is the common case here. Own code, because
+/// <algorithm> costs more to include than the whole of the core.
 template <class T, class Before>
 void sort(T* items, std::size_t size, Before before) noexcept {
     bool sorted = true;

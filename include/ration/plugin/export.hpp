@@ -18,12 +18,16 @@
 namespace ration::plugin {
 
 static_assert(sizeof(grant) == sizeof(ration_grant) && offsetof(grant, group) == offsetof(ration_grant, group) &&
-              offsetof(grant, amount) == offsetof(ration_grant, amount) && offsetof(grant, reason) == offsetof(ration_grant, reason));
-static_assert(sizeof(event) == sizeof(ration_event) && offsetof(event, at) == offsetof(ration_event, t_ns) && offsetof(event, b) == offsetof(ration_event, b));
-static_assert(sizeof(table_view) == sizeof(ration_table) && offsetof(table_view, rows) == offsetof(ration_table, n_rows) &&
+              offsetof(grant, amount) == offsetof(ration_grant, amount) &&
+              offsetof(grant, reason) == offsetof(ration_grant, reason));
+static_assert(sizeof(event) == sizeof(ration_event) && offsetof(event, at) == offsetof(ration_event, t_ns) &&
+              offsetof(event, b) == offsetof(ration_event, b));
+static_assert(sizeof(table_view) == sizeof(ration_table) &&
+              offsetof(table_view, rows) == offsetof(ration_table, n_rows) &&
               offsetof(table_view, slot) == offsetof(ration_table, slot));
 static_assert(unlimited == RATION_UNLIMITED && max_amount == RATION_MAX_AMOUNT && least_cpu.count == RATION_LEAST_CPU);
-static_assert(static_cast<int>(status::internal) == RATION_E_INTERNAL && static_cast<int>(status::state) == RATION_E_STATE);
+static_assert(static_cast<int>(status::internal) == RATION_E_INTERNAL &&
+              static_cast<int>(status::state) == RATION_E_STATE);
 
 /// The functions behind `ration_policy_v1` for one policy class. No C++ type and no exception crosses them.
 template <class P>
@@ -65,7 +69,8 @@ class exported {
             text<255> wrong;
             if (!config.empty() && !parameter_access<typename P::parameters>::read(config, given, wrong))
                 return say(RATION_E_ARG, wrong, err, size);
-            if (std::string_view const problem = given.problem(); !problem.empty()) return say(RATION_E_ARG, problem, err, size);
+            if (std::string_view const problem = given.problem(); !problem.empty())
+                return say(RATION_E_ARG, problem, err, size);
             *self = new instance{.policy = P(given)};
         } else {
             if (config.find_first_not_of(" \t\r\n{}") != config.npos)
@@ -86,7 +91,8 @@ class exported {
 
     [[nodiscard]] static ration_changed_rows const* changed_rows_of(ration_host const* host) noexcept {
         if (host == nullptr || host->extension == nullptr) return nullptr;
-        auto const* const offered = static_cast<ration_changed_rows const*>(host->extension(host->ctx, RATION_EXT_CHANGED_ROWS));
+        auto const* const offered =
+            static_cast<ration_changed_rows const*>(host->extension(host->ctx, RATION_EXT_CHANGED_ROWS));
         return offered != nullptr && offered->struct_size >= offsetof(ration_changed_rows, written) ? offered : nullptr;
     }
 
@@ -102,30 +108,37 @@ class exported {
         for (std::uint32_t i = 0; i < schema.n_columns; ++i, place += schema.column_stride) {
             ration_column column;
             std::memcpy(&column, place, sizeof column);  // a later host's columns are longer
-            if (column.slot == RATION_NO_SLOT || column.table >= table_count || column.type < RATION_U32 || column.type > RATION_F64) continue;  // not there, or of a later host
-            all.push_back({column.name, static_cast<table_id>(column.table), static_cast<column_type>(column.type), column.width, column.slot});
+            // Not there, or of a later host
+            if (column.slot == RATION_NO_SLOT || column.table >= table_count || column.type < RATION_U32 ||
+                column.type > RATION_F64)
+                continue;
+            all.push_back({column.name, static_cast<table_id>(column.table), static_cast<column_type>(column.type),
+                           column.width, column.slot});
         }
         return all;
     }
 
 public:
-    static std::int32_t create(ration_host const* host, char const* config, std::uint64_t length, void** self, char* err,
-                               std::uint64_t size) noexcept {
-        auto const made = guarded(err, size, [&] { return make(std::string_view(config, config == nullptr ? 0 : length), self, err, size); });
+    static std::int32_t create(ration_host const* host, char const* config, std::uint64_t length, void** self,
+                               char* err, std::uint64_t size) noexcept {
+        auto const made = guarded(
+            err, size, [&] { return make(std::string_view(config, config == nullptr ? 0 : length), self, err, size); });
         if (made == RATION_OK) static_cast<instance*>(*self)->changed = changed_rows_of(host);
         return made;
     }
 
     static void destroy(void* self) noexcept { delete static_cast<instance*>(self); }
 
-    static std::int32_t bind(void* self, ration_schema const* schema, std::uint64_t* scratch, char* err, std::uint64_t size) noexcept {
+    static std::int32_t bind(void* self, ration_schema const* schema, std::uint64_t* scratch, char* err,
+                             std::uint64_t size) noexcept {
         auto& mine = *static_cast<instance*>(self);
         *scratch = 0;
         return guarded(err, size, [&] {
             auto const found = bind_columns<inputs>(columns_of(*schema));
             if (!found)
                 return say(RATION_E_UNSUPPORTED,
-                           text<160>(found.failure().subject.view()).append(": ").append(found.failure().remedy), err, size);
+                           text<160>(found.failure().subject.view()).append(": ").append(found.failure().remedy), err,
+                           size);
             mine.bound = *found;
             if constexpr (has_prepare<P>)
                 if (auto const ready = mine.policy.prepare({schema->max_jobs, schema->max_nodes}); ready != status::ok)
@@ -137,7 +150,10 @@ public:
     /// Flat, with one place that asks: a small policy's tick is mostly calls.
     [[gnu::flatten]] static std::int32_t decide(void* self, ration_tick const* t, ration_out* out) noexcept {
         auto& mine = *static_cast<instance*>(self);
-        tick_data const data{.number = t->number, .seed = t->seed, .now = {t->now_ns}, .budget = {t->budget_ns},
+        tick_data const data{.number = t->number,
+                             .seed = t->seed,
+                             .now = {t->now_ns},
+                             .budget = {t->budget_ns},
                              .data = {reinterpret_cast<table_view const* const*>(t->table)}};
         std::span const space(reinterpret_cast<grant*>(out->grant), out->capacity);
         changed_rows changed = list_of(mine.changed);
@@ -147,7 +163,8 @@ public:
         return finish(said, answer, *out);
     }
 
-    static std::int32_t on_event(void* self, ration_event const* events, std::uint64_t count, std::uint32_t stride) noexcept
+    static std::int32_t on_event(void* self, ration_event const* events, std::uint64_t count,
+                                 std::uint32_t stride) noexcept
         requires has_events<P>
     {
         event here;
@@ -161,14 +178,16 @@ public:
     static std::int32_t save(void* self, void* buffer, std::uint64_t capacity, std::uint64_t* size) noexcept
         requires has_state<P>
     {
-        *size = static_cast<instance const*>(self)->policy.save({static_cast<std::byte*>(buffer), buffer == nullptr ? 0 : capacity});
+        *size = static_cast<instance const*>(self)->policy.save(
+            {static_cast<std::byte*>(buffer), buffer == nullptr ? 0 : capacity});
         return *size <= capacity ? RATION_OK : RATION_E_CAPACITY;
     }
 
     static std::int32_t load(void* self, void const* buffer, std::uint64_t size) noexcept
         requires has_state<P>
     {
-        return static_cast<std::int32_t>(static_cast<instance*>(self)->policy.load({static_cast<std::byte const*>(buffer), size}));
+        return static_cast<std::int32_t>(
+            static_cast<instance*>(self)->policy.load({static_cast<std::byte const*>(buffer), size}));
     }
 
     [[nodiscard]] static constexpr ration_policy table(ration_manifest const* manifest) noexcept {
@@ -176,9 +195,15 @@ public:
         p.struct_size = sizeof p;
         p.flags = RATION_F_DETERMINISTIC;
         p.manifest = manifest;
-        p.create = &create, p.destroy = &destroy, p.bind = &bind, p.decide = &decide;
+        p.create = &create;
+        p.destroy = &destroy;
+        p.bind = &bind;
+        p.decide = &decide;
         if constexpr (has_events<P>) p.on_event = &on_event;
-        if constexpr (has_state<P>) p.save = &save, p.load = &load;
+        if constexpr (has_state<P>) {
+            p.save = &save;
+            p.load = &load;
+        }
         return p;
     }
 };
@@ -186,9 +211,10 @@ public:
 }  // namespace ration::plugin
 
 /// The whole plugin: manifest and entry symbol of `policy`. Once per shared object.
-#define RATION_EXPORT_POLICY(policy)                                                                                     \
-    RATION_MANIFEST ration_exported_manifest = ::ration::plugin::manifest_of<policy>();                                  \
-    extern "C" {                                                                                                         \
-    extern RATION_EXPORT constinit ration_policy const ration_policy_v1;                                                 \
-    constinit ration_policy const ration_policy_v1 = ::ration::plugin::exported<policy>::table(&ration_exported_manifest); \
+#define RATION_EXPORT_POLICY(policy)                                                    \
+    RATION_MANIFEST ration_exported_manifest = ::ration::plugin::manifest_of<policy>(); \
+    extern "C" {                                                                        \
+    extern RATION_EXPORT constinit ration_policy const ration_policy_v1;                \
+    constinit ration_policy const ration_policy_v1 =                                    \
+        ::ration::plugin::exported<policy>::table(&ration_exported_manifest);           \
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Policies from files: `open` takes a .so through every check and gives a policy that an engine can use like a compiled one.
+/// Policies from files: `open` takes a .so through every check and gives a policy that an engine can use like a
+/// compiled one.
 #pragma once
 
 #include <cstdint>
+#include <fcntl.h>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fcntl.h>
 
 #include <ration/plugin/host/guarded.hpp>
 #include <ration/plugin/host/in_process.hpp>
@@ -24,22 +24,27 @@ enum class isolation : unsigned char { in_process, worker };
 struct open_options {
     isolation where = isolation::worker;
     std::string_view config{};  ///< one flat JSON object, or empty
-    /// `worker.program` is needed for `isolation::worker`. A plugin for this process is tried in a worker first, if there is one.
+    /// `worker.program` is needed for `isolation::worker`. A plugin for this process is tried in a worker first, if
+    /// there is one.
     worker_options worker{};
     strike_rules strikes{};
-    log_sink log{};           ///< gets what the plugin logs, at most 1000 lines a second
+    log_sink log{};  ///< gets what the plugin logs, at most 1000 lines a second
 };
 
 namespace detail {
 
-/// Its constructors and `create` run once in a worker: what crashes or hangs there is refused before this process loads it.
+/// Its constructors and `create` run once in a worker: what crashes or hangs there is refused before this process loads
+/// it.
 [[nodiscard]] inline result<void> try_out(plugin_file const& file, open_options const& options) {
     auto same = sealed_copy::adopt(descriptor(::fcntl(file.copy.fd(), F_DUPFD_CLOEXEC, 0)));
     if (!same) return same.failure();
     auto again = plugin_file::check(std::move(same).value(), file.path);
     if (!again) return again.failure();
     std::vector<std::pair<std::uint32_t, std::string>> said;
-    log_sink const keep{[](void* to, std::uint32_t level, std::string_view text) { static_cast<decltype(said)*>(to)->emplace_back(level, text); }, &said};
+    log_sink const keep{[](void* to, std::uint32_t level, std::string_view text) {
+                            static_cast<decltype(said)*>(to)->emplace_back(level, text);
+                        },
+                        &said};
     auto with = options.worker;
     with.threads = true;  // as in this process, where it is to run
     auto const tried = worker_policy::create(std::move(again).value(), options.config, std::move(with), keep);
@@ -51,9 +56,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Errors: those of `plugin_file::open`, `library::load`, `in_process_policy::create` and `worker_policy::create`; denied for a
-/// plugin that may not share a process.
-[[nodiscard]] inline result<std::unique_ptr<guarded_policy>> open(std::string const& path, open_options const& options) {
+/// Errors: those of `plugin_file::open`, `library::load`, `in_process_policy::create` and `worker_policy::create`;
+/// denied for a plugin that may not share a process.
+[[nodiscard]] inline result<std::unique_ptr<guarded_policy>> open(std::string const& path,
+                                                                  open_options const& options) {
     if (options.config.size() > largest_config)
         return detail::file_error(errc::no_capacity, path, "its parameters take more than 1 MiB: shorten them");
     auto file = plugin_file::open(path);

@@ -17,7 +17,8 @@ namespace ration::plugin {
 /// Not constexpr, so that a manifest with such a text does not compile, and its name is in the message.
 inline void a_text_is_too_long_for_the_manifest() noexcept {}
 
-/// Appends to a field of fixed size that ends with a zero byte. What does not fit is a compile error: the call is no constant.
+/// Appends to a field of fixed size that ends with a zero byte. What does not fit is a compile error: the call is no
+/// constant.
 template <std::size_t N>
 class field_writer {
     char (&field_)[N];
@@ -37,9 +38,12 @@ namespace detail {
 [[nodiscard]] constexpr bool is_all_of(std::string_view word, std::string_view letters) noexcept {
     return !word.empty() && word.find_first_not_of(letters) == word.npos;
 }
-inline constexpr std::string_view digits = "0123456789", version_letters = "0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+inline constexpr std::string_view digits = "0123456789",
+                                  version_letters = "0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-[[nodiscard]] constexpr bool is_version_number(std::string_view word) noexcept { return is_all_of(word, digits) && (word == "0" || word[0] != '0'); }
+[[nodiscard]] constexpr bool is_version_number(std::string_view word) noexcept {
+    return is_all_of(word, digits) && (word == "0" || word[0] != '0');
+}
 
 /// Of all that stands between dots.
 template <class Good>
@@ -56,7 +60,9 @@ template <class Good>
 /// "1.4.0", "2.0.0-rc.1+build.7". Source: semver.org, version 2.0.0.
 [[nodiscard]] constexpr bool is_semantic_version(std::string_view version) noexcept {
     auto const is_word = [](std::string_view part) { return detail::is_all_of(part, detail::version_letters); };
-    auto const is_ordered = [&](std::string_view part) { return is_word(part) && (detail::is_version_number(part) || !detail::is_all_of(part, detail::digits)); };
+    auto const is_ordered = [&](std::string_view part) {
+        return is_word(part) && (detail::is_version_number(part) || !detail::is_all_of(part, detail::digits));
+    };
     std::size_t const build = version.find('+');
     if (build != version.npos && !detail::all_parts(version.substr(build + 1), is_word)) return false;
     version = version.substr(0, build);
@@ -76,7 +82,8 @@ template <class Good>
 template <std::size_t N>
 constexpr void write_short_name(std::string_view id, char (&name)[N]) {
     field_writer out(name);
-    for (char const c : id.substr(id.rfind('.') + 1)) out << (c == '-' ? std::string_view("_") : std::string_view(&c, 1));
+    for (char const c : id.substr(id.rfind('.') + 1))
+        out << (c == '-' ? std::string_view("_") : std::string_view(&c, 1));
 }
 
 template <class P>
@@ -89,10 +96,12 @@ constexpr void write_needs(ration_manifest& m) {
 template <class P>
 constexpr void write_parameters(ration_manifest& m) {
     if constexpr (has_parameters<P>) {
-        static_assert(adapted_parameters<typename P::parameters>,
-                      "ration: the plugin cannot read its parameters: include <ration/adapt.hpp> and name the members with "
-                      "BOOST_HANA_ADAPT_STRUCT");
-        if constexpr (adapted_parameters<typename P::parameters>) parameter_access<typename P::parameters>::write_schema(field_writer(m.parameters));
+        static_assert(
+            adapted_parameters<typename P::parameters>,
+            "ration: the plugin cannot read its parameters: include <ration/adapt.hpp> and name the members with "
+            "BOOST_HANA_ADAPT_STRUCT");
+        if constexpr (adapted_parameters<typename P::parameters>)
+            parameter_access<typename P::parameters>::write_schema(field_writer(m.parameters));
     }
 }
 
@@ -107,7 +116,8 @@ template <class P>
     m.flags = RATION_F_DETERMINISTIC;
     field_writer(m.id) << P::about.id;
     write_short_name(P::about.id, m.name);
-    static_assert(is_semantic_version(P::about.version), "ration: the version of a plugin is a semantic one: give ration::meta three numbers, as in 1.0.0");
+    static_assert(is_semantic_version(P::about.version),
+                  "ration: the version of a plugin is a semantic one: give ration::meta three numbers, as in 1.0.0");
     field_writer(m.version) << P::about.version;
     field_writer(m.vendor) << P::about.vendor;
     field_writer(m.license) << P::about.license;

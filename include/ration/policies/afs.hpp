@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// afs: elastic sharing that favours short jobs as long as long ones do not gain more. Source: C. Hwang et al., "Elastic Resource Sharing
-/// for Distributed Deep Learning", NSDI 2021, its AFS-L; the rule as a published re-implementation has it.
+/// afs: elastic sharing that favours short jobs as long as long ones do not gain more. Source: C. Hwang et al.,
+/// "Elastic Resource Sharing for Distributed Deep Learning", NSDI 2021, its AFS-L; the rule as a published
+/// re-implementation has it.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +16,25 @@
 
 namespace ration::policies {
 
-/// Devices are given one by one, each to the winner of a tournament of all jobs that would go faster with it. Of two jobs without devices
-/// the one with less left to do wins. Else let a be the one that ends first with what each has so far, b the other, and s their speeds: b wins
-/// if (s_b(g_b + 1) - s_b(g_b)) / s_b(g_b + 1) > (s_a(g_a + 1) - s_a(g_a)) / s_a(g_a), and a otherwise; of equals the first submitted.
+/// Devices are given one by one, each to the winner of a tournament of all jobs that would go faster with it. Of two
+/// jobs without devices the one with less left to do wins. Else let a be the one that ends first with what each has so
+/// far, b the other, and s their speeds: b wins if (s_b(g_b + 1) - s_b(g_b)) / s_b(g_b + 1) > (s_a(g_a + 1) - s_a(g_a))
+/// / s_a(g_a), and a otherwise; of equals the first submitted.
 ///
-/// Read here: a job's first gift is its minimum; where more devices help only from some number on, they are one gift, and its gain is divided
-/// by their number; both lengths are taken each at its own devices (the re-implementation takes both at a's, which looks like a slip); a job
-/// of unknown length is longer than all others. The speed is that of the batch that was asked for, on the first type of devices.
-/// O(devices x jobs) when jobs or devices come or go, O(jobs + nodes) otherwise; state: when it last divided.
+/// Read here: a job's first gift is its minimum; where more devices help only from some number on, they are one gift,
+/// and its gain is divided by their number; both lengths are taken each at its own devices (the re-implementation takes
+/// both at a's, which looks like a slip); a job of unknown length is longer than all others. The speed is that of the
+/// batch that was asked for, on the first type of devices. O(devices x jobs) when jobs or devices come or go, O(jobs +
+/// nodes) otherwise; state: when it last divided.
 class afs {
 public:
     using policy_concept = policy_tag;
     using parameters = division_parameters;
-    using inputs = detail::elastic_columns<in<double, "jobs/remaining">, in_rows<double, "jobs/goodput.fixed">, in<std::uint32_t, "nodes/type">>;
-    static constexpr meta about{.id = "ration.afs", .version = "1.0.0", .summary = "elastic sharing for the least mean completion time",
+    using inputs = detail::elastic_columns<in<double, "jobs/remaining">, in_rows<double, "jobs/goodput.fixed">,
+                                           in<std::uint32_t, "nodes/type">>;
+    static constexpr meta about{.id = "ration.afs",
+                                .version = "1.0.0",
+                                .summary = "elastic sharing for the least mean completion time",
                                 .reasons = detail::elastic_jobs::reasons};
 
     afs() = default;
@@ -65,10 +71,10 @@ public:
 
 private:
     struct player {
-        double length;           // seconds to its end, with nothing yet those at its minimum
-        double as_short;         // its gain over its speed before
-        double as_long;          // its gain over its speed after
-        std::int64_t gift;       // devices that it wants next; 0 = none
+        double length;      // seconds to its end, with nothing yet those at its minimum
+        double as_short;    // its gain over its speed before
+        double as_long;     // its gain over its speed after
+        std::int64_t gift;  // devices that it wants next; 0 = none
         std::uint32_t place;
         bool has_devices;
     };
@@ -77,16 +83,29 @@ private:
     detail::elastic_jobs jobs_;
     buffer<player> players_;  // in the order of submission
 
-    [[nodiscard]] static player player_of(tick<inputs> const& t, detail::share const& s, std::ptrdiff_t place) noexcept {
+    [[nodiscard]] static player player_of(tick<inputs> const& t, detail::share const& s,
+                                          std::ptrdiff_t place) noexcept {
         detail::speed_curve const speed{t.get<"jobs/goodput.fixed">()[s.row]};
         std::int64_t const to = speed.next(s.given, s.least, s.most);
-        player p{.length = 0, .as_short = 0, .as_long = 1, .gift = to - s.given, .place = static_cast<std::uint32_t>(place), .has_devices = s.given > 0};
-        if (to == 0) return p.gift = 0, p;
+        player p{.length = 0,
+                 .as_short = 0,
+                 .as_long = 1,
+                 .gift = to - s.given,
+                 .place = static_cast<std::uint32_t>(place),
+                 .has_devices = s.given > 0};
+        if (to == 0) {
+            p.gift = 0;
+            return p;
+        }
         double const before = speed.at(s.given), after = speed.at(to), steps = t.get<"jobs/remaining">()[s.row];
         p.length = steps >= 0 ? steps / (p.has_devices ? before : after) : std::numeric_limits<double>::infinity();
-        if (!p.has_devices) return p.as_long = 1 / static_cast<double>(p.gift), p;
+        if (!p.has_devices) {
+            p.as_long = 1 / static_cast<double>(p.gift);
+            return p;
+        }
         double const gain = (after - before) / static_cast<double>(p.gift);
-        p.as_short = gain / before, p.as_long = gain / after;
+        p.as_short = gain / before;
+        p.as_long = gain / after;
         return p;
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// drf: dominant resource fairness between tenants. Source: A. Ghodsi et al., "Dominant Resource Fairness: Fair Allocation of Multiple
-/// Resource Types", NSDI 2011 (the rule is well known, and written down here from memory).
+/// drf: dominant resource fairness between tenants. Source: A. Ghodsi et al., "Dominant Resource Fairness: Fair
+/// Allocation of Multiple Resource Types", NSDI 2011 (the rule is well known, and written down here from memory).
 #pragma once
 
 #include <cstddef>
@@ -20,23 +20,26 @@ struct drf_parameters {
     bool backfill = true;  ///< when the next job does not fit, others are tried; the paper's rule stops there
 
     static constexpr parameter_note notes[] = {
-        {.name = "backfill", .meaning = "when the job whose turn it is does not fit, others are tried; without, all wait for it"}};
+        {.name = "backfill",
+         .meaning = "when the job whose turn it is does not fit, others are tried; without, all wait for it"}};
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };
 
-/// A tenant's dominant share is the larger of its shares of all devices and of all CPU, by what its running jobs ask for: devices as requested,
-/// CPU as their minimum. Whenever there is room, the tenant with the least dominant share for its weight starts its next job, in the order of
-/// submission, and so on (progressive filling). Nobody is stopped. Only devices are granted and bound to nodes: CPU counts for the shares, and
-/// all running jobs together stay within the CPU of all nodes. The weight of a tenant is that of its first job that
-/// has not ended and asks for devices.
+/// A tenant's dominant share is the larger of its shares of all devices and of all CPU, by what its running jobs ask
+/// for: devices as requested, CPU as their minimum. Whenever there is room, the tenant with the least dominant share
+/// for its weight starts its next job, in the order of submission, and so on (progressive filling). Nobody is stopped.
+/// Only devices are granted and bound to nodes: CPU counts for the shares, and all running jobs together stay within
+/// the CPU of all nodes. The weight of a tenant is that of its first job that has not ended and asks for devices.
 /// O(jobs log tenants + starts x tenants); no state.
 class drf {
 public:
     using policy_concept = policy_tag;
     using parameters = drf_parameters;
-    using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<double, "jobs/weight">, in<std::int64_t, "jobs/min.cpu">,
-                                         in<std::int64_t, "nodes/capacity.cpu">>;
-    static constexpr meta about{.id = "ration.drf", .version = "1.0.0", .summary = "dominant resource fairness between tenants",
+    using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<double, "jobs/weight">,
+                                         in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+    static constexpr meta about{.id = "ration.drf",
+                                .version = "1.0.0",
+                                .summary = "dominant resource fairness between tenants",
                                 .reasons = detail::rigid_jobs::reasons};
 
     drf() = default;
@@ -76,8 +79,8 @@ private:
 
     drf_parameters parameters_;
     detail::rigid_jobs jobs_;
-    buffer<tenant> tenants_;       // in ascending order of ids
-    buffer<std::uint32_t> next_;   // by row: the tenant's next waiting job
+    buffer<tenant> tenants_;      // in ascending order of ids
+    buffer<std::uint32_t> next_;  // by row: the tenant's next waiting job
     double all_devices_ = 0, all_cpu_ = 0;
     std::int64_t cpu_left_ = 0;
 
@@ -96,7 +99,8 @@ private:
             else
                 high = middle;
         }
-        if (low == tenants_.size() || tenants_[low].id != id) tenants_.insert(low, {.id = id, .first = none, .weight = 1, .devices = 0, .cpu = 0});
+        if (low == tenants_.size() || tenants_[low].id != id)
+            tenants_.insert(low, {.id = id, .first = none, .weight = 1, .devices = 0, .cpu = 0});
         return tenants_[low];
     }
 
@@ -125,11 +129,13 @@ private:
     }
 
     [[nodiscard]] double share_of(tenant const& who) const noexcept {
-        double const devices = all_devices_ > 0 ? who.devices / all_devices_ : 0, cpu = all_cpu_ > 0 ? who.cpu / all_cpu_ : 0;
+        double const devices = all_devices_ > 0 ? who.devices / all_devices_ : 0,
+                     cpu = all_cpu_ > 0 ? who.cpu / all_cpu_ : 0;
         return (devices > cpu ? devices : cpu) / who.weight;
     }
 
-    /// Of those with a waiting job the one with the least dominant share, of equals the lowest id; nullptr when nobody waits.
+    /// Of those with a waiting job the one with the least dominant share, of equals the lowest id; nullptr when nobody
+    /// waits.
     [[nodiscard]] tenant* next_tenant() noexcept {
         tenant* found = nullptr;
         for (auto& who : tenants_)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 /// elastic_batch_dp: how many devices each job gets, and at which batch, so that all jobs together scale best.
-/// Source: V. Saxena, K. R. Jayaram, S. Basu, Y. Sabharwal, A. Verma, "Effective Elastic Scaling of Deep Learning Workloads",
-/// MASCOTS 2020, arXiv:2006.13878. docs/elastic-batch-dp.md says what the paper leaves open and how it is read here.
+/// Source: V. Saxena, K. R. Jayaram, S. Basu, Y. Sabharwal, A. Verma, "Effective Elastic Scaling of Deep Learning
+/// Workloads", MASCOTS 2020, arXiv:2006.13878. docs/elastic-batch-dp.md says what the paper leaves open and how it is
+/// read here.
 #pragma once
 
 #include <cstddef>
@@ -26,66 +27,98 @@ namespace ration::policies {
 /// What becomes of a job that arrives while the minima of those admitted leave no room for its own.
 enum class elastic_batch_overflow : std::uint8_t { queue, drop };
 inline constexpr std::string_view elastic_batch_overflow_names[] = {"queue", "drop"};
-[[nodiscard]] constexpr std::span<std::string_view const> words_of(elastic_batch_overflow) noexcept { return elastic_batch_overflow_names; }
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(elastic_batch_overflow) noexcept {
+    return elastic_batch_overflow_names;
+}
 
 struct elastic_batch_dp_parameters {
-    double interval = 30;           ///< seconds from one decision to the next
+    double interval = 30;  ///< seconds from one decision to the next
     elastic_batch_overflow overflow = elastic_batch_overflow::queue;
-    bool overtake = true;           ///< a queued job lets later ones pass that fit when it does not
-    double restart_penalty = 0.05;  ///< share of a running job's speed-up that another number of devices must first make good
-    double horizon = 600;           ///< seconds an allocation is expected to last: restart_cost / horizon is penalty on top; 0 = none
-    std::int64_t devices = 16'384;  ///< up to so many devices the decision is exact whatever the profiles; memory grows with it
-    std::int64_t steps = 10'000'000'000;  ///< additions a decision may take; the few that need more are near the best only
+    bool overtake = true;  ///< a queued job lets later ones pass that fit when it does not
+    /// Share of a running job's speed-up that another number of devices must first make good
+    double restart_penalty = 0.05;
+    /// Seconds an allocation is expected to last: restart_cost / horizon is penalty on top; 0 = none
+    double horizon = 600;
+    /// Up to so many devices the decision is exact whatever the profiles; memory grows with it
+    std::int64_t devices = 16'384;
+    /// Additions a decision may take; the few that need more are near the best only
+    std::int64_t steps = 10'000'000'000;
 
     static constexpr parameter_note notes[] = {
         {.name = "interval", .meaning = "seconds from one decision to the next, 0 to 1000000", .least = 0, .most = 1e6},
         {.name = "overflow", .meaning = "what becomes of a job for which there is no room"},
         {.name = "overtake", .meaning = "a queued job lets later ones pass that fit when it does not"},
-        {.name = "restart_penalty", .meaning = "share of a speed-up that a resize must first make good, 0 to 1", .least = 0, .most = 1},
-        {.name = "horizon", .meaning = "seconds an allocation is expected to last, 0 to 1000000000; 0 = no restart cost", .least = 0, .most = 1e9},
+        {.name = "restart_penalty",
+         .meaning = "share of a speed-up that a resize must first make good, 0 to 1",
+         .least = 0,
+         .most = 1},
+        {.name = "horizon",
+         .meaning = "seconds an allocation is expected to last, 0 to 1000000000; 0 = no restart cost",
+         .least = 0,
+         .most = 1e9},
         {.name = "devices", .meaning = "decided exactly up to so many devices, 1 to 65536", .least = 1, .most = 65536},
         {.name = "steps", .meaning = "additions a decision may take before it is near the best only", .least = 0}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        if (!(interval >= 0 && interval <= 1e6)) return "interval is a time in seconds: write a number from 0 to 1000000";
-        if (!(restart_penalty >= 0 && restart_penalty <= 1)) return "restart_penalty is a share: write a number from 0 to 1";
-        if (!(horizon >= 0 && horizon <= 1e9)) return "horizon is a time in seconds: write a number from 0 to 1000000000";
+        if (!(interval >= 0 && interval <= 1e6))
+            return "interval is a time in seconds: write a number from 0 to 1000000";
+        if (!(restart_penalty >= 0 && restart_penalty <= 1))
+            return "restart_penalty is a share: write a number from 0 to 1";
+        if (!(horizon >= 0 && horizon <= 1e9))
+            return "horizon is a time in seconds: write a number from 0 to 1000000000";
         if (!(devices >= 1 && devices <= 65'536)) return "devices is a number of devices: write 1 to 65536";
         if (steps < 0) return "steps is a number of additions: write 0 or more";
         return {};
     }
 };
 
-/// The rule, for the devices of all nodes together. F(k) is `jobs/speedup` at k devices, on as few nodes as that takes, with the batch `jobs/batch` names for k; a count whose
-/// speed-up is not above 0, or whose batch or count the job does not accept, is none of its choices. Every interval: jobs that
-/// hold devices stay in; those that came since are taken in first come, first served, where the minima of all fit; the devices
-/// are divided so that the sum of F is the largest, and each job gets its batch. A running job's F is cut by the penalty for every
-/// count but the one it holds. Batch grants are given on the first node, where it has capacity of `batch`; that capacity bounds their sum. On several
-/// nodes a job whose number of devices changes is placed afresh, the largest first (`detail::placement`); the others stay where they are.
+/// The rule, for the devices of all nodes together. F(k) is `jobs/speedup` at k devices, on as few nodes as that takes,
+/// with the batch `jobs/batch` names for k; a count whose speed-up is not above 0, or whose batch or count the job does
+/// not accept, is none of its choices. Every interval: jobs that hold devices stay in; those that came since are taken
+/// in first come, first served, where the minima of all fit; the devices are divided so that the sum of F is the
+/// largest, and each job gets its batch. A running job's F is cut by the penalty for every count but the one it holds.
+/// Batch grants are given on the first node, where it has capacity of `batch`; that capacity bounds their sum. On
+/// several nodes a job whose number of devices changes is placed afresh, the largest first (`detail::placement`); the
+/// others stay where they are.
 ///
-/// Exact: O(jobs x most devices of one job) where gains diminish, and mostly else; O(jobs x devices x most devices of one job) at worst
-/// (`detail::allocation_dp`). With more devices or additions than the parameters allow some are near the best only. Between decisions
-/// O(jobs). State: one entry per job. Memory: what `detail::allocation_dp` takes for up to 128 values a job.
+/// Exact: O(jobs x most devices of one job) where gains diminish, and mostly else; O(jobs x devices x most devices of
+/// one job) at worst
+/// (`detail::allocation_dp`). With more devices or additions than the parameters allow some are near the best only.
+/// Between decisions O(jobs). State: one entry per job. Memory: what `detail::allocation_dp` takes for up to 128 values
+/// a job.
 class elastic_batch_dp {
 public:
     using policy_concept = policy_tag;
     using parameters = elastic_batch_dp_parameters;
-    using inputs = detail::cluster_columns<in<std::int64_t, "jobs/submitted">, in_rows<double, "jobs/speedup">, in_rows<std::int64_t, "jobs/batch">,
-                                           in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">,
-                                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">,
-                                           in<std::int64_t, "nodes/capacity.batch">>;
+    using inputs =
+        detail::cluster_columns<in<std::int64_t, "jobs/submitted">, in_rows<double, "jobs/speedup">,
+                                in_rows<std::int64_t, "jobs/batch">, in<double, "jobs/restart_cost">,
+                                in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">,
+                                in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/min.batch">,
+                                in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/capacity.batch">>;
 
-    enum reason : std::uint16_t { not_yet_considered, best_total, near_best_total, waiting, dropped, cannot_run, no_batch_left };
-    static constexpr std::string_view reasons[] = {"arrived after the last decision",
-                                                   "the largest sum of speed-ups",
-                                                   "near the largest sum of speed-ups: the exact one takes too long",
-                                                   "waits: the minima of the jobs before it leave no room for its own",
-                                                   "dropped: on its arrival the minima of the others left no room for its own",
-                                                   "accepts no number of devices, with its batch, that the node has",
-                                                   "waits: the node's capacity of batch is used up"};
-    static constexpr meta about{
-        .id = "ration.elastic-batch-dp", .version = "1.0.0", .summary = "devices and batch for the best total speed-up", .reasons = reasons};
+    enum reason : std::uint16_t {
+        not_yet_considered,
+        best_total,
+        near_best_total,
+        waiting,
+        dropped,
+        cannot_run,
+        no_batch_left
+    };
+    static constexpr std::string_view reasons[] = {
+        "arrived after the last decision",
+        "the largest sum of speed-ups",
+        "near the largest sum of speed-ups: the exact one takes too long",
+        "waits: the minima of the jobs before it leave no room for its own",
+        "dropped: on its arrival the minima of the others left no room for its own",
+        "accepts no number of devices, with its batch, that the node has",
+        "waits: the node's capacity of batch is used up"};
+    static constexpr meta about{.id = "ration.elastic-batch-dp",
+                                .version = "1.0.0",
+                                .summary = "devices and batch for the best total speed-up",
+                                .reasons = reasons};
 
     elastic_batch_dp() = default;
     explicit elastic_batch_dp(elastic_batch_dp_parameters const& p) noexcept : parameters_(p) {}
@@ -94,8 +127,12 @@ public:
         memory_.reserve(most.jobs);
         candidates_.reserve(most.jobs);
         choices_.reserve(most.jobs);
-        if (most.nodes > 1) places_.reserve(most), changing_.reserve(most.jobs);
-        auto const devices = static_cast<std::size_t>(parameters_.devices), jobs = most.jobs < devices ? most.jobs : devices;
+        if (most.nodes > 1) {
+            places_.reserve(most);
+            changing_.reserve(most.jobs);
+        }
+        auto const devices = static_cast<std::size_t>(parameters_.devices),
+                   jobs = most.jobs < devices ? most.jobs : devices;
         dp_.reserve(most.jobs, devices, jobs * (devices < 128 ? devices : 128), jobs);  // who is in has a device
         return status::ok;
     }
@@ -114,7 +151,8 @@ public:
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         memory_.save(out);
-        out.put(decided_at_), out.put(decided_);
+        out.put(decided_at_);
+        out.put(decided_);
         return out.needed();
     }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
@@ -125,7 +163,8 @@ public:
         if (!memory.load(in) || !in.get(decided_at) || !in.get(decided) || !in.finished()) return status::state;
         memory.reserve(candidates_.capacity());
         memory_ = std::move(memory);
-        decided_at_ = decided_at, decided_ = decided;
+        decided_at_ = decided_at;
+        decided_ = decided;
         return status::ok;
     }
 
@@ -135,7 +174,9 @@ private:
         bool admitted = false;
         reason why = not_yet_considered;
 
-        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.devices, self.batch, self.admitted, self.why); }
+        [[nodiscard]] static auto fields(auto& self) noexcept {
+            return std::tie(self.devices, self.batch, self.admitted, self.why);
+        }
         [[nodiscard]] bool sane() const noexcept {
             return devices >= 0 && devices <= max_amount && batch >= 0 && batch <= max_amount && why <= no_batch_left;
         }
@@ -149,7 +190,7 @@ private:
 
     elastic_batch_dp_parameters parameters_;
     job_memory<standing> memory_;
-    buffer<candidate> candidates_;            // after `admit`: those that are in, in the order of `choices_`
+    buffer<candidate> candidates_;  // after `admit`: those that are in, in the order of `choices_`
     buffer<detail::device_choice> choices_;
     detail::allocation_dp dp_;
     detail::placement places_;        // of several nodes
@@ -162,7 +203,8 @@ private:
         return is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
     }
 
-    /// Asked again at the time of a decision it is not, whatever the interval: who was let in then counts as one who was in before.
+    /// Asked again at the time of a decision it is not, whatever the interval: who was let in then counts as one who
+    /// was in before.
     [[nodiscard]] bool is_due(nanoseconds now) const noexcept {
         return !decided_ || (now != decided_at_ && now - decided_at_ >= seconds(parameters_.interval));
     }
@@ -173,8 +215,10 @@ private:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             standing const& s = memory_[row];
             if (!active(t, row)) continue;
-            if ((s.devices != devices[row] || s.devices == 0) && !out.set(row, 0, resource_id::gpu, s.devices, s.why)) return status::capacity;
-            if (batch_ > 0 && s.batch != batch[row] && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
+            if ((s.devices != devices[row] || s.devices == 0) && !out.set(row, 0, resource_id::gpu, s.devices, s.why))
+                return status::capacity;
+            if (batch_ > 0 && s.batch != batch[row] && !out.set(row, 0, resource_id::batch, s.batch, s.why))
+                return status::capacity;
         }
         return status::ok;
     }
@@ -197,14 +241,16 @@ private:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             standing const& s = memory_[row];
             if (!active(t, row)) continue;
-            if (s.devices == 0 && devices[row] == 0 && !out.set(row, 0, resource_id::gpu, 0, s.why)) return status::capacity;
-            if (batch_ > 0 && s.batch != batch[row] && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
+            if (s.devices == 0 && devices[row] == 0 && !out.set(row, 0, resource_id::gpu, 0, s.why))
+                return status::capacity;
+            if (batch_ > 0 && s.batch != batch[row] && !out.set(row, 0, resource_id::batch, s.batch, s.why))
+                return status::capacity;
         }
         return status::ok;
     }
 
-    /// False when a job no longer accepts what it was given, or the nodes no longer have it, or a job has come that holds devices
-    /// already. Forgets what ended jobs had.
+    /// False when a job no longer accepts what it was given, or the nodes no longer have it, or a job has come that
+    /// holds devices already. Forgets what ended jobs had.
     [[nodiscard]] bool still_holds(tick<inputs> const& t) noexcept {
         std::int64_t devices = devices_, batch = batch_;
         bool all = true;
@@ -214,21 +260,27 @@ private:
             all = all && (s.why != not_yet_considered || t.get<"jobs/held.gpu">()[row] <= 0 || !active(t, row));
             if (s.devices == 0) continue;
             all = all && s.devices <= devices && s.batch <= batch && profile_of(t, row).accepts(s.devices, s.batch);
-            if (all) devices -= s.devices, batch -= s.batch;
+            if (all) {
+                devices -= s.devices;
+                batch -= s.batch;
+            }
         }
         return all;
     }
     [[nodiscard]] detail::job_profile profile_of(tick<inputs> const& t, std::size_t row) const noexcept {
-        return {t.get<"jobs/speedup">()[row], t.get<"jobs/batch">()[row],
+        return {t.get<"jobs/speedup">()[row],
+                t.get<"jobs/batch">()[row],
                 {t.get<"jobs/min.gpu">()[row], t.get<"jobs/max.gpu">()[row]},
-                {t.get<"jobs/min.batch">()[row], t.get<"jobs/max.batch">()[row]}, batch_};
+                {t.get<"jobs/min.batch">()[row], t.get<"jobs/max.batch">()[row]},
+                batch_};
     }
 
     /// What the job is worth with so many devices: F, less what a running job pays for changing.
     [[nodiscard]] auto curve_of(tick<inputs> const& t, std::size_t row) const noexcept {
         std::int64_t const held = t.get<"jobs/held.gpu">()[row];
         double const cost = t.get<"jobs/restart_cost">()[row];
-        double const lost = parameters_.restart_penalty + (cost > 0 && parameters_.horizon > 0 ? cost / parameters_.horizon : 0);
+        double const lost =
+            parameters_.restart_penalty + (cost > 0 && parameters_.horizon > 0 ? cost / parameters_.horizon : 0);
         double const left = held <= 0 ? 1 : lost < 1 ? 1 - lost : 0;
         return [profile = profile_of(t, row), held, left](std::int64_t k) noexcept {
             double const f = profile.at(k);
@@ -247,14 +299,19 @@ private:
             std::int64_t const batch = profile_of(t, row).batch_at(choices_[j].given);
             bool const fits = batch <= batch_left;
             batch_left -= fits ? batch : 0;
-            memory_[row] = {.devices = fits ? choices_[j].given : 0, .batch = fits ? batch : 0, .admitted = true,
-                            .why = !fits ? no_batch_left : exact ? best_total : near_best_total};
+            memory_[row] = {.devices = fits ? choices_[j].given : 0,
+                            .batch = fits ? batch : 0,
+                            .admitted = true,
+                            .why = !fits   ? no_batch_left
+                                   : exact ? best_total
+                                           : near_best_total};
         }
         decided_ = true;
         decided_at_ = t.now();
     }
 
-    /// The jobs that may still have devices, each with its smallest and largest choice; what stands in the way of the others.
+    /// The jobs that may still have devices, each with its smallest and largest choice; what stands in the way of the
+    /// others.
     void list_candidates(tick<inputs> const& t) noexcept {
         candidates_.clear();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -269,8 +326,9 @@ private:
         }
     }
 
-    /// Keeps the jobs that are in, and lets in those that have come since, in order, where all their minima fit. That the devices
-    /// suffice for the smallest choice of each is all there is to a solution of the DP, so it need not be solved for each arrival.
+    /// Keeps the jobs that are in, and lets in those that have come since, in order, where all their minima fit. That
+    /// the devices suffice for the smallest choice of each is all there is to a solution of the DP, so it need not be
+    /// solved for each arrival.
     void admit() noexcept {
         ration::detail::sort(candidates_.data(), candidates_.size(), [](candidate const& a, candidate const& b) {
             if (a.admitted != b.admitted) return a.admitted;

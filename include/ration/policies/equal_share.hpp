@@ -9,12 +9,14 @@
 
 namespace ration::policies {
 
-/// Every running job holds capacity/n of the CPU of node 0, but `least_cpu` at least, and within what it accepts. What a job cannot use is lost to the others:
-/// the limit is hard, on purpose, since this is a baseline. Says what differs from what is held. O(jobs); no state.
+/// Every running job holds capacity/n of the CPU of node 0, but `least_cpu` at least, and within what it accepts. What
+/// a job cannot use is lost to the others: the limit is hard, on purpose, since this is a baseline. Says what differs
+/// from what is held. O(jobs); no state.
 struct equal_share {
     using policy_concept = policy_tag;
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
-                           in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+    using inputs =
+        columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
     static constexpr std::string_view reasons[] = {"", "one n-th of the machine for each of n jobs"};
     static constexpr meta about{
         .id = "ration.equal-share", .version = "1.0.0", .summary = "1/n of the CPU for each job", .reasons = reasons};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// flowcon: CPU by growth efficiency. Source: W. Zheng et al., "FlowCon: Elastic Flow Configuration for Containerized Deep Learning
-/// Applications", ICPP 2019, as its authors' second published program does it.
+/// flowcon: CPU by growth efficiency. Source: W. Zheng et al., "FlowCon: Elastic Flow Configuration for Containerized
+/// Deep Learning Applications", ICPP 2019, as its authors' second published program does it.
 #pragma once
 
 #include <cstddef>
@@ -25,33 +25,39 @@ struct flowcon_parameters {
 
     static constexpr parameter_note notes[] = {
         {.name = "alpha", .meaning = "growth efficiency below which a job nears its end, in 1/s", .least = 0},
-        {.name = "interval", .meaning = "seconds from one measurement to the next, above 0, at most 100000", .least = 0, .most = 1e5}};
+        {.name = "interval",
+         .meaning = "seconds from one measurement to the next, above 0, at most 100000",
+         .least = 0,
+         .most = 1e5}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (!(alpha >= 0 && is_finite(alpha))) return "alpha is a growth efficiency: write a number from 0 up";
-        if (!(interval > 0 && interval <= 1e5)) return "interval is a time in seconds: write a number above 0 and at most 100000";
+        if (!(interval > 0 && interval <= 1e5))
+            return "interval is a time in seconds: write a number above 0 and at most 100000";
         return {};
     }
 };
 
-/// Once in an interval, for the running jobs on node 0: a job's loss counts as a fraction of the largest it ever had; its progress P is by
-/// how much the mean of that changed from one interval to the next, over the interval; R is the mean CPU it used, as a fraction of the
-/// node's; its growth efficiency is G = P / R. A job is new; with G below alpha it is watched; with G below alpha once more it is
-/// completing; with G of alpha or more it is new again. A new job is limited to G / (sum of all G) of the node, a completing one to the
-/// same but 1/(n+1) at least, a watched one keeps its limit. When all are completing nobody has a limit, and the interval doubles. A job
-/// that comes or goes brings back the interval, and what was measured of the old ones begins anew with it.
+/// Once in an interval, for the running jobs on node 0: a job's loss counts as a fraction of the largest it ever had;
+/// its progress P is by how much the mean of that changed from one interval to the next, over the interval; R is the
+/// mean CPU it used, as a fraction of the node's; its growth efficiency is G = P / R. A job is new; with G below alpha
+/// it is watched; with G below alpha once more it is completing; with G of alpha or more it is new again. A new job is
+/// limited to G / (sum of all G) of the node, a completing one to the same but 1/(n+1) at least, a watched one keeps
+/// its limit. When all are completing nobody has a limit, and the interval doubles. A job that comes or goes brings
+/// back the interval, and what was measured of the old ones begins anew with it.
 ///
-/// Where the program rounds a limit down to whole CPUs, which lifts a limit below one, it is exact here; and since grants promise what a node
-/// has, limits that add up to more than the node are cut in proportion. Until two intervals of a job
-/// have been seen it has no limit, and where nobody grows limits stay. O(jobs); state: one entry for each job.
+/// Where the program rounds a limit down to whole CPUs, which lifts a limit below one, it is exact here; and since
+/// grants promise what a node has, limits that add up to more than the node are cut in proportion. Until two intervals
+/// of a job have been seen it has no limit, and where nobody grows limits stay. O(jobs); state: one entry for each job.
 class flowcon {
 public:
     using policy_concept = policy_tag;
     using parameters = flowcon_parameters;
-    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<double, "jobs/loss">, in<double, "jobs/used.cpu">,
-                           in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "jobs/held.cpu">,
-                           in<std::int64_t, "nodes/capacity.cpu">>;
+    using inputs =
+        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<double, "jobs/loss">,
+                in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
 
     enum reason : std::uint16_t { unexplained, not_yet_measured, growing, watched, completing, all_completing };
     static constexpr std::string_view reasons[] = {"",
@@ -60,7 +66,8 @@ public:
                                                    "its growth has become small: watched, the limit stays",
                                                    "completing: its part of the growth efficiency, 1/(n+1) at least",
                                                    "all are completing: free competition"};
-    static constexpr meta about{.id = "ration.flowcon", .version = "1.0.0", .summary = "CPU by growth efficiency", .reasons = reasons};
+    static constexpr meta about{
+        .id = "ration.flowcon", .version = "1.0.0", .summary = "CPU by growth efficiency", .reasons = reasons};
 
     flowcon() = default;
     explicit flowcon(flowcon_parameters const& p) noexcept : parameters_(p) {}
@@ -81,15 +88,20 @@ public:
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
-        out.put(running_), out.put(last_id_), out.put(begun_.count), out.put(seen_.count), out.put(doublings_), jobs_.save(out);
+        out.put(running_);
+        out.put(last_id_);
+        out.put(begun_.count);
+        out.put(seen_.count);
+        out.put(doublings_);
+        jobs_.save(out);
         return out.needed();
     }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         flowcon loaded(parameters_);
         static_cast<void>(loaded.prepare({.jobs = most_jobs_}));
-        bool const whole = in.get(loaded.running_) && in.get(loaded.last_id_) && in.get(loaded.begun_.count) && in.get(loaded.seen_.count) &&
-                           in.get(loaded.doublings_) && loaded.jobs_.load(in);
+        bool const whole = in.get(loaded.running_) && in.get(loaded.last_id_) && in.get(loaded.begun_.count) &&
+                           in.get(loaded.seen_.count) && in.get(loaded.doublings_) && loaded.jobs_.load(in);
         if (!whole || !in.finished() || loaded.doublings_ > most_doublings) return status::state;
         *this = std::move(loaded);
         return status::ok;
@@ -97,22 +109,22 @@ public:
 
 private:
     struct growth {
-        double largest = 0;                    // loss so far
-        double losses = 0, used = 0;           // sums of this interval
+        double largest = 0;           // loss so far
+        double losses = 0, used = 0;  // sums of this interval
         std::uint64_t samples = 0;
-        double former = 0;                     // mean loss of the last interval
+        double former = 0;  // mean loss of the last interval
         bool has_former = false;
         double efficiency = 0;
-        double limit = -1;                     // fraction of the node; -1 = none
+        double limit = -1;  // fraction of the node; -1 = none
         reason why = not_yet_measured;
 
         [[nodiscard]] static auto fields(auto& self) noexcept {
-            return std::tie(self.largest, self.losses, self.used, self.samples, self.former, self.has_former, self.efficiency, self.limit,
-                            self.why);
+            return std::tie(self.largest, self.losses, self.used, self.samples, self.former, self.has_former,
+                            self.efficiency, self.limit, self.why);
         }
         [[nodiscard]] bool sane() const noexcept {
-            return is_finite(largest) && is_finite(losses) && is_finite(used) && is_finite(former) && is_finite(efficiency) && limit <= 1 &&
-                   is_finite(limit) && why <= all_completing;
+            return is_finite(largest) && is_finite(losses) && is_finite(used) && is_finite(former) &&
+                   is_finite(efficiency) && limit <= 1 && is_finite(limit) && why <= all_completing;
         }
     };
     static constexpr std::uint64_t most_doublings = 10;
@@ -127,22 +139,29 @@ private:
     [[nodiscard]] static bool is_running(tick<inputs> const& t, std::size_t row) noexcept {
         return static_cast<job_state>(t.get<"jobs/state">()[row]) == job_state::running;
     }
-    [[nodiscard]] double length() const noexcept { return parameters_.interval * static_cast<double>(std::uint64_t{1} << doublings_); }
+    [[nodiscard]] double length() const noexcept {
+        return parameters_.interval * static_cast<double>(std::uint64_t{1} << doublings_);
+    }
 
-    /// Limits that add up to more than the node are cut in proportion, and raised to what each accepts at least as far as there is room.
+    /// Limits that add up to more than the node are cut in proportion, and raised to what each accepts at least as far
+    /// as there is room.
     [[nodiscard]] status answer(tick<inputs> const& t, grants& out) const noexcept {
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         double sum = 0;
         std::int64_t left = capacity_;
         for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (is_running(t, row) && jobs_[row].limit >= 0) sum += jobs_[row].limit, left -= least[row];
+            if (is_running(t, row) && jobs_[row].limit >= 0) {
+                sum += jobs_[row].limit;
+                left -= least[row];
+            }
         if (sum < 1) sum = 1;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!is_running(t, row)) continue;
             growth const& g = jobs_[row];
             std::int64_t amount = unlimited;
             if (g.limit >= 0) {
-                amount = within(static_cast<std::int64_t>(g.limit / sum * static_cast<double>(capacity_)), {least[row], most[row]});
+                amount = within(static_cast<std::int64_t>(g.limit / sum * static_cast<double>(capacity_)),
+                                {least[row], most[row]});
                 if (amount - least[row] > left) amount = least[row] + (left > 0 ? left : 0);
                 left -= amount - least[row];
                 amount = cpu_limit(amount, {least[row], most[row]});
@@ -157,10 +176,19 @@ private:
         jobs_.follow(t.get<"jobs/id">());
         std::uint64_t running = 0, last = 0;
         for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (is_running(t, row)) ++running, last = t.get<"jobs/id">()[row];
+            if (is_running(t, row)) {
+                ++running;
+                last = t.get<"jobs/id">()[row];
+            }
         if (running == running_ && last == last_id_) return;
-        running_ = running, last_id_ = last, doublings_ = 0, begun_ = t.now();
-        for (std::size_t row = 0; row < t.jobs(); ++row) jobs_[row].losses = jobs_[row].used = 0, jobs_[row].samples = 0;
+        running_ = running;
+        last_id_ = last;
+        doublings_ = 0;
+        begun_ = t.now();
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            jobs_[row].losses = jobs_[row].used = 0;
+            jobs_[row].samples = 0;
+        }
     }
 
     /// One sample for each tick, however often it is asked.
@@ -171,7 +199,9 @@ private:
             if (!is_running(t, row) || !is_finite(loss[row]) || !is_finite(used[row])) continue;
             growth& g = jobs_[row];
             if (loss[row] > g.largest) g.largest = loss[row];
-            g.losses += loss[row], g.used += used[row], ++g.samples;
+            g.losses += loss[row];
+            g.used += used[row];
+            ++g.samples;
         }
     }
 
@@ -195,9 +225,12 @@ private:
         if (g.samples == 0 || g.largest <= 0) return;
         auto const n = static_cast<double>(g.samples);
         double const mean = g.losses / n, use = g.used / n / static_cast<double>(capacity_);
-        double const change = (mean > g.former ? mean - g.former : g.former - mean) / g.largest, progress = change / seconds;
+        double const change = (mean > g.former ? mean - g.former : g.former - mean) / g.largest,
+                     progress = change / seconds;
         bool const known = std::exchange(g.has_former, true);
-        g.former = mean, g.losses = g.used = 0, g.samples = 0;
+        g.former = mean;
+        g.losses = g.used = 0;
+        g.samples = 0;
         if (!known) return;
         g.efficiency = use > 0 ? progress / use : 0;
         if (g.efficiency >= parameters_.alpha)
@@ -207,7 +240,11 @@ private:
     }
 
     void limit(growth& g, double sum, bool free) const noexcept {
-        if (free) return g.limit = -1, g.why = all_completing, void();
+        if (free) {
+            g.limit = -1;
+            g.why = all_completing;
+            return void();
+        }
         if (g.why == all_completing) g.why = completing;
         if ((g.why != growing && g.why != completing) || sum <= 0) return;
         double const part = g.efficiency / sum, floor = 1 / static_cast<double>(running_ + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// gang: all learners of a job at once, or none. Source: K. R. Jayaram et al., "FfDL: A Flexible Multi-tenant Deep Learning Platform",
-/// Middleware 2019.
+/// gang: all learners of a job at once, or none. Source: K. R. Jayaram et al., "FfDL: A Flexible Multi-tenant Deep
+/// Learning Platform", Middleware 2019.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,14 @@ namespace ration::policies {
 struct gang_parameters {
     std::int64_t learner = 0;  ///< devices of one learner at most; 0 = as many as the largest node has
     learner_placement placement = learner_placement::pack;
-    bool backfill = true;      ///< later jobs that fit pass one that does not
+    bool backfill = true;  ///< later jobs that fit pass one that does not
 
     static constexpr parameter_note notes[] = {
-        {.name = "learner", .meaning = "devices of one learner at most, 0 = as many as the largest node has", .least = 0},
-        {.name = "placement", .meaning = "a learner comes onto the fullest node on which it fits (pack) or the emptiest (spread)"},
+        {.name = "learner",
+         .meaning = "devices of one learner at most, 0 = as many as the largest node has",
+         .least = 0},
+        {.name = "placement",
+         .meaning = "a learner comes onto the fullest node on which it fits (pack) or the emptiest (spread)"},
         {.name = "backfill", .meaning = "later jobs that fit pass one that does not"}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
@@ -29,25 +32,31 @@ struct gang_parameters {
     }
 };
 
-/// A job of k devices is ceil(k / learner) learners, each of which needs its devices on one node. In the order of submission each job
-/// is started as a whole if all of its learners fit, and else waits without holding anything: no two jobs can wait for each other. Jobs
-/// keep what they have until they end. One that loses a learner with its node is stopped and queued again.
+/// A job of k devices is ceil(k / learner) learners, each of which needs its devices on one node. In the order of
+/// submission each job is started as a whole if all of its learners fit, and else waits without holding anything: no
+/// two jobs can wait for each other. Jobs keep what they have until they end. One that loses a learner with its node is
+/// stopped and queued again.
 ///
-/// FfDL's own gang scheduler searches for the best joint placement of the learners by biased sampling, which is not published in full; here
-/// they are placed one after the other. With `backfill` off the first job that does not fit holds back all others, as in FfDL's queue.
-/// O(jobs + nodes) and O(nodes) for each learner; no state.
+/// FfDL's own gang scheduler searches for the best joint placement of the learners by biased sampling, which is not
+/// published in full; here they are placed one after the other. With `backfill` off the first job that does not fit
+/// holds back all others, as in FfDL's queue. O(jobs + nodes) and O(nodes) for each learner; no state.
 class gang {
 public:
     using policy_concept = policy_tag;
     using parameters = gang_parameters;
     using inputs = detail::learner_columns<>;
-    static constexpr meta about{
-        .id = "ration.gang", .version = "1.0.0", .summary = "all learners of a job at once, or none", .reasons = detail::learners::reasons};
+    static constexpr meta about{.id = "ration.gang",
+                                .version = "1.0.0",
+                                .summary = "all learners of a job at once, or none",
+                                .reasons = detail::learners::reasons};
 
     gang() = default;
     explicit gang(gang_parameters const& p) noexcept : parameters_(p) {}
 
-    [[nodiscard]] status prepare(limits const& most) noexcept { return jobs_.reserve(most), status::ok; }
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        jobs_.reserve(most);
+        return status::ok;
+    }
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, parameters_.learner, parameters_.placement, true)) return status::ok;

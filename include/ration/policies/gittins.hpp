@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// gittins: the job first that is likeliest to end for the service it takes. Source: J. Gu et al., "Tiresias: A GPU Cluster Manager
-/// for Distributed Deep Learning", NSDI 2019, its discretised 2D-Gittins index.
+/// gittins: the job first that is likeliest to end for the service it takes. Source: J. Gu et al., "Tiresias: A GPU
+/// Cluster Manager for Distributed Deep Learning", NSDI 2019, its discretised 2D-Gittins index.
 #pragma once
 
 #include <cstddef>
@@ -27,24 +27,29 @@ struct gittins_parameters {
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        return quantum > 0 && is_finite(quantum) ? std::string_view{} : "quantum is a service in device-seconds: write a number above 0";
+        return quantum > 0 && is_finite(quantum) ? std::string_view{}
+                                                 : "quantum is a service in device-seconds: write a number above 0";
     }
 };
 
-/// A job's service is its devices times the seconds that it held them. Its index is P(it ends within the next quantum) over E(service that it
-/// takes in it), both given the whole quanta that it has attained; the largest index is served first, of equals those that run, then the
-/// job that started first, and those that never ran last. All or nothing; who does not fit lets others pass; running jobs make room.
+/// A job's service is its devices times the seconds that it held them. Its index is P(it ends within the next quantum)
+/// over E(service that it takes in it), both given the whole quanta that it has attained; the largest index is served
+/// first, of equals those that run, then the job that started first, and those that never ran last. All or nothing; who
+/// does not fit lets others pass; running jobs make room.
 ///
-/// The paper takes the distribution of service as known. Here it is that of the last 512 jobs submitted, as their predicted lengths say; of
-/// the job itself only what it has attained is used. That the index changes with whole quanta only, so that running jobs do not overtake each
-/// other all the time, is a reading of "discretised". O(jobs) as long as little changes in the order; state: the distribution.
+/// The paper takes the distribution of service as known. Here it is that of the last 512 jobs submitted, as their
+/// predicted lengths say; of the job itself only what it has attained is used. That the index changes with whole quanta
+/// only, so that running jobs do not overtake each other all the time, is a reading of "discretised". O(jobs) as long
+/// as little changes in the order; state: the distribution.
 class gittins {
 public:
     using policy_concept = policy_tag;
     using parameters = gittins_parameters;
-    using inputs = detail::rigid_columns<in<double, "jobs/attained">, in<std::int64_t, "jobs/started">, in<double, "jobs/length">,
-                                         in<double, "jobs/rate">>;
-    static constexpr meta about{.id = "ration.gittins", .version = "1.0.0", .summary = "the likeliest to end for the service it takes first",
+    using inputs = detail::rigid_columns<in<double, "jobs/attained">, in<std::int64_t, "jobs/started">,
+                                         in<double, "jobs/length">, in<double, "jobs/rate">>;
+    static constexpr meta about{.id = "ration.gittins",
+                                .version = "1.0.0",
+                                .summary = "the likeliest to end for the service it takes first",
                                 .reasons = detail::rigid_jobs::reasons};
 
     gittins() = default;
@@ -62,14 +67,16 @@ public:
         auto const attained = t.get<"jobs/attained">();
         auto const started = t.get<"jobs/started">(), held = t.get<"jobs/held.gpu">();
         jobs_.serve(t, [&](std::size_t row) noexcept {
-            return detail::priority{-services_.index(attained[row], parameters_.quantum), detail::turn_of(held[row], started[row])};
+            return detail::priority{-services_.index(attained[row], parameters_.quantum),
+                                    detail::turn_of(held[row], started[row])};
         });
         return jobs_.finish(out);
     }
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
-        out.put(next_), out.put(std::uint64_t{services_.size()});
+        out.put(next_);
+        out.put(std::uint64_t{services_.size()});
         for (std::size_t k = 0; k < services_.size(); ++k) out.put(services_[k]);
         return out.needed();
     }
@@ -84,7 +91,8 @@ public:
             services.add(service);
         }
         if (!in.finished()) return status::state;
-        services_ = std::move(services), next_ = next;
+        services_ = std::move(services);
+        next_ = next;
         return status::ok;
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// good_enough: devices and batches to whom they bring nearer to what its user wants. ration's own; the idea that a job which has reached
-/// a tier is worth less is TRADL's (HPEC 2019), that jobs near their end come first is that of the shortest remaining time.
+/// good_enough: devices and batches to whom they bring nearer to what its user wants. ration's own; the idea that a job
+/// which has reached a tier is worth less is TRADL's (HPEC 2019), that jobs near their end come first is that of the
+/// shortest remaining time.
 #pragma once
 
 #include <cstddef>
@@ -15,39 +16,59 @@
 namespace ration::policies {
 
 struct good_enough_parameters {
-    double interval = 60;    ///< seconds from one division of the devices to the next
-    double reached = 0.25;   ///< what a job is worth for each tier that it has reached, beside one that has reached none
-    double patience = 28'800;       ///< seconds since its submission that double what a job is worth; 0 = age counts for nothing
-    double restart_penalty = 0.25;  ///< share of a running job's rate that another number of devices must first make good
+    double interval = 60;  ///< seconds from one division of the devices to the next
+    /// What a job is worth for each tier that it has reached, beside one that has reached none
+    double reached = 0.25;
+    /// Seconds since its submission that double what a job is worth; 0 = age counts for nothing
+    double patience = 28'800;
+    /// Share of a running job's rate that another number of devices must first make good
+    double restart_penalty = 0.25;
 
     static constexpr parameter_note notes[] = {
-        {.name = "interval", .meaning = "seconds from one division of the devices to the next, 0 to 1000000", .least = 0, .most = 1e6},
-        {.name = "reached", .meaning = "what a job is worth for each tier that it has reached, 0 to 1", .least = 0, .most = 1},
-        {.name = "patience", .meaning = "seconds of age that double what a job is worth, 0 to 1000000000; 0 = never", .least = 0, .most = 1e9},
-        {.name = "restart_penalty", .meaning = "share of a rate that a resize must first make good, 0 to 1", .least = 0, .most = 1}};
+        {.name = "interval",
+         .meaning = "seconds from one division of the devices to the next, 0 to 1000000",
+         .least = 0,
+         .most = 1e6},
+        {.name = "reached",
+         .meaning = "what a job is worth for each tier that it has reached, 0 to 1",
+         .least = 0,
+         .most = 1},
+        {.name = "patience",
+         .meaning = "seconds of age that double what a job is worth, 0 to 1000000000; 0 = never",
+         .least = 0,
+         .most = 1e9},
+        {.name = "restart_penalty",
+         .meaning = "share of a rate that a resize must first make good, 0 to 1",
+         .least = 0,
+         .most = 1}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        if (!(interval >= 0 && interval <= 1e6)) return "interval is a time in seconds: write a number from 0 to 1000000";
+        if (!(interval >= 0 && interval <= 1e6))
+            return "interval is a time in seconds: write a number from 0 to 1000000";
         if (!(reached >= 0 && reached <= 1)) return "reached is a share: write a number from 0 to 1";
-        if (!(patience >= 0 && patience <= 1e9)) return "patience is a time in seconds: write a number from 0 to 1000000000";
-        if (!(restart_penalty >= 0 && restart_penalty < 1)) return "restart_penalty is a share: write a number from 0 to below 1";
+        if (!(patience >= 0 && patience <= 1e9))
+            return "patience is a time in seconds: write a number from 0 to 1000000000";
+        if (!(restart_penalty >= 0 && restart_penalty < 1))
+            return "restart_penalty is a share: write a number from 0 to below 1";
         return {};
     }
 };
 
-/// Every interval the devices are divided so that the summed rate of approach is the largest. A job's rate with k devices is
-/// 1 / (remaining steps / goodput(k) + restart cost where k is not what it holds): the inverse of the time to its next tier, or to
-/// its end. That counts more by the penalty where a running job keeps what it holds, less for each tier that the job has reached, and
-/// more the older it is, so that nobody starves.
-/// O(jobs x counts) and what `allocation_dp` takes, every interval; O(jobs + nodes) otherwise.
+/// Every interval the devices are divided so that the summed rate of approach is the largest. A job's rate with k
+/// devices is 1 / (remaining steps / goodput(k) + restart cost where k is not what it holds): the inverse of the time
+/// to its next tier, or to its end. That counts more by the penalty where a running job keeps what it holds, less for
+/// each tier that the job has reached, and more the older it is, so that nobody starves. O(jobs x counts) and what
+/// `allocation_dp` takes, every interval; O(jobs + nodes) otherwise.
 class good_enough {
 public:
     using policy_concept = policy_tag;
     using parameters = good_enough_parameters;
-    using inputs = detail::goodput_columns<in<double, "jobs/remaining">, in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/submitted">,
-                                           in<std::uint32_t, "jobs/tier">>;
-    static constexpr meta about{.id = "ration.good-enough", .version = "1.0.0", .summary = "devices to whom they bring nearer to its next tier",
+    using inputs = detail::goodput_columns<in<double, "jobs/remaining">, in<double, "jobs/restart_cost">,
+                                           in<std::int64_t, "jobs/submitted">, in<std::uint32_t, "jobs/tier">>;
+    static constexpr meta about{.id = "ration.good-enough",
+                                .version = "1.0.0",
+                                .summary = "devices to whom they bring nearer to its next tier",
                                 .reasons = detail::elastic_jobs::reasons};
 
     good_enough() = default;
@@ -63,7 +84,8 @@ public:
         if (jobs_.list(t).empty()) return jobs_.apply(t, out);
         auto const remaining = t.get<"jobs/remaining">(), cost = t.get<"jobs/restart_cost">();
         jobs_.divide([&](detail::share const& s, detail::speed_curve const& goodput, std::int64_t held) noexcept {
-            double const weight = weight_of(t, s.row), steps = remaining[s.row] > 1 ? remaining[s.row] : 1, restart = cost[s.row];
+            double const weight = weight_of(t, s.row), steps = remaining[s.row] > 1 ? remaining[s.row] : 1,
+                         restart = cost[s.row];
             return [=, this](std::int64_t k) noexcept {
                 double const rate = weight / (steps / goodput.at(k) + (k == held ? 0 : restart));
                 return k == held ? rate / (1 - parameters_.restart_penalty) : rate;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// las: the least attained service first, in queues. Source: J. Gu et al., "Tiresias: A GPU Cluster Manager for Distributed Deep
-/// Learning", NSDI 2019, its discretised 2D-LAS; queues and promotion as in the simulator that its authors published.
+/// las: the least attained service first, in queues. Source: J. Gu et al., "Tiresias: A GPU Cluster Manager for
+/// Distributed Deep Learning", NSDI 2019, its discretised 2D-LAS; queues and promotion as in the simulator that its
+/// authors published.
 #pragma once
 
 #include <cstddef>
@@ -25,29 +26,37 @@ struct las_parameters {
 
     static constexpr parameter_note notes[] = {
         {.name = "first_threshold", .meaning = "device-seconds after which a job leaves the first queue", .least = 0},
-        {.name = "second_threshold", .meaning = "device-seconds after which it leaves the second one; the first for two queues", .least = 0},
-        {.name = "promote", .meaning = "back to the first queue after a wait of so many times its run time; 0 = never", .least = 0}};
+        {.name = "second_threshold",
+         .meaning = "device-seconds after which it leaves the second one; the first for two queues",
+         .least = 0},
+        {.name = "promote",
+         .meaning = "back to the first queue after a wait of so many times its run time; 0 = never",
+         .least = 0}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (!(first_threshold >= 0)) return "first_threshold is a service in device-seconds: write a number from 0 up";
-        if (!(second_threshold >= first_threshold)) return "second_threshold is the higher one: write at least first_threshold";
+        if (!(second_threshold >= first_threshold))
+            return "second_threshold is the higher one: write at least first_threshold";
         if (!(promote >= 0)) return "promote is a ratio of times: write a number from 0 up";
         return {};
     }
 };
 
-/// A job's service is its devices times the seconds that it held them. With it the job sinks from queue to queue. The first queue is
-/// served before the second, and that before the third; within a queue those that run come before those that wait, of either the job that
-/// started first, and those that never ran last, in the order of submission. All or nothing; who does not fit lets others pass; running jobs
-/// make room for higher queues. A job that was stopped and has waited for `promote` times as long as it ran goes back to the first
-/// queue, and its service counts from 0 again. O(jobs) as long as little changes in the order; state, with `promote`: one entry for each job.
+/// A job's service is its devices times the seconds that it held them. With it the job sinks from queue to queue. The
+/// first queue is served before the second, and that before the third; within a queue those that run come before those
+/// that wait, of either the job that started first, and those that never ran last, in the order of submission. All or
+/// nothing; who does not fit lets others pass; running jobs make room for higher queues. A job that was stopped and has
+/// waited for `promote` times as long as it ran goes back to the first queue, and its service counts from 0 again.
+/// O(jobs) as long as little changes in the order; state, with `promote`: one entry for each job.
 class las {
 public:
     using policy_concept = policy_tag;
     using parameters = las_parameters;
     using inputs = detail::rigid_columns<in<double, "jobs/attained">, in<std::int64_t, "jobs/started">>;
-    static constexpr meta about{.id = "ration.las", .version = "1.0.0", .summary = "the least attained service first, in queues",
+    static constexpr meta about{.id = "ration.las",
+                                .version = "1.0.0",
+                                .summary = "the least attained service first, in queues",
                                 .reasons = detail::rigid_jobs::reasons};
 
     las() = default;
@@ -87,11 +96,13 @@ public:
 
 private:
     struct pause {
-        double forgiven = 0;     // service that no longer counts
-        double attained = -1;    // when it was last seen stopped
+        double forgiven = 0;   // service that no longer counts
+        double attained = -1;  // when it was last seen stopped
         nanoseconds since{0};
 
-        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.forgiven, self.attained, self.since.count); }
+        [[nodiscard]] static auto fields(auto& self) noexcept {
+            return std::tie(self.forgiven, self.attained, self.since.count);
+        }
         [[nodiscard]] bool sane() const noexcept { return is_finite(forgiven) && forgiven >= 0 && is_finite(attained); }
     };
 
@@ -104,7 +115,8 @@ private:
         return service < parameters_.first_threshold ? 0 : service < parameters_.second_threshold ? 1 : 2;
     }
 
-    /// A wait begins when a job that ran is first seen without devices; from one wait to the next its service has grown.
+    /// A wait begins when a job that ran is first seen without devices; from one wait to the next its service has
+    /// grown.
     void promote(tick<inputs> const& t) noexcept {
         pauses_.follow(t.get<"jobs/id">());
         auto const attained = t.get<"jobs/attained">();
@@ -113,9 +125,13 @@ private:
             std::int64_t const wanted = jobs_.wanted(row);
             if (held[row] != 0 || wanted == 0 || !(attained[row] > 0)) continue;
             pause& p = pauses_[row];
-            if (p.attained != attained[row]) p.attained = attained[row], p.since = t.now();
+            if (p.attained != attained[row]) {
+                p.attained = attained[row];
+                p.since = t.now();
+            }
             double const service = attained[row] - p.forgiven, ran = service / static_cast<double>(wanted);
-            if (queue_of(service) > 0 && to_seconds(t.now() - p.since) >= parameters_.promote * ran) p.forgiven = attained[row];
+            if (queue_of(service) > 0 && to_seconds(t.now() - p.since) >= parameters_.promote * ran)
+                p.forgiven = attained[row];
         }
     }
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// loss_delta_ratio: devices in the ratio of how fast the jobs' losses fall. The less a loss still falls, the more devices; or the
-/// other way round. Source: L. Wei, K. Shudo, "Dynamic Computing Resources Allocation for Multiple Deep Learning Tasks", for two
-/// jobs on four GPUs. docs/loss-delta-ratio.md says what the paper leaves open and how it is read here.
+/// loss_delta_ratio: devices in the ratio of how fast the jobs' losses fall. The less a loss still falls, the more
+/// devices; or the other way round. Source: L. Wei, K. Shudo, "Dynamic Computing Resources Allocation for Multiple Deep
+/// Learning Tasks", for two jobs on four GPUs. docs/loss-delta-ratio.md says what the paper leaves open and how it is
+/// read here.
 #pragma once
 
 #include <cmath>
@@ -23,19 +24,26 @@
 
 namespace ration::policies {
 
-/// Who gets more: `favour_small`, the paper's, the job whose loss falls least; `favour_large` the one whose loss falls most.
+/// Who gets more: `favour_small`, the paper's, the job whose loss falls least; `favour_large` the one whose loss falls
+/// most.
 enum class loss_delta_direction : std::uint8_t { favour_small, favour_large };
 inline constexpr std::string_view loss_delta_direction_names[] = {"favour_small", "favour_large"};
-[[nodiscard]] constexpr std::span<std::string_view const> words_of(loss_delta_direction) noexcept { return loss_delta_direction_names; }
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(loss_delta_direction) noexcept {
+    return loss_delta_direction_names;
+}
 
 struct loss_delta_ratio_parameters {
     std::int64_t window = 100;  ///< steps over which the fall of a loss is measured
-    double gamma = 1;           ///< weight = delta to the power of gamma, or -gamma: 0 shares evenly, large values give almost all to one
-    double epsilon = 0.01;      ///< added to every delta: one of 0 would take everything
-    bool normalised = true;     ///< a delta counts as a fraction of the job's own first one, so that unlike losses compare
+    /// Weight = delta to the power of gamma, or -gamma: 0 shares evenly, large values give almost all to one
+    double gamma = 1;
+    double epsilon = 0.01;  ///< added to every delta: one of 0 would take everything
+    /// A delta counts as a fraction of the job's own first one, so that unlike losses compare
+    bool normalised = true;
     loss_delta_direction direction = loss_delta_direction::favour_small;
-    double residence = 30;      ///< seconds from one change to the next that only progress or waiting asks for; restart costs come on top
-    double aging = 600;         ///< seconds after which a waiting job takes the place of a running one of the same weight
+    /// Seconds from one change to the next that only progress or waiting asks for; restart costs come on top
+    double residence = 30;
+    /// Seconds after which a waiting job takes the place of a running one of the same weight
+    double aging = 600;
 
     static constexpr parameter_note notes[] = {
         {.name = "window", .meaning = "steps over which the fall of a loss is measured", .least = 1},
@@ -44,44 +52,54 @@ struct loss_delta_ratio_parameters {
         {.name = "normalised", .meaning = "a delta counts as a fraction of the job's own first one"},
         {.name = "direction", .meaning = "which jobs get more: those whose loss falls little, or much"},
         {.name = "residence", .meaning = "seconds from one change to the next, 0 to 1000000", .least = 0, .most = 1e6},
-        {.name = "aging", .meaning = "seconds after which a waiting job takes a place, above 0, at most 1000000", .least = 0, .most = 1e6}};
+        {.name = "aging",
+         .meaning = "seconds after which a waiting job takes a place, above 0, at most 1000000",
+         .least = 0,
+         .most = 1e6}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (window < 1) return "window is a number of steps: write 1 or more";
         if (!(gamma >= 0 && gamma <= 64)) return "gamma is an exponent: write a number from 0 to 64";
         if (!(epsilon > 0 && epsilon <= 1)) return "epsilon keeps deltas above 0: write a number above 0 and at most 1";
-        if (!(residence >= 0 && residence <= 1e6)) return "residence is a time in seconds: write a number from 0 to 1000000";
-        if (!(aging > 0 && aging <= 1e6)) return "aging is a time in seconds: write a number above 0 and at most 1000000";
+        if (!(residence >= 0 && residence <= 1e6))
+            return "residence is a time in seconds: write a number from 0 to 1000000";
+        if (!(aging > 0 && aging <= 1e6))
+            return "aging is a time in seconds: write a number above 0 and at most 1000000";
         return {};
     }
 };
 
-/// The rule, for N devices on node 0 and M jobs. A job's delta d is by how much its loss fell over its last window of steps. Each
-/// job gets its minimum, at least 1; the rest is divided in proportion to (d + epsilon)^-gamma, or ^+gamma, by largest remainder,
-/// within the maxima; of equals the job submitted first comes first. A job whose loss has not fallen over a window yet weighs as
-/// much as the mean of the others: of two jobs each gets half, as in the paper, until the younger has its first window.
+/// The rule, for N devices on node 0 and M jobs. A job's delta d is by how much its loss fell over its last window of
+/// steps. Each job gets its minimum, at least 1; the rest is divided in proportion to (d + epsilon)^-gamma, or ^+gamma,
+/// by largest remainder, within the maxima; of equals the job submitted first comes first. A job whose loss has not
+/// fallen over a window yet weighs as much as the mean of the others: of two jobs each gets half, as in the paper,
+/// until the younger has its first window.
 ///
-/// Where the minima exceed N the jobs of the largest weights run; a waiting job's weight counts for more the longer it waits.
-/// Made stable: a window in which the loss did not fall is noise and changes nothing; a resized job begins a new window; a change
-/// that no arrival, departure, bound or capacity forces waits for `residence` plus the largest restart cost.
-/// O(jobs log jobs), and O(jobs) more for each round in which a job reaches its maximum; state: one entry per job.
+/// Where the minima exceed N the jobs of the largest weights run; a waiting job's weight counts for more the longer it
+/// waits. Made stable: a window in which the loss did not fall is noise and changes nothing; a resized job begins a new
+/// window; a change that no arrival, departure, bound or capacity forces waits for `residence` plus the largest restart
+/// cost. O(jobs log jobs), and O(jobs) more for each round in which a job reaches its maximum; state: one entry per
+/// job.
 class loss_delta_ratio {
 public:
     using policy_concept = policy_tag;
     using parameters = loss_delta_ratio_parameters;
-    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
-                           in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">, in<double, "jobs/restart_cost">,
-                           in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/held.gpu">,
-                           in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs =
+        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
+                in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">, in<double, "jobs/restart_cost">,
+                in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/held.gpu">,
+                in<std::int64_t, "nodes/capacity.gpu">>;
 
     enum reason : std::uint16_t { unexplained, by_ratio, no_window_yet, waiting, cannot_run };
     static constexpr std::string_view reasons[] = {"", "in the ratio of the loss deltas",
                                                    "an even share: no window yet in which the loss fell",
                                                    "waits: the minima of the jobs that run leave no room for its own",
                                                    "accepts no number of devices that the node has"};
-    static constexpr meta about{
-        .id = "ration.loss-delta-ratio", .version = "1.0.0", .summary = "devices in the ratio of loss deltas", .reasons = reasons};
+    static constexpr meta about{.id = "ration.loss-delta-ratio",
+                                .version = "1.0.0",
+                                .summary = "devices in the ratio of loss deltas",
+                                .reasons = reasons};
 
     loss_delta_ratio() = default;
     explicit loss_delta_ratio(loss_delta_ratio_parameters const& p) noexcept : parameters_(p) {}
@@ -123,7 +141,8 @@ public:
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         memory_.save(out);
-        out.put(devices_), out.put(rests_until_);
+        out.put(devices_);
+        out.put(rests_until_);
         return out.needed();
     }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
@@ -134,7 +153,8 @@ public:
         if (!memory.load(in) || !in.get(devices) || !in.get(rests_until) || !in.finished()) return status::state;
         memory.reserve(contenders_.capacity());
         memory_ = std::move(memory);
-        devices_ = devices, rests_until_ = rests_until;
+        devices_ = devices;
+        rests_until_ = rests_until;
         return status::ok;
     }
 
@@ -148,7 +168,8 @@ private:
         reason why = unexplained;
 
         [[nodiscard]] static auto fields(auto& self) noexcept {
-            return std::tie(self.accepted.minimum, self.accepted.maximum, self.since, self.losses, self.given, self.held, self.active, self.why);
+            return std::tie(self.accepted.minimum, self.accepted.maximum, self.since, self.losses, self.given,
+                            self.held, self.active, self.why);
         }
         [[nodiscard]] bool sane() const noexcept { return given >= 0 && given <= max_amount && why <= cannot_run; }
     };
@@ -173,7 +194,9 @@ private:
     }
 
     /// What differs from what is held, and why a job holds nothing.
-    [[nodiscard]] static bool is_to_be_said(entry const& e, std::int64_t held) noexcept { return e.active && (e.given != held || e.given == 0); }
+    [[nodiscard]] static bool is_to_be_said(entry const& e, std::int64_t held) noexcept {
+        return e.active && (e.given != held || e.given == 0);
+    }
     void say(std::span<std::int64_t const> held, grants& out) const noexcept {
         for (std::size_t row = 0; row < held.size(); ++row) {
             entry const& e = memory_[row];
@@ -184,7 +207,10 @@ private:
     /// True when the job begins or ends to take part, or accepts something else than before.
     [[nodiscard]] static bool begin_or_end(entry& e, bool active, bounds accepted, nanoseconds now) noexcept {
         if (active == e.active && accepted == e.accepted) return false;
-        if (active != e.active) e = entry{}, e.since = now;
+        if (active != e.active) {
+            e = entry{};
+            e.since = now;
+        }
         e.active = active;
         e.accepted = accepted;
         return true;
@@ -205,10 +231,13 @@ private:
         for (double const c : t.get<"jobs/restart_cost">())
             if (c > cost && is_finite(c)) cost = c;
         nanoseconds const rest = seconds(parameters_.residence + (cost < 1e6 ? cost : 1e6));
-        rests_until_ = t.now() + (rest.count > 0 ? rest : nanoseconds{1});  // asked again at the same time it divides nothing anew
+        // Asked again at the same time it divides nothing anew
+        rests_until_ = t.now() + (rest.count > 0 ? rest : nanoseconds{1});
     }
 
-    [[nodiscard]] static std::int64_t least_of(entry const& e) noexcept { return e.accepted.minimum > 1 ? e.accepted.minimum : 1; }
+    [[nodiscard]] static std::int64_t least_of(entry const& e) noexcept {
+        return e.accepted.minimum > 1 ? e.accepted.minimum : 1;
+    }
 
     void list_contenders(tick<inputs> const& t) noexcept {
         contenders_.clear();
@@ -217,8 +246,10 @@ private:
             std::int64_t const least = least_of(e);
             if (e.active && least <= devices_ && least <= e.accepted.maximum)
                 contenders_.push_back({static_cast<std::uint32_t>(row), t.get<"jobs/submitted">()[row], least});
-            else
-                e.given = 0, e.why = cannot_run;
+            else {
+                e.given = 0;
+                e.why = cannot_run;
+            }
         }
     }
 
@@ -239,7 +270,8 @@ private:
             double const b = basis(c);
             if (b == 0) continue;
             c.weight = std::pow(small ? best / b : b / best, parameters_.gamma);
-            sum += c.weight, known += 1;
+            sum += c.weight;
+            known += 1;
         }
         for (auto& c : contenders_)
             if (basis(c) == 0) c.weight = known > 0 ? sum / known : 1;
@@ -278,8 +310,8 @@ private:
         detail::largest_remainder(claims_.edit(), left);
     }
 
-    /// A job that has just begun stays for the residence. After that a waiting one goes first when its weight, grown by its time
-    /// of waiting, is the larger.
+    /// A job that has just begun stays for the residence. After that a waiting one goes first when its weight, grown by
+    /// its time of waiting, is the larger.
     [[nodiscard]] double priority_of(contender const& c, nanoseconds now) const noexcept {
         entry const& e = memory_[c.row];
         double const time = to_seconds(now - e.since);

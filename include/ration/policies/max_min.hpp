@@ -27,27 +27,34 @@ struct max_min_parameters {
     double round = 360;  ///< seconds after which those that have waited change places with those that ran
 
     static constexpr parameter_note notes[] = {
-        {.name = "round", .meaning = "seconds after which those that waited change places with those that ran, 0 to 1000000", .least = 0, .most = 1e6}};
+        {.name = "round",
+         .meaning = "seconds after which those that waited change places with those that ran, 0 to 1000000",
+         .least = 0,
+         .most = 1e6}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        return round >= 0 && round <= 1e6 ? std::string_view{} : "round is a time in seconds: write a number from 0 to 1000000";
+        return round >= 0 && round <= 1e6 ? std::string_view{}
+                                          : "round is a time in seconds: write a number from 0 to 1000000";
     }
 };
 
-/// Devices are given one by one, each to the job with the fewest for its weight that accepts one more (progressive filling): so no job could
-/// have more without one having less that has no more for its weight already. A job gets at least its minimum. Where not all minima fit, those
-/// are served that had the least service (device-seconds) for their weight at the beginning of the round, a new one counting from its
-/// arrival; who does not fit lets others pass. Of equals, who holds more already, then the first submitted.
+/// Devices are given one by one, each to the job with the fewest for its weight that accepts one more (progressive
+/// filling): so no job could have more without one having less that has no more for its weight already. A job gets at
+/// least its minimum. Where not all minima fit, those are served that had the least service (device-seconds) for their
+/// weight at the beginning of the round, a new one counting from its arrival; who does not fit lets others pass. Of
+/// equals, who holds more already, then the first submitted.
 ///
-/// Between two rounds the devices are divided anew only when jobs or devices come or go. O((jobs + devices) log jobs) then, O(jobs + nodes)
-/// otherwise; state: one entry for each job.
+/// Between two rounds the devices are divided anew only when jobs or devices come or go. O((jobs + devices) log jobs)
+/// then, O(jobs + nodes) otherwise; state: one entry for each job.
 class max_min {
 public:
     using policy_concept = policy_tag;
     using parameters = max_min_parameters;
     using inputs = detail::elastic_columns<in<double, "jobs/weight">, in<double, "jobs/attained">>;
-    static constexpr meta about{.id = "ration.max-min", .version = "1.0.0", .summary = "weighted max-min fairness over devices between jobs",
+    static constexpr meta about{.id = "ration.max-min",
+                                .version = "1.0.0",
+                                .summary = "weighted max-min fairness over devices between jobs",
                                 .reasons = detail::elastic_jobs::reasons};
 
     max_min() = default;
@@ -65,7 +72,10 @@ public:
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         bool const new_round = !started_ || t.now() == round_ || to_seconds(t.now() - round_) >= parameters_.round;
         if (!jobs_.is_due(t, std::numeric_limits<double>::infinity(), true) && !new_round) return status::ok;
-        if (new_round) started_ = true, round_ = t.now();
+        if (new_round) {
+            started_ = true;
+            round_ = t.now();
+        }
         measure(t, new_round);
         auto const shares = jobs_.list(t, [](std::size_t) noexcept { return max_amount; });
         fill(t, shares, admit(t, shares));
@@ -74,7 +84,10 @@ public:
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
-        out.put(jobs_.last), out.put(started_), out.put(round_.count), services_.save(out);
+        out.put(jobs_.last);
+        out.put(started_);
+        out.put(round_.count);
+        services_.save(out);
         return out.needed();
     }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
@@ -84,8 +97,12 @@ public:
         nanoseconds round{0};
         auto services = job_memory<service>{};
         services.reserve(most_jobs_);
-        if (!in.get(last) || !in.get(started) || !in.get(round.count) || !services.load(in) || !in.finished()) return status::state;
-        jobs_.last = last, started_ = started, round_ = round, services_ = std::move(services);
+        if (!in.get(last) || !in.get(started) || !in.get(round.count) || !services.load(in) || !in.finished())
+            return status::state;
+        jobs_.last = last;
+        started_ = started;
+        round_ = round;
+        services_ = std::move(services);
         return status::ok;
     }
 
@@ -136,15 +153,25 @@ private:
     /// Gives jobs their least, in their order, as long as there is room; returns the devices left.
     [[nodiscard]] std::int64_t admit(tick<inputs> const& t, std::span<detail::share> shares) noexcept {
         std::int64_t left = jobs_.devices(), needed = 0;
-        for (auto& s : shares) s.given = s.least, needed += s.least;
+        for (auto& s : shares) {
+            s.given = s.least;
+            needed += s.least;
+        }
         if (needed <= left) return left - needed;
-        auto const order = order_.sort(t.get<"jobs/id">(), [&](std::size_t row) noexcept { return detail::priority{services_[row].for_weight}; });
+        auto const order = order_.sort(
+            t.get<"jobs/id">(), [&](std::size_t row) noexcept { return detail::priority{services_[row].for_weight}; });
         place_of_.reset(t.jobs());
-        for (std::size_t i = 0; i < shares.size(); ++i) shares[i].given = 0, place_of_[shares[i].row] = static_cast<std::uint32_t>(i + 1);
+        for (std::size_t i = 0; i < shares.size(); ++i) {
+            shares[i].given = 0;
+            place_of_[shares[i].row] = static_cast<std::uint32_t>(i + 1);
+        }
         for (auto const& e : order) {
             if (place_of_[e.row] == 0) continue;
             detail::share& s = shares[place_of_[e.row] - 1];
-            if (s.least <= left) s.given = s.least, left -= s.least;
+            if (s.least <= left) {
+                s.given = s.least;
+                left -= s.least;
+            }
         }
         return left;
     }
@@ -153,7 +180,8 @@ private:
         auto const held = t.get<"jobs/held.gpu">();
         auto const claim_of = [&](std::size_t place) noexcept {
             auto const& s = shares[place];
-            return claim{static_cast<double>(s.given) / weight(t, s.row), held[s.row] > s.given, static_cast<std::uint32_t>(place)};
+            return claim{static_cast<double>(s.given) / weight(t, s.row), held[s.row] > s.given,
+                         static_cast<std::uint32_t>(place)};
         };
         claims_.clear();
         for (std::size_t i = 0; i < shares.size(); ++i)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// none: no policy at all, the baseline. Every job may use what it can get; the operating system alone shares the machine out.
+/// none: no policy at all, the baseline. Every job may use what it can get; the operating system alone shares the
+/// machine out.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,14 @@
 
 namespace ration::policies {
 
-/// Gives each job that holds nothing an unlimited share, and never says anything of it again. As a fallback it therefore leaves
-/// every limit that is in force as it is. O(jobs); no state.
+/// Gives each job that holds nothing an unlimited share, and never says anything of it again. As a fallback it
+/// therefore leaves every limit that is in force as it is. O(jobs); no state.
 struct none {
     using policy_concept = policy_tag;
     using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.cpu">>;
     static constexpr std::string_view reasons[] = {"", "no policy: the operating system shares the machine out"};
-    static constexpr meta about{.id = "ration.none", .version = "1.0.0", .summary = "no limits: the baseline", .reasons = reasons};
+    static constexpr meta about{
+        .id = "ration.none", .version = "1.0.0", .summary = "no limits: the baseline", .reasons = reasons};
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         auto const state = t.get<"jobs/state">();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// optimus: devices to whom they save the most time. Source: Y. Peng et al., "Optimus: An Efficient Dynamic Resource Scheduler for Deep
-/// Learning Clusters", EuroSys 2018, with workers only.
+/// optimus: devices to whom they save the most time. Source: Y. Peng et al., "Optimus: An Efficient Dynamic Resource
+/// Scheduler for Deep Learning Clusters", EuroSys 2018, with workers only.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,25 @@
 
 namespace ration::policies {
 
-/// Every interval: each job gets its minimum, in the order of submission, as long as there is room. Then devices go, one by one, to the job
-/// whose predicted remaining time they shorten most, per device, until nobody gains or nothing is left. The remaining time is the predicted
-/// remaining steps over the speed at so many devices with the batch that was asked for; where more devices help only from some number on,
-/// all of them count as one step. A job of unknown length keeps its minimum. Of equals the first submitted.
+/// Every interval: each job gets its minimum, in the order of submission, as long as there is room. Then devices go,
+/// one by one, to the job whose predicted remaining time they shorten most, per device, until nobody gains or nothing
+/// is left. The remaining time is the predicted remaining steps over the speed at so many devices with the batch that
+/// was asked for; where more devices help only from some number on, all of them count as one step. A job of unknown
+/// length keeps its minimum. Of equals the first submitted.
 ///
-/// The paper divides between parameter servers and workers, fits the speed itself, and spreads a job's tasks evenly; here a job has workers
-/// only, the speed is the host's, and devices are placed as for all policies. Devices of all types count as the first type.
-/// O((jobs + devices) log jobs) every interval, O(jobs + nodes) otherwise; state: when it last divided.
+/// The paper divides between parameter servers and workers, fits the speed itself, and spreads a job's tasks evenly;
+/// here a job has workers only, the speed is the host's, and devices are placed as for all policies. Devices of all
+/// types count as the first type. O((jobs + devices) log jobs) every interval, O(jobs + nodes) otherwise; state: when
+/// it last divided.
 class optimus {
 public:
     using policy_concept = policy_tag;
     using parameters = division_parameters;
-    using inputs = detail::elastic_columns<in<double, "jobs/remaining">, in_rows<double, "jobs/goodput.fixed">, in<std::uint32_t, "nodes/type">>;
-    static constexpr meta about{.id = "ration.optimus", .version = "1.0.0", .summary = "devices to whom they save the most time",
+    using inputs = detail::elastic_columns<in<double, "jobs/remaining">, in_rows<double, "jobs/goodput.fixed">,
+                                           in<std::uint32_t, "nodes/type">>;
+    static constexpr meta about{.id = "ration.optimus",
+                                .version = "1.0.0",
+                                .summary = "devices to whom they save the most time",
                                 .reasons = detail::elastic_jobs::reasons};
 
     optimus() = default;
@@ -48,7 +53,8 @@ public:
         for (auto& s : shares) {
             std::int64_t const least = curve(t, s).next(0, s.least, s.most);
             if (least == 0 || least > left) continue;
-            s.given = least, left -= least;
+            s.given = least;
+            left -= least;
             offer(t, s, shares);
         }
         while (left > 0 && !gains_.empty()) {
@@ -89,7 +95,8 @@ private:
         std::int64_t const to = speed.next(s.given, s.least, s.most);
         if (to == 0) return;
         double const saved = t.get<"jobs/remaining">()[s.row] * (1 / speed.at(s.given) - 1 / speed.at(to));
-        if (saved > 0) gains_.push({saved / static_cast<double>(to - s.given), to, static_cast<std::uint32_t>(&s - all.data())});
+        if (saved > 0)
+            gains_.push({saved / static_cast<double>(to - s.given), to, static_cast<std::uint32_t>(&s - all.data())});
     }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// pack: learners one at a time, each onto the fullest node on which it fits. Source: K. R. Jayaram et al., "FfDL: A Flexible Multi-tenant
-/// Deep Learning Platform", Middleware 2019, where packing cuts long waits.
+/// pack: learners one at a time, each onto the fullest node on which it fits. Source: K. R. Jayaram et al., "FfDL: A
+/// Flexible Multi-tenant Deep Learning Platform", Middleware 2019, where packing cuts long waits.
 #pragma once
 
 #include <ration/policies/detail/learners.hpp>
@@ -12,7 +12,9 @@ namespace ration::policies {
 class pack : public detail::one_learner_at_a_time<learner_placement::pack> {
 public:
     using one_learner_at_a_time::one_learner_at_a_time;
-    static constexpr meta about{.id = "ration.pack", .version = "1.0.0", .summary = "learners one at a time, each onto the fullest node",
+    static constexpr meta about{.id = "ration.pack",
+                                .version = "1.0.0",
+                                .summary = "learners one at a time, each onto the fullest node",
                                 .reasons = detail::learners::reasons};
 };
 

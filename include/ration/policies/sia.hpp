@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// sia: the best mix of devices of several types. Source: S. Jayaram Subramanya et al., "Sia: Heterogeneity-aware, goodput-optimized
-/// ML-cluster scheduling", SOSP 2023.
+/// sia: the best mix of devices of several types. Source: S. Jayaram Subramanya et al., "Sia: Heterogeneity-aware,
+/// goodput-optimized ML-cluster scheduling", SOSP 2023.
 #pragma once
 
 #include <cmath>
@@ -23,15 +23,19 @@
 namespace ration::policies {
 
 struct sia_parameters {
-    double round = 60;                ///< seconds from one decision to the next
-    double p = -0.5;                  ///< fairness: the power of goodputs that is added up; below 0 the sum is to be small
+    double round = 60;  ///< seconds from one decision to the next
+    /// fairness: the power of goodputs that is added up; below 0 the sum is to be small
+    double p = -0.5;
     double lambda = 1.1;              ///< what it costs to leave a job without devices
     bool doubling = true;             ///< a job starts at its minimum, and at most doubles in a round
     std::int64_t steps = 10'000'000;  ///< additions an exact decision may take; above, it is near the best
 
     static constexpr parameter_note notes[] = {
         {.name = "round", .meaning = "seconds from one decision to the next, 0 to 1000000", .least = 0, .most = 1e6},
-        {.name = "p", .meaning = "the power of goodputs that is added up, not 0; below 0 it is fairer", .least = -10, .most = 10},
+        {.name = "p",
+         .meaning = "the power of goodputs that is added up, not 0; below 0 it is fairer",
+         .least = -10,
+         .most = 10},
         {.name = "lambda", .meaning = "what it costs to leave a job without devices, above 0", .least = 0},
         {.name = "doubling", .meaning = "a job starts at its minimum, and at most doubles in a round"},
         {.name = "steps", .meaning = "additions an exact decision may take, 0 to 1000000000", .least = 0, .most = 1e9}};
@@ -46,27 +50,33 @@ struct sia_parameters {
     }
 };
 
-/// Every round each job gets one configuration or none. Configurations are, for each type of devices, 1, 2, 4 ... up to a node's
-/// devices on one node, and several whole nodes; and the job's own minimum. A job's goodputs G are scaled so that the least is its minimum
-/// of devices; all but that of the configuration that it has are cut by the restart factor (T - N S) / (T + S), with T its age, N its
-/// restarts so far and S what one costs. Chosen is what makes the sum of G^p the largest, or with p below 0 the sum of G^p, and of lambda
-/// for each job without devices, the smallest, within the devices of each type. A job goes with the batch that is best for its devices.
+/// Every round each job gets one configuration or none. Configurations are, for each type of devices, 1, 2, 4 ... up to
+/// a node's devices on one node, and several whole nodes; and the job's own minimum. A job's goodputs G are scaled so
+/// that the least is its minimum of devices; all but that of the configuration that it has are cut by the restart
+/// factor (T - N S) / (T + S), with T its age, N its restarts so far and S what one costs. Chosen is what makes the sum
+/// of G^p the largest, or with p below 0 the sum of G^p, and of lambda for each job without devices, the smallest,
+/// within the devices of each type. A job goes with the batch that is best for its devices.
 ///
-/// Read here: lambda is a cost in either case; a restart factor that is not above 0 rules out all changes; where nodes are too fragmented for
-/// the chosen configuration the job is spread over few nodes of that type, while the paper moves others out of its way.
-/// Exact up to `steps` additions (the sum's options times the product of all types' devices), else near the best; O(jobs + nodes) within
-/// a round. State: when it last decided.
+/// Read here: lambda is a cost in either case; a restart factor that is not above 0 rules out all changes; where nodes
+/// are too fragmented for the chosen configuration the job is spread over few nodes of that type, while the paper moves
+/// others out of its way. Exact up to `steps` additions (the sum's options times the product of all types' devices),
+/// else near the best; O(jobs + nodes) within a round. State: when it last decided.
 class sia {
 public:
     using policy_concept = policy_tag;
     using parameters = sia_parameters;
-    using inputs = detail::goodput_columns<in<std::int64_t, "jobs/submitted">, in<std::uint32_t, "jobs/restarts">, in<double, "jobs/restart_cost">>;
+    using inputs = detail::goodput_columns<in<std::int64_t, "jobs/submitted">, in<std::uint32_t, "jobs/restarts">,
+                                           in<double, "jobs/restart_cost">>;
 
     enum reason : std::uint16_t { unexplained, best_sum, near_best_sum, node_lost_devices, left_out };
     static_assert(static_cast<int>(node_lost_devices) == static_cast<int>(detail::elastic_jobs::node_lost_devices));
-    static constexpr std::string_view reasons[] = {"", "its configuration in the best sum of all", "its configuration in a sum near the best",
-                                                   "a node of its lost devices", "left without devices for the sum of all"};
-    static constexpr meta about{.id = "ration.sia", .version = "1.0.0", .summary = "the best mix of devices of several types", .reasons = reasons};
+    static constexpr std::string_view reasons[] = {
+        "", "its configuration in the best sum of all", "its configuration in a sum near the best",
+        "a node of its lost devices", "left without devices for the sum of all"};
+    static constexpr meta about{.id = "ration.sia",
+                                .version = "1.0.0",
+                                .summary = "the best mix of devices of several types",
+                                .reasons = reasons};
 
     sia() = default;
     explicit sia(sia_parameters const& p) noexcept : parameters_(p) {}
@@ -110,9 +120,12 @@ private:
     std::int64_t widest_ = 0;
 
     /// The job's goodput with so many devices of the type, in steps/s.
-    [[nodiscard]] double goodput(tick<inputs> const& t, std::size_t row, std::size_t type, std::int64_t devices) const noexcept {
+    [[nodiscard]] double goodput(tick<inputs> const& t, std::size_t row, std::size_t type,
+                                 std::int64_t devices) const noexcept {
         auto const all = t.get<"jobs/goodput">()[row];
-        return detail::speed_curve{all.subspan(type * static_cast<std::size_t>(widest_ + 1), static_cast<std::size_t>(widest_ + 1))}.at(devices);
+        return detail::speed_curve{
+            all.subspan(type * static_cast<std::size_t>(widest_ + 1), static_cast<std::size_t>(widest_ + 1))}
+            .at(devices);
     }
 
     void list_configurations(tick<inputs> const& t, detail::share const& s) noexcept {
@@ -134,11 +147,14 @@ private:
             double const g = goodput(t, s.row, type, k) * static_cast<double>(s.least) / slowest * (stays ? 1 : factor);
             if (!(g > 0) || k > most) return;
             double const power = std::pow(g, parameters_.p);
-            choice_.add({.value = parameters_.p > 0 ? power + parameters_.lambda : parameters_.lambda - power, .devices = k, .type = type});
+            choice_.add({.value = parameters_.p > 0 ? power + parameters_.lambda : parameters_.lambda - power,
+                         .devices = k,
+                         .type = type});
         });
     }
     [[nodiscard]] static double restart_factor(tick<inputs> const& t, std::size_t row) noexcept {
-        double const age = to_seconds(t.now() - nanoseconds{t.get<"jobs/submitted">()[row]}), cost = t.get<"jobs/restart_cost">()[row];
+        double const age = to_seconds(t.now() - nanoseconds{t.get<"jobs/submitted">()[row]}),
+                     cost = t.get<"jobs/restart_cost">()[row];
         if (!(cost > 0)) return 1;
         double const factor = (age - cost * t.get<"jobs/restarts">()[row]) / (age + cost);
         return factor > 0 ? factor : 0;
@@ -153,7 +169,8 @@ private:
             std::size_t const row = shares[i].row;
             std::int64_t const held = places.held(t, row);
             shares[i].given = c != nullptr ? c->devices : 0;
-            if (c != nullptr && types_.is_settled(row) && types_.type_of(row) == c->type && held == c->devices) continue;
+            if (c != nullptr && types_.is_settled(row) && types_.type_of(row) == c->type && held == c->devices)
+                continue;
             if (held > 0) places.resize(t, row, 0, left_out);
             if (c != nullptr) order_.push_back({i, c->devices});
         }

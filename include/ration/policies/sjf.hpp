@@ -17,25 +17,32 @@ struct sjf_parameters {
     bool backfill = true;  ///< longer jobs that fit pass one that does not
 
     static constexpr parameter_note notes[] = {
-        {.name = "measure", .meaning = "time counts a job's seconds, service its seconds times the devices that it asks for"},
+        {.name = "measure",
+         .meaning = "time counts a job's seconds, service its seconds times the devices that it asks for"},
         {.name = "backfill", .meaning = "longer jobs that fit pass one that does not"}};
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };
 
-/// Of the waiting jobs the one with the least predicted run time starts first, and keeps its devices. The time is that of the whole job on
-/// the devices it asks for; a job of unknown length comes last, of equals the one submitted first. O(jobs) for each start; no state.
+/// Of the waiting jobs the one with the least predicted run time starts first, and keeps its devices. The time is that
+/// of the whole job on the devices it asks for; a job of unknown length comes last, of equals the one submitted first.
+/// O(jobs) for each start; no state.
 class sjf {
 public:
     using policy_concept = policy_tag;
     using parameters = sjf_parameters;
     using inputs = detail::rigid_columns<in<double, "jobs/length">, in<double, "jobs/rate">>;
-    static constexpr meta about{
-        .id = "ration.sjf", .version = "1.0.0", .summary = "the shortest job first", .reasons = detail::rigid_jobs::reasons};
+    static constexpr meta about{.id = "ration.sjf",
+                                .version = "1.0.0",
+                                .summary = "the shortest job first",
+                                .reasons = detail::rigid_jobs::reasons};
 
     sjf() = default;
     explicit sjf(sjf_parameters const& p) noexcept : parameters_(p) {}
 
-    [[nodiscard]] status prepare(limits const& most) noexcept { return jobs_.reserve(most), status::ok; }
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        jobs_.reserve(most);
+        return status::ok;
+    }
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, false)) return status::ok;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// TRADL: a job that has reached its Acceptable tier gives up part of the machine to those that have not.
-/// Source: W. Zheng et al., "Target-based Resource Allocation for Deep Learning Applications in a Multi-tenancy System",
-/// IEEE HPEC 2019. docs/tradl.md says what the paper leaves open and how it is read here.
+/// Source: W. Zheng et al., "Target-based Resource Allocation for Deep Learning Applications in a Multi-tenancy
+/// System", IEEE HPEC 2019. docs/tradl.md says what the paper leaves open and how it is read here.
 #pragma once
 
 #include <cstddef>
@@ -18,63 +18,91 @@
 
 namespace ration::policies {
 
-/// Which tiers count. AO: at Acceptable a job is limited and then runs to its own end. FT: at Objective it is also released.
-/// NA: neither, the control.
+/// Which tiers count. AO: at Acceptable a job is limited and then runs to its own end. FT: at Objective it is also
+/// released. NA: neither, the control.
 enum class tradl_scenario : std::uint8_t { AO, FT, NA };
 inline constexpr std::string_view tradl_scenario_names[] = {"AO", "FT", "NA"};
-[[nodiscard]] constexpr std::span<std::string_view const> words_of(tradl_scenario) noexcept { return tradl_scenario_names; }
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(tradl_scenario) noexcept {
+    return tradl_scenario_names;
+}
 
 struct tradl_parameters {
-    double alpha = 0.9;       ///< the machine counts as full from this use on, as a fraction of its CPU; below: free competition
+    /// The machine counts as full from this use on, as a fraction of its CPU; below: free competition
+    double alpha = 0.9;
     double dead_band = 0.02;  ///< a job is above its fair share 1/n only beyond 1/n + dead_band
     tradl_scenario scenario = tradl_scenario::FT;
-    bool strict = false;      ///< the published rule without the three additions below
+    bool strict = false;  ///< the published rule without the three additions below
 
     static constexpr parameter_note notes[] = {
-        {.name = "alpha", .meaning = "the machine counts as full from this use on, above 0 and at most 1", .least = 0, .most = 1},
-        {.name = "dead_band", .meaning = "beyond 1/n by this much, a job is above its fair share; from 0 to below 1", .least = 0, .most = 1},
+        {.name = "alpha",
+         .meaning = "the machine counts as full from this use on, above 0 and at most 1",
+         .least = 0,
+         .most = 1},
+        {.name = "dead_band",
+         .meaning = "beyond 1/n by this much, a job is above its fair share; from 0 to below 1",
+         .least = 0,
+         .most = 1},
         {.name = "scenario", .meaning = "AO limits at Acceptable, FT also releases at Objective, NA does neither"},
-        {.name = "strict", .meaning = "the bare rule: the branch follows the present use, no limit is lifted, a lone job is limited too"}};
+        {.name = "strict",
+         .meaning =
+             "the bare rule: the branch follows the present use, no limit is lifted, a lone job is limited too"}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        if (!(alpha > 0 && alpha <= 1)) return "alpha is a fraction of the machine: write a number above 0 and at most 1";
-        if (!(dead_band >= 0 && dead_band < 1)) return "dead_band is a fraction of the machine: write a number from 0 to below 1";
+        if (!(alpha > 0 && alpha <= 1))
+            return "alpha is a fraction of the machine: write a number above 0 and at most 1";
+        if (!(dead_band >= 0 && dead_band < 1))
+            return "dead_band is a fraction of the machine: write a number from 0 to below 1";
         return {};
     }
 };
 
-/// The rule, for each node by itself. With n running jobs on it, and a machine in use to at least alpha, a job that reached Acceptable is limited to 1/(2n) of
-/// the machine if it used more than its fair share 1/n when it got there, and to 1/(n+1) otherwise; all others have no limit.
-/// Where every running job is there already, and so above all for one alone, nobody is limited: nobody would gain.
+/// The rule, for each node by itself. With n running jobs on it, and a machine in use to at least alpha, a job that
+/// reached Acceptable is limited to 1/(2n) of the machine if it used more than its fair share 1/n when it got there,
+/// and to 1/(n+1) otherwise; all others have no limit. Where every running job is there already, and so above all for
+/// one alone, nobody is limited: nobody would gain.
 ///
-/// Three additions, which `strict` leaves out: the use that chooses the branch is the one measured on entering Acceptable, since the limit
-/// itself pushes the use below 1/n (n may change, and then the branch is chosen again from that same use); a limit that leaves the machine
-/// idle, because the others cannot use what was given up, is lifted and tried again only when a job comes, goes or reaches a tier, or after
-/// a wait that doubles; and nobody is limited where nobody would gain. In both forms 1/n carries the dead band.
+/// Three additions, which `strict` leaves out: the use that chooses the branch is the one measured on entering
+/// Acceptable, since the limit itself pushes the use below 1/n (n may change, and then the branch is chosen again from
+/// that same use); a limit that leaves the machine idle, because the others cannot use what was given up, is lifted and
+/// tried again only when a job comes, goes or reaches a tier, or after a wait that doubles; and nobody is limited where
+/// nobody would gain. In both forms 1/n carries the dead band.
 ///
-/// On several nodes a job runs where it holds CPU. One that holds none is placed on the node with the least use for its capacity; all nodes
-/// that are full (alpha) count alike, and of equals the one with the fewest jobs for its capacity comes first, then the lower row. A job whose
-/// node has lost its CPU is placed again; no other job moves.
-/// Says what differs from what is held. O(jobs + holdings), and O(nodes) for each job that is placed; state: one entry per job and per node.
+/// On several nodes a job runs where it holds CPU. One that holds none is placed on the node with the least use for its
+/// capacity; all nodes that are full (alpha) count alike, and of equals the one with the fewest jobs for its capacity
+/// comes first, then the lower row. A job whose node has lost its CPU is placed again; no other job moves. Says what
+/// differs from what is held. O(jobs + holdings), and O(nodes) for each job that is placed; state: one entry per job
+/// and per node.
 class tradl {
 public:
     using policy_concept = policy_tag;
-    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
-                           in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
-                           in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">, in<std::uint64_t, "held/job">,
-                           in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">>;
+    using inputs =
+        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
+                in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">,
+                in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">>;
 
-    enum reason : std::uint16_t { unexplained, machine_not_full, below_acceptable, above_fair_share, at_fair_share, objective };
-    static constexpr std::string_view reasons[] = {"",
-                                                   "free competition: the machine is not full, or nobody waits for more of it",
-                                                   "below Acceptable: no limit",
-                                                   "Acceptable reached, above its fair share: 1/(2n)",
-                                                   "Acceptable reached: 1/(n+1)",
-                                                   "Objective reached: released"};
-    static constexpr meta about{
-        .id = "ration.tradl", .version = "1.0.0", .summary = "limits jobs that reached Acceptable", .reasons = reasons,
-        .vendor = "ration", .license = "BSL-1.0"};
+    enum reason : std::uint16_t {
+        unexplained,
+        machine_not_full,
+        below_acceptable,
+        above_fair_share,
+        at_fair_share,
+        objective
+    };
+    static constexpr std::string_view reasons[] = {
+        "",
+        "free competition: the machine is not full, or nobody waits for more of it",
+        "below Acceptable: no limit",
+        "Acceptable reached, above its fair share: 1/(2n)",
+        "Acceptable reached: 1/(n+1)",
+        "Objective reached: released"};
+    static constexpr meta about{.id = "ration.tradl",
+                                .version = "1.0.0",
+                                .summary = "limits jobs that reached Acceptable",
+                                .reasons = reasons,
+                                .vendor = "ration",
+                                .license = "BSL-1.0"};
 
     using parameters = tradl_parameters;
 
@@ -94,7 +122,8 @@ public:
         while (nodes_.size() < t.nodes()) nodes_.push_back({});
         auto const capacity = t.get<"nodes/capacity.cpu">();
         for (std::size_t node = 0; node < t.nodes(); ++node) nodes_[node].capacity = capacity[node];
-        jobs const all{t.get<"jobs/state">(), t.get<"jobs/tier">(), t.get<"jobs/used.cpu">(), accepted_from(), finished_from()};
+        jobs const all{t.get<"jobs/state">(), t.get<"jobs/tier">(), t.get<"jobs/used.cpu">(), accepted_from(),
+                       finished_from()};
         bool const several = t.nodes() > 1;
         if (several) place(t, all);
         several ? look_at<true>(all) : look_at<false>(all);
@@ -126,10 +155,12 @@ public:
 private:
     struct jobs {
         std::span<std::uint32_t const> state, tier;
-        std::span<double const> used;  ///< millicores
+        std::span<double const> used;                ///< millicores
         std::uint64_t accepted_from, finished_from;  ///< the tiers
 
-        [[nodiscard]] bool is_running(std::size_t row) const noexcept { return static_cast<job_state>(state[row]) == job_state::running; }
+        [[nodiscard]] bool is_running(std::size_t row) const noexcept {
+            return static_cast<job_state>(state[row]) == job_state::running;
+        }
         [[nodiscard]] bool is_accepted(std::size_t row) const noexcept { return tier[row] >= accepted_from; }
         [[nodiscard]] bool is_finished(std::size_t row) const noexcept { return tier[row] >= finished_from; }
     };
@@ -170,9 +201,10 @@ private:
     static constexpr nanoseconds first_wait = seconds(5), longest_wait = seconds(160);
 
     tradl_parameters parameters_;
-    job_memory<double> latched_use_;  // the fraction of the machine used on entering Acceptable, or now if strict; 0 = not there yet
+    // The fraction of the machine used on entering Acceptable, or now if strict; 0 = not there yet
+    job_memory<double> latched_use_;
     buffer<node_state> nodes_;
-    buffer<location> places_;         // by row, of several nodes
+    buffer<location> places_;  // by row, of several nodes
 
     static constexpr double slack = 0.05;  // below alpha by this much before limits are lifted again
 
@@ -192,7 +224,8 @@ private:
             std::uint32_t const at = places_[row].held;
             if (!all.is_running(row) || at == nowhere || nodes_[at].capacity <= 0) continue;
             places_[row].node = at;
-            nodes_[at].seen.used += all.used[row], ++nodes_[at].seen.running;
+            nodes_[at].seen.used += all.used[row];
+            ++nodes_[at].seen.running;
         }
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             bool const is_released = all.is_finished(row);  // it holds nothing, and is on its way out
@@ -209,7 +242,8 @@ private:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!all.is_running(row)) continue;
             decision const d = decide_one(all, row, now, {least[row], most[row]});
-            bool const said = d.amount == held[row] && d.amount != 0;  // who is released before it has held anything holds 0 as well
+            // Who is released before it has held anything holds 0 as well
+            bool const said = d.amount == held[row] && d.amount != 0;
             if (!said && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
         }
         return status::ok;
@@ -238,7 +272,9 @@ private:
         for (std::size_t row = 0, i = 0; row < ids.size(); ++row) {
             places_.push_back({});
             for (; i < owner.size() && owner[i] <= ids[row]; ++i)
-                if (owner[i] == ids[row] && resource[i] == static_cast<std::uint32_t>(resource_id::cpu) && node[i] < t.nodes()) places_[row].held = node[i];
+                if (owner[i] == ids[row] && resource[i] == static_cast<std::uint32_t>(resource_id::cpu) &&
+                    node[i] < t.nodes())
+                    places_[row].held = node[i];
         }
     }
 
@@ -248,9 +284,14 @@ private:
         for (std::uint32_t node = 0; node < nodes; ++node) {
             if (nodes_[node].capacity <= 0) continue;
             auto const capacity = static_cast<double>(nodes_[node].capacity);
-            double const use = nodes_[node].seen.used / capacity, counted = use < parameters_.alpha ? use : parameters_.alpha;
+            double const use = nodes_[node].seen.used / capacity,
+                         counted = use < parameters_.alpha ? use : parameters_.alpha;
             double const jobs = static_cast<double>(nodes_[node].seen.running) / capacity;
-            if (counted < found_use || (counted == found_use && jobs < found_jobs)) found = node, found_use = counted, found_jobs = jobs;
+            if (counted < found_use || (counted == found_use && jobs < found_jobs)) {
+                found = node;
+                found_use = counted;
+                found_jobs = jobs;
+            }
         }
         return found;
     }
@@ -270,15 +311,20 @@ private:
             if (!all.is_accepted(row)) continue;
             ++seen.accepted;
             std::int64_t const capacity = Several ? nodes_[places_[row].node].capacity : capacity_of_one;
-            if (latched_use_[row] == 0 || parameters_.strict) latched_use_[row] = all.used[row] / static_cast<double>(capacity);
+            if (latched_use_[row] == 0 || parameters_.strict)
+                latched_use_[row] = all.used[row] / static_cast<double>(capacity);
         }
         if (!Several) nodes_[0].seen = of_one;
     }
 
     /// Any change of the number of jobs, or of those that are accepted, is a new situation.
     void choose_shares(node_state& n, nanoseconds now) const noexcept {
-        if (n.seen.running != n.running || n.seen.accepted != n.accepted) n.try_again = now, n.wait = first_wait;
-        n.running = n.seen.running, n.accepted = n.seen.accepted;
+        if (n.seen.running != n.running || n.seen.accepted != n.accepted) {
+            n.try_again = now;
+            n.wait = first_wait;
+        }
+        n.running = n.seen.running;
+        n.accepted = n.seen.accepted;
         n.now = shares_of(n, free_competition(n, n.seen.used / static_cast<double>(n.capacity), now));
     }
 
@@ -302,10 +348,13 @@ private:
 
     [[nodiscard]] shares shares_of(node_state const& n, bool free) const noexcept {
         if (free || n.running == 0) return {.free = true, .fair = 0, .above_fair = 0, .at_fair = 0};
-        return {.free = false, .fair = 1.0 / static_cast<double>(n.running) + parameters_.dead_band, .above_fair = n.capacity / (2 * n.running),
+        return {.free = false,
+                .fair = 1.0 / static_cast<double>(n.running) + parameters_.dead_band,
+                .above_fair = n.capacity / (2 * n.running),
                 .at_fair = n.capacity / (n.running + 1)};
     }
-    [[nodiscard]] decision decide_one(jobs const& all, std::size_t row, shares const& now, bounds const& accepted) const noexcept {
+    [[nodiscard]] decision decide_one(jobs const& all, std::size_t row, shares const& now,
+                                      bounds const& accepted) const noexcept {
         if (all.is_finished(row)) return {0, objective};
         if (now.free) return {unlimited, machine_not_full};
         if (!all.is_accepted(row)) return {unlimited, below_acceptable};

@@ -28,14 +28,16 @@ public:
         places_ = 0;
         for (auto const& h : all) {
             if (h.what.resource == resource_id::batch) view_.batch += h.what.amount;
-            if (h.what.resource == resource_id::cpu && h.what.amount != unlimited) view_.cores += static_cast<double>(h.what.amount) / 1000;
+            if (h.what.resource == resource_id::cpu && h.what.amount != unlimited)
+                view_.cores += static_cast<double>(h.what.amount) / 1000;
             if (h.what.resource != resource_id::gpu) continue;
             if (types[h.what.node] > view_.type) view_.type = types[h.what.node];
             view_.devices += h.what.amount;
             view_.slowest = speeds[h.what.node] < view_.slowest ? speeds[h.what.node] : view_.slowest;
             together += speeds[h.what.node] * static_cast<double>(h.what.amount);
             spread_.push_back(static_cast<std::int32_t>(h.what.amount));
-            places_ += (std::uint64_t{h.what.node} + 1) * 0x9E3779B97F4A7C15u * static_cast<std::uint64_t>(h.what.amount);
+            places_ +=
+                (std::uint64_t{h.what.node} + 1) * 0x9E3779B97F4A7C15u * static_cast<std::uint64_t>(h.what.amount);
         }
         ration::detail::sort(spread_.data(), spread_.size(), [](std::int32_t a, std::int32_t b) { return a > b; });
         view_.spread = spread_.view();

@@ -14,7 +14,9 @@ namespace ration::sim {
 enum class arrival_pattern : std::uint8_t {
     poisson,  ///< independently of each other
     bursty,   ///< in bursts of 8 on average, seconds apart; the bursts independently of each other
-    diurnal,  ///< as poisson, at a rate that rises in a straight line from 1/5 of the mean at midnight to 9/5 at noon, and falls again
+    /// As poisson, at a rate that rises in a straight line from 1/5 of the mean at midnight to 9/5 at noon, and falls
+    /// again
+    diurnal,
 };
 
 namespace detail {
@@ -26,7 +28,8 @@ namespace detail {
 }
 
 /// Mean seconds from the job before to job `index`.
-[[nodiscard]] inline double mean_gap(arrival_pattern pattern, double overall, dice const& choices, std::uint64_t index) noexcept {
+[[nodiscard]] inline double mean_gap(arrival_pattern pattern, double overall, dice const& choices,
+                                     std::uint64_t index) noexcept {
     constexpr double burst = 8, seconds_apart = 5;
     if (pattern != arrival_pattern::bursty) return overall;
     double const apart = seconds_apart < overall ? seconds_apart : overall;
@@ -36,9 +39,11 @@ namespace detail {
 }  // namespace detail
 
 /// Ascending times from 0 on, `per_hour` of them in the long run. Precondition: per_hour > 0. O(jobs).
-[[nodiscard]] inline std::vector<nanoseconds> arrivals(arrival_pattern pattern, double per_hour, std::size_t jobs, std::uint64_t seed) {
+[[nodiscard]] inline std::vector<nanoseconds> arrivals(arrival_pattern pattern, double per_hour, std::size_t jobs,
+                                                       std::uint64_t seed) {
     dice const gaps(seed, 1), choices(seed, 2);
-    bool const thins = pattern == arrival_pattern::diurnal;  // candidates at the highest rate, kept as often as the rate says
+    // Candidates at the highest rate, kept as often as the rate says
+    bool const thins = pattern == arrival_pattern::diurnal;
     double const overall = 3600 / per_hour / (thins ? 1.8 : 1);
     std::vector<nanoseconds> times;
     times.reserve(jobs);

@@ -11,8 +11,9 @@
 
 namespace ration::sim {
 
-/// Knows which jobs' holdings have changed since it was last asked; what they hold is the engine's ledger, kept once. Job ids are 1 to
-/// `jobs`. Settings come from an engine, which asks for no change that is none: law (3) of Backend is kept there.
+/// Knows which jobs' holdings have changed since it was last asked; what they hold is the engine's ledger, kept once.
+/// Job ids are 1 to `jobs`. Settings come from an engine, which asks for no change that is none: law (3) of Backend is
+/// kept there.
 class cluster_backend {
     buffer<std::uint64_t> changed_;
     buffer<bool> is_changed_;  // by id - 1
@@ -59,7 +60,12 @@ public:
     [[nodiscard]] result<void> verify(operation const&) noexcept { return {}; }
     [[nodiscard]] result<void> undo(operation const&) noexcept { return {}; }
     [[nodiscard]] operation_text describe(operation const& op) noexcept {
-        return {.job = op.job, .resource = op.resource, .when = timing::live, .subject = {}, .old_value = {}, .new_value = {}};
+        return {.job = op.job,
+                .resource = op.resource,
+                .when = timing::live,
+                .subject = {},
+                .old_value = {},
+                .new_value = {}};
     }
 
 private:

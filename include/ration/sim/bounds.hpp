@@ -14,8 +14,9 @@
 
 namespace ration::sim {
 
-/// Lower bounds in seconds; over the jobs that can run on the cluster at all. Any schedule keeps them up to the rounding of the
-/// simulation's clock, as long as the workload's models show the best that a job can do: no batch and no placement makes it faster.
+/// Lower bounds in seconds; over the jobs that can run on the cluster at all. Any schedule keeps them up to the
+/// rounding of the simulation's clock, as long as the workload's models show the best that a job can do: no batch and
+/// no placement makes it faster.
 struct lower_bounds {
     double mean_jct = 0;
     double makespan = 0;   ///< from the first submission to the last end
@@ -32,9 +33,9 @@ namespace detail {
 
 enum class served_first : unsigned char { least_left, least_work };
 
-/// One machine with the speed of all devices together, which serves one job at a time and leaves it for a better one: the one with the
-/// least work left, or the least work in all. Calls `piece(job, from, to, done)` for each stretch; `done` when it is the job's last.
-/// Precondition: in order of submission. O(n log n).
+/// One machine with the speed of all devices together, which serves one job at a time and leaves it for a better one:
+/// the one with the least work left, or the least work in all. Calls `piece(job, from, to, done)` for each stretch;
+/// `done` when it is the job's last. Precondition: in order of submission. O(n log n).
 template <class Piece>
 void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, served_first by, Piece piece) {
     using waiting = std::pair<double, std::size_t>;
@@ -62,12 +63,13 @@ void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, se
     }
 }
 
-/// A job that runs takes devices, and makes one device-second of work at most from each device-second that it holds, with work counted
-/// as in `job_needs`. So any schedule is also one of a single machine of speed C that may divide itself among jobs. On it the
-/// shortest remaining work first has the most jobs done at any time (L. Schrage, "A proof of the optimality of the shortest remaining
-/// processing time discipline", 1968). Dividing the machine does not help: for every n, what is left in all jobs but the n that have most
-/// left is never more than with any other schedule, divided or not, since nothing lowers it faster, and a job that comes adds the same to
-/// both. Hence the sum of completions of any schedule is at least its sum.
+/// A job that runs takes devices, and makes one device-second of work at most from each device-second that it holds,
+/// with work counted as in `job_needs`. So any schedule is also one of a single machine of speed C that may divide
+/// itself among jobs. On it the shortest remaining work first has the most jobs done at any time (L. Schrage, "A proof
+/// of the optimality of the shortest remaining processing time discipline", 1968). Dividing the machine does not help:
+/// for every n, what is left in all jobs but the n that have most left is never more than with any other schedule,
+/// divided or not, since nothing lowers it faster, and a job that comes adds the same to both. Hence the sum of
+/// completions of any schedule is at least its sum.
 [[nodiscard]] inline double least_left_sum(std::vector<bounded_job> const& jobs, double speed) {
     double sum = 0;
     serve_on_one_machine(jobs, speed, served_first::least_left, [&](std::size_t, double, double to, bool done) {
@@ -76,11 +78,12 @@ void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, se
     return sum;
 }
 
-/// Let M be the mean, over a job's work, of the time at which it is done. From each point of its work a job takes some seconds at least
-/// to its end; their mean over the work is `job_needs::after`; so it ends at M + after at the earliest. Work done at time t costs t /
-/// (the job's work) in the sum of all M, so that the sum is least when the single machine serves the job with the least work in all
-/// (exchange two pieces of work and see). This is the mean-busy-time relaxation of M. X. Goemans et al., "Single machine
-/// scheduling with release dates", 2002; on machines without releases it is the bound of Eastman, Even and Isaacs, 1964.
+/// Let M be the mean, over a job's work, of the time at which it is done. From each point of its work a job takes some
+/// seconds at least to its end; their mean over the work is `job_needs::after`; so it ends at M + after at the
+/// earliest. Work done at time t costs t / (the job's work) in the sum of all M, so that the sum is least when the
+/// single machine serves the job with the least work in all (exchange two pieces of work and see). This is the
+/// mean-busy-time relaxation of M. X. Goemans et al., "Single machine scheduling with release dates", 2002; on machines
+/// without releases it is the bound of Eastman, Even and Isaacs, 1964.
 [[nodiscard]] inline double mean_busy_sum(std::vector<bounded_job> const& jobs, double speed) {
     double sum = 0;
     for (auto const& job : jobs) sum += job.needs.after;
@@ -95,8 +98,9 @@ struct completions {
     double sum = 0, last = 0;
 };
 
-/// Precondition: `jobs` in order of submission, all of them possible. The best of three bounds on the sum of completions: each job
-/// alone, and the two above. On the last one: each job alone, and the work that comes from some time on. O(n log n).
+/// Precondition: `jobs` in order of submission, all of them possible. The best of three bounds on the sum of
+/// completions: each job alone, and the two above. On the last one: each job alone, and the work that comes from some
+/// time on. O(n log n).
 [[nodiscard]] inline completions earliest_completions(std::vector<bounded_job> const& jobs, double speed) {
     double alone = 0, last = 0, work = 0;
     for (auto const& job : jobs) {
@@ -114,19 +118,22 @@ struct completions {
 
 /// `needs` has one entry for each job. O(n log n).
 ///
-/// Jobs on processors are bounded like those on devices, with core-seconds for device-seconds. The cores of all nodes together are a machine that divides
-/// itself: the shares of all jobs are never more than there are; from c cores a job makes c core-seconds of work a second up to those that
-/// it can use, and none beyond; and alone it needs its work / (cores that it can use, of those there are). Both proofs above ask for no more. What lies behind the
-/// last tier of its loss is not counted, since a policy may release it there. No job runs on both, so that any schedule of all jobs is
-/// one of each kind: the sums of completions add up, and the last end is the later one.
-[[nodiscard]] inline lower_bounds bounds_of(workload const& jobs, std::vector<job_needs> const& needs, cluster const& machines) {
+/// Jobs on processors are bounded like those on devices, with core-seconds for device-seconds. The cores of all nodes
+/// together are a machine that divides itself: the shares of all jobs are never more than there are; from c cores a job
+/// makes c core-seconds of work a second up to those that it can use, and none beyond; and alone it needs its work /
+/// (cores that it can use, of those there are). Both proofs above ask for no more. What lies behind the last tier of
+/// its loss is not counted, since a policy may release it there. No job runs on both, so that any schedule of all jobs
+/// is one of each kind: the sums of completions add up, and the last end is the later one.
+[[nodiscard]] inline lower_bounds bounds_of(workload const& jobs, std::vector<job_needs> const& needs,
+                                            cluster const& machines) {
     std::vector<bounded_job> on_devices, on_cpu;
     double submitted = 0, first = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < needs.size(); ++i) {
         if (!needs[i].possible()) continue;
         double const at = to_seconds(jobs.jobs[i].submitted);
         (jobs.runs_on_cpu(jobs.jobs[i]) ? on_cpu : on_devices).push_back({at, needs[i]});
-        submitted += at, first = std::min(first, at);
+        submitted += at;
+        first = std::min(first, at);
     }
     lower_bounds bounds{.mean_jct = 0, .makespan = 0, .jobs = on_devices.size() + on_cpu.size()};
     if (bounds.jobs == 0) return bounds;

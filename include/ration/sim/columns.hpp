@@ -21,10 +21,13 @@ struct sim_columns {
     std::size_t counts = 0;  ///< entries of one scaling vector: 0 to the most devices that a job accepts
     std::size_t types = 1;
 
-    [[nodiscard]] resource_columns const& of(resource_id r) const noexcept { return standard.resources[static_cast<std::size_t>(r)]; }
+    [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
+        return standard.resources[static_cast<std::size_t>(r)];
+    }
 
     /// Errors: those of `snapshot_store::declare`.
-    [[nodiscard]] static result<sim_columns> declare(snapshot_store& store, workload const& jobs, cluster const& machines) noexcept {
+    [[nodiscard]] static result<sim_columns> declare(snapshot_store& store, workload const& jobs,
+                                                     cluster const& machines) noexcept {
         sim_columns c;
         auto standard = standard_columns::declare(store, standard_resources);
         if (!standard) return standard.failure();
@@ -37,20 +40,29 @@ struct sim_columns {
         auto const add = [&]<class T>(column<T>& handle, std::string_view name, std::size_t width = 1) {
             auto declared = store.declare<T>(name, static_cast<std::uint32_t>(width));
             if (declared) handle = *declared;
-            if (!declared && ok) first = declared.failure(), ok = false;
+            if (!declared && ok) {
+                first = declared.failure();
+                ok = false;
+            }
         };
-        add(c.request, "jobs/request.gpu"), add(c.attained, "jobs/attained"), add(c.rate, "jobs/rate");
-        add(c.length, "jobs/length"), add(c.restarts, "jobs/restarts"), add(c.node_type, "nodes/type");
-        add(c.speedup, "jobs/speedup", c.counts), add(c.batch, "jobs/batch", c.counts);
-        add(c.goodput, "jobs/goodput", c.counts * c.types), add(c.goodput_fixed, "jobs/goodput.fixed", c.counts * c.types);
+        add(c.request, "jobs/request.gpu");
+        add(c.attained, "jobs/attained");
+        add(c.rate, "jobs/rate");
+        add(c.length, "jobs/length");
+        add(c.restarts, "jobs/restarts");
+        add(c.node_type, "nodes/type");
+        add(c.speedup, "jobs/speedup", c.counts);
+        add(c.batch, "jobs/batch", c.counts);
+        add(c.goodput, "jobs/goodput", c.counts * c.types);
+        add(c.goodput_fixed, "jobs/goodput.fixed", c.counts * c.types);
         if (!ok) return first;
         return c;
     }
 };
 
 /// Writes what a job's trace says of it into a new row.
-inline void write_description(snapshot_store& store, sim_columns const& c, std::size_t row, std::uint64_t id, job_description const& job,
-                              std::uint32_t tiers) noexcept {
+inline void write_description(snapshot_store& store, sim_columns const& c, std::size_t row, std::uint64_t id,
+                              job_description const& job, std::uint32_t tiers) noexcept {
     auto const& s = c.standard;
     store.at(s.id, row) = id;
     store.at(s.tenant, row) = job.tenant;
@@ -67,8 +79,8 @@ inline void write_description(snapshot_store& store, sim_columns const& c, std::
 }
 
 /// How the job scales from `step` on, for each type of node.
-inline void write_scaling(snapshot_store& store, sim_columns const& c, std::size_t row, workload const& jobs, job_description const& job,
-                          double step, std::span<node_group const> groups) noexcept {
+inline void write_scaling(snapshot_store& store, sim_columns const& c, std::size_t row, workload const& jobs,
+                          job_description const& job, double step, std::span<node_group const> groups) noexcept {
     auto const vector = [&]<class T>(column<T> of, std::size_t type) {
         return std::span<T>(&store.at(of, row) + type * c.counts, c.counts);
     };

@@ -11,8 +11,9 @@
 
 namespace ration::sim {
 
-/// Keeps `live_job::shares_node`: a job on several nodes exchanges gradients between them, and shares a node's network with every other such job
-/// there. A job on one node neither disturbs nor is disturbed. Source: the simulator of the artifact of A. Qiao et al., "Pollux", OSDI 2021.
+/// Keeps `live_job::shares_node`: a job on several nodes exchanges gradients between them, and shares a node's network
+/// with every other such job there. A job on one node neither disturbs nor is disturbed. Source: the simulator of the
+/// artifact of A. Qiao et al., "Pollux", OSDI 2021.
 class contention {
     live_jobs& live_;
     ledger const& holdings_;
@@ -23,17 +24,20 @@ class contention {
 
 public:
     /// All of them outlive it.
-    contention(live_jobs& live, ledger const& holdings, job_paces& paces) noexcept : live_(live), holdings_(holdings), paces_(paces) {}
+    contention(live_jobs& live, ledger const& holdings, job_paces& paces) noexcept
+        : live_(live), holdings_(holdings), paces_(paces) {}
 
     void prepare(workload const& jobs, std::size_t nodes) noexcept {
-        matters_ = std::any_of(jobs.models.begin(), jobs.models.end(), [](auto const& model) { return model->feels_contention(); });
+        matters_ = std::any_of(jobs.models.begin(), jobs.models.end(),
+                               [](auto const& model) { return model->feels_contention(); });
         if (matters_) spread_jobs_.resize(nodes);
     }
 
     /// Somebody holds something else.
     void note_change() noexcept { changed_ = matters_; }
 
-    /// Gives those jobs another pace that share a node since the last change, or no longer. O(rows x log holdings + nodes) if there was one.
+    /// Gives those jobs another pace that share a node since the last change, or no longer. O(rows x log holdings +
+    /// nodes) if there was one.
     void update(nanoseconds now) noexcept {
         if (!changed_) return;
         changed_ = false;
@@ -63,7 +67,8 @@ private:
     }
 
     [[nodiscard]] bool meets_another(holding_range devices) const noexcept {
-        return std::any_of(devices.begin(), devices.end(), [&](holding const& h) { return is_device(h) && spread_jobs_[h.what.node] > 1; });
+        return std::any_of(devices.begin(), devices.end(),
+                           [&](holding const& h) { return is_device(h) && spread_jobs_[h.what.node] > 1; });
     }
 };
 

@@ -13,9 +13,10 @@
 
 namespace ration::sim {
 
-/// Where the first node alone has cores, jobs run there from when they come: a policy limits them, and does not start them. Where others have cores
-/// too (`has_to_place`), a job runs on the node where it holds CPU, and waits while it holds none. The cores of a node are shared again whenever a job comes or goes or
-/// a limit changes, once for all that happens at one time.
+/// Where the first node alone has cores, jobs run there from when they come: a policy limits them, and does not start
+/// them. Where others have cores too (`has_to_place`), a job runs on the node where it holds CPU, and waits while it
+/// holds none. The cores of a node are shared again whenever a job comes or goes or a limit changes, once for all that
+/// happens at one time.
 class cpu_jobs {
     snapshot_store& store_;
     sim_columns const& columns_;
@@ -30,7 +31,8 @@ class cpu_jobs {
 
 public:
     /// All of them outlive it; `observer` may be nullptr.
-    cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings, job_paces& paces, run_observer* observer) noexcept
+    cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings,
+             job_paces& paces, run_observer* observer) noexcept
         : store_(store), columns_(columns), live_(live), holdings_(holdings), paces_(paces), observer_(observer) {}
 
     /// To be called once. `outcomes` outlives it.
@@ -112,10 +114,14 @@ private:
             double const useful = live_.is_active(row) ? live_.cores(row) : 0;
             if (!(useful > 0)) continue;
             auto const held = holdings_.of({live_.id(row)});
-            claims_.push_back({.row = static_cast<std::uint32_t>(row), .node = cpu_node_of(held), .most = waits(held) ? 0 : limit_of(held, useful)});
+            claims_.push_back({.row = static_cast<std::uint32_t>(row),
+                               .node = cpu_node_of(held),
+                               .most = waits(held) ? 0 : limit_of(held, useful)});
         }
         if (!placed_) return;
-        ration::detail::sort(claims_.data(), claims_.size(), [](cpu_claim const& a, cpu_claim const& b) { return a.node != b.node ? a.node < b.node : a.row < b.row; });
+        ration::detail::sort(claims_.data(), claims_.size(), [](cpu_claim const& a, cpu_claim const& b) {
+            return a.node != b.node ? a.node < b.node : a.row < b.row;
+        });
     }
 };
 

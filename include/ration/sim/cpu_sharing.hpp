@@ -18,10 +18,12 @@ struct cpu_claim {
     double most = 0, given = 0;
 };
 
-/// As a fair scheduler of equal weights does it: nobody gets more than it can use, what one leaves the others share, and nothing is idle
-/// that somebody could use. O(n log n).
+/// As a fair scheduler of equal weights does it: nobody gets more than it can use, what one leaves the others share,
+/// and nothing is idle that somebody could use. O(n log n).
 inline void share_fairly(std::span<cpu_claim> claims, double cores) noexcept {
-    ration::detail::sort(claims.data(), claims.size(), [](cpu_claim const& a, cpu_claim const& b) { return a.most != b.most ? a.most < b.most : a.row < b.row; });
+    ration::detail::sort(claims.data(), claims.size(), [](cpu_claim const& a, cpu_claim const& b) {
+        return a.most != b.most ? a.most < b.most : a.row < b.row;
+    });
     for (std::size_t i = 0; i < claims.size(); ++i) {
         double const fair = cores / static_cast<double>(claims.size() - i);
         claims[i].given = claims[i].most < fair ? claims[i].most : fair;

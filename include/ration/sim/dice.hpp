@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Random numbers as a pure function of a seed and two counters, the same bits with every compiler on every machine: the generators and
-/// the distributions of <random>, and std::log and std::exp, are not.
+/// Random numbers as a pure function of a seed and two counters, the same bits with every compiler on every machine:
+/// the generators and the distributions of <random>, and std::log and std::exp, are not.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,9 @@
 
 namespace ration::sim {
 
-/// Elementary functions made of operations that IEEE 754 rounds in one way only. Every product that is added to something is a std::fma, which
-/// leaves a compiler nothing to fuse or not to fuse. Within 4 units in the last place where the result is a normal number.
+/// Elementary functions made of operations that IEEE 754 rounds in one way only. Every product that is added to
+/// something is a std::fma, which leaves a compiler nothing to fuse or not to fuse. Within 4 units in the last place
+/// where the result is a normal number.
 namespace exact {
 
 /// Natural logarithm of a normal number above 0.
@@ -21,8 +22,12 @@ namespace exact {
     auto const bits = std::bit_cast<std::uint64_t>(x);
     auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
     double mantissa = std::bit_cast<double>((bits & 0x000f'ffff'ffff'ffff) | 0x3ff0'0000'0000'0000);
-    if (mantissa > 1.4142135623730951) mantissa /= 2, ++exponent;
-    double const s = (mantissa - 1) / (mantissa + 1), z = s * s;  // log(m) = 2 artanh(s) = 2 (s + s^3/3 + s^5/5 + ...), and s < 0.172
+    if (mantissa > 1.4142135623730951) {
+        mantissa /= 2;
+        ++exponent;
+    }
+    // log(m) = 2 artanh(s) = 2 (s + s^3/3 + s^5/5 + ...), and s < 0.172
+    double const s = (mantissa - 1) / (mantissa + 1), z = s * s;
     double sum = 0;
     for (int n = 23; n >= 1; n -= 2) sum = std::fma(sum, z, 1.0 / n);
     auto const e = static_cast<double>(exponent);
@@ -46,15 +51,18 @@ namespace exact {
 
 }  // namespace exact
 
-/// A stream of dice: throw number `index` is a function of seed, stream and index, in O(1). The mixing function is that of SplitMix64
-/// (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// A stream of dice: throw number `index` is a function of seed, stream and index, in O(1). The mixing function is that
+/// of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 class dice {
     std::uint64_t key_;
 
 public:
-    explicit constexpr dice(std::uint64_t seed, std::uint64_t stream = 0) noexcept : key_(mixed(mixed(seed) + mixed(~stream))) {}
+    explicit constexpr dice(std::uint64_t seed, std::uint64_t stream = 0) noexcept
+        : key_(mixed(mixed(seed) + mixed(~stream))) {}
 
-    [[nodiscard]] constexpr std::uint64_t bits(std::uint64_t index) const noexcept { return mixed(key_ + index * 0x9e37'79b9'7f4a'7c15); }
+    [[nodiscard]] constexpr std::uint64_t bits(std::uint64_t index) const noexcept {
+        return mixed(key_ + index * 0x9e37'79b9'7f4a'7c15);
+    }
 
     /// Above 0 and below 1, one of 2^52 numbers in equal steps.
     [[nodiscard]] constexpr double uniform(std::uint64_t index) const noexcept {
@@ -69,17 +77,20 @@ public:
     /// With mean 1.
     [[nodiscard]] double exponential(std::uint64_t index) const noexcept { return -exact::log(uniform(index)); }
 
-    /// With mean 0 and standard deviation 1, by the inverse of its distribution: a rational approximation by P. Acklam, within 1.2e-9.
+    /// With mean 0 and standard deviation 1, by the inverse of its distribution: a rational approximation by P. Acklam,
+    /// within 1.2e-9.
     [[nodiscard]] double normal(std::uint64_t index) const noexcept {
         double const u = uniform(index), low = 0.02425;
         if (u < low) return tail(std::sqrt(-2 * exact::log(u)));
         if (u > 1 - low) return -tail(std::sqrt(-2 * exact::log(1 - u)));
         double const q = u - 0.5, r = q * q;
         double above = -3.969683028665376e+01;
-        for (double const c : {2.209460984245205e+02, -2.759285104469687e+02, 1.383577518672690e+02, -3.066479806614716e+01, 2.506628277459239e+00})
+        for (double const c : {2.209460984245205e+02, -2.759285104469687e+02, 1.383577518672690e+02,
+                               -3.066479806614716e+01, 2.506628277459239e+00})
             above = std::fma(above, r, c);
         double below = -5.447609879822406e+01;
-        for (double const c : {1.615858368580409e+02, -1.556989798598866e+02, 6.680131188771972e+01, -1.328068155288572e+01, 1.0})
+        for (double const c :
+             {1.615858368580409e+02, -1.556989798598866e+02, 6.680131188771972e+01, -1.328068155288572e+01, 1.0})
             below = std::fma(below, r, c);
         return above * q / below;
     }
@@ -93,10 +104,12 @@ private:
     }
     [[nodiscard]] static double tail(double q) noexcept {
         double above = -7.784894002430293e-03;
-        for (double const c : {-3.223964580411365e-01, -2.400758277161838e+00, -2.549732539343734e+00, 4.374664141464968e+00, 2.938163982698783e+00})
+        for (double const c : {-3.223964580411365e-01, -2.400758277161838e+00, -2.549732539343734e+00,
+                               4.374664141464968e+00, 2.938163982698783e+00})
             above = std::fma(above, q, c);
         double below = 7.784695709041462e-03;
-        for (double const c : {3.224671290700398e-01, 2.445134137142996e+00, 3.754408661907416e+00, 1.0}) below = std::fma(below, q, c);
+        for (double const c : {3.224671290700398e-01, 2.445134137142996e+00, 3.754408661907416e+00, 1.0})
+            below = std::fma(below, q, c);
         return above / below;
     }
 };

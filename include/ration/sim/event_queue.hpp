@@ -20,8 +20,8 @@ struct sim_event {
     std::uint32_t version = 0;  ///< of the job's allocation; an event of an earlier one is void
 };
 
-/// A heap with four children to a node. Equal times are ordered by class and subject, so that no order depends on how events came
-/// in. O(log n) each; allocates only when it grows beyond its largest size.
+/// A heap with four children to a node. Equal times are ordered by class and subject, so that no order depends on how
+/// events came in. O(log n) each; allocates only when it grows beyond its largest size.
 class event_queue {
     static constexpr std::size_t arity = 4;
     buffer<sim_event> heap_;

@@ -16,7 +16,7 @@
 namespace ration::sim {
 
 enum class fault_kind : std::uint8_t {
-    node_lost,    ///< what ran there stops
+    node_lost,  ///< what ran there stops
     node_back,
     job_crashes,  ///< the job that holds a device of the node stops; nothing happens when nobody does
     node_slows,   ///< its devices and processors go at `speed` from then on
@@ -31,25 +31,30 @@ struct fault {
 };
 
 /// Whether it makes things worse, and not better again.
-[[nodiscard]] constexpr bool is_bad(fault const& f) noexcept { return f.what != fault_kind::node_back && !(f.what == fault_kind::node_slows && f.speed >= 1); }
+[[nodiscard]] constexpr bool is_bad(fault const& f) noexcept {
+    return f.what != fault_kind::node_back && !(f.what == fault_kind::node_slows && f.speed >= 1);
+}
 
 /// How often things go wrong: times in seconds, 0 = never.
 struct fault_rates {
-    double loss_every = 0, repair = 3600;        ///< of one node: mean times from its return to its loss, and to its next return; both exponential
-    std::optional<server_lifetime> lifetime{};   ///< nodes are transient servers; each is replaced when it is revoked
-    double startup = 0;                          ///< of the replacement; 0 = as long as was measured for its GPU
-    double crash_every = 0;                      ///< of one device: mean time between two crashes, exponential
-    double slow_every = 0, slow_lasts = 600;     ///< of one node: mean times at full speed, and below it; both exponential
-    double slow_speed = 0.5;                     ///< a share of the usual one
+    /// Of one node: mean times from its return to its loss, and to its next return; both exponential
+    double loss_every = 0, repair = 3600;
+    std::optional<server_lifetime> lifetime{};  ///< nodes are transient servers; each is replaced when it is revoked
+    double startup = 0;                         ///< of the replacement; 0 = as long as was measured for its GPU
+    double crash_every = 0;                     ///< of one device: mean time between two crashes, exponential
+    /// Of one node: mean times at full speed, and below it; both exponential
+    double slow_every = 0, slow_lasts = 600;
+    double slow_speed = 0.5;  ///< a share of the usual one
 };
 
 namespace detail {
 
-/// Good times and bad ones after one another, until a bad one would begin behind `horizon`; one that has begun ends. `good` and `bad` give seconds for
-/// the how manieth; `say` is told which one begins and ends when.
+/// Good times and bad ones after one another, until a bad one would begin behind `horizon`; one that has begun ends.
+/// `good` and `bad` give seconds for the how manieth; `say` is told which one begins and ends when.
 template <class Good, class Bad, class Say>
 void alternate(nanoseconds horizon, Good const& good, Bad const& bad, Say const& say) {
-    constexpr nanoseconds least{1};  // two faults of one kind never come to one node at once, so that their order is no question
+    // Two faults of one kind never come to one node at once, so that their order is no question
+    constexpr nanoseconds least{1};
     nanoseconds now{0};
     for (std::uint64_t turn = 0;; ++turn) {
         now = now + least + seconds(good(turn));
@@ -61,47 +66,63 @@ void alternate(nanoseconds horizon, Good const& good, Bad const& bad, Say const&
 }
 
 /// A stream of dice of its own for each kind of fault and each node, far from those that workloads are made of.
-[[nodiscard]] inline dice dice_of(std::uint64_t seed, std::uint64_t kind, std::uint32_t node) noexcept { return dice(seed, (kind + 1) << 40 | node); }
+[[nodiscard]] inline dice dice_of(std::uint64_t seed, std::uint64_t kind, std::uint32_t node) noexcept {
+    return dice(seed, (kind + 1) << 40 | node);
+}
 
-inline void add_faults(fault_rates const& rates, std::uint32_t node, std::int64_t devices, std::uint64_t seed, nanoseconds horizon, std::vector<fault>& to) {
+inline void add_faults(fault_rates const& rates, std::uint32_t node, std::int64_t devices, std::uint64_t seed,
+                       nanoseconds horizon, std::vector<fault>& to) {
     auto const outage = [&](std::uint64_t, nanoseconds from, nanoseconds until) {
         to.push_back({.at = from, .what = fault_kind::node_lost, .node = node});
         to.push_back({.at = until, .what = fault_kind::node_back, .node = node});
     };
-    dice const loss = dice_of(seed, 0, node), life = dice_of(seed, 1, node), crash = dice_of(seed, 2, node), slow = dice_of(seed, 3, node);
+    dice const loss = dice_of(seed, 0, node), life = dice_of(seed, 1, node), crash = dice_of(seed, 2, node),
+               slow = dice_of(seed, 3, node);
     if (rates.loss_every > 0)
-        alternate(horizon, [&](auto turn) { return rates.loss_every * loss.exponential(2 * turn); },
-                  [&](auto turn) { return rates.repair * loss.exponential(2 * turn + 1); }, outage);
+        alternate(
+            horizon, [&](auto turn) { return rates.loss_every * loss.exponential(2 * turn); },
+            [&](auto turn) { return rates.repair * loss.exponential(2 * turn + 1); }, outage);
     if (rates.lifetime) {
         double const startup = rates.startup > 0 ? rates.startup : measured_startup(rates.lifetime->gpu);
-        alternate(horizon, [&](auto turn) { return rates.lifetime->at(life.uniform(turn)); }, [&](auto) { return startup; }, outage);
+        alternate(
+            horizon, [&](auto turn) { return rates.lifetime->at(life.uniform(turn)); }, [&](auto) { return startup; },
+            outage);
     }
     if (rates.crash_every > 0 && devices > 0)
-        alternate(horizon, [&](auto turn) { return rates.crash_every / static_cast<double>(devices) * crash.exponential(2 * turn); }, [](auto) { return 0.0; },
-                  [&](std::uint64_t turn, nanoseconds at, nanoseconds) {
-                      auto const device = crash.below(static_cast<std::uint32_t>(devices), 2 * turn + 1);
-                      to.push_back({.at = at, .what = fault_kind::job_crashes, .node = node, .device = device});
-                  });
+        alternate(
+            horizon,
+            [&](auto turn) { return rates.crash_every / static_cast<double>(devices) * crash.exponential(2 * turn); },
+            [](auto) { return 0.0; },
+            [&](std::uint64_t turn, nanoseconds at, nanoseconds) {
+                auto const device = crash.below(static_cast<std::uint32_t>(devices), 2 * turn + 1);
+                to.push_back({.at = at, .what = fault_kind::job_crashes, .node = node, .device = device});
+            });
     if (rates.slow_every > 0)
-        alternate(horizon, [&](auto turn) { return rates.slow_every * slow.exponential(2 * turn); },
-                  [&](auto turn) { return rates.slow_lasts * slow.exponential(2 * turn + 1); },
-                  [&](std::uint64_t, nanoseconds from, nanoseconds until) {
-                      to.push_back({.at = from, .what = fault_kind::node_slows, .node = node, .speed = rates.slow_speed});
-                      to.push_back({.at = until, .what = fault_kind::node_slows, .node = node});
-                  });
+        alternate(
+            horizon, [&](auto turn) { return rates.slow_every * slow.exponential(2 * turn); },
+            [&](auto turn) { return rates.slow_lasts * slow.exponential(2 * turn + 1); },
+            [&](std::uint64_t, nanoseconds from, nanoseconds until) {
+                to.push_back({.at = from, .what = fault_kind::node_slows, .node = node, .speed = rates.slow_speed});
+                to.push_back({.at = until, .what = fault_kind::node_slows, .node = node});
+            });
 }
 
 }  // namespace detail
 
-/// All faults that begin from 0 to `horizon`, and their ends, in order of time: a function of nothing but its arguments, the same bits everywhere. Each
-/// kind and each node has dice of its own, so that neither another kind nor another node changes it. Preconditions: no time is negative or above a
-/// year, and `horizon` is a century at most; `slow_speed` is above 0. O(faults x log faults).
-[[nodiscard]] inline std::vector<fault> make_faults(fault_rates const& rates, cluster const& machines, std::uint64_t seed, nanoseconds horizon) {
+/// All faults that begin from 0 to `horizon`, and their ends, in order of time: a function of nothing but its
+/// arguments, the same bits everywhere. Each kind and each node has dice of its own, so that neither another kind nor
+/// another node changes it. Preconditions: no time is negative or above a year, and `horizon` is a century at most;
+/// `slow_speed` is above 0. O(faults x log faults).
+[[nodiscard]] inline std::vector<fault> make_faults(fault_rates const& rates, cluster const& machines,
+                                                    std::uint64_t seed, nanoseconds horizon) {
     std::vector<fault> all;
     std::uint32_t node = 0;
     for (auto const& group : machines.groups)
-        for (std::size_t n = 0; n < group.nodes; ++n, ++node) detail::add_faults(rates, node, group.devices, seed, horizon, all);
-    std::sort(all.begin(), all.end(), [](fault const& a, fault const& b) { return std::tie(a.at.count, a.node, a.what) < std::tie(b.at.count, b.node, b.what); });
+        for (std::size_t n = 0; n < group.nodes; ++n, ++node)
+            detail::add_faults(rates, node, group.devices, seed, horizon, all);
+    std::sort(all.begin(), all.end(), [](fault const& a, fault const& b) {
+        return std::tie(a.at.count, a.node, a.what) < std::tie(b.at.count, b.node, b.what);
+    });
     return all;
 }
 

@@ -55,24 +55,31 @@ struct quantile {
     return a.seconds * exact::pow(b.seconds / a.seconds, (u - a.share) / (b.share - a.share));
 }
 
-// Figures of 82 247 jobs of Microsoft's Philly cluster in 2017 (M. Jeon et al., USENIX ATC 2019), rounded to two digits: 93 % ask for
-// one device, the median runs 1144 s, the longest job 54 days, and half of the jobs are of one tenant out of 15.
-inline constexpr quantile one_device[] = {{0, 10},     {.01, 30},    {.1, 62},    {.2, 76},     {.25, 120},    {.3, 220},      {.4, 600},  {.5, 1100},
-                                          {.6, 1700},  {.75, 2700},  {.8, 3800},  {.9, 8500},   {.95, 19'000}, {.975, 56'000}, {.99, 140'000}, {.999, 870'000}, {1, 3'300'000}};
-inline constexpr quantile two_devices[] = {{0, 5}, {.1, 11}, {.3, 17}, {.5, 21}, {.7, 33}, {.8, 150}, {.9, 74'000}, {.95, 200'000}, {.99, 530'000}, {1, 2'600'000}};
-inline constexpr quantile more_devices[] = {{0, 20},      {.05, 80},     {.1, 160},     {.2, 540},      {.3, 2300},       {.4, 9500},    {.5, 21'000},
-                                            {.6, 49'000}, {.7, 92'000},  {.8, 160'000}, {.9, 240'000},  {.95, 430'000},   {.99, 1'000'000}, {1, 4'600'000}};
+// Figures of 82 247 jobs of Microsoft's Philly cluster in 2017 (M. Jeon et al., USENIX ATC 2019), rounded to two
+// digits: 93 % ask for one device, the median runs 1144 s, the longest job 54 days, and half of the jobs are of one
+// tenant out of 15.
+inline constexpr quantile one_device[] = {{0, 10},         {.01, 30},     {.1, 62},      {.2, 76},       {.25, 120},
+                                          {.3, 220},       {.4, 600},     {.5, 1100},    {.6, 1700},     {.75, 2700},
+                                          {.8, 3800},      {.9, 8500},    {.95, 19'000}, {.975, 56'000}, {.99, 140'000},
+                                          {.999, 870'000}, {1, 3'300'000}};
+inline constexpr quantile two_devices[] = {{0, 5},    {.1, 11},     {.3, 17},       {.5, 21},       {.7, 33},
+                                           {.8, 150}, {.9, 74'000}, {.95, 200'000}, {.99, 530'000}, {1, 2'600'000}};
+inline constexpr quantile more_devices[] = {
+    {0, 20},      {.05, 80},    {.1, 160},     {.2, 540},     {.3, 2300},     {.4, 9500},       {.5, 21'000},
+    {.6, 49'000}, {.7, 92'000}, {.8, 160'000}, {.9, 240'000}, {.95, 430'000}, {.99, 1'000'000}, {1, 4'600'000}};
 struct size_row {
     std::int64_t devices;
     double weight;
     std::span<quantile const> times;
 };
-inline constexpr size_row sizes[] = {{1, 93.17, one_device},   {2, 2.21, two_devices},   {4, 2.27, more_devices}, {8, 2.0, more_devices},
-                                     {16, .25, more_devices}, {32, .08, more_devices}, {64, .02, more_devices}};
+inline constexpr size_row sizes[] = {{1, 93.17, one_device}, {2, 2.21, two_devices},  {4, 2.27, more_devices},
+                                     {8, 2.0, more_devices}, {16, .25, more_devices}, {32, .08, more_devices},
+                                     {64, .02, more_devices}};
 struct tenant_row {
     double weight;
 };
-inline constexpr tenant_row tenant_rows[] = {{50.1}, {19.6}, {12.1}, {9.0}, {2.35}, {1.84}, {1.74}, {1.38}, {.88}, {.51}, {.45}, {.02}, {.01}, {.01}, {.01}};
+inline constexpr tenant_row tenant_rows[] = {{50.1}, {19.6}, {12.1}, {9.0}, {2.35}, {1.84}, {1.74}, {1.38},
+                                             {.88},  {.51},  {.45},  {.02}, {.01},  {.01},  {.01}};
 
 [[nodiscard]] inline workload empty_workload(std::string name, generator_options const& o) {
     workload made;
@@ -91,22 +98,27 @@ struct rigid_options {
     double shortest = 60, longest = 172'800;  ///< seconds
 };
 
-/// Rigid jobs as a large cluster sees them: most are small and short, and a few are most of the load. Precondition: shortest < longest, and both are
-/// within 1 minute and 30 days.
+/// Rigid jobs as a large cluster sees them: most are small and short, and a few are most of the load. Precondition:
+/// shortest < longest, and both are within 1 minute and 30 days.
 [[nodiscard]] inline workload make_rigid(generator_options const& o, rigid_options const& only = {}) {
     workload made = detail::empty_workload("rigid", o);
-    made.models.push_back(std::make_shared<rigid_model>()), made.model_names.emplace_back("rigid");
-    for (std::size_t t = 0; t < std::size(detail::tenant_rows); ++t) made.tenants.push_back("tenant-" + std::to_string(t + 1));
+    made.models.push_back(std::make_shared<rigid_model>());
+    made.model_names.emplace_back("rigid");
+    for (std::size_t t = 0; t < std::size(detail::tenant_rows); ++t)
+        made.tenants.push_back("tenant-" + std::to_string(t + 1));
     for (std::size_t j = 0; j < made.jobs.size(); ++j) {
         dice const of(o.seed, 1000 + j);
         job_description& job = made.jobs[j];
-        job.tenant = static_cast<std::uint32_t>(detail::weighted(std::span<detail::tenant_row const>(detail::tenant_rows), of.uniform(0)));
+        job.tenant = static_cast<std::uint32_t>(
+            detail::weighted(std::span<detail::tenant_row const>(detail::tenant_rows), of.uniform(0)));
         std::uint64_t attempt = 0;  // a job that is not asked for is thrown again
         do {
-            auto const& size = detail::sizes[detail::weighted(std::span<detail::size_row const>(detail::sizes), of.uniform(++attempt))];
+            auto const& size = detail::sizes[detail::weighted(std::span<detail::size_row const>(detail::sizes),
+                                                              of.uniform(++attempt))];
             job.request = job.least = job.most = size.devices;
             job.length = std::floor(detail::time_at(size.times, of.uniform(++attempt)));
-        } while ((job.request > only.most_devices || job.length < only.shortest || job.length > only.longest) && attempt < 10'000);
+        } while ((job.request > only.most_devices || job.length < only.shortest || job.length > only.longest) &&
+                 attempt < 10'000);
         job.request = job.least = job.most = std::min(job.most, only.most_devices);
         job.length = std::clamp(job.length, only.shortest, only.longest);
     }
@@ -119,13 +131,21 @@ struct scaling_category {
     data_parallel of;
 };
 
-/// The four kinds of jobs of V. Saxena et al., MASCOTS 2020, arXiv:2006.13878. The paper's own numbers are not published; these are of the size of
-/// ResNet-50 (25 million parameters), VGG-16 (138 million) and something between, on devices that are linked at 25 Gbit/s.
+/// The four kinds of jobs of V. Saxena et al., MASCOTS 2020, arXiv:2006.13878. The paper's own numbers are not
+/// published; these are of the size of ResNet-50 (25 million parameters), VGG-16 (138 million) and something between,
+/// on devices that are linked at 25 Gbit/s.
 [[nodiscard]] inline std::array<scaling_category, 4> scaling_categories(bool fixed_batches = false) {
-    data_parallel const common{.step_seconds = .01, .node_bytes_per_second = 2e10, .link_bytes_per_second = 3e9, .hop_seconds = 2e-5};
-    std::array<scaling_category, 4> all{{{"compute-bound", common}, {"communication-bound", common}, {"balanced", common}, {"fixed-batch", common}}};
-    auto const set = [](data_parallel& d, double sample_seconds, double bytes, std::int64_t least, std::int64_t most, std::int64_t local) {
-        d.sample_seconds = sample_seconds, d.gradient_bytes = bytes, d.least_batch = least, d.most_batch = most, d.most_local_batch = local;
+    data_parallel const common{
+        .step_seconds = .01, .node_bytes_per_second = 2e10, .link_bytes_per_second = 3e9, .hop_seconds = 2e-5};
+    std::array<scaling_category, 4> all{
+        {{"compute-bound", common}, {"communication-bound", common}, {"balanced", common}, {"fixed-batch", common}}};
+    auto const set = [](data_parallel& d, double sample_seconds, double bytes, std::int64_t least, std::int64_t most,
+                        std::int64_t local) {
+        d.sample_seconds = sample_seconds;
+        d.gradient_bytes = bytes;
+        d.least_batch = least;
+        d.most_batch = most;
+        d.most_local_batch = local;
     };
     set(all[0].of, 5e-3, 1e8, 64, 512, 64);
     set(all[1].of, 2e-3, 5.5e8, 64, 512, 64);
@@ -151,13 +171,16 @@ struct scaling_options {
     for (auto const& category : scaling_categories(of.fixed_batches)) {
         auto const model = std::make_shared<parametric_model>(category.of);
         speed.push_back(model->rate(batch, asked, false, 0));
-        made.models.push_back(model), made.model_names.emplace_back(category.name);
+        made.models.push_back(model);
+        made.model_names.emplace_back(category.name);
     }
     for (std::size_t j = 0; j < made.jobs.size(); ++j) {
         dice const thrown(o.seed, 1000 + j);
         job_description& job = made.jobs[j];
         job.model = thrown.below(static_cast<std::uint32_t>(speed.size()), 0);
-        job.request = asked, job.least = of.fixed_batches || job.model == 3 ? asked : 1, job.most = std::max(of.most_devices, asked);
+        job.request = asked;
+        job.least = of.fixed_batches || job.model == 3 ? asked : 1;
+        job.most = std::max(of.most_devices, asked);
         job.batch = batch;
         job.length = std::max(thrown.exponential(1) * of.mean_seconds, 1.0) * speed[job.model];
         job.restart_cost = 30;
@@ -173,15 +196,16 @@ struct profiled_row {
     double weight;
 };
 // How often each is asked for in the first four workloads that come with the profiles.
-inline constexpr profiled_row profiled_rows[] = {{"ncf", 1, 32768, 263},       {"cifar10", 6, 2048, 67},     {"cifar10", 8, 2048, 53},     {"cifar10", 12, 4096, 73},
-                                                 {"cifar10", 16, 4096, 49},    {"deepspeech2", 6, 320, 15},  {"deepspeech2", 8, 320, 17},  {"deepspeech2", 12, 640, 26},
-                                                 {"bert", 6, 384, 11},         {"bert", 8, 384, 6},          {"bert", 12, 384, 11},        {"bert", 16, 384, 8},
-                                                 {"yolov3", 4, 64, 30},        {"imagenet", 24, 3200, 4},    {"imagenet", 32, 6400, 5},    {"imagenet", 48, 6400, 2}};
+inline constexpr profiled_row profiled_rows[] = {
+    {"ncf", 1, 32768, 263},    {"cifar10", 6, 2048, 67},    {"cifar10", 8, 2048, 53},    {"cifar10", 12, 4096, 73},
+    {"cifar10", 16, 4096, 49}, {"deepspeech2", 6, 320, 15}, {"deepspeech2", 8, 320, 17}, {"deepspeech2", 12, 640, 26},
+    {"bert", 6, 384, 11},      {"bert", 8, 384, 6},         {"bert", 12, 384, 11},       {"bert", 16, 384, 8},
+    {"yolov3", 4, 64, 30},     {"imagenet", 24, 3200, 4},   {"imagenet", 32, 6400, 5},   {"imagenet", 48, 6400, 2}};
 
 }  // namespace detail
 
-/// Jobs of the six applications with measured profiles, mixed as in the workloads of Pollux. Those that the library does not have are left out, and
-/// the workload is empty when it has none of them.
+/// Jobs of the six applications with measured profiles, mixed as in the workloads of Pollux. Those that the library
+/// does not have are left out, and the workload is empty when it has none of them.
 [[nodiscard]] inline workload make_profiled(generator_options const& o, model_library const& library) {
     std::vector<detail::profiled_row> rows;
     workload made;
@@ -190,22 +214,29 @@ inline constexpr profiled_row profiled_rows[] = {{"ncf", 1, 32768, 263},       {
     if (rows.empty()) return made;
     made = detail::empty_workload("profiled", o);
     made.tenants.emplace_back("default");
-    for (auto const& one : library) made.models.push_back(one.model), made.model_names.push_back(one.name);
+    for (auto const& one : library) {
+        made.models.push_back(one.model);
+        made.model_names.push_back(one.name);
+    }
     for (std::size_t j = 0; j < made.jobs.size(); ++j) {
-        auto const& row = rows[detail::weighted(std::span<detail::profiled_row const>(rows), dice(o.seed, 1000 + j).uniform(0))];
+        auto const& row =
+            rows[detail::weighted(std::span<detail::profiled_row const>(rows), dice(o.seed, 1000 + j).uniform(0))];
         auto const* const of = find_model(library, row.application);
         job_description job = of->usual;
         job.submitted = made.jobs[j].submitted;
         job.model = static_cast<std::uint32_t>(of - library.data());
-        job.request = row.devices, job.batch = row.batch, job.most = std::max(job.most, row.devices);
+        job.request = row.devices;
+        job.batch = row.batch;
+        job.most = std::max(job.most, row.devices);
         made.jobs[j] = job;
         made.job_names.push_back(std::string(row.application) + '-' + std::to_string(j));
     }
     return made;
 }
 
-/// Jobs on processors, of all models of the library that run there, equally many. They train for one to two times the usual length: whoever starts
-/// a job does not know how many steps it needs. The workload is empty when the library has no such model.
+/// Jobs on processors, of all models of the library that run there, equally many. They train for one to two times the
+/// usual length: whoever starts a job does not know how many steps it needs. The workload is empty when the library has
+/// no such model.
 [[nodiscard]] inline workload make_cpu(generator_options const& o, model_library const& library) {
     std::vector<named_model const*> models;
     workload made;
@@ -214,12 +245,16 @@ inline constexpr profiled_row profiled_rows[] = {{"ncf", 1, 32768, 263},       {
     if (models.empty()) return made;
     made = detail::empty_workload("cpu", o);
     made.tenants.emplace_back("default");
-    for (auto const* one : models) made.models.push_back(one->model), made.model_names.push_back(one->name);
+    for (auto const* one : models) {
+        made.models.push_back(one->model);
+        made.model_names.push_back(one->name);
+    }
     for (std::size_t j = 0; j < made.jobs.size(); ++j) {
         dice const of(o.seed, 1000 + j);
         std::uint32_t const model = of.below(static_cast<std::uint32_t>(models.size()), 0);
         job_description job = models[model]->usual;
-        job.submitted = made.jobs[j].submitted, job.model = model;
+        job.submitted = made.jobs[j].submitted;
+        job.model = model;
         job.length = std::ceil(job.length * (1 + of.uniform(1)));
         made.jobs[j] = job;
         made.job_names.push_back(models[model]->name + '-' + std::to_string(j));

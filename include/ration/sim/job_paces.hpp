@@ -26,9 +26,10 @@ class job_paces {
 
 public:
     /// All of them outlive it.
-    job_paces(workload const& jobs, snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings, node_states const& nodes,
-              event_queue& queue) noexcept
-        : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), nodes_(nodes), queue_(queue) {}
+    job_paces(workload const& jobs, snapshot_store& store, sim_columns const& columns, live_jobs& live,
+              ledger const& holdings, node_states const& nodes, event_queue& queue) noexcept
+        : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), nodes_(nodes),
+          queue_(queue) {}
 
     /// What the job holds now; valid until the next call of any member.
     [[nodiscard]] held_devices const& held(std::size_t row) noexcept {
@@ -61,7 +62,8 @@ public:
         pace p;
         if (job.devices > 0 || job.cores > 0) {
             allocation holds = held(row).view();
-            holds.cores = job.cores, holds.shares_node = job.shares_node;
+            holds.cores = job.cores;
+            holds.shares_node = job.shares_node;
             if (job.cores > 0) holds.slowest = nodes_.speeds()[cpu_node_of(holdings_.of({live_.id(row)}))];
             p = workload_.models[described.model]->at(described, holds, job.done);
         }
@@ -71,11 +73,14 @@ public:
         if (!(job.rate > 0)) return;
         nanoseconds const from = job.since < now ? now : job.since;
         double const left = (job.until - job.done) / job.rate;
-        queue_.push({.at = job.end_of(from, rounded(left), live_.saves()), .what = event_class::job_phase,
-                     .subject = static_cast<std::uint32_t>(live_.id(row)), .version = job.version});
+        queue_.push({.at = job.end_of(from, rounded(left), live_.saves()),
+                     .what = event_class::job_phase,
+                     .subject = static_cast<std::uint32_t>(live_.id(row)),
+                     .version = job.version});
     }
 
-    /// Of a pace that a job no longer has. It must not wake anybody: a policy that changes two jobs on every tick would be asked ever more often.
+    /// Of a pace that a job no longer has. It must not wake anybody: a policy that changes two jobs on every tick would
+    /// be asked ever more often.
     [[nodiscard]] bool is_void(sim_event const& e) const noexcept {
         if (e.what != event_class::job_phase) return false;
         std::size_t const row = live_.find(e.subject);

@@ -12,7 +12,8 @@
 
 namespace ration::sim {
 
-/// When jobs save their state: after every so much time of making steps; they make none while they save. Times count from when a job began.
+/// When jobs save their state: after every so much time of making steps; they make none while they save. Times count
+/// from when a job began.
 struct save_times {
     nanoseconds every{0};  ///< 0 = at all times
     nanoseconds take{0};   ///< each of them
@@ -37,17 +38,18 @@ struct save_times {
 
 inline constexpr std::uint32_t no_node = 0xFFFF'FFFF;
 
-/// What the simulation knows of one job. Progress is written down when the pace changes; in between it follows from the time.
+/// What the simulation knows of one job. Progress is written down when the pace changes; in between it follows from the
+/// time.
 struct live_job {
-    nanoseconds since{0};       ///< from when on it goes at `rate`; in the future while it restarts
-    nanoseconds held_since{0};  ///< when what it holds last changed
-    nanoseconds began{0};       ///< from when on it makes steps where it is; checkpoints are counted from there
-    double done = 0;            ///< steps up to `since`
-    double saved = 0;           ///< of them, those in the last checkpoint before `since`
-    double rate = 0;            ///< steps per second
-    double until = 0;           ///< steps up to which the rate holds; the job's length at most
-    double attained = 0;        ///< device-seconds up to `held_since`
-    double cores = 0;           ///< CPU that it gets, of a job that runs without devices
+    nanoseconds since{0};          ///< from when on it goes at `rate`; in the future while it restarts
+    nanoseconds held_since{0};     ///< when what it holds last changed
+    nanoseconds began{0};          ///< from when on it makes steps where it is; checkpoints are counted from there
+    double done = 0;               ///< steps up to `since`
+    double saved = 0;              ///< of them, those in the last checkpoint before `since`
+    double rate = 0;               ///< steps per second
+    double until = 0;              ///< steps up to which the rate holds; the job's length at most
+    double attained = 0;           ///< device-seconds up to `held_since`
+    double cores = 0;              ///< CPU that it gets, of a job that runs without devices
     std::uint32_t node = no_node;  ///< where it got some last
     std::int64_t devices = 0, batch = 0;
     std::uint64_t places = 0;   ///< a sum over where its devices are: another one means that they moved
@@ -100,17 +102,24 @@ public:
         : store_(store), columns_(columns), workload_(jobs), saves_(saves) {}
 
     /// `seed`: of the noise of what jobs report.
-    void fill_only(columns_read const& read, std::uint64_t seed) noexcept { read_ = read, seed_ = seed; }
+    void fill_only(columns_read const& read, std::uint64_t seed) noexcept {
+        read_ = read;
+        seed_ = seed;
+    }
 
     [[nodiscard]] std::size_t rows() const noexcept { return jobs_.size(); }
     /// Those that are not done.
     [[nodiscard]] std::size_t active() const noexcept { return jobs_.size() - ended_; }
     [[nodiscard]] live_job& operator[](std::size_t row) noexcept { return jobs_[row]; }
     [[nodiscard]] save_times const& saves() const noexcept { return saves_; }
-    [[nodiscard]] double steps_at(std::size_t row, nanoseconds now) const noexcept { return jobs_[row].steps_at(now, saves_); }
+    [[nodiscard]] double steps_at(std::size_t row, nanoseconds now) const noexcept {
+        return jobs_[row].steps_at(now, saves_);
+    }
     [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return store_.at(columns_.standard.id, row); }
     [[nodiscard]] live_job const& operator[](std::size_t row) const noexcept { return jobs_[row]; }
-    [[nodiscard]] job_description const& description(std::size_t row) const noexcept { return workload_.jobs[id(row) - 1]; }
+    [[nodiscard]] job_description const& description(std::size_t row) const noexcept {
+        return workload_.jobs[id(row) - 1];
+    }
     /// The number of rows when the job has none. O(log rows).
     [[nodiscard]] std::size_t find(std::uint64_t id) const noexcept { return row_of(store_, columns_.standard, {id}); }
 
@@ -200,7 +209,8 @@ private:
 
     void show_steps(nanoseconds now) noexcept {
         std::uint64_t* const step = store_.data(columns_.standard.step);
-        double *const remaining = store_.data(columns_.standard.remaining), *const length = store_.data(columns_.length);
+        double *const remaining = store_.data(columns_.standard.remaining), *const length =
+                                                                                store_.data(columns_.length);
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             if (!(jobs_[row].rate > 0)) continue;
             double const steps = steps_at(row, now);

@@ -11,8 +11,8 @@
 
 namespace ration::sim {
 
-/// A model, and what its jobs are like where a trace says nothing else: `length`, `least`, `most`, `batch`, `restart_cost`. A
-/// `most` or a `length` of 0 is for the trace to say.
+/// A model, and what its jobs are like where a trace says nothing else: `length`, `least`, `most`, `batch`,
+/// `restart_cost`. A `most` or a `length` of 0 is for the trace to say.
 struct named_model {
     std::string name;
     std::shared_ptr<job_model const> model;

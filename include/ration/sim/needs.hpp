@@ -15,9 +15,10 @@ namespace ration::sim {
 
 /// The least that one job needs on a cluster, as far as its model shows how fast it goes.
 struct job_needs {
-    double seconds = 0;         ///< from its start to its end when it has the cluster for itself, the restart of its start included
-    double work = 0;            ///< device-seconds that it holds until it is done; core-seconds of a job on processors
-    double after = 0;           ///< mean over this work of the seconds that it takes at least from there to its end
+    /// From its start to its end when it has the cluster for itself, the restart of its start included
+    double seconds = 0;
+    double work = 0;   ///< device-seconds that it holds until it is done; core-seconds of a job on processors
+    double after = 0;  ///< mean over this work of the seconds that it takes at least from there to its end
     [[nodiscard]] bool possible() const noexcept { return seconds < std::numeric_limits<double>::infinity(); }
 };
 
@@ -60,7 +61,8 @@ class needs_reader {
 
 public:
     /// What is passed must outlive it.
-    needs_reader(workload const& jobs, cluster const& machines) noexcept : workload_(jobs), cluster_(machines), devices_(devices_of(machines)), most_cores_(most_cores_of(machines)) {}
+    needs_reader(workload const& jobs, cluster const& machines) noexcept
+        : workload_(jobs), cluster_(machines), devices_(devices_of(machines)), most_cores_(most_cores_of(machines)) {}
     needs_reader(workload const&, cluster&&) = delete;
 
     /// Of a job on processors up to where it may be released. O(stretches of constant pace x types of nodes x devices).
@@ -77,9 +79,9 @@ public:
         return needs;
     }
 
-    /// Seconds that the job takes alone when it has `share` devices on average: it goes at the best of goodput(k) for k up to `share`,
-    /// and of goodput(k) * share / k for more, which is k devices for a part of the time. Of a job on processors `share` is cores, and
-    /// it may end at its last tier. Infinity when it cannot run on the cluster.
+    /// Seconds that the job takes alone when it has `share` devices on average: it goes at the best of goodput(k) for k
+    /// up to `share`, and of goodput(k) * share / k for more, which is k devices for a part of the time. Of a job on
+    /// processors `share` is cores, and it may end at its last tier. Infinity when it cannot run on the cluster.
     [[nodiscard]] double seconds_with(job_description const& job, double share, job_end at = job_end::length) {
         if (workload_.runs_on_cpu(job)) {
             double alone = 0, cores = most_cores(job);
@@ -89,7 +91,8 @@ public:
         double seconds = job.restart_cost;
         each_stretch(job, [&](double steps) {
             double fastest = 0;
-            for (std::size_t k = 1; k < best_.size(); ++k) fastest = std::max(fastest, best_[k] * std::min(1.0, share / static_cast<double>(k)));
+            for (std::size_t k = 1; k < best_.size(); ++k)
+                fastest = std::max(fastest, best_[k] * std::min(1.0, share / static_cast<double>(k)));
             seconds += steps / fastest;
         });
         return seconds;
@@ -97,7 +100,8 @@ public:
 
 private:
     void add_parts_on_devices(job_description const& job) {
-        if (job.restart_cost > 0) parts_.push_back({job.restart_cost * static_cast<double>(job.least), job.restart_cost});
+        if (job.restart_cost > 0)
+            parts_.push_back({job.restart_cost * static_cast<double>(job.least), job.restart_cost});
         each_stretch(job, [&](double steps) {
             double fastest = 0, thriftiest = 0;
             for (std::size_t k = 1; k < best_.size(); ++k) {
@@ -110,12 +114,17 @@ private:
 
     /// It goes in proportion to its cores, so that its work is the same with few of them and with many.
     void add_parts_on_cpu(job_description const& job) {
-        each_stretch_on_cpu(job, job_end::last_tier, [&](double steps, double pace) { parts_.push_back({steps / pace * most_cores(job), steps / pace}); });
+        each_stretch_on_cpu(job, job_end::last_tier, [&](double steps, double pace) {
+            parts_.push_back({steps / pace * most_cores(job), steps / pace});
+        });
     }
 
-    [[nodiscard]] double most_cores(job_description const& job) const noexcept { return std::min(workload_.models[job.model]->cores(job), most_cores_); }
+    [[nodiscard]] double most_cores(job_description const& job) const noexcept {
+        return std::min(workload_.models[job.model]->cores(job), most_cores_);
+    }
 
-    /// Calls `visit(steps, steps per second)` for each stretch of a job on processors that has as many of them as it can.
+    /// Calls `visit(steps, steps per second)` for each stretch of a job on processors that has as many of them as it
+    /// can.
     template <class Visit>
     void each_stretch_on_cpu(job_description const& job, job_end at, Visit visit) const {
         auto const& model = *workload_.models[job.model];
@@ -129,17 +138,21 @@ private:
         }
     }
 
-    /// Calls `visit(steps)` for each stretch in which `best_` holds: steps per second by devices, the best of all types of nodes.
+    /// Calls `visit(steps)` for each stretch in which `best_` holds: steps per second by devices, the best of all types
+    /// of nodes.
     template <class Visit>
     void each_stretch(job_description const& job, Visit visit) {
         auto const& model = *workload_.models[job.model];
         std::int64_t const most = std::min(job.most, devices_);
-        auto const asked = static_cast<std::int32_t>(std::clamp<std::int64_t>(job.request, 1, std::numeric_limits<std::int32_t>::max()));
+        auto const asked = static_cast<std::int32_t>(
+            std::clamp<std::int64_t>(job.request, 1, std::numeric_limits<std::int32_t>::max()));
         for (double step = 0; step < job.length;) {
             best_.assign(static_cast<std::size_t>(std::max<std::int64_t>(most, 0)) + 1, 0.0);
             for (auto const& group : cluster_.groups) add_best(job, step, group);
-            double const until = std::min(job.length, model.at(job, {.spread = {&asked, 1}, .devices = asked}, step).until);
-            double const end = until > step ? until : job.length;  // whoever says that nothing lies before the end is not asked again
+            double const until =
+                std::min(job.length, model.at(job, {.spread = {&asked, 1}, .devices = asked}, step).until);
+            // Whoever says that nothing lies before the end is not asked again
+            double const end = until > step ? until : job.length;
             visit(end - step);
             step = end;
         }
@@ -147,7 +160,9 @@ private:
 
     void add_best(job_description const& job, double step, node_group const& group) {
         std::size_t const counts = best_.size();
-        shown_.assign(counts, 0.0), fixed_.assign(counts, 0.0), batch_.assign(counts, 0);
+        shown_.assign(counts, 0.0);
+        fixed_.assign(counts, 0.0);
+        batch_.assign(counts, 0);
         workload_.models[job.model]->show(job, step, group.type, group.devices, {shown_, fixed_, batch_});
         for (auto k = static_cast<std::size_t>(std::max<std::int64_t>(job.least, 1)); k < counts; ++k)
             best_[k] = std::max({best_[k], shown_[k], fixed_[k]});

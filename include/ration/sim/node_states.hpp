@@ -23,12 +23,16 @@ class node_states {
 
 public:
     /// All of them outlive it.
-    node_states(snapshot_store& store, sim_columns const& columns, cluster const& machines) noexcept : store_(store), columns_(columns), cluster_(machines) {}
+    node_states(snapshot_store& store, sim_columns const& columns, cluster const& machines) noexcept
+        : store_(store), columns_(columns), cluster_(machines) {}
 
     /// All nodes are there. Errors: `no_capacity`.
     [[nodiscard]] result<void> prepare() noexcept {
         for (std::uint32_t g = 0; g < cluster_.groups.size(); ++g)
-            for (std::size_t n = 0; n < cluster_.groups[g].nodes; ++n) groups_.push_back(g), speeds_.push_back(1);
+            for (std::size_t n = 0; n < cluster_.groups[g].nodes; ++n) {
+                groups_.push_back(g);
+                speeds_.push_back(1);
+            }
         losses_.resize(groups_.size());
         if (auto sized = store_.resize(table_id::nodes, groups_.size()); !sized) return sized;
         for (std::uint32_t node = 0; node < groups_.size(); ++node) write(node);
@@ -38,13 +42,19 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return groups_.size(); }
     /// Devices that there are now.
     [[nodiscard]] double capacity() const noexcept { return capacity_; }
-    [[nodiscard]] double capacity_seconds(nanoseconds now) const noexcept { return capacity_seconds_ + capacity_ * to_seconds(now - since_); }
+    [[nodiscard]] double capacity_seconds(nanoseconds now) const noexcept {
+        return capacity_seconds_ + capacity_ * to_seconds(now - since_);
+    }
     /// Of each node, as a share of what is usual.
     [[nodiscard]] std::span<double const> speeds() const noexcept { return speeds_.view(); }
 
     /// A node that was lost twice has to come back twice. False when that changes nothing.
-    [[nodiscard]] bool lose(std::uint32_t node, nanoseconds now) noexcept { return ++losses_[node] == 1 && change(node, now); }
-    [[nodiscard]] bool bring_back(std::uint32_t node, nanoseconds now) noexcept { return losses_[node] > 0 && --losses_[node] == 0 && change(node, now); }
+    [[nodiscard]] bool lose(std::uint32_t node, nanoseconds now) noexcept {
+        return ++losses_[node] == 1 && change(node, now);
+    }
+    [[nodiscard]] bool bring_back(std::uint32_t node, nanoseconds now) noexcept {
+        return losses_[node] > 0 && --losses_[node] == 0 && change(node, now);
+    }
     void set_speed(std::uint32_t node, double speed) noexcept { speeds_[node] = speed; }
 
 private:
@@ -61,7 +71,8 @@ private:
         auto& devices = store_.at(columns_.of(resource_id::gpu).capacity, node);
         capacity_ += static_cast<double>((up ? group.devices : 0) - devices);
         devices = up ? group.devices : 0;
-        store_.at(columns_.of(resource_id::cpu).capacity, node) = up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
+        store_.at(columns_.of(resource_id::cpu).capacity, node) =
+            up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
         store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // a batch is nobody's loss
         store_.at(columns_.node_type, node) = group.type;
     }

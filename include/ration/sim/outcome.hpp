@@ -16,11 +16,12 @@ struct job_outcome {
     nanoseconds submitted{0};
     nanoseconds started{-1};   ///< when it first held what it runs on; -1 = never
     nanoseconds finished{-1};  ///< -1 = never
-    nanoseconds acceptable{-1}, objective{-1};  ///< when the first and the second tier of its loss were reached; -1 = not
-    double device_seconds = 0; ///< held, with or without progress
+    /// When the first and the second tier of its loss were reached; -1 = not
+    nanoseconds acceptable{-1}, objective{-1};
+    double device_seconds = 0;  ///< held, with or without progress
     std::uint32_t restarts = 0;
-    bool released = false;     ///< its policy ended it at the last tier of its loss, before its own end
-    std::uint32_t stops = 0;   ///< by faults
+    bool released = false;    ///< its policy ended it at the last tier of its loss, before its own end
+    std::uint32_t stops = 0;  ///< by faults
     double lost_steps = 0, lost_device_seconds = 0;  ///< since the last checkpoint before each of them
 };
 
@@ -29,7 +30,7 @@ struct bad_grant {
     std::uint64_t tick = 0;
     nanoseconds at{0};
     grant row;
-    std::uint64_t job = 0;     ///< its id, a place in the workload counted from 1; 0 = the grant names none
+    std::uint64_t job = 0;  ///< its id, a place in the workload counted from 1; 0 = the grant names none
     check_rule rule = check_rule::passed;
 };
 
@@ -55,8 +56,8 @@ protected:
 /// How a run ended.
 enum class ending : std::uint8_t {
     all_done,
-    starved,       ///< jobs wait, nothing runs, and the policy starts none of them
-    bad_grant,     ///< the policy granted what the rules do not allow, and the run was to stop then
+    starved,    ///< jobs wait, nothing runs, and the policy starts none of them
+    bad_grant,  ///< the policy granted what the rules do not allow, and the run was to stop then
     time_limit,
 };
 
@@ -72,12 +73,12 @@ enum class ending : std::uint8_t {
 
 struct run_outcome {
     ending how = ending::all_done;
-    nanoseconds end{0};               ///< of the simulated time
-    std::vector<job_outcome> jobs;    ///< in the workload's order
+    nanoseconds end{0};             ///< of the simulated time
+    std::vector<job_outcome> jobs;  ///< in the workload's order
     std::uint64_t ticks = 0, events = 0, changes = 0, rejected = 0, refused_ticks = 0;
     std::optional<bad_grant> first_bad;
-    std::uint64_t faults = 0;         ///< until `end`; returns are none
-    double capacity_seconds = 0;      ///< device-seconds that there were until `end`
+    std::uint64_t faults = 0;     ///< until `end`; returns are none
+    double capacity_seconds = 0;  ///< device-seconds that there were until `end`
 };
 
 }  // namespace ration::sim

@@ -28,13 +28,14 @@ struct profile_texts {
 };
 
 struct profile_options {
-    double interference = 0;  ///< `profile::interference`, from 0 to 1
+    double interference = 0;                        ///< `profile::interference`, from 0 to 1
     std::vector<std::int64_t> devices_per_node{4};  ///< nodes for which what policies are shown is computed beforehand
 };
 
 namespace detail {
 
-/// Rows of one of the files: its columns are all there, in this order, and all but the first and the spread are numbers.
+/// Rows of one of the files: its columns are all there, in this order, and all but the first and the spread are
+/// numbers.
 template <std::size_t Columns>
 class profile_rows {
     trace::row_scanner rows_;
@@ -46,18 +47,21 @@ public:
     std::string_view name;                 ///< the first column
     std::array<double, Columns> number{};  ///< the columns; 0 for the first one, and for an empty spread
 
-    profile_rows(std::string_view text, std::string_view titles, char const* file) noexcept : rows_(text, ','), titles_(titles), file_(file) {}
+    profile_rows(std::string_view text, std::string_view titles, char const* file) noexcept
+        : rows_(text, ','), titles_(titles), file_(file) {}
 
     [[nodiscard]] trace::problem const& failure() const noexcept { return failure_; }
     bool refuse(std::string_view sentence) {
         std::string const at = rows_.line() > 0 ? ':' + std::to_string(rows_.line()) : std::string();
-        return failure_ = {0, file_ + at + ": " + std::string(sentence)}, false;
+        failure_ = {0, file_ + at + ": " + std::string(sentence)};
+        return false;
     }
 
     [[nodiscard]] bool begin() {
         if (!rows_.next()) return refuse("there is nothing in this file; run bench/data/pollux/convert.py again");
         std::string joined;
-        for (auto const title : rows_.fields()) joined.append(joined.empty() ? 0U : 1U, ',').append(trace::trimmed(title));
+        for (auto const title : rows_.fields())
+            joined.append(joined.empty() ? 0U : 1U, ',').append(trace::trimmed(title));
         return joined == titles_ || refuse("the columns have to be " + std::string(titles_));
     }
 
@@ -65,7 +69,9 @@ public:
     [[nodiscard]] bool next() {
         if (!rows_.next()) return rows_.wrong() == nullptr ? false : refuse(rows_.wrong());
         auto const fields = rows_.fields();
-        if (fields.size() != Columns) return refuse("this line has " + std::to_string(fields.size()) + " columns; write " + std::to_string(Columns));
+        if (fields.size() != Columns)
+            return refuse("this line has " + std::to_string(fields.size()) + " columns; write " +
+                          std::to_string(Columns));
         name = fields[0];
         for (std::size_t i = 1; i < Columns; ++i) {
             number[i] = 0;
@@ -86,26 +92,39 @@ struct unfinished_profile {
     profile of;
 };
 
-[[nodiscard]] inline unfinished_profile* find_profile(std::vector<unfinished_profile>& all, std::string_view name) noexcept {
+[[nodiscard]] inline unfinished_profile* find_profile(std::vector<unfinished_profile>& all,
+                                                      std::string_view name) noexcept {
     for (auto& one : all)
         if (one.as.name == name) return &one;
     return nullptr;
 }
 
-[[nodiscard]] inline trace::problem read_applications(std::string_view text, profile_options const& options, std::vector<unfinished_profile>& into) {
-    profile_rows<8> rows(text, "application,initial_batch,max_batch,min_local_batch,max_local_batch,most_devices,fixed_batch,restart_cost", "applications.csv");
+[[nodiscard]] inline trace::problem read_applications(std::string_view text, profile_options const& options,
+                                                      std::vector<unfinished_profile>& into) {
+    profile_rows<8> rows(
+        text,
+        "application,initial_batch,max_batch,min_local_batch,max_local_batch,most_devices,fixed_batch,restart_cost",
+        "applications.csv");
     for (bool more = rows.begin(); more && (more = rows.next());) {
         auto const& n = rows.number;
-        bool const right = n[1] >= 1 && n[2] >= n[1] && n[2] <= 1e12 && n[3] >= 1 && n[4] >= n[3] && n[5] >= 1 && n[5] <= profile_model::most_devices;
+        bool const right = n[1] >= 1 && n[2] >= n[1] && n[2] <= 1e12 && n[3] >= 1 && n[4] >= n[3] && n[5] >= 1 &&
+                           n[5] <= profile_model::most_devices;
         if (!right || rows.name.empty() || find_profile(into, rows.name) != nullptr) {
-            rows.refuse("an application has a name of its own, 1 <= initial_batch <= max_batch, 1 <= min_local_batch <= max_local_batch and 1 to 64 devices");
+            rows.refuse(
+                "an application has a name of its own, 1 <= initial_batch <= max_batch, 1 <= min_local_batch <= max_local_batch and 1 to 64 devices");
             break;
         }
         unfinished_profile made;
         made.as.name = rows.name;
-        made.as.usual.least = 1, made.as.usual.most = static_cast<std::int64_t>(n[5]), made.as.usual.restart_cost = n[7];
-        made.of.initial_batch = n[1], made.of.max_batch = n[2], made.of.min_local_batch = n[3], made.of.max_local_batch = n[4];
-        made.of.fixed_batch = n[6] != 0, made.of.interference = options.interference;
+        made.as.usual.least = 1;
+        made.as.usual.most = static_cast<std::int64_t>(n[5]);
+        made.as.usual.restart_cost = n[7];
+        made.of.initial_batch = n[1];
+        made.of.max_batch = n[2];
+        made.of.min_local_batch = n[3];
+        made.of.max_local_batch = n[4];
+        made.of.fixed_batch = n[6] != 0;
+        made.of.interference = options.interference;
         into.push_back(std::move(made));
     }
     return rows.failure();
@@ -116,18 +135,23 @@ struct unfinished_profile {
     for (bool more = rows.begin(); more && (more = rows.next());) {
         auto const& n = rows.number;
         unfinished_profile* const found = find_profile(into, rows.name);
-        bool const right = found != nullptr && n[1] >= 1 && n[2] >= n[1] && n[2] <= 1e6 && n[3] < 1e5 && n[5] >= 1e-9 && n[5] <= 1e9 && n[6] <= n[5];
+        bool const right = found != nullptr && n[1] >= 1 && n[2] >= n[1] && n[2] <= 1e6 && n[3] < 1e5 && n[5] >= 1e-9 &&
+                           n[5] <= 1e9 && n[6] <= n[5];
         if (!right) {
-            rows.refuse("a row has an application of applications.csv, 1 <= nodes <= devices <= 1000000, a step_time from 1e-9 to 1e9, and 0 <= sync_time <= step_time");
+            rows.refuse(
+                "a row has an application of applications.csv, 1 <= nodes <= devices <= 1000000, a step_time from 1e-9 to 1e9, and 0 <= sync_time <= step_time");
             break;
         }
-        step_curve& curve = n[3] > 0 ? found->of.by_spread[static_cast<std::uint64_t>(n[3])]
-                                     : found->of.by_count[{static_cast<std::int64_t>(n[1]), static_cast<std::int64_t>(n[2])}];
+        step_curve& curve =
+            n[3] > 0 ? found->of.by_spread[static_cast<std::uint64_t>(n[3])]
+                     : found->of.by_count[{static_cast<std::int64_t>(n[1]), static_cast<std::int64_t>(n[2])}];
         if (!curve.batch.empty() && curve.batch.back() >= n[4]) {
             rows.refuse("the local batches of one placement have to ascend");
             break;
         }
-        curve.batch.push_back(n[4]), curve.step.push_back(n[5]), curve.sync.push_back(n[6]);
+        curve.batch.push_back(n[4]);
+        curve.step.push_back(n[5]);
+        curve.sync.push_back(n[6]);
     }
     return rows.failure();
 }
@@ -150,10 +174,12 @@ struct unfinished_profile {
                 right = of.batches[column] == n[2] && (column == 0 ? n[1] > of.ends.back() : n[1] == of.ends.back());
                 if (column == 0) of.ends.push_back(n[1]);
             }
-            of.square.push_back(n[3]), of.variance.push_back(n[4]);
+            of.square.push_back(n[3]);
+            of.variance.push_back(n[4]);
         }
         if (!right) {
-            rows.refuse("for each application progress ascends, with the same ascending batches each time, and statistics above 0");
+            rows.refuse(
+                "for each application progress ascends, with the same ascending batches each time, and statistics above 0");
             break;
         }
     }
@@ -168,15 +194,18 @@ struct unfinished_profile {
 }  // namespace detail
 
 /// The applications as models that traces may name. O(text), and some milliseconds for each application.
-[[nodiscard]] inline trace::outcome<model_library> read_profiles(profile_texts const& texts, profile_options const& options = {}) {
+[[nodiscard]] inline trace::outcome<model_library> read_profiles(profile_texts const& texts,
+                                                                 profile_options const& options = {}) {
     std::vector<detail::unfinished_profile> all;
-    for (auto const& why : {detail::read_applications(texts.applications, options, all), detail::read_step_times(texts.step_times, all),
-                            detail::read_gradients(texts.gradients, all)})
+    for (auto const& why :
+         {detail::read_applications(texts.applications, options, all), detail::read_step_times(texts.step_times, all),
+          detail::read_gradients(texts.gradients, all)})
         if (!why.sentence.empty()) return why;
     model_library library;
     for (auto& one : all) {
         if (!detail::is_complete(one.of))
-            return trace::problem{0, "applications.csv: " + one.as.name + " has no step times, or no statistics from its initial to its largest batch"};
+            return trace::problem{0, "applications.csv: " + one.as.name +
+                                         " has no step times, or no statistics from its initial to its largest batch"};
         auto model = std::make_shared<profile_model>(std::move(one.of), options.devices_per_node);
         one.as.usual.length = model->length();
         one.as.model = std::move(model);
@@ -186,7 +215,8 @@ struct unfinished_profile {
 }
 
 /// The three files in a folder.
-[[nodiscard]] inline trace::outcome<model_library> load_profiles(std::string const& folder, profile_options const& options = {}) {
+[[nodiscard]] inline trace::outcome<model_library> load_profiles(std::string const& folder,
+                                                                 profile_options const& options = {}) {
     std::array<std::string, 3> texts;
     constexpr std::array<char const*, 3> names{"applications.csv", "step_times.csv", "gradients.csv"};
     for (std::size_t i = 0; i < names.size(); ++i) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Elastic jobs with measured profiles: step times by placement and batch, and gradient statistics by progress and batch.
-/// Source of the rules: A. Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning", OSDI 2021, and
-/// the simulator of its artifact. What is interpolated otherwise than there is said where it is.
+/// Elastic jobs with measured profiles: step times by placement and batch, and gradient statistics by progress and
+/// batch. Source of the rules: A. Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep
+/// Learning", OSDI 2021, and the simulator of its artifact. What is interpolated otherwise than there is said where it
+/// is.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ struct step_time {
     double step = 0, sync = 0;
 };
 
-/// The time at a local batch: between two measured ones on the straight line between them, beyond them on its continuation.
+/// The time at a local batch: between two measured ones on the straight line between them, beyond them on its
+/// continuation.
 [[nodiscard]] inline step_time at_batch(step_curve const& c, double batch) noexcept {
     std::size_t const size = c.batch.size();
     if (size == 1) return {c.step[0], c.sync[0]};
@@ -42,16 +44,19 @@ struct step_time {
 /// What was measured of an application.
 struct profile {
     double initial_batch = 1, max_batch = 1, min_local_batch = 1, max_local_batch = 1;
-    bool fixed_batch = false;          ///< a policy may not choose the batch
-    double interference = 0;           ///< share of its speed that a job on several nodes loses while it shares one with another such job
-    std::map<std::uint64_t, step_curve> by_spread;                        ///< `spread_key`
+    bool fixed_batch = false;  ///< a policy may not choose the batch
+    /// Share of its speed that a job on several nodes loses while it shares one with another such job
+    double interference = 0;
+    std::map<std::uint64_t, step_curve> by_spread;                         ///< `spread_key`
     std::map<std::pair<std::int64_t, std::int64_t>, step_curve> by_count;  ///< nodes, devices
-    std::vector<double> ends;          ///< progress at which each row of the statistics ends, ascending
-    std::vector<double> batches;       ///< total batches of the columns of the statistics, ascending; from the initial to the largest
+    std::vector<double> ends;  ///< progress at which each row of the statistics ends, ascending
+    /// Total batches of the columns of the statistics, ascending; from the initial to the largest
+    std::vector<double> batches;
     std::vector<double> square, variance;  ///< of the gradient, [row * batches + column]
 };
 
-/// Devices on each node, descending, as one number; 0 for what was never measured: more than 4 nodes, or more than 9 devices on one.
+/// Devices on each node, descending, as one number; 0 for what was never measured: more than 4 nodes, or more than 9
+/// devices on one.
 [[nodiscard]] constexpr std::uint64_t spread_key(std::span<std::int32_t const> spread) noexcept {
     std::uint64_t key = 0;
     if (spread.size() > 4) return 0;
@@ -62,22 +67,24 @@ struct profile {
     return key;
 }
 
-/// One step is one step of the initial batch, or so much progress. Speed = gain(B) / time of a step with the batch B, where
-/// gain(B) = (variance + square) / (variance * initial / B + square) (facts of the gradient at this progress), and a step that
-/// does not fit on the devices at once is accumulated: its time is (accumulations) * (step - sync) + step.
+/// One step is one step of the initial batch, or so much progress. Speed = gain(B) / time of a step with the batch B,
+/// where gain(B) = (variance + square) / (variance * initial / B + square) (facts of the gradient at this progress),
+/// and a step that does not fit on the devices at once is accumulated: its time is (accumulations) * (step - sync) +
+/// step.
 class profile_model final : public job_model {
 public:
     static constexpr std::int64_t most_devices = 64;
 
 private:
-    static constexpr int candidates = 50;  // batches that are tried for the best one, in equal ratios, as the paper does
+    // Batches that are tried for the best one, in equal ratios, as the paper does
+    static constexpr int candidates = 50;
     static constexpr double tolerance = 1e-8;
 
     /// How a batch is divided.
     struct division {
-        double local = 0;         ///< samples on one device at once; 0 = impossible
+        double local = 0;          ///< samples on one device at once; 0 = impossible
         double accumulations = 0;  ///< steps without exchange before the one with
-        double batch = 0;         ///< samples of all devices and accumulations
+        double batch = 0;          ///< samples of all devices and accumulations
     };
     /// A batch that may be the best one on so many devices.
     struct candidate {
@@ -96,11 +103,14 @@ private:
     std::array<shown, 9> shown_{};  // index = devices of a node; filled for those that were prepared
 
 public:
-    /// Preconditions: `measured` is complete (`read_profiles` checks it). `devices_per_node` are the nodes for which `show` is to be a
-    /// copy instead of O(most x candidates); from 1 to 8. O(rows x devices x candidates), some milliseconds.
-    explicit profile_model(profile measured, std::span<std::int64_t const> devices_per_node) : measured_(std::move(measured)) {
+    /// Preconditions: `measured` is complete (`read_profiles` checks it). `devices_per_node` are the nodes for which
+    /// `show` is to be a copy instead of O(most x candidates); from 1 to 8. O(rows x devices x candidates), some
+    /// milliseconds.
+    explicit profile_model(profile measured, std::span<std::int64_t const> devices_per_node)
+        : measured_(std::move(measured)) {
         for (auto const devices : devices_per_node)
-            if (devices >= 1 && devices < static_cast<std::int64_t>(shown_.size())) prepare(devices, shown_[static_cast<std::size_t>(devices)]);
+            if (devices >= 1 && devices < static_cast<std::int64_t>(shown_.size()))
+                prepare(devices, shown_[static_cast<std::size_t>(devices)]);
     }
 
     [[nodiscard]] profile const& measured() const noexcept { return measured_; }
@@ -110,17 +120,20 @@ public:
     [[nodiscard]] bool feels_contention() const noexcept override { return measured_.interference > 0; }
     [[nodiscard]] pace at(job_description const& job, allocation const& held, double step) const noexcept override {
         std::size_t const row = row_at(step);
-        double const until = row + 1 < measured_.ends.size() ? measured_.ends[row] : std::numeric_limits<double>::infinity();
+        double const until =
+            row + 1 < measured_.ends.size() ? measured_.ends[row] : std::numeric_limits<double>::infinity();
         if (held.spread.empty()) return {0, until};
         double const speed = rate(held.spread, held.devices, held.batch > 0 ? held.batch : job.batch, row);
         bool const slowed = held.shares_node && held.spread.size() > 1;
         return {held.slowest * (slowed ? speed * (1 - measured_.interference) : speed), until};
     }
 
-    void show(job_description const& job, double step, std::uint32_t, std::int64_t devices_per_node, scaling const& out) const noexcept override {
+    void show(job_description const& job, double step, std::uint32_t, std::int64_t devices_per_node,
+              scaling const& out) const noexcept override {
         std::size_t const row = row_at(step);
         std::int64_t const per_node = std::max<std::int64_t>(devices_per_node, 1);
-        shown const* const table = per_node < static_cast<std::int64_t>(shown_.size()) && !shown_[static_cast<std::size_t>(per_node)].goodput.empty()
+        shown const* const table = per_node < static_cast<std::int64_t>(shown_.size()) &&
+                                           !shown_[static_cast<std::size_t>(per_node)].goodput.empty()
                                        ? &shown_[static_cast<std::size_t>(per_node)]
                                        : nullptr;
         show_fixed(job.batch, row, per_node, table, out.goodput_fixed);
@@ -133,16 +146,19 @@ public:
                 out.batch[k] = out.goodput[k] > 0 ? asked_for(job.batch) : 0;
             } else if (table != nullptr) {
                 std::size_t const at = row * (most_devices + 1) + k;
-                out.goodput[k] = table->goodput[at], out.batch[k] = table->batch[at];
+                out.goodput[k] = table->goodput[at];
+                out.batch[k] = table->batch[at];
             } else {
                 auto const best = best_of({tried.data(), try_batches(devices, per_node, tried)}, row);
-                out.goodput[k] = best.first, out.batch[k] = best.second;
+                out.goodput[k] = best.first;
+                out.batch[k] = best.second;
             }
         }
     }
 
     /// Seconds of one step with so much on each device. Precondition: `spread` is not empty. O(log measured).
-    [[nodiscard]] step_time time(std::span<std::int32_t const> spread, std::int64_t devices, double local_batch) const noexcept {
+    [[nodiscard]] step_time time(std::span<std::int32_t const> spread, std::int64_t devices,
+                                 double local_batch) const noexcept {
         auto const same = measured_.by_spread.find(spread_key(spread));
         if (same != measured_.by_spread.end()) return at_batch(same->second, local_batch);
         return between_counts(static_cast<double>(spread.size()), static_cast<double>(devices), local_batch);
@@ -159,33 +175,41 @@ private:
     /// A step that rounding has left a hair before the end of a row belongs to the next one.
     [[nodiscard]] std::size_t row_at(double step) const noexcept {
         auto const& ends = measured_.ends;
-        auto const row = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), step * (1 + 1e-12)) - ends.begin());
+        auto const row =
+            static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), step * (1 + 1e-12)) - ends.begin());
         return std::min(row, ends.size() - 1);
     }
 
     [[nodiscard]] std::int64_t asked_for(std::int64_t batch) const noexcept {
-        auto const least = static_cast<std::int64_t>(measured_.initial_batch), most = static_cast<std::int64_t>(measured_.max_batch);
+        auto const least = static_cast<std::int64_t>(measured_.initial_batch),
+                   most = static_cast<std::int64_t>(measured_.max_batch);
         return batch <= 0 ? least : std::clamp(batch, least, most);
     }
 
-    /// A single device accumulates at least once when its batch is above the initial one: it measures the gradient's noise that way.
+    /// A single device accumulates at least once when its batch is above the initial one: it measures the gradient's
+    /// noise that way.
     [[nodiscard]] division divide(double batch, double devices) const noexcept {
         double const share = batch / devices;
         double accumulations = std::ceil(share / measured_.max_local_batch - tolerance) - 1;
         if (devices == 1 && batch > measured_.initial_batch + tolerance) accumulations = std::max(accumulations, 1.0);
         double const parts = std::max(accumulations, 0.0) + 1;
-        double const local = std::min(std::ceil(share / parts - tolerance), std::floor(measured_.max_batch / (devices * parts)));
+        double const local =
+            std::min(std::ceil(share / parts - tolerance), std::floor(measured_.max_batch / (devices * parts)));
         if (local < measured_.min_local_batch) return {};
         return {local, parts - 1, local * parts * devices};
     }
 
-    [[nodiscard]] double rate(std::span<std::int32_t const> spread, std::int64_t devices, std::int64_t batch, std::size_t row) const noexcept {
+    [[nodiscard]] double rate(std::span<std::int32_t const> spread, std::int64_t devices, std::int64_t batch,
+                              std::size_t row) const noexcept {
         return speed_of(with_batch(spread, devices, batch), row);
     }
-    [[nodiscard]] double speed_of(candidate const& c, std::size_t row) const noexcept { return c.seconds > 0 ? gain_of(c, row) / c.seconds : 0; }
+    [[nodiscard]] double speed_of(candidate const& c, std::size_t row) const noexcept {
+        return c.seconds > 0 ? gain_of(c, row) / c.seconds : 0;
+    }
 
     /// A step of the batch that was asked for; 0 seconds when that is impossible.
-    [[nodiscard]] candidate with_batch(std::span<std::int32_t const> spread, std::int64_t devices, std::int64_t batch) const noexcept {
+    [[nodiscard]] candidate with_batch(std::span<std::int32_t const> spread, std::int64_t devices,
+                                       std::int64_t batch) const noexcept {
         if (devices < 1 || devices > most_devices) return {};
         double const count = static_cast<double>(devices);
         division const d = divide(std::ceil(static_cast<double>(asked_for(batch)) / count - tolerance) * count, count);
@@ -195,9 +219,11 @@ private:
         return c;
     }
 
-    void show_fixed(std::int64_t batch, std::size_t row, std::int64_t per_node, shown const* table, std::span<double> out) const noexcept {
+    void show_fixed(std::int64_t batch, std::size_t row, std::int64_t per_node, shown const* table,
+                    std::span<double> out) const noexcept {
         auto const& all = measured_.batches;
-        auto const column = static_cast<std::size_t>(std::find(all.begin(), all.end(), static_cast<double>(asked_for(batch))) - all.begin());
+        auto const column = static_cast<std::size_t>(
+            std::find(all.begin(), all.end(), static_cast<double>(asked_for(batch))) - all.begin());
         std::array<std::int32_t, most_devices> nodes;
         for (std::size_t k = 0; k < out.size(); ++k) {
             auto const devices = static_cast<std::int64_t>(k);
@@ -209,7 +235,9 @@ private:
                 out[k] = rate(fewest_nodes(devices, per_node, nodes), devices, batch, row);
         }
     }
-    [[nodiscard]] static double seconds_of(step_time t, division const& d) noexcept { return t.step + d.accumulations * (t.step - t.sync); }
+    [[nodiscard]] static double seconds_of(step_time t, division const& d) noexcept {
+        return t.step + d.accumulations * (t.step - t.sync);
+    }
 
     void place(candidate& c) const noexcept {
         auto const& b = measured_.batches;
@@ -227,22 +255,27 @@ private:
     }
 
     /// Fills `nodes` and returns the part that is used: full nodes, and one with the rest.
-    [[nodiscard]] static std::span<std::int32_t const> fewest_nodes(std::int64_t devices, std::int64_t per_node,
-                                                                    std::array<std::int32_t, most_devices>& nodes) noexcept {
+    [[nodiscard]] static std::span<std::int32_t const> fewest_nodes(
+        std::int64_t devices, std::int64_t per_node, std::array<std::int32_t, most_devices>& nodes) noexcept {
         std::size_t count = 0;
-        for (; devices > 0; devices -= per_node) nodes[count++] = static_cast<std::int32_t>(std::min(devices, per_node));
+        for (; devices > 0; devices -= per_node)
+            nodes[count++] = static_cast<std::int32_t>(std::min(devices, per_node));
         return {nodes.data(), count};
     }
 
-    /// Different divisions of batches in equal ratios, from the smallest that so many devices can take to the largest. How many.
-    [[nodiscard]] std::size_t try_batches(std::int64_t devices, std::int64_t per_node, std::array<candidate, candidates>& into) const noexcept {
+    /// Different divisions of batches in equal ratios, from the smallest that so many devices can take to the largest.
+    /// How many.
+    [[nodiscard]] std::size_t try_batches(std::int64_t devices, std::int64_t per_node,
+                                          std::array<candidate, candidates>& into) const noexcept {
         std::array<std::int32_t, most_devices> nodes;
         auto const spread = fewest_nodes(devices, per_node, nodes);
-        double const count = static_cast<double>(devices), least = std::max(measured_.initial_batch, measured_.min_local_batch * count);
+        double const count = static_cast<double>(devices),
+                     least = std::max(measured_.initial_batch, measured_.min_local_batch * count);
         std::size_t found = 0;
         for (int i = 0; i < candidates && least <= measured_.max_batch; ++i) {
             division const d = divide(least * std::pow(measured_.max_batch / least, i / (candidates - 1.0)), count);
-            if (d.local <= 0 || d.batch < measured_.initial_batch || (found > 0 && d.batch == into[found - 1].batch)) continue;
+            if (d.local <= 0 || d.batch < measured_.initial_batch || (found > 0 && d.batch == into[found - 1].batch))
+                continue;
             into[found] = {.batch = d.batch, .seconds = seconds_of(time(spread, devices, d.local), d)};
             place(into[found++]);
         }
@@ -250,41 +283,48 @@ private:
     }
 
     /// Speed and batch of the best one; of equals the smallest batch.
-    [[nodiscard]] std::pair<double, std::int64_t> best_of(std::span<candidate const> tried, std::size_t row) const noexcept {
+    [[nodiscard]] std::pair<double, std::int64_t> best_of(std::span<candidate const> tried,
+                                                          std::size_t row) const noexcept {
         std::pair<double, std::int64_t> best{0, 0};
         for (auto const& c : tried)
-            if (double const speed = gain_of(c, row) / c.seconds; speed > best.first) best = {speed, static_cast<std::int64_t>(c.batch)};
+            if (double const speed = gain_of(c, row) / c.seconds; speed > best.first)
+                best = {speed, static_cast<std::int64_t>(c.batch)};
         return best;
     }
 
     void prepare(std::int64_t per_node, shown& into) const {
         std::size_t const rows = measured_.ends.size(), width = most_devices + 1;
-        into.goodput.assign(rows * width, 0), into.batch.assign(rows * width, 0), into.fixed.assign(measured_.batches.size() * width, {});
+        into.goodput.assign(rows * width, 0);
+        into.batch.assign(rows * width, 0);
+        into.fixed.assign(measured_.batches.size() * width, {});
         std::array<candidate, candidates> tried;
         std::array<std::int32_t, most_devices> nodes;
         for (std::int64_t devices = 1; devices <= most_devices; ++devices) {
             for (std::size_t b = 0; b < measured_.batches.size(); ++b)
-                into.fixed[b * width + static_cast<std::size_t>(devices)] =
-                    with_batch(fewest_nodes(devices, per_node, nodes), devices, static_cast<std::int64_t>(measured_.batches[b]));
+                into.fixed[b * width + static_cast<std::size_t>(devices)] = with_batch(
+                    fewest_nodes(devices, per_node, nodes), devices, static_cast<std::int64_t>(measured_.batches[b]));
             std::size_t const found = try_batches(devices, per_node, tried);
             for (std::size_t row = 0; row < rows; ++row) {
                 auto const best = best_of({tried.data(), found}, row);
                 std::size_t const at = row * width + static_cast<std::size_t>(devices);
-                into.goodput[at] = best.first, into.batch[at] = best.second;
+                into.goodput[at] = best.first;
+                into.batch[at] = best.second;
             }
         }
     }
 
-    /// Placements that were not measured: on the straight line between the next smaller and the next larger number of nodes that were,
-    /// with as many devices for each node, and there between the next numbers of devices. Beyond what was measured, as at its edge. (The
-    /// artifact interpolates in a triangulation of nodes, devices and batch.)
+    /// Placements that were not measured: on the straight line between the next smaller and the next larger number of
+    /// nodes that were, with as many devices for each node, and there between the next numbers of devices. Beyond what
+    /// was measured, as at its edge. (The artifact interpolates in a triangulation of nodes, devices and batch.)
     [[nodiscard]] step_time between_counts(double nodes, double devices, double local_batch) const noexcept {
         auto const& all = measured_.by_count;
         auto const above = all.lower_bound({static_cast<std::int64_t>(nodes), 0});
-        double const high = static_cast<double>(above != all.end() ? above->first.first : std::prev(all.end())->first.first);
+        double const high =
+            static_cast<double>(above != all.end() ? above->first.first : std::prev(all.end())->first.first);
         if (high <= nodes || above == all.begin()) return between_devices(high, devices * high / nodes, local_batch);
         double const low = static_cast<double>(std::prev(above)->first.first);
-        step_time const a = between_devices(low, devices * low / nodes, local_batch), b = between_devices(high, devices * high / nodes, local_batch);
+        step_time const a = between_devices(low, devices * low / nodes, local_batch),
+                        b = between_devices(high, devices * high / nodes, local_batch);
         double const w = (nodes - low) / (high - low);
         return {a.step + w * (b.step - a.step), a.sync + w * (b.sync - a.sync)};
     }

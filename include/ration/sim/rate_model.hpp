@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Jobs whose speed was measured for some numbers of devices and some types of them: what the traces of Gavel and ElasticFlow name.
+/// Jobs whose speed was measured for some numbers of devices and some types of them: what the traces of Gavel and
+/// ElasticFlow name.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +22,16 @@
 
 namespace ration::sim {
 
-/// One step is one of the model's own. Its batch is fixed: of those that were measured, the largest that is not above what was asked for.
+/// One step is one of the model's own. Its batch is fixed: of those that were measured, the largest that is not above
+/// what was asked for.
 class rate_model final : public job_model {
     struct key {
         std::uint32_t type;
         bool several_nodes;
         std::int64_t batch, devices;
         friend bool operator<(key const& a, key const& b) noexcept {
-            return std::tie(a.type, a.several_nodes, a.batch, a.devices) < std::tie(b.type, b.several_nodes, b.batch, b.devices);
+            return std::tie(a.type, a.several_nodes, a.batch, a.devices) <
+                   std::tie(b.type, b.several_nodes, b.batch, b.devices);
         }
     };
     std::map<key, double> rates_;
@@ -36,7 +39,8 @@ class rate_model final : public job_model {
 
 public:
     /// False when this was said before.
-    bool add(std::uint32_t type, bool several_nodes, std::int64_t batch, std::int64_t devices, double steps_per_second) {
+    bool add(std::uint32_t type, bool several_nodes, std::int64_t batch, std::int64_t devices,
+             double steps_per_second) {
         auto const place = std::lower_bound(batches_.begin(), batches_.end(), batch);
         if (place == batches_.end() || *place != batch) batches_.insert(place, batch);
         return rates_.emplace(key{type, several_nodes, batch, devices}, steps_per_second).second;
@@ -45,7 +49,8 @@ public:
     [[nodiscard]] pace at(job_description const& job, allocation const& held, double) const noexcept override {
         return {.steps_per_second = held.slowest * rate(held.type, held.spread.size() > 1, job.batch, held.devices)};
     }
-    void show(job_description const& job, double, std::uint32_t type, std::int64_t devices_per_node, scaling const& out) const noexcept override {
+    void show(job_description const& job, double, std::uint32_t type, std::int64_t devices_per_node,
+              scaling const& out) const noexcept override {
         for (std::size_t i = 0; i < out.goodput.size(); ++i) {
             auto const k = static_cast<std::int64_t>(i);
             out.goodput[i] = out.goodput_fixed[i] = rate(type, k > devices_per_node, job.batch, k);
@@ -53,8 +58,10 @@ public:
         }
     }
 
-    /// 0 where fewer devices than these were measured only from more on, or never. A spread that was not measured goes like none. O(log rates).
-    [[nodiscard]] double rate(std::uint32_t type, bool several_nodes, std::int64_t batch, std::int64_t devices) const noexcept {
+    /// 0 where fewer devices than these were measured only from more on, or never. A spread that was not measured goes
+    /// like none. O(log rates).
+    [[nodiscard]] double rate(std::uint32_t type, bool several_nodes, std::int64_t batch,
+                              std::int64_t devices) const noexcept {
         if (batches_.empty() || devices < 1) return 0;
         auto const above = std::upper_bound(batches_.begin(), batches_.end(), batch);
         key const wanted{type, several_nodes, above == batches_.begin() ? *above : *std::prev(above), devices};
@@ -67,10 +74,13 @@ public:
     }
 };
 
-/// The models of bench/data/rates/rates.csv, whose README says what its columns mean. Types get the index that they have in `types` (of the
-/// cluster); those that it does not have are left out, and so are models with none of them. O(text).
-[[nodiscard]] inline trace::outcome<model_library> read_rates(std::string_view text, std::span<std::string const> types) {
-    constexpr std::array<std::string_view, 6> titles{"model", "type", "several_nodes", "batch", "devices", "steps_per_second"};
+/// The models of bench/data/rates/rates.csv, whose README says what its columns mean. Types get the index that they
+/// have in `types` (of the cluster); those that it does not have are left out, and so are models with none of them.
+/// O(text).
+[[nodiscard]] inline trace::outcome<model_library> read_rates(std::string_view text,
+                                                              std::span<std::string const> types) {
+    constexpr std::array<std::string_view, 6> titles{"model", "type",    "several_nodes",
+                                                     "batch", "devices", "steps_per_second"};
     trace::row_scanner rows(text, ',');
     model_library library;
     std::map<std::string, std::shared_ptr<rate_model>, std::less<>> models;
@@ -80,15 +90,17 @@ public:
         auto const fields = rows.fields();
         std::array<double, 6> number{};
         bool right = fields.size() == titles.size();
-        for (std::size_t i = 2; right && i < titles.size(); ++i) right = trace::to_number(fields[i], number[i]) && number[i] >= 0 && number[i] <= 1e12;
+        for (std::size_t i = 2; right && i < titles.size(); ++i)
+            right = trace::to_number(fields[i], number[i]) && number[i] >= 0 && number[i] <= 1e12;
         if (!right || fields[0].empty() || number[4] < 1 || number[5] <= 0)
-            return trace::problem{rows.line(), "a row has a model, a type, and four numbers from 0 to 1e12, the last two above 0"};
+            return trace::problem{rows.line(),
+                                  "a row has a model, a type, and four numbers from 0 to 1e12, the last two above 0"};
         auto const type = std::find(types.begin(), types.end(), fields[1]);
         if (type == types.end()) continue;
         auto& model = models[std::string(fields[0])];
         if (!model) model = std::make_shared<rate_model>();
-        if (!model->add(static_cast<std::uint32_t>(type - types.begin()), number[2] != 0, static_cast<std::int64_t>(number[3]),
-                        static_cast<std::int64_t>(number[4]), number[5]))
+        if (!model->add(static_cast<std::uint32_t>(type - types.begin()), number[2] != 0,
+                        static_cast<std::int64_t>(number[3]), static_cast<std::int64_t>(number[4]), number[5]))
             return trace::problem{rows.line(), "this was said before; keep one of the rows"};
     }
     if (rows.wrong() != nullptr) return trace::problem{rows.line(), rows.wrong()};

@@ -23,20 +23,24 @@
 namespace ration::sim {
 
 struct sim_options {
-    nanoseconds interval = seconds(60);  ///< a tick at every multiple of it, besides those at events; 0 = at events only
+    /// A tick at every multiple of it, besides those at events; 0 = at events only
+    nanoseconds interval = seconds(60);
     nanoseconds limit{std::numeric_limits<std::int64_t>::max()};  ///< of the simulated time
     settle_rules settle{.dead_band = 0, .dwell = {}, .grace = {}};
     std::uint64_t seed = 0;
-    bool stop_at_bad_grant = false;      ///< otherwise the run goes on with what passed
-    std::span<fault const> faults{};     ///< in order of time, of nodes of the cluster; they outlive the run
-    nanoseconds checkpoint{0};           ///< jobs save their state every so often, which is what a fault leaves them; 0 = at all times
-    nanoseconds save{0};                 ///< each of these saves, in which the job makes no steps
-    run_observer* observer = nullptr;    ///< outlives the run
-    column_memory* columns = nullptr;    ///< where the columns are, for policies in worker processes; nullptr: on the heap
+    bool stop_at_bad_grant = false;   ///< otherwise the run goes on with what passed
+    std::span<fault const> faults{};  ///< in order of time, of nodes of the cluster; they outlive the run
+    /// Jobs save their state every so often, which is what a fault leaves them; 0 = at all times
+    nanoseconds checkpoint{0};
+    nanoseconds save{0};               ///< each of these saves, in which the job makes no steps
+    run_observer* observer = nullptr;  ///< outlives the run
+    /// Where the columns are, for policies in worker processes; nullptr: on the heap
+    column_memory* columns = nullptr;
 };
 
-/// One run. The policy is asked whenever jobs come or end, a fault changes what is there, and at every interval. The engine is the one that runs live: every answer passes its check, whoever gave it.
-/// O(log running jobs + rows + nodes) for each event besides the policy; in the steady state it allocates nothing.
+/// One run. The policy is asked whenever jobs come or end, a fault changes what is there, and at every interval. The
+/// engine is the one that runs live: every answer passes its check, whoever gave it. O(log running jobs + rows + nodes)
+/// for each event besides the policy; in the steady state it allocates nothing.
 class simulation {
     workload const& workload_;
     cluster const& cluster_;
@@ -63,11 +67,15 @@ class simulation {
 
 public:
     /// What is passed by reference must outlive it.
-    simulation(workload const& jobs, cluster const& machines, decider& policy, decider& fallback, sim_options const& options)
-        : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback), store_(options.columns),
-          nodes_(store_, columns_, cluster_), live_(store_, columns_, workload_, {.every = options.checkpoint, .take = options.save}), backend_(jobs.jobs.size()),
-          engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources, {.settle = options.settle, .seed = options.seed}),
-          paces_(jobs, store_, columns_, live_, engine_.holdings(), nodes_, queue_), cpu_(store_, columns_, live_, engine_.holdings(), paces_, options.observer),
+    simulation(workload const& jobs, cluster const& machines, decider& policy, decider& fallback,
+               sim_options const& options)
+        : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback),
+          store_(options.columns), nodes_(store_, columns_, cluster_),
+          live_(store_, columns_, workload_, {.every = options.checkpoint, .take = options.save}),
+          backend_(jobs.jobs.size()), engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
+                                              {.settle = options.settle, .seed = options.seed}),
+          paces_(jobs, store_, columns_, live_, engine_.holdings(), nodes_, queue_),
+          cpu_(store_, columns_, live_, engine_.holdings(), paces_, options.observer),
           contention_(live_, engine_.holdings(), paces_) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
@@ -96,18 +104,24 @@ private:
         columns_ = *declared;
         if (auto ready = nodes_.prepare(); !ready) return ready;
         auto const read = [&](auto... names) { return (... || (policy_.reads(names) || fallback_.reads(names))); };
-        live_.fill_only({.step = read("jobs/step"), .remaining = read("jobs/remaining"), .attained = read("jobs/attained"),
-                         .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch", "jobs/rate"),
-                         .loss = read("jobs/loss", "jobs/loss.best")},
-                        options_.seed);
+        live_.fill_only(
+            {.step = read("jobs/step"),
+             .remaining = read("jobs/remaining"),
+             .attained = read("jobs/attained"),
+             .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch", "jobs/rate"),
+             .loss = read("jobs/loss", "jobs/loss.best")},
+            options_.seed);
         contention_.prepare(workload_, nodes_.size());
-        std::size_t const devices = static_cast<std::size_t>(nodes_.capacity()), jobs = workload_.jobs.size(), nodes = nodes_.size();
+        std::size_t const devices = static_cast<std::size_t>(nodes_.capacity()), jobs = workload_.jobs.size(),
+                          nodes = nodes_.size();
         queue_.reserve(2 * devices + options_.faults.size());
-        for (std::uint32_t i = 0; i < options_.faults.size(); ++i) queue_.push({.at = options_.faults[i].at, .what = event_class::fault, .subject = i});
+        for (std::uint32_t i = 0; i < options_.faults.size(); ++i)
+            queue_.push({.at = options_.faults[i].at, .what = event_class::fault, .subject = i});
         outcome_.jobs.resize(jobs);
         for (std::size_t i = 0; i < jobs; ++i) outcome_.jobs[i].submitted = workload_.jobs[i].submitted;
         cpu_.prepare(cluster_, outcome_.jobs);
-        // One answer takes away what is held and gives it to others, with a batch each; some policies have a word for each job that waits.
+        // One answer takes away what is held and gives it to others, with a batch each; some policies have a word for
+        // each job that waits.
         std::size_t const told = 2 * (jobs < most_told_jobs ? jobs : most_told_jobs);
         return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + told + 64});
     }
@@ -193,23 +207,33 @@ private:
         engine_.release({live_.id(row)});
         contention_.note_change();
         if (options_.observer == nullptr) return;
-        live_.runs_on_cpu(row) ? options_.observer->uses(now, live_.id(row), 0) : options_.observer->holds(now, live_.id(row), 0);
+        live_.runs_on_cpu(row) ? options_.observer->uses(now, live_.id(row), 0)
+                               : options_.observer->holds(now, live_.id(row), 0);
     }
 
     void take_fault(fault const& f, nanoseconds now) noexcept {
         switch (f.what) {
             case fault_kind::node_lost:
                 if (!nodes_.lose(f.node, now)) break;
-                for_each_on(f.node, [&](std::size_t row) { strike(row, f.node, engine_.holdings().amount({live_.id(row)}, f.node, resource_id::gpu), now); });
+                for_each_on(f.node, [&](std::size_t row) {
+                    strike(row, f.node, engine_.holdings().amount({live_.id(row)}, f.node, resource_id::gpu), now);
+                });
                 asks_ = true;
                 break;
             case fault_kind::node_back: asks_ = nodes_.bring_back(f.node, now) || asks_; break;
             case fault_kind::job_crashes:
-                if (std::size_t const row = live_.find(holder_of(engine_.holdings(), f.node, f.device).value); row < live_.rows()) strike(row, f.node, 1, now), asks_ = true;
+                if (std::size_t const row = live_.find(holder_of(engine_.holdings(), f.node, f.device).value);
+                    row < live_.rows()) {
+                    strike(row, f.node, 1, now);
+                    asks_ = true;
+                }
                 break;
             case fault_kind::node_slows:
                 nodes_.set_speed(f.node, f.speed);
-                for_each_on(f.node, [&](std::size_t row) { paces_.bring_up(row, now), paces_.set(row, now); });
+                for_each_on(f.node, [&](std::size_t row) {
+                    paces_.bring_up(row, now);
+                    paces_.set(row, now);
+                });
                 break;
         }
         outcome_.faults += is_bad(f);
@@ -223,22 +247,27 @@ private:
             if (live_.is_active(row) && is_on(row, node)) act(row);
     }
 
-    /// The job has lost some of its devices of a node. One whose workers do not wait for each other continues with the others, if they are enough.
+    /// The job has lost some of its devices of a node. One whose workers do not wait for each other continues with the
+    /// others, if they are enough.
     void strike(std::size_t row, std::uint32_t node, std::int64_t devices, nanoseconds now) noexcept {
         job_description const& described = live_.description(row);
         std::int64_t const left = live_[row].devices - devices;
-        if (left < 1 || left < described.least || !workload_.models[described.model]->is_asynchronous()) return stop(row, now);
+        if (left < 1 || left < described.least || !workload_.models[described.model]->is_asynchronous())
+            return stop(row, now);
         bring_up(row, now);
         job_id const id{live_.id(row)};
-        engine_.lose({id, node, resource_id::gpu, engine_.holdings().amount(id, node, resource_id::gpu) - devices}, now);
+        engine_.lose({id, node, resource_id::gpu, engine_.holdings().amount(id, node, resource_id::gpu) - devices},
+                     now);
         go_on_with(row, paces_.held(row), now);
     }
 
     [[nodiscard]] bool is_on(std::size_t row, std::uint32_t node) const noexcept {
-        return live_.runs_on_cpu(row) ? cpu_.is_on(row, node) : engine_.holdings().amount({live_.id(row)}, node, resource_id::gpu) > 0;
+        return live_.runs_on_cpu(row) ? cpu_.is_on(row, node)
+                                      : engine_.holdings().amount({live_.id(row)}, node, resource_id::gpu) > 0;
     }
 
-    /// The job waits again, with the steps of its last checkpoint; one on processors goes on from there as soon as it gets some.
+    /// The job waits again, with the steps of its last checkpoint; one on processors goes on from there as soon as it
+    /// gets some.
     void stop(std::size_t row, nanoseconds now) noexcept {
         job_outcome& became = outcome_.jobs[live_.id(row) - 1];
         double const had = live_.steps_at(row, now), in_vain = paces_.lose_unsaved(row, now);
@@ -285,9 +314,10 @@ private:
             if (row == live_.rows() || !live_.is_active(row)) continue;
             if (!live_.runs_on_cpu(row))
                 take_allocation(row, now);
-            else if (cpu_.is_released(row))
-                outcome_.jobs[id - 1].released = true, end_job(row, now);
-            else
+            else if (cpu_.is_released(row)) {
+                outcome_.jobs[id - 1].released = true;
+                end_job(row, now);
+            } else
                 cpu_.note_change();
         }
         backend_.forget_changes();
@@ -341,7 +371,8 @@ private:
     void finish() noexcept {
         outcome_.capacity_seconds = nodes_.capacity_seconds(outcome_.end);
         for (std::size_t row = 0; row < live_.rows(); ++row)
-            if (live_[row].devices > 0) outcome_.jobs[live_.id(row) - 1].device_seconds = live_[row].attained_at(outcome_.end);
+            if (live_[row].devices > 0)
+                outcome_.jobs[live_.id(row) - 1].device_seconds = live_[row].attained_at(outcome_.end);
     }
 };
 

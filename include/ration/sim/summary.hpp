@@ -16,25 +16,30 @@ namespace ration::sim {
 
 inline constexpr double no_figure = std::numeric_limits<double>::quiet_NaN();
 
-/// Times in seconds. Those of jobs are over the jobs that are done; NaN when there are none. docs/sim.md defines each for its reader.
+/// Times in seconds. Those of jobs are over the jobs that are done; NaN when there are none. docs/sim.md defines each
+/// for its reader.
 struct figures {
     std::size_t jobs = 0, finished = 0, never_started = 0;
-    double mean_jct = no_figure, median_jct = no_figure, p95_jct = no_figure, p99_jct = no_figure, worst_jct = no_figure;
+    double mean_jct = no_figure, median_jct = no_figure, p95_jct = no_figure, p99_jct = no_figure,
+           worst_jct = no_figure;
     double mean_wait = no_figure, p99_wait = no_figure;  ///< from submission to the first devices
     double makespan = no_figure;                         ///< from the first submission to the last end
     double utilisation = no_figure;                      ///< device-seconds held over those that there were
     double restarts = no_figure;                         ///< for each job
     double jain = no_figure;                             ///< of (time alone on the cluster / JCT)
-    double mean_rho = no_figure, worst_rho = no_figure;  ///< JCT over the time with an equal share: finish-time fairness
-    double unfair = no_figure;                           ///< part of the jobs with a rho above 1
-    double mean_to_acceptable = no_figure, mean_to_objective = no_figure;  ///< from submission to a tier of the loss, over the jobs that reached it
-    double deadlines_met = no_figure;                    ///< part of the jobs with a deadline, done or not
-    double faults = 0, stops = 0;                        ///< that struck the cluster, and how often one stopped a job
-    double lost_work = no_figure;                        ///< device-seconds since the last checkpoint before a stop, over those held
+    /// JCT over the time with an equal share: finish-time fairness
+    double mean_rho = no_figure, worst_rho = no_figure;
+    double unfair = no_figure;  ///< part of the jobs with a rho above 1
+    /// From submission to a tier of the loss, over the jobs that reached it
+    double mean_to_acceptable = no_figure, mean_to_objective = no_figure;
+    double deadlines_met = no_figure;  ///< part of the jobs with a deadline, done or not
+    double faults = 0, stops = 0;      ///< that struck the cluster, and how often one stopped a job
+    /// device-seconds since the last checkpoint before a stop, over those held
+    double lost_work = no_figure;
 };
 
-/// Between the two nearest of the sorted values on a straight line, as most programs for statistics do; NaN when there are none.
-/// `part` from 0 to 1.
+/// Between the two nearest of the sorted values on a straight line, as most programs for statistics do; NaN when there
+/// are none. `part` from 0 to 1.
 [[nodiscard]] inline double quantile(std::vector<double> const& sorted, double part) noexcept {
     if (sorted.empty()) return no_figure;
     double const place = part * static_cast<double>(sorted.size() - 1);
@@ -49,10 +54,14 @@ struct figures {
     return values.empty() ? no_figure : sum / static_cast<double>(values.size());
 }
 
-/// (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n when one has everything. Source: R. Jain, D. Chiu and W. Hawe, 1984.
+/// (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n when one has everything. Source: R. Jain, D. Chiu and W. Hawe,
+/// 1984.
 [[nodiscard]] inline double jain_index(std::vector<double> const& values) noexcept {
     double sum = 0, squares = 0;
-    for (double const v : values) sum += v, squares += v * v;
+    for (double const v : values) {
+        sum += v;
+        squares += v * v;
+    }
     return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : no_figure;
 }
 
@@ -77,13 +86,18 @@ public:
         double sum = 0, number = 0, last = 0;
         for (auto const& [at, change] : changes) {
             sum += number * (at - last);
-            last = at, number += change;
-            at_.push_back(at), sum_.push_back(sum), number_.push_back(number);
+            last = at;
+            number += change;
+            at_.push_back(at);
+            sum_.push_back(sum);
+            number_.push_back(number);
         }
     }
 
     /// Mean number over a time in which there is one at least. O(log n). Precondition: `from` < `to`.
-    [[nodiscard]] double mean(double from, double to) const noexcept { return std::max(1.0, (sum_until(to) - sum_until(from)) / (to - from)); }
+    [[nodiscard]] double mean(double from, double to) const noexcept {
+        return std::max(1.0, (sum_until(to) - sum_until(from)) / (to - from));
+    }
 
 private:
     [[nodiscard]] double sum_until(double at) const noexcept {
@@ -99,7 +113,8 @@ struct job_figures {
     std::vector<double> jct, wait, progress, rho;
 };
 
-[[nodiscard]] inline job_figures figures_of_jobs(workload const& jobs, cluster const& machines, std::vector<job_needs> const& needs, run_outcome const& run) {
+[[nodiscard]] inline job_figures figures_of_jobs(workload const& jobs, cluster const& machines,
+                                                 std::vector<job_needs> const& needs, run_outcome const& run) {
     job_figures all;
     jobs_there const on_devices(jobs, run, false), on_cpu(jobs, run, true);
     needs_reader reader(jobs, machines);
@@ -123,7 +138,7 @@ struct job_figures {
 }
 
 /// Mean seconds from submission to a time, over the jobs that have it.
-[[nodiscard]] inline double mean_until(run_outcome const& run, nanoseconds job_outcome::*when) {
+[[nodiscard]] inline double mean_until(run_outcome const& run, nanoseconds job_outcome::* when) {
     std::vector<double> all;
     for (auto const& job : run.jobs)
         if ((job.*when).count >= 0) all.push_back(to_seconds(job.*when - job.submitted));
@@ -137,7 +152,8 @@ inline void add_counts(workload const& jobs, run_outcome const& run, figures& f)
         job_outcome const& job = run.jobs[i];
         f.finished += job.finished.count >= 0;
         f.never_started += job.started.count < 0;
-        held += job.device_seconds, lost += job.lost_device_seconds;
+        held += job.device_seconds;
+        lost += job.lost_device_seconds;
         f.stops += job.stops;
         restarts += job.restarts;
         if (last < job.finished) last = job.finished;
@@ -155,20 +171,27 @@ inline void add_counts(workload const& jobs, run_outcome const& run, figures& f)
 
 }  // namespace detail
 
-/// `needs` is what `needs_of` says of the same workload and cluster. O(n log n + what the models take to say how jobs go with an equal
-/// share).
+/// `needs` is what `needs_of` says of the same workload and cluster. O(n log n + what the models take to say how jobs
+/// go with an equal share).
 ///
-/// Finish-time fairness is the rho of K. Mahajan et al., "Themis", NSDI 2020: JCT / T, where T is the time that the job would take alone
-/// with an equal share of the cluster, and the share is all devices over the mean number of jobs that were there during its JCT;
-/// of a job on processors all cores, over those that share them. Of a job that was released both times end there.
-[[nodiscard]] inline figures figures_of(workload const& jobs, cluster const& machines, std::vector<job_needs> const& needs, run_outcome const& run) {
+/// Finish-time fairness is the rho of K. Mahajan et al., "Themis", NSDI 2020: JCT / T, where T is the time that the job
+/// would take alone with an equal share of the cluster, and the share is all devices over the mean number of jobs that
+/// were there during its JCT; of a job on processors all cores, over those that share them. Of a job that was released
+/// both times end there.
+[[nodiscard]] inline figures figures_of(workload const& jobs, cluster const& machines,
+                                        std::vector<job_needs> const& needs, run_outcome const& run) {
     figures f{.jobs = run.jobs.size()};
     detail::add_counts(jobs, run, f);
     auto const all = detail::figures_of_jobs(jobs, machines, needs, run);
-    f.mean_jct = mean_of(all.jct), f.median_jct = quantile(all.jct, 0.5), f.p95_jct = quantile(all.jct, 0.95);
-    f.p99_jct = quantile(all.jct, 0.99), f.worst_jct = quantile(all.jct, 1);
-    f.mean_wait = mean_of(all.wait), f.p99_wait = quantile(all.wait, 0.99);
-    f.mean_to_acceptable = detail::mean_until(run, &job_outcome::acceptable), f.mean_to_objective = detail::mean_until(run, &job_outcome::objective);
+    f.mean_jct = mean_of(all.jct);
+    f.median_jct = quantile(all.jct, 0.5);
+    f.p95_jct = quantile(all.jct, 0.95);
+    f.p99_jct = quantile(all.jct, 0.99);
+    f.worst_jct = quantile(all.jct, 1);
+    f.mean_wait = mean_of(all.wait);
+    f.p99_wait = quantile(all.wait, 0.99);
+    f.mean_to_acceptable = detail::mean_until(run, &job_outcome::acceptable);
+    f.mean_to_objective = detail::mean_until(run, &job_outcome::objective);
     f.jain = jain_index(all.progress);
     if (all.rho.empty()) return f;
     f.mean_rho = mean_of(all.rho);

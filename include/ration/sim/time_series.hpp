@@ -11,7 +11,8 @@
 
 namespace ration::sim {
 
-/// Takes a step function and keeps its means over stretches of one length. When there are too many of them, two become one.
+/// Takes a step function and keeps its means over stretches of one length. When there are too many of them, two become
+/// one.
 class time_series {
     static constexpr std::size_t most = 600;  // even
     std::vector<double> sums_;                // of value x nanoseconds

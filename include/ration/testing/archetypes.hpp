@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The smallest models of the concepts: exactly what each asks, and everything else deleted, so that code which uses more of a
-/// type than its concept promises does not compile with them.
+/// The smallest models of the concepts: exactly what each asks, and everything else deleted, so that code which uses
+/// more of a type than its concept promises does not compile with them.
 #pragma once
 
 #include <cstdint>

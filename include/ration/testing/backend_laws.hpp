@@ -18,7 +18,8 @@ template <Backend B>
     for (auto const& op : operations) {
         if (auto ok = backend.apply(op); !ok) return ok;
         if (auto ok = backend.verify(op); !ok)
-            return broken_law("Backend law 1: after apply() succeeded, verify() succeeds", backend.describe(op).subject.view());
+            return broken_law("Backend law 1: after apply() succeeded, verify() succeeds",
+                              backend.describe(op).subject.view());
     }
     return {};
 }
@@ -32,7 +33,8 @@ template <Backend B>
 
 /// True when both plans begin at the same values and lead to the same values.
 template <Backend B>
-[[nodiscard]] bool same_plan(B& backend, plan<typename B::operation> const& a, plan<typename B::operation> const& b) noexcept {
+[[nodiscard]] bool same_plan(B& backend, plan<typename B::operation> const& a,
+                             plan<typename B::operation> const& b) noexcept {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i) {
         operation_text const x = backend.describe(a[i]), y = backend.describe(b[i]);
@@ -61,8 +63,8 @@ template <Backend B>
 
 }  // namespace detail
 
-/// The laws of Backend. The jobs of `settings` must be known to the backend, `unknown` must not; each setting is put into force
-/// and stays so. Give at least one that changes something, twice the same job among them.
+/// The laws of Backend. The jobs of `settings` must be known to the backend, `unknown` must not; each setting is put
+/// into force and stays so. Give at least one that changes something, twice the same job among them.
 template <Backend B>
 [[nodiscard]] result<void> backend_laws(B& backend, job_id unknown, std::span<setting const> settings) noexcept {
     constexpr auto* law = "Backend law 4: a job that it does not know is errc::not_found";

@@ -11,7 +11,10 @@ namespace ration::testing {
 
 /// `law` names the law and says it: "Target law 3: NaN reaches no tier". `where` says what was seen.
 [[nodiscard]] inline error broken_law(char const* law, std::string_view where) noexcept {
-    return {.code = errc::conflict, .operation = law, .subject = where, .remedy = "see the laws in the concept's documentation"};
+    return {.code = errc::conflict,
+            .operation = law,
+            .subject = where,
+            .remedy = "see the laws in the concept's documentation"};
 }
 
 /// printf into a bounded text.

@@ -14,7 +14,7 @@
 #include <ration/target.hpp>
 #include <ration/testing/backend_laws.hpp>  // IWYU pragma: export
 #include <ration/testing/broken_law.hpp>
-#include <ration/testing/policy_laws.hpp>   // IWYU pragma: export
+#include <ration/testing/policy_laws.hpp>  // IWYU pragma: export
 
 namespace ration::testing {
 
@@ -43,25 +43,29 @@ template <Target T>
     for (double const a : values) {
         std::uint32_t const reached = target.reached(a);
         if (reached > target.tiers())
-            return broken_law("Target law 1: reached() is at most tiers()", seen("reached(%g) = %u of %u", a, reached, target.tiers()));
+            return broken_law("Target law 1: reached() is at most tiers()",
+                              seen("reached(%g) = %u of %u", a, reached, target.tiers()));
         for (double const b : values) {
             rises |= a < b && reached < target.reached(b);
             falls |= a < b && reached > target.reached(b);
         }
         if (rises && falls)
-            return broken_law("Target law 2: a better value never reaches fewer tiers", seen("reached() rises and falls by %g", a));
+            return broken_law("Target law 2: a better value never reaches fewer tiers",
+                              seen("reached() rises and falls by %g", a));
     }
     return {};
 }
 
 /// The laws of Job that can be seen at one moment, for all jobs of one host.
 template <Job J>
-[[nodiscard]] result<void> job_laws(std::span<J const> jobs, std::size_t resources = std::size(standard_resources)) noexcept {
+[[nodiscard]] result<void> job_laws(std::span<J const> jobs,
+                                    std::size_t resources = std::size(standard_resources)) noexcept {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         auto const number = static_cast<unsigned long long>(jobs[i].id().value);
         if (jobs[i].id() != jobs[i].id()) return broken_law("Job law 1: id() never changes", seen("job at %zu", i));
         for (std::size_t k = 0; k < i; ++k)
-            if (jobs[k].id() == jobs[i].id()) return broken_law("Job law 1: no two jobs share an id", seen("job %llu", number));
+            if (jobs[k].id() == jobs[i].id())
+                return broken_law("Job law 1: no two jobs share an id", seen("job %llu", number));
         for (std::size_t r = 0; r < resources; ++r) {
             auto const b = jobs[i].bounds_of(static_cast<resource_id>(r));
             if (b.minimum < 0 || b.maximum < b.minimum)
@@ -78,10 +82,13 @@ template <Job J, class Advance>
     for (auto step = job.progress().step; times > 0; --times) {
         advance(job);
         auto const now = job.progress().step;
-        if (job.id() != id) return broken_law("Job law 1: id() never changes", seen("after step %llu", static_cast<unsigned long long>(step)));
+        if (job.id() != id)
+            return broken_law("Job law 1: id() never changes",
+                              seen("after step %llu", static_cast<unsigned long long>(step)));
         if (now < step)
-            return broken_law("Job law 3: progress().step never falls within one epoch",
-                              seen("%llu, then %llu", static_cast<unsigned long long>(step), static_cast<unsigned long long>(now)));
+            return broken_law(
+                "Job law 3: progress().step never falls within one epoch",
+                seen("%llu, then %llu", static_cast<unsigned long long>(step), static_cast<unsigned long long>(now)));
         step = now;
     }
     return {};

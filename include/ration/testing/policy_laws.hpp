@@ -31,8 +31,7 @@ class policy_on_trial {
 
 public:
     template <class Make>
-    policy_on_trial(Make& make, std::size_t grants)
-        : policy_(new P(make())), space_(grants), answer_(space_) {}
+    policy_on_trial(Make& make, std::size_t grants) : policy_(new P(make())), space_(grants), answer_(space_) {}
 
     [[nodiscard]] bool prepare(limits const& most) {
         if constexpr (has_prepare<P>) return policy_->prepare(most) == status::ok;
@@ -78,7 +77,8 @@ class policies_on_trial {
 
 public:
     policies_on_trial(Make& make, trial_options const& options)
-        : options_(options), make_(make), grants_(options.most.jobs * options.most.nodes * std::size(standard_resources)), first_(make, grants_),
+        : options_(options), make_(make),
+          grants_(options.most.jobs * options.most.nodes * std::size(standard_resources)), first_(make, grants_),
           second_(make, grants_), asked_twice_(make, grants_) {}
 
     [[nodiscard]] result<void> bind(trial const& host) {
@@ -86,7 +86,8 @@ public:
         if (!bound) return bound.failure();
         bound_ = *bound;
         for (auto* const p : {&first_, &second_, &asked_twice_})
-            if (!p->prepare(options_.most)) return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
+            if (!p->prepare(options_.most))
+                return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
         proof_.prepare(host.store, host.columns, standard_resources, options_.most.nodes, grants_);
         return {};
     }
@@ -102,7 +103,8 @@ public:
             return broken_law(law_4, seen("%zu allocations at tick %llu", taken, shown));
         second_.decide(t);
         if (!second_.answers_as(first_))
-            return broken_law("Policy law 1: the same ticks since the start give the same grants", seen("two instances differ at tick %llu", shown));
+            return broken_law("Policy law 1: the same ticks since the start give the same grants",
+                              seen("two instances differ at tick %llu", shown));
         if (auto kept = has_answered(shown); !kept) return kept;
         if (auto kept = ask_twice(t, shown); !kept) return kept;
         if (auto kept = go_on_after_restart(t, shown); !kept) return kept;
@@ -135,10 +137,13 @@ private:
     }
 
     [[nodiscard]] result<void> ask_twice(tick<typename P::inputs> const& t, unsigned long long number) {
-        for (char const* const seen_at : {"an instance that was asked each tick twice differs at tick %llu", "asked again it differs at tick %llu"}) {
+        for (char const* const seen_at : {"an instance that was asked each tick twice differs at tick %llu",
+                                          "asked again it differs at tick %llu"}) {
             asked_twice_.decide(t);
             if (!asked_twice_.answers_as(first_))
-                return broken_law("Policy law 5: a tick that is asked again is answered the same, and so are those after it", seen(seen_at, number));
+                return broken_law(
+                    "Policy law 5: a tick that is asked again is answered the same, and so are those after it",
+                    seen(seen_at, number));
         }
         return {};
     }
@@ -150,7 +155,8 @@ private:
             auto const state = first_.saved();
             restarted_.emplace(make_, grants_);
             if (!restarted_->prepare(options_.most) || restarted_->load(state) != status::ok)
-                return broken_law(law_6, seen("load refuses what was saved before tick %llu", static_cast<unsigned long long>(number)));
+                return broken_law(law_6, seen("load refuses what was saved before tick %llu",
+                                              static_cast<unsigned long long>(number)));
         }
         return {};
     }
@@ -158,7 +164,8 @@ private:
         if (!restarted_) return {};
         if (auto const taken = allocations_of_decide(*restarted_, t); taken > 0)
             return broken_law(law_4, seen("%zu allocations at tick %llu, after load", taken, number));
-        if (!restarted_->answers_as(first_)) return broken_law(law_6, seen("an instance that has loaded it differs at tick %llu", number));
+        if (!restarted_->answers_as(first_))
+            return broken_law(law_6, seen("an instance that has loaded it differs at tick %llu", number));
         return {};
     }
 
@@ -166,7 +173,8 @@ private:
         proof_.check(host.held, first_.rows(), accepted_, rejected_);
         if (!rejected_.empty())
             return broken_law("Policy law 2: every grant passes check",
-                              seen("row %u at tick %llu: %s", rejected_[0].row, number, text<96>(name_of(rejected_[0].rule)).c_str()));
+                              seen("row %u at tick %llu: %s", rejected_[0].row, number,
+                                   text<96>(name_of(rejected_[0].rule)).c_str()));
         for (auto const& g : accepted_) host.held.set(g.what(), {});
         return {};
     }
@@ -178,22 +186,24 @@ private:
 }
 
 /// `changes` are in force on the scarce host. The same jobs arrive, run and end on both hosts.
-[[nodiscard]] inline result<void> pauses_for_scarcity(trial const& ample, trial const& scarce, std::span<checked_grant const> changes,
+[[nodiscard]] inline result<void> pauses_for_scarcity(trial const& ample, trial const& scarce,
+                                                      std::span<checked_grant const> changes,
                                                       unsigned long long number) noexcept {
     for (auto const& g : changes) {
         bool const takes_cpu = g.resource() == resource_id::cpu && g.amount() == 0 && g.held != 0;
         if (!takes_cpu || has_cpu(scarce, g.job) || !has_cpu(ample, g.job)) continue;
-        return broken_law("Policy law 7: a job that runs on an ample node is not paused on a scarce one",
-                          seen("row %u at tick %llu is granted 0 millicores: grant ration::least_cpu", g.job_row(), number));
+        return broken_law(
+            "Policy law 7: a job that runs on an ample node is not paused on a scarce one",
+            seen("row %u at tick %llu is granted 0 millicores: grant ration::least_cpu", g.job_row(), number));
     }
     return {};
 }
 
 }  // namespace detail
 
-/// The laws of Policy on a made-up host. `make()` returns a fresh instance, the same each time. Law 3 (no I/O, no clock, no dice)
-/// is seen as far as it breaks law 1. Errors besides broken laws: those of `bind_columns`, for a column that neither the standard
-/// ones nor `options.fill` offers.
+/// The laws of Policy on a made-up host. `make()` returns a fresh instance, the same each time. Law 3 (no I/O, no
+/// clock, no dice) is seen as far as it breaks law 1. Errors besides broken laws: those of `bind_columns`, for a column
+/// that neither the standard ones nor `options.fill` offers.
 template <class Make>
     requires Policy<std::invoke_result_t<Make&>>
 [[nodiscard]] result<void> policy_laws(Make make, trial_options const& options = {}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A made-up host for trying policies: jobs come and go, reach tiers and use what they hold, the same on every run of one seed.
+/// A made-up host for trying policies: jobs come and go, reach tiers and use what they hold, the same on every run of
+/// one seed.
 #pragma once
 
 #include <array>
@@ -16,16 +17,18 @@ namespace ration::testing {
 
 struct trial_options {
     std::uint64_t seed = 1;
-    std::uint64_t ticks = 500;   ///< one second each
+    std::uint64_t ticks = 500;  ///< one second each
     limits most{.jobs = 8, .nodes = 1};
-    /// Writes the columns that only this policy reads. Called once before the first tick, to declare them, and before every tick.
+    /// Writes the columns that only this policy reads. Called once before the first tick, to declare them, and before
+    /// every tick.
     void (*fill)(snapshot_store& store, std::uint64_t tick) = nullptr;
     /// How many allocations the program has made so far; without it nobody looks whether `decide` allocates.
     std::size_t (*allocations)() = nullptr;
 };
 
-/// What the nodes of a trial have. `usual`: enough for the minima of all jobs, and some jobs have a minimum of CPU. In the others no job has
-/// one. `scarce`: of each 40 ticks the nodes have less than a millicore, and less than a device, for each job in 30.
+/// What the nodes of a trial have. `usual`: enough for the minima of all jobs, and some jobs have a minimum of CPU. In
+/// the others no job has one. `scarce`: of each 40 ticks the nodes have less than a millicore, and less than a device,
+/// for each job in 30.
 enum class trial_supply : std::uint8_t { usual, ample, scarce };
 
 /// The tables of the made-up host, and who holds what.
@@ -36,7 +39,8 @@ class trial {
     std::uint64_t last_id_ = 0;
 
 public:
-    static constexpr std::array<std::int64_t, std::size(standard_resources)> node_capacity{8000, 1 << 30, 8, 8000, 1 << 20, 4096};
+    static constexpr std::array<std::int64_t, std::size(standard_resources)> node_capacity{8000, 1 << 30, 8,
+                                                                                           8000, 1 << 20, 4096};
 
     snapshot_store store;
     standard_columns columns;
@@ -48,12 +52,13 @@ public:
         RATION_ASSERT(declared, "an empty store takes the standard columns");
         columns = *declared;
         // The largest size comes first, so that later ticks allocate nothing.
-        bool const sized = store.resize(table_id::jobs, options.most.jobs) && store.resize(table_id::nodes, options.most.nodes) &&
-                           store.resize(table_id::jobs, 0);
+        bool const sized = store.resize(table_id::jobs, options.most.jobs) &&
+                           store.resize(table_id::nodes, options.most.nodes) && store.resize(table_id::jobs, 0);
         RATION_ASSERT(sized, "no memory for the tables of a trial");
         for (std::size_t r = 0; r < columns.resources.size(); ++r)
             for (auto& c : store[columns.resources[r].capacity]) c = node_capacity[r];
-        held.reset(options.most.nodes, columns.resources.size(), options.most.jobs * options.most.nodes * columns.resources.size());
+        held.reset(options.most.nodes, columns.resources.size(),
+                   options.most.jobs * options.most.nodes * columns.resources.size());
         if (options.fill != nullptr) options.fill(store, 0);
     }
 
@@ -68,7 +73,11 @@ public:
     }
 
     [[nodiscard]] tick_data data(std::uint64_t tick) const noexcept {
-        return {.number = tick, .seed = options_.seed + tick, .now = seconds(static_cast<double>(tick)), .budget = seconds(1), .data = store.view()};
+        return {.number = tick,
+                .seed = options_.seed + tick,
+                .now = seconds(static_cast<double>(tick)),
+                .budget = seconds(1),
+                .data = store.view()};
     }
 
 private:
@@ -83,8 +92,10 @@ private:
     void change_capacities(std::uint64_t tick) noexcept {
         auto const jobs = static_cast<std::int64_t>(options_.most.jobs);
         for (auto const r : {resource_id::cpu, resource_id::gpu}) {
-            std::int64_t const usual = node_capacity[static_cast<std::size_t>(r)], little = jobs / 2 < usual ? jobs / 2 : usual;
-            for (auto& c : store[columns.resources[static_cast<std::size_t>(r)].capacity]) c = tick % 40 < 10 ? usual : little;
+            std::int64_t const usual = node_capacity[static_cast<std::size_t>(r)],
+                               little = jobs / 2 < usual ? jobs / 2 : usual;
+            for (auto& c : store[columns.resources[static_cast<std::size_t>(r)].capacity])
+                c = tick % 40 < 10 ? usual : little;
         }
     }
 
@@ -111,7 +122,8 @@ private:
             store[columns.resources[r].minimum][row] = below(2) == 0 ? 0 : fair / 4;
             bool const is_cpu = static_cast<resource_id>(r) == resource_id::cpu;
             if (is_cpu && supply_ != trial_supply::usual) store[columns.resources[r].minimum][row] = 0;
-            store[columns.resources[r].maximum][row] = below(2) == 0 ? unlimited : fair * static_cast<std::int64_t>(1 + below(4));
+            store[columns.resources[r].maximum][row] =
+                below(2) == 0 ? unlimited : fair * static_cast<std::int64_t>(1 + below(4));
         }
     }
 
@@ -124,7 +136,8 @@ private:
         if (static_cast<job_state>(state) != job_state::running) return;
         store[columns.step][row] += 1 + below(100);
         double& loss = store[columns.loss][row];
-        loss *= 1.01 - 0.0004 * static_cast<double>(below(101));  // falls by 1 % as a rule, at most by 3; now and then it rises
+        // Falls by 1 % as a rule, at most by 3; now and then it rises
+        loss *= 1.01 - 0.0004 * static_cast<double>(below(101));
         if (double& best = store[columns.best_loss][row]; loss < best) best = loss;
         auto& tier = store[columns.tier][row];
         if (tier < two_tier_target::objective_tier && below(25) == 0) ++tier;
@@ -133,7 +146,8 @@ private:
             held.release({store[columns.id][row]});
         }
         for (std::size_t r = 0; r < columns.resources.size(); ++r)
-            store[columns.resources[r].used][row] = static_cast<double>(below(static_cast<std::uint64_t>(node_capacity[r]) / 2));
+            store[columns.resources[r].used][row] =
+                static_cast<double>(below(static_cast<std::uint64_t>(node_capacity[r]) / 2));
     }
 };
 

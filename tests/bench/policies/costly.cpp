@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Policies with one thing that `ration bench` has to see. COSTLY=1: takes its time. 2: takes three pieces of the heap on each tick. 3: never comes
-// back. 4: gives all devices to the last job, whatever it accepts. 5: keeps the rules, and helps nobody. 0: nothing; one device for each job.
+// Policies with one thing that `ration bench` has to see. COSTLY=1: takes its time. 2: takes three pieces of the heap
+// on each tick. 3: never comes back. 4: gives all devices to the last job, whatever it accepts. 5: keeps the rules, and
+// helps nobody. 0: nothing; one device for each job.
 #include <chrono>
 #include <cstdlib>
 
@@ -18,11 +19,12 @@ struct costly {
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if constexpr (COSTLY == 1) {
             using clock = std::chrono::steady_clock;
-            for (auto const end = clock::now() + std::chrono::milliseconds(2); clock::now() < end;) {}
+            for (auto const end = clock::now() + std::chrono::milliseconds(2); clock::now() < end;) {
+            }
         }
         if constexpr (COSTLY == 2)
             for (int i = 0; i < 3; ++i) {
-                void* volatile const taken = std::malloc(100);
+                void* const volatile taken = std::malloc(100);
                 std::free(taken);
             }
         if constexpr (COSTLY == 3)

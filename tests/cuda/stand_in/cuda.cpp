@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// A libcuda.so.1 with scripted GPUs (script.hpp), for machines without any. It reads CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER
-// once, at cuInit, by driver_rules.hpp. Of a GPU that is cut a process uses one instance, the first where none is named.
-// Structures and codes: CUDA Driver API reference. OLD_DRIVER leaves out what came with CUDA 12.4 and later.
+// A libcuda.so.1 with scripted GPUs (script.hpp), for machines without any. It reads CUDA_VISIBLE_DEVICES and
+// CUDA_DEVICE_ORDER once, at cuInit, by driver_rules.hpp. Of a GPU that is cut a process uses one instance, the first
+// where none is named. Structures and codes: CUDA Driver API reference. OLD_DRIVER leaves out what came with CUDA 12.4
+// and later.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,8 +22,8 @@ using ration::stand_in::here;
 
 namespace {
 
-constexpr int success = 0, invalid_value = 1, not_initialised = 3, no_device = 100, invalid_device = 101, unavailable = 46,
-              invalid_configuration = 915;
+constexpr int success = 0, invalid_value = 1, not_initialised = 3, no_device = 100, invalid_device = 101,
+              unavailable = 46, invalid_configuration = 915;
 
 struct shown {
     device const* what;
@@ -60,16 +61,20 @@ void read_mask() {
             bool const cut = !gpu->instances.empty() || gpu->value("mode") == "mig";
             if (!cut && gpu->value("uuid") == name) devices.push_back({gpu, gpu});
             for (auto const& instance : gpu->instances) {
-                bool const meant =
-                    instance.value("uuid") == name || (gpu->value("uuid") == name && &instance == &gpu->instances.front());
-                if (meant && !mig) devices.push_back({&instance, gpu}), mig = true;
+                bool const meant = instance.value("uuid") == name ||
+                                   (gpu->value("uuid") == name && &instance == &gpu->instances.front());
+                if (meant && !mig) {
+                    devices.push_back({&instance, gpu});
+                    mig = true;
+                }
             }
         }
     }
 }
 
 [[nodiscard]] shown const* at(int handle) {
-    return handle >= 0 && handle < static_cast<int>(devices.size()) ? &devices[static_cast<std::size_t>(handle)] : nullptr;
+    return handle >= 0 && handle < static_cast<int>(devices.size()) ? &devices[static_cast<std::size_t>(handle)]
+                                                                    : nullptr;
 }
 
 /// The 16 bytes behind GPU- or MIG-; zeros for what is no UUID.
@@ -79,7 +84,8 @@ void uuid_bytes(std::string const& name, unsigned char* out) {
         if (c != '-') digits += c;
     std::memset(out, 0, 16);
     if (digits.size() != 32 || digits.find_first_not_of("0123456789abcdef") != std::string::npos) return;
-    for (std::size_t i = 0; i < 16; ++i) out[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+    for (std::size_t i = 0; i < 16; ++i)
+        out[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
 }
 
 /// The daemon of the stand-in nvidia-cuda-mps-control; empty where none listens, and then nobody is told.
@@ -218,7 +224,10 @@ int cuDevSmResourceSplitByCount(resource* out, unsigned* groups, resource const*
     if (size > in->sms) return invalid_configuration;
     *out = *in;
     out->sms = size;
-    if (remaining != nullptr) *remaining = *in, remaining->sms = in->sms - size;
+    if (remaining != nullptr) {
+        *remaining = *in;
+        remaining->sms = in->sms - size;
+    }
     return success;
 }
 
@@ -271,7 +280,8 @@ int cuDevicePrimaryCtxRetain(void** out, int handle) {
 
 int cuModuleLoadData(void** out, char const* text) {
     *out = described.reserved;
-    return std::string(text).find(".visible .entry burn(") != std::string::npos ? success : 218;  // CUDA_ERROR_INVALID_PTX
+    // CUDA_ERROR_INVALID_PTX
+    return std::string(text).find(".visible .entry burn(") != std::string::npos ? success : 218;
 }
 
 int cuModuleGetFunction(void** out, void* module, char const*) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A libcudart.so.13 that answers what the script says (script.hpp). Like the real one it leaves the count alone when it fails.
+// A libcudart.so.13 that answers what the script says (script.hpp). Like the real one it leaves the count alone when it
+// fails.
 #include "script.hpp"
 
 using ration::stand_in::read_script;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A libnvidia-ml.so.1 with scripted GPUs (script.hpp), for machines without any. Structures and codes: NVIDIA NVML API Reference Guide.
+// A libnvidia-ml.so.1 with scripted GPUs (script.hpp), for machines without any. Structures and codes: NVIDIA NVML API
+// Reference Guide.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -79,7 +80,9 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, device** out) {
 
 int nvmlDeviceGetPciInfo_v3(device* one, pci_info* out) { return read_pci(one->value("pci"), out); }
 int nvmlDeviceGetUUID(device* one, char* out, unsigned size) { return copy_text(one->value("uuid"), out, size); }
-int nvmlDeviceGetName(device* one, char* out, unsigned size) { return copy_text(one->value("model", "Stand-in"), out, size); }
+int nvmlDeviceGetName(device* one, char* out, unsigned size) {
+    return copy_text(one->value("model", "Stand-in"), out, size);
+}
 
 int nvmlDeviceGetMemoryInfo(device* one, memory_info* out) {
     *out = {};
@@ -127,7 +130,8 @@ int nvmlDeviceGetTopologyCommonAncestor(device* one, device* other, unsigned* le
 int nvmlDeviceGetComputeRunningProcesses_v3(device* one, unsigned* count, process_info* out) {
     auto const users = one->list("users");
     bool const fits = users.size() <= *count;
-    for (std::size_t i = 0; fits && i < users.size(); ++i) out[i] = {static_cast<unsigned>(std::stoul(users[i])), 0, 0, 0};
+    for (std::size_t i = 0; fits && i < users.size(); ++i)
+        out[i] = {static_cast<unsigned>(std::stoul(users[i])), 0, 0, 0};
     *count = static_cast<unsigned>(users.size());
     return fits ? success : too_small;
 }

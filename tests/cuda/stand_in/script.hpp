@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The GPUs that the stand-in driver has: read from the file that RATION_STAND_IN_GPUS names, a line for each GPU or MIG instance, KEY=VALUE behind blanks.
-//   gpu uuid=GPU-... pci=0000:17:00.0 [memory=BYTES] [model=NAME] [mode=exclusive|prohibited|mig] [broken=CODE] [users=PID,PID] [links=PCI,PCI]
+// The GPUs that the stand-in driver has: read from the file that RATION_STAND_IN_GPUS names, a line for each GPU or MIG
+// instance, KEY=VALUE behind blanks.
+//   gpu uuid=GPU-... pci=0000:17:00.0 [memory=BYTES] [model=NAME] [mode=exclusive|prohibited|mig] [broken=CODE]
+//   [users=PID,PID] [links=PCI,PCI]
 //       [sms=COUNT] [cc=MAJOR.MINOR] [minor=N] [switch=N] [xid=N]
 //   mig uuid=MIG-... [sms=COUNT] [gi=N] [ci=N]      an instance of the GPU above it
 //   init CODE                         what nvmlInit_v2 answers
@@ -8,7 +10,8 @@
 //   cuinit CODE|hang|crash            what cuInit answers, or does instead
 //   current CODE                      what cuCtxSetCurrent answers
 //   driver VERSION                    what cuDriverGetVersion answers
-//   runtime VERSION DRIVER CODE       what libcudart answers: its version, the driver's, and the code of counting devices
+//   runtime VERSION DRIVER CODE       what libcudart answers: its version, the driver's, and the code of counting
+//   devices
 #pragma once
 
 #include <cstdlib>

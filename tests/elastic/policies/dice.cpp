@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A policy that is never content: each job gets a number of devices by the dice, and another one as soon as it has trained on those.
+// A policy that is never content: each job gets a number of devices by the dice, and another one as soon as it has
+// trained on those.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,8 +17,9 @@ using namespace ration;
 class dice {
 public:
     using policy_concept = policy_tag;
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::uint64_t, "jobs/step">, in<std::int64_t, "jobs/held.gpu">,
-                           in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::uint64_t, "jobs/step">,
+                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "jobs/min.gpu">,
+                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
     static constexpr meta about{.id = "org.example.dice", .version = "1.0.0", .summary = "devices by the dice"};
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
@@ -28,7 +30,8 @@ public:
             auto& mine = jobs_[row];
             auto const step = t.get<"jobs/step">()[row];
             if (mine.given != t.get<"jobs/held.gpu">()[row]) mine.trains_from = step;
-            if (mine.given == 0 || step >= mine.trains_from + 5) roll(mine, t.get<"jobs/min.gpu">()[row], std::min(left, t.get<"jobs/max.gpu">()[row]), step);
+            if (mine.given == 0 || step >= mine.trains_from + 5)
+                roll(mine, t.get<"jobs/min.gpu">()[row], std::min(left, t.get<"jobs/max.gpu">()[row]), step);
             left -= mine.given;
             if (!out.set(row, 0, resource_id::gpu, mine.given)) return status::capacity;
         }
@@ -38,7 +41,10 @@ public:
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         out.put(dice_);
-        for (auto const& one : jobs_) out.put(one.given), out.put(one.trains_from);
+        for (auto const& one : jobs_) {
+            out.put(one.given);
+            out.put(one.trains_from);
+        }
         return out.needed();
     }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
@@ -58,7 +64,9 @@ private:
         auto const before = job.given;
         auto const choices = static_cast<std::uint64_t>(std::max<std::int64_t>(1, most - least + 1));
         do {  // xorshift64
-            dice_ ^= dice_ << 13, dice_ ^= dice_ >> 7, dice_ ^= dice_ << 17;
+            dice_ ^= dice_ << 13;
+            dice_ ^= dice_ >> 7;
+            dice_ ^= dice_ << 17;
             job.given = least + static_cast<std::int64_t>(dice_ % choices);
         } while (job.given == before && choices > 1);
         job.trains_from = step;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/* The hooks of plugin.c. An attack is one file that defines at least one of them, or a constructor or destructor of its own. */
+/* The hooks of plugin.c. An attack is one file that defines at least one of them, or a constructor or destructor of its
+ * own. */
 #ifndef RATION_TEST_ATTACK_H
 #define RATION_TEST_ATTACK_H
 
@@ -12,9 +13,9 @@ void on_decide(void);
 void on_destroy(void);
 
 /* A path below the folder that an environment variable names. */
-static inline const char *path_in(const char *variable, const char *name) {
+static inline char const* path_in(char const* variable, char const* name) {
     static char path[4096];
-    const char *folder = getenv(variable);
+    char const* folder = getenv(variable);
     snprintf(path, sizeof path, "%s/%s", folder == NULL ? "/nonexistent" : folder, name);
     return path;
 }

@@ -9,6 +9,6 @@ int32_t on_create(void) {
     for (int number = 1; number < 32; ++number) signal(number, SIG_IGN);
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
-    for (volatile unsigned i = 0;; ++i) {
+    for (unsigned volatile i = 0;; ++i) {
     }
 }

@@ -5,9 +5,9 @@
 #include "attack.h"
 
 int32_t on_create(void) {
-    const size_t piece = (size_t)256 << 20;
+    size_t const piece = (size_t)256 << 20;
     for (int i = 1; i <= 32; ++i) {
-        char *memory = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char* memory = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) return -5; /* RATION_E_NOMEM */
         memory[0] = 1;
     }

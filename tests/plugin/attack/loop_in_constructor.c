@@ -3,6 +3,6 @@
 #include "attack.h"
 
 __attribute__((constructor)) static void strike(void) {
-    for (volatile unsigned i = 0;; ++i) {
+    for (unsigned volatile i = 0;; ++i) {
     }
 }

@@ -15,9 +15,9 @@ int32_t on_create(void) {
     here.sin_family = AF_INET;
     here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(server, (struct sockaddr *)&here, size) != 0 || listen(server, 1) != 0) return 0;
-    getsockname(server, (struct sockaddr *)&here, &size);
-    if (connect(client, (struct sockaddr *)&here, size) == 0) printf("connected\n");
+    if (bind(server, (struct sockaddr*)&here, size) != 0 || listen(server, 1) != 0) return 0;
+    getsockname(server, (struct sockaddr*)&here, &size);
+    if (connect(client, (struct sockaddr*)&here, size) == 0) printf("connected\n");
     fflush(stdout);
     close(client);
     close(server);

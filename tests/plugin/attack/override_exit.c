@@ -14,36 +14,37 @@ static void never_end(int status) {
 }
 
 struct image {
-    const ElfW(Sym) *symbols;
-    const char *names;
-    const ElfW(Rela) *relocations[2];
+    ElfW const(Sym) * symbols;
+    char const* names;
+    ElfW const(Rela) * relocations[2];
     size_t bytes[2];
 };
 
-static void read_dynamic(const ElfW(Dyn) *entry, struct image *into) {
+static void read_dynamic(ElfW const(Dyn) * entry, struct image* into) {
     for (; entry->d_tag != DT_NULL; ++entry) {
-        if (entry->d_tag == DT_SYMTAB) into->symbols = (const void *)entry->d_un.d_ptr;
-        if (entry->d_tag == DT_STRTAB) into->names = (const void *)entry->d_un.d_ptr;
-        if (entry->d_tag == DT_RELA) into->relocations[0] = (const void *)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_SYMTAB) into->symbols = (void const*)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_STRTAB) into->names = (void const*)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_RELA) into->relocations[0] = (void const*)entry->d_un.d_ptr;
         if (entry->d_tag == DT_RELASZ) into->bytes[0] = entry->d_un.d_val;
-        if (entry->d_tag == DT_JMPREL) into->relocations[1] = (const void *)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_JMPREL) into->relocations[1] = (void const*)entry->d_un.d_ptr;
         if (entry->d_tag == DT_PLTRELSZ) into->bytes[1] = entry->d_un.d_val;
     }
 }
 
-static void replace(const struct image *program, const ElfW(Rela) *relocation, ElfW(Addr) base) {
+static void replace(const struct image* program, ElfW const(Rela) * relocation, ElfW(Addr) base) {
     if (strcmp(program->names + program->symbols[ELF64_R_SYM(relocation->r_info)].st_name, "_exit") != 0) return;
     void (**slot)(int) = (void (**)(int))(base + relocation->r_offset);
-    mprotect((void *)((uintptr_t)slot & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE);
+    mprotect((void*)((uintptr_t)slot & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE);
     *slot = never_end;
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *nothing) {
-    (void)size, (void)nothing;
+static int visit(struct dl_phdr_info* info, size_t size, void* nothing) {
+    (void)size;
+    (void)nothing;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
         struct image program = {0};
-        read_dynamic((const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), &program);
+        read_dynamic((void const*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), &program);
         for (int table = 0; table < 2; ++table)
             for (size_t k = 0; k < program.bytes[table] / sizeof(ElfW(Rela)); ++k)
                 if (ELF64_R_SYM(program.relocations[table][k].r_info) != 0)

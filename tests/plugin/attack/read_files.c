@@ -4,7 +4,7 @@
 
 int32_t on_create(void) {
     char text[64] = "";
-    FILE *file = fopen(path_in("HOME", "victim"), "r");
+    FILE* file = fopen(path_in("HOME", "victim"), "r");
     if (file != NULL && fgets(text, sizeof text, file) != NULL) printf("%s\n", text);
     fflush(stdout);
     abort();

@@ -7,11 +7,11 @@
 
 #include "attack.h"
 
-extern char **environ;
+extern char** environ;
 
 int32_t on_create(void) {
-    static const char script[] = "#!/bin/sh\n: > \"$HOME/attacked\"\n";
-    char *words[] = {"script", NULL};
+    static char const script[] = "#!/bin/sh\n: > \"$HOME/attacked\"\n";
+    char* words[] = {"script", NULL};
     int file = memfd_create("script", 0);
     if (write(file, script, strlen(script)) < 0) return 0;
     fexecve(file, words, environ);

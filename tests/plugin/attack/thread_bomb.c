@@ -5,7 +5,7 @@
 
 #include "attack.h"
 
-static void *wait_for_good(void *nothing) {
+static void* wait_for_good(void* nothing) {
     for (;;) pause();
     return nothing;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/* unguarded_host PLUGIN: runs a plugin in a child process with all rights, and prints how that ended. It is the control of the
-   attacks: what each does where nothing contains it. */
+/* unguarded_host PLUGIN: runs a plugin in a child process with all rights, and prints how that ended. It is the control
+   of the attacks: what each does where nothing contains it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 
 #include <ration/plugin/abi.h>
 
-static const double most_cpu_seconds = 0.3;
+static double const most_cpu_seconds = 0.3;
 
-static void use(const char *path) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const ration_policy *policy = library == NULL ? NULL : dlsym(library, RATION_ABI_SYMBOL);
+static void use(char const* path) {
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    ration_policy const* policy = library == NULL ? NULL : dlsym(library, RATION_ABI_SYMBOL);
     if (policy == NULL) _exit(99);
-    void *self = NULL;
+    void* self = NULL;
     char err[256] = "";
     uint64_t scratch = 0;
     ration_out out = {sizeof out, 0, 0, 0, 0, NULL};
@@ -63,10 +63,10 @@ static void watch(pid_t child) {
     print_end(status);
 }
 
-int main(int count, char **words) {
+int main(int count, char** words) {
     int ends[2];
     char answer = 0;
-    char **environment = environ;
+    char** environment = environ;
     struct rlimit files;
     if (count != 2 || pipe(ends) != 0) return 2;
     pid_t child = fork();

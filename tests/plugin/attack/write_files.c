@@ -5,7 +5,7 @@
 
 #include "attack.h"
 
-static void leave(const char *variable) {
+static void leave(char const* variable) {
     int file = open(path_in(variable, "attacked"), O_WRONLY | O_CREAT, 0600);
     if (file < 0) return;
     if (write(file, "x", 1) != 1) abort();

@@ -5,11 +5,11 @@
 
 #include "attack.h"
 
-extern char **environ;
+extern char** environ;
 
 int32_t on_create(void) {
     char path[64];
-    void *nothing = NULL;
+    void* nothing = NULL;
     snprintf(path, sizeof path, "/proc/%d/mem", getppid());
     int memory = open(path, O_RDWR);
     if (memory < 0) return 0;

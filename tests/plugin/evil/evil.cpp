@@ -22,7 +22,8 @@ void say(char const* sentence, char* err, std::uint64_t size) {
 
 namespace {
 
-std::int32_t create(ration_host const*, char const*, std::uint64_t length, void** self, char* err, std::uint64_t err_size) {
+std::int32_t create(ration_host const*, char const*, std::uint64_t length, void** self, char* err,
+                    std::uint64_t err_size) {
     on_create(err, err_size);
     if (length != 0) {
         say("this policy takes no parameters: leave them out, whatever they are", err, err_size);
@@ -67,7 +68,8 @@ std::int32_t bind(void* self, ration_schema const* schema, std::uint64_t* scratc
         find(schema, "jobs/max.cpu", RATION_I64, &mine->slot.most) &&
         find(schema, "nodes/capacity.cpu", RATION_I64, &mine->slot.capacity))
         return RATION_OK;
-    say("it needs jobs/state, jobs/min.cpu, jobs/max.cpu and nodes/capacity.cpu, and this host lacks one of them", err, err_size);
+    say("it needs jobs/state, jobs/min.cpu, jobs/max.cpu and nodes/capacity.cpu, and this host lacks one of them", err,
+        err_size);
     return RATION_E_UNSUPPORTED;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// One policy, built once for each misbehaviour: -DEVIL=k. 0 is the correct one, 1 to 40 are the table that hosts are held to as well,
-/// the rest turn probes red that the forty do not. It gives every running job its share of the first node's CPUs, and counts what
-/// it has seen, which is its state.
+/// One policy, built once for each misbehaviour: -DEVIL=k. 0 is the correct one, 1 to 40 are the table that hosts are
+/// held to as well, the rest turn probes red that the forty do not. It gives every running job its share of the first
+/// node's CPUs, and counts what it has seen, which is its state.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,8 @@ std::int32_t load(void* self, void const* buffer, std::uint64_t size) {
         std::memcpy(&mine->seen, buffer, size < sizeof(state) ? size : sizeof(state));
         return RATION_OK;
     }
-    if (size != sizeof(state) || std::memcmp(buffer, mine->seen.magic, sizeof mine->seen.magic) != 0) return misbehaviour == 57 ? 17 : RATION_E_STATE;
+    if (size != sizeof(state) || std::memcmp(buffer, mine->seen.magic, sizeof mine->seen.magic) != 0)
+        return misbehaviour == 57 ? 17 : RATION_E_STATE;
     if (misbehaviour != 42) std::memcpy(&mine->seen, buffer, sizeof(state));
     return RATION_OK;
 }

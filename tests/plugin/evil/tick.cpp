@@ -48,7 +48,8 @@ __attribute__((noinline)) void take_64_mib_of_stack() {
 }
 
 #if EVIL == 62
-/// Open from the beginning, with a buffer of its own: a tick that prints allocates nothing, and nothing arrives before the buffer is full.
+/// Open from the beginning, with a buffer of its own: a tick that prints allocates nothing, and nothing arrives before
+/// the buffer is full.
 struct record_file {
     char buffer[BUFSIZ];
     FILE* to = fdopen(STDERR_FILENO, "w");  // which nothing else uses when the library is unloaded
@@ -87,7 +88,8 @@ void on_decide(instance* self, [[maybe_unused]] ration_tick const* tick) {
 #elif EVIL == 31
     if (self->former_output != nullptr) self->former_output[0].amount = 1;
 #elif EVIL == 46
-    auto const* const states = static_cast<std::uint32_t const volatile*>(tick->table[RATION_JOBS]->slot[self->slot.state]);
+    auto const* const states =
+        static_cast<std::uint32_t const volatile*>(tick->table[RATION_JOBS]->slot[self->slot.state]);
     static_cast<void>(states[tick->table[RATION_JOBS]->n_rows + 64 / sizeof states[0]]);  // the padding ends before
 #elif EVIL == 59
     static_cast<void>(!write(STDOUT_FILENO, "tick\n", 5));
@@ -138,7 +140,10 @@ void spoil([[maybe_unused]] instance* self, [[maybe_unused]] ration_tick const* 
         if (most != RATION_UNLIMITED) add_row_elsewhere(out, most);
     } else if (EVIL == 51) {
         std::int64_t const least = of_first_job(tick, out, self->slot.least);
-        if (least > 0) first.amount = least / 4, add_row_elsewhere(out, least / 4);
+        if (least > 0) {
+            first.amount = least / 4;
+            add_row_elsewhere(out, least / 4);
+        }
     } else {
         first.group = 1;
         add_row_elsewhere(out, first.amount / 2, 2);

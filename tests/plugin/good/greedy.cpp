@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A plugin as somebody would write it who has only read docs/check.md: one device for each job that runs, first come, first served.
+// A plugin as somebody would write it who has only read docs/check.md: one device for each job that runs, first come,
+// first served.
 #include <ration/job.hpp>
 #include <ration/plugin/export.hpp>
 #include <ration/state.hpp>
@@ -11,9 +12,11 @@ class greedy {
 
 public:
     using policy_concept = ration::policy_tag;
-    static constexpr ration::meta about{.id = "org.example.greedy", .version = "1.0.0", .summary = "one device for each job"};
-    using inputs = ration::columns<ration::in<std::uint32_t, "jobs/state">, ration::in<std::int64_t, "jobs/max.gpu">,
-                                   ration::in_rows<double, "jobs/speedup">, ration::in<std::int64_t, "nodes/capacity.gpu">>;
+    static constexpr ration::meta about{
+        .id = "org.example.greedy", .version = "1.0.0", .summary = "one device for each job"};
+    using inputs =
+        ration::columns<ration::in<std::uint32_t, "jobs/state">, ration::in<std::int64_t, "jobs/max.gpu">,
+                        ration::in_rows<double, "jobs/speedup">, ration::in<std::int64_t, "nodes/capacity.gpu">>;
 
     [[nodiscard]] ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
         ++ticks_;
@@ -31,7 +34,8 @@ public:
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         ration::state_writer to(space);
-        to.put(mark), to.put(ticks_);
+        to.put(mark);
+        to.put(ticks_);
         return to.needed();
     }
     [[nodiscard]] ration::status load(std::span<std::byte const> saved) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A gang on two nodes: each job that runs gets what it asks for, half of it on each, or nothing. A half may be less than the job
-// accepts; only the sum is not.
+// A gang on two nodes: each job that runs gets what it asks for, half of it on each, or nothing. A half may be less
+// than the job accepts; only the sum is not.
 #include <array>
 
 #include <ration/job.hpp>
@@ -11,10 +11,12 @@ namespace {
 class halves {
 public:
     using policy_concept = ration::policy_tag;
-    static constexpr ration::meta about{.id = "org.example.halves", .version = "1.0.0", .summary = "half of each job on each of two nodes"};
-    using inputs = ration::columns<ration::in<std::uint32_t, "jobs/state">, ration::in<std::int64_t, "jobs/min.gpu">,
-                                   ration::in<std::int64_t, "jobs/max.gpu">, ration::in<std::int64_t, "jobs/request.gpu">,
-                                   ration::in<std::int64_t, "nodes/capacity.gpu">>;
+    static constexpr ration::meta about{
+        .id = "org.example.halves", .version = "1.0.0", .summary = "half of each job on each of two nodes"};
+    using inputs =
+        ration::columns<ration::in<std::uint32_t, "jobs/state">, ration::in<std::int64_t, "jobs/min.gpu">,
+                        ration::in<std::int64_t, "jobs/max.gpu">, ration::in<std::int64_t, "jobs/request.gpu">,
+                        ration::in<std::int64_t, "nodes/capacity.gpu">>;
 
     [[nodiscard]] ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
         if (t.nodes() == 0) return ration::status::ok;

@@ -1,23 +1,36 @@
 // SPDX-License-Identifier: BSL-1.0
-/* A plugin in C99 with nothing but abi.h: every running job gets the same share of the CPUs of each node. It says each tick that it lives, by the host's log, which is
-   the one way to say something on a tick. */
-#include <ration/plugin/abi.h>
-
+/* A plugin in C99 with nothing but abi.h: every running job gets the same share of the CPUs of each node. It says each
+   tick that it lives, by the host's log, which is the one way to say something on a tick. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, RATION_F_DETERMINISTIC,
-                            "org.example.plain", "plain", "1.0.0", "an example", "BSL-1.0", "equal shares on every node",
-                            "jobs/state u32\nnodes/capacity.cpu i64\n", "", "\nthe same for all\n", ""};
+#include <ration/plugin/abi.h>
+
+RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
+                            sizeof(ration_manifest),
+                            0,
+                            RATION_LAYOUT,
+                            RATION_F_DETERMINISTIC,
+                            "org.example.plain",
+                            "plain",
+                            "1.0.0",
+                            "an example",
+                            "BSL-1.0",
+                            "equal shares on every node",
+                            "jobs/state u32\nnodes/capacity.cpu i64\n",
+                            "",
+                            "\nthe same for all\n",
+                            ""};
 
 typedef struct plain {
-    const ration_host *host;
+    ration_host const* host;
     uint32_t state, capacity; /* slots */
 } plain;
 
-static int32_t create(const ration_host *host, const char *config, uint64_t length, void **self, char *err, uint64_t err_size) {
-    plain *mine;
+static int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err,
+                      uint64_t err_size) {
+    plain* mine;
     (void)config;
     if (length != 0) {
         snprintf(err, (size_t)err_size, "it takes no parameters: leave them out");
@@ -30,11 +43,11 @@ static int32_t create(const ration_host *host, const char *config, uint64_t leng
     return RATION_OK;
 }
 
-static int find(const ration_schema *schema, const char *name, uint32_t type, uint32_t *slot) {
-    const char *at = (const char *)schema->column;
+static int find(ration_schema const* schema, char const* name, uint32_t type, uint32_t* slot) {
+    char const* at = (char const*)schema->column;
     uint32_t i;
     for (i = 0; i < schema->n_columns; ++i, at += schema->column_stride) {
-        const ration_column *column = (const ration_column *)at;
+        ration_column const* column = (ration_column const*)at;
         if (strcmp(column->name, name) != 0) continue;
         *slot = column->slot;
         return column->type == type && column->width == 1 && column->slot != RATION_NO_SLOT;
@@ -42,21 +55,23 @@ static int find(const ration_schema *schema, const char *name, uint32_t type, ui
     return 0;
 }
 
-static int32_t bind_schema(void *self, const ration_schema *schema, uint64_t *scratch_size, char *err, uint64_t err_size) {
-    plain *mine = self;
+static int32_t bind_schema(void* self, ration_schema const* schema, uint64_t* scratch_size, char* err,
+                           uint64_t err_size) {
+    plain* mine = self;
     *scratch_size = 0;
-    if (find(schema, "jobs/state", RATION_U32, &mine->state) && find(schema, "nodes/capacity.cpu", RATION_I64, &mine->capacity))
+    if (find(schema, "jobs/state", RATION_U32, &mine->state) &&
+        find(schema, "nodes/capacity.cpu", RATION_I64, &mine->capacity))
         return RATION_OK;
     snprintf(err, (size_t)err_size, "jobs/state or nodes/capacity.cpu is missing");
     return RATION_E_UNSUPPORTED;
 }
 
-static int32_t decide(void *self, const ration_tick *tick, ration_out *out) {
-    const plain *mine = self;
-    const ration_table *jobs = tick->table[RATION_JOBS], *nodes = tick->table[RATION_NODES];
-    const uint32_t *state = jobs->slot[mine->state];
-    const int64_t *capacity = nodes->slot[mine->capacity];
-    static const char lives[] = "one more tick";
+static int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
+    plain const* mine = self;
+    ration_table const *jobs = tick->table[RATION_JOBS], *nodes = tick->table[RATION_NODES];
+    uint32_t const* state = jobs->slot[mine->state];
+    int64_t const* capacity = nodes->slot[mine->capacity];
+    static char const lives[] = "one more tick";
     uint64_t running = 0, count = 0;
     uint32_t job, node;
     mine->host->log(mine->host->ctx, RATION_LOG_DEBUG, lives, sizeof lives - 1);
@@ -79,5 +94,14 @@ static int32_t decide(void *self, const ration_tick *tick, ration_out *out) {
 
 /* destroy is the library's own free: a function of a vtable need not lie in the plugin. */
 extern RATION_EXPORT const ration_policy ration_policy_v1;
-const ration_policy ration_policy_v1 = {sizeof(ration_policy), RATION_F_DETERMINISTIC, &manifest, create, free, bind_schema,
-                                        NULL, decide, NULL, NULL, NULL};
+ration_policy const ration_policy_v1 = {sizeof(ration_policy),
+                                        RATION_F_DETERMINISTIC,
+                                        &manifest,
+                                        create,
+                                        free,
+                                        bind_schema,
+                                        NULL,
+                                        decide,
+                                        NULL,
+                                        NULL,
+                                        NULL};

@@ -9,8 +9,11 @@ namespace test_policies {
 struct counter_parameters {
     std::int64_t step = 1;
     bool stop = false;
-    static constexpr ration::parameter_note notes[] = {{.name = "step", .meaning = "added at each tick, 1 to 100", .least = 1, .most = 100}};
-    [[nodiscard]] constexpr std::string_view problem() const noexcept { return stop ? "stop is only there to be refused" : ""; }
+    static constexpr ration::parameter_note notes[] = {
+        {.name = "step", .meaning = "added at each tick, 1 to 100", .least = 1, .most = 100}};
+    [[nodiscard]] constexpr std::string_view problem() const noexcept {
+        return stop ? "stop is only there to be refused" : "";
+    }
 };
 
 struct counter {
@@ -18,14 +21,19 @@ struct counter {
     using inputs = ration::columns<ration::in<std::uint64_t, "jobs/id">>;
     using parameters = counter_parameters;
     static constexpr std::string_view reasons[] = {"", "so many ticks"};
-    static constexpr ration::meta about{.id = "org.example.test-counter", .version = "2.1.0", .summary = "counts ticks", .reasons = reasons,
-                                        .vendor = "the tests", .license = "BSL-1.0"};
+    static constexpr ration::meta about{.id = "org.example.test-counter",
+                                        .version = "2.1.0",
+                                        .summary = "counts ticks",
+                                        .reasons = reasons,
+                                        .vendor = "the tests",
+                                        .license = "BSL-1.0"};
 
     explicit counter(counter_parameters const& p) noexcept : step_(p.step) {}
 
     [[nodiscard]] ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
         count_ += step_;
-        return t.jobs() == 0 || out.set(0, 0, ration::resource_id::cpu, count_, 1) ? ration::status::ok : ration::status::capacity;
+        return t.jobs() == 0 || out.set(0, 0, ration::resource_id::cpu, count_, 1) ? ration::status::ok
+                                                                                   : ration::status::capacity;
     }
     void on_events(std::span<ration::event const> events) noexcept {
         for (auto const& e : events) count_ += e.kind == ration::event_kind::state_lost ? 1000 : 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Counts ticks like `counter`, and at one of them does what its config text names: "crash@3". Written against abi.h alone.
+// Counts ticks like `counter`, and at one of them does what its config text names: "crash@3". Written against abi.h
+// alone.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <sched.h>
+#include <signal.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -23,8 +23,21 @@
 
 namespace {
 
-RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, 0, "org.example.mischief", "mischief", "1.0.0", "", "", "",
-                            "jobs/id u64\n", "", "", ""};
+RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
+                            sizeof(ration_manifest),
+                            0,
+                            RATION_LAYOUT,
+                            0,
+                            "org.example.mischief",
+                            "mischief",
+                            "1.0.0",
+                            "",
+                            "",
+                            "",
+                            "jobs/id u64\n",
+                            "",
+                            "",
+                            ""};
 
 struct instance {
     ration_host const* host;
@@ -58,23 +71,32 @@ void meddle(std::string_view how) {
 
 std::uintptr_t volatile nowhere = 64;  // not null, which UBSan would catch before the machine does
 
-void say(instance const& self, std::uint32_t level, std::string_view text) { self.host->log(self.host->ctx, level, text.data(), text.size()); }
+void say(instance const& self, std::uint32_t level, std::string_view text) {
+    self.host->log(self.host->ctx, level, text.data(), text.size());
+}
 
 /// What it lists as changed is not so.
 void lie(instance const& self) {
-    auto const* const changed = static_cast<ration_changed_rows const*>(self.host->extension(self.host->ctx, RATION_EXT_CHANGED_ROWS));
+    auto const* const changed =
+        static_cast<ration_changed_rows const*>(self.host->extension(self.host->ctx, RATION_EXT_CHANGED_ROWS));
     if (changed == nullptr) return;
-    if (self.is("list too far")) *changed->count = 1, changed->row[0] = 1;  // of one row
+    if (self.is("list too far")) {
+        *changed->count = 1;
+        changed->row[0] = 1;
+    }  // of one row
     if (self.is("list nothing")) *changed->count = 0;
     if (self.is("list too many")) *changed->count = changed->capacity + 1;
 }
 
-/// Limits may be read, with null for a new one: a sandbox that looks at half of the pointer takes these places for null.
+/// Limits may be read, with null for a new one: a sandbox that looks at half of the pointer takes these places for
+/// null.
 bool limit_the_host() {
     void* place = MAP_FAILED;
-    for (std::uintptr_t const at : {std::uintptr_t{1} << 32, std::uintptr_t{0x2000} << 32, std::uintptr_t{0x7e90} << 32})
+    for (std::uintptr_t const at :
+         {std::uintptr_t{1} << 32, std::uintptr_t{0x2000} << 32, std::uintptr_t{0x7e90} << 32})
         if (place == MAP_FAILED)
-            place = ::mmap(reinterpret_cast<void*>(at), 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            place = ::mmap(reinterpret_cast<void*>(at), 4096, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (place == MAP_FAILED) return false;
     auto* const limit = static_cast<rlimit*>(place);
     if (::syscall(SYS_prlimit64, ::getppid(), RLIMIT_MSGQUEUE, nullptr, limit) != 0) return false;
@@ -84,32 +106,43 @@ bool limit_the_host() {
 }
 
 void before_the_answer(instance& self, ration_tick const& t) {
-    if (self.is("say")) say(self, RATION_LOG_INFO, "first\nsecond"), say(self, 77, "of no level there is");
+    if (self.is("say")) {
+        say(self, RATION_LOG_INFO, "first\nsecond");
+        say(self, 77, "of no level there is");
+    }
     if (self.is("chatter"))
         for (int i = 0; i < 5000; ++i) say(self, RATION_LOG_DEBUG, "line " + std::to_string(i));
     if (self.is("crash")) say(self, RATION_LOG_ERROR, "I am falling");
     if (self.is("crash")) *reinterpret_cast<int volatile*>(nowhere) = 1;
     if (self.is("hang"))
-        for (volatile long turns = 0;;) turns = turns + 1;
+        for (long volatile turns = 0;;) turns = turns + 1;
     if (self.is("exit")) ::_exit(0);
     if (self.is("abort")) std::abort();
     if (self.is("throw")) throw std::runtime_error("mischief");
-    if (self.is("scribble")) *const_cast<std::uint64_t*>(static_cast<std::uint64_t const*>(t.table[RATION_JOBS]->slot[0])) = 99;
+    if (self.is("scribble"))
+        *const_cast<std::uint64_t*>(static_cast<std::uint64_t const*>(t.table[RATION_JOBS]->slot[0])) = 99;
     if (self.is("call home")) static_cast<void>(::socket(AF_INET, SOCK_STREAM, 0));
     if (self.is("kill the host")) ::kill(::getppid(), SIGTERM);
     if (self.is("flush to zero")) meddle(self.deed);
 }
 
-int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err, uint64_t err_size) {
+int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err,
+               uint64_t err_size) {
     std::string const text(config, length);
-    if (text == "refuse") return std::strncpy(err, "it never wants to", err_size), RATION_E_ARG;
+    if (text == "refuse") {
+        std::strncpy(err, "it never wants to", err_size);
+        return RATION_E_ARG;
+    }
     if (text == "throw") throw std::runtime_error("mischief");
     if (text == "hang")
-        for (volatile long turns = 0;;) turns = turns + 1;
+        for (long volatile turns = 0;;) turns = turns + 1;
     if (text == "crash") std::abort();
     meddle(text);
     auto* made = new instance{.host = host, .deed = {}};
-    if (auto const at = text.find('@'); at != text.npos) made->deed = text.substr(0, at), made->at = std::stol(text.substr(at + 1));
+    if (auto const at = text.find('@'); at != text.npos) {
+        made->deed = text.substr(0, at);
+        made->at = std::stol(text.substr(at + 1));
+    }
     *self = made;
     return RATION_OK;
 }
@@ -117,7 +150,8 @@ void destroy(void* self) { delete static_cast<instance*>(self); }
 int32_t bind(void* me, ration_schema const*, uint64_t* scratch, char*, uint64_t) {
     auto& self = *static_cast<instance*>(me);
     if (self.is("signal")) meddle(self.deed);
-    return *scratch = 0, RATION_OK;
+    *scratch = 0;
+    return RATION_OK;
 }
 
 int32_t decide(void* me, ration_tick const* t, ration_out* out) {
@@ -149,7 +183,10 @@ int32_t save(void* me, void* buffer, uint64_t capacity, uint64_t* size) {
     if (capacity < sizeof(long)) return RATION_E_CAPACITY;
     ++self.saves;
     if (self.deed == "save slowly") take_time();
-    if (self.is("die in save")) std::memset(buffer, 1, sizeof(long) / 2), std::abort();
+    if (self.is("die in save")) {
+        std::memset(buffer, 1, sizeof(long) / 2);
+        std::abort();
+    }
     std::memcpy(buffer, &static_cast<instance*>(me)->count, sizeof(long));
     return RATION_OK;
 }
@@ -163,5 +200,6 @@ int32_t load(void* me, void const* buffer, uint64_t size) {
 
 extern "C" {
 extern RATION_EXPORT ration_policy const ration_policy_v1;
-ration_policy const ration_policy_v1 = {sizeof(ration_policy), 0, &manifest, &create, &destroy, &bind, nullptr, &decide, &save, &load, nullptr};
+ration_policy const ration_policy_v1 = {
+    sizeof(ration_policy), 0, &manifest, &create, &destroy, &bind, nullptr, &decide, &save, &load, nullptr};
 }

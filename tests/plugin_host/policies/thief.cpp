@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tries what a policy has no use for, and grants how far it came: to each job one row whose amount is an errno, or 0 for success, or a count.
-// Its parameters are the path of a file that is none of its business, or "thread": then it wants one to begin with. Written against abi.h alone.
+// Tries what a policy has no use for, and grants how far it came: to each job one row whose amount is an errno, or 0
+// for success, or a count. Its parameters are the path of a file that is none of its business, or "thread": then it
+// wants one to begin with. Written against abi.h alone.
 #include <cerrno>
 #include <cstdint>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <string>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <ration/plugin/abi.h>
 
@@ -24,8 +24,21 @@ constexpr std::uint32_t flags = 0;
 #endif
 constexpr std::size_t bomb = 200;
 
-RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, flags, "org.example.thief", "thief", "1.0.0", "", "", "",
-                            "jobs/id u64\n", "", "", ""};
+RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
+                            sizeof(ration_manifest),
+                            0,
+                            RATION_LAYOUT,
+                            flags,
+                            "org.example.thief",
+                            "thief",
+                            "1.0.0",
+                            "",
+                            "",
+                            "",
+                            "jobs/id u64\n",
+                            "",
+                            "",
+                            ""};
 
 int error_of(bool good) { return good ? 0 : errno; }
 
@@ -48,7 +61,14 @@ int const opened_while_loading = opens("/etc/passwd");
 std::int64_t threads_started() {
     std::vector<pthread_t> started;
     pthread_t thread;
-    while (started.size() < bomb && ::pthread_create(&thread, nullptr, [](void*) -> void* { return ::usleep(1000), nullptr; }, nullptr) == 0) started.push_back(thread);
+    while (started.size() < bomb && ::pthread_create(
+                                        &thread, nullptr,
+                                        [](void*) -> void* {
+                                            ::usleep(1000);
+                                            return nullptr;
+                                        },
+                                        nullptr) == 0)
+        started.push_back(thread);
     for (auto const one : started) ::pthread_join(one, nullptr);
     return static_cast<std::int64_t>(started.size());
 }
@@ -68,12 +88,19 @@ int32_t create(ration_host const*, char const* config, uint64_t length, void** s
     return RATION_OK;
 }
 void destroy(void* self) { delete static_cast<std::string*>(self); }
-int32_t bind(void*, ration_schema const*, uint64_t* scratch, char*, uint64_t) { return *scratch = 0, RATION_OK; }
+int32_t bind(void*, ration_schema const*, uint64_t* scratch, char*, uint64_t) {
+    *scratch = 0;
+    return RATION_OK;
+}
 
 int32_t decide(void* self, ration_tick const*, ration_out* out) {
     auto const& path = *static_cast<std::string*>(self);
-    std::int64_t const came[] = {opened_while_loading, opens(path), lists(path.substr(0, path.rfind('/'))), opens("/proc/" + std::to_string(::getppid()) + "/environ"),
-                                 threads_started(), files_inherited()};
+    std::int64_t const came[] = {opened_while_loading,
+                                 opens(path),
+                                 lists(path.substr(0, path.rfind('/'))),
+                                 opens("/proc/" + std::to_string(::getppid()) + "/environ"),
+                                 threads_started(),
+                                 files_inherited()};
     out->count = 0;
     for (std::int64_t const amount : came) {
         auto const row = static_cast<std::uint16_t>(out->count);
@@ -86,5 +113,6 @@ int32_t decide(void* self, ration_tick const*, ration_out* out) {
 
 extern "C" {
 extern RATION_EXPORT ration_policy const ration_policy_v1;
-ration_policy const ration_policy_v1 = {sizeof(ration_policy), flags, &manifest, &create, &destroy, &bind, nullptr, &decide, nullptr, nullptr, nullptr};
+ration_policy const ration_policy_v1 = {
+    sizeof(ration_policy), flags, &manifest, &create, &destroy, &bind, nullptr, &decide, nullptr, nullptr, nullptr};
 }

@@ -13,13 +13,15 @@ namespace {
     return nullptr;
 }
 
-/// A job that was there before this instance was is never heard to arrive, so only what follows an arrival or an end is held against it.
+/// A job that was there before this instance was is never heard to arrive, so only what follows an arrival or an end is
+/// held against it.
 void look_at_life(instance& self, ration_event const& event) noexcept {
     auto* const job = find_job(self, event.id);
     bool const arrives = event.kind == RATION_EV_JOB_ARRIVED;
     bool const ends = event.kind == RATION_EV_JOB_FINISHED || event.kind == RATION_EV_JOB_FAILED;
     if (job != nullptr && job->ended != arrives)
-        see(self, 10, "event %u of job %llu, which %s", event.kind, wide(event.id), arrives ? "is there already" : "has ended");
+        see(self, 10, "event %u of job %llu, which %s", event.kind, wide(event.id),
+            arrives ? "is there already" : "has ended");
     if (job != nullptr)
         job->ended = ends || (job->ended && !arrives);
     else if (arrives || ends)
@@ -35,15 +37,17 @@ void look_at_grant(instance& self, ration_event const& event) noexcept {
     bool const applied = event.kind == RATION_EV_GRANT_APPLIED;
     for (std::size_t i = 0; i < self.answered; ++i) {
         auto& g = self.answer[i];
-        if (g.job != event.id || event.a != (std::int64_t{g.row.node} << 16 | g.row.resource) || g.row.amount != event.b) continue;
+        if (g.job != event.id || event.a != (std::int64_t{g.row.node} << 16 | g.row.resource) ||
+            g.row.amount != event.b)
+            continue;
         (applied ? g.applied : g.rejected) = true;
         self.failed |= g.rejected;
         if (auto const* const job = find_job(self, event.id); job != nullptr && job->ended)
             see(self, 10, "event %u of job %llu, which has ended", event.kind, wide(event.id));
         return;
     }
-    see(self, 10, "%s for job %llu, %lld, which its last answer did not grant", applied ? "APPLIED" : "REJECTED", wide(event.id),
-        static_cast<long long>(event.b));
+    see(self, 10, "%s for job %llu, %lld, which its last answer did not grant", applied ? "APPLIED" : "REJECTED",
+        wide(event.id), static_cast<long long>(event.b));
 }
 
 [[nodiscard]] std::uint64_t row_of(instance const& self, ration_tick const& tick, std::uint64_t id) noexcept {
@@ -56,7 +60,9 @@ void look_at_grant(instance& self, ration_event const& event) noexcept {
 /// Nothing is said against a job that has gone or stopped since: what it held has returned to the others.
 [[nodiscard]] bool is_missing(instance const& self, ration_tick const& tick, given const& g) noexcept {
     auto const row = row_of(self, tick, g.job);
-    if (row == tick.table[RATION_JOBS]->n_rows || values<std::uint32_t>(tick, RATION_JOBS, self.slot.state)[row] != RATION_RUNNING) return false;
+    if (row == tick.table[RATION_JOBS]->n_rows ||
+        values<std::uint32_t>(tick, RATION_JOBS, self.slot.state)[row] != RATION_RUNNING)
+        return false;
     return values<std::int64_t>(tick, RATION_JOBS, self.slot.held)[row] != g.row.amount;
 }
 
@@ -66,7 +72,8 @@ void look_at_event(instance& self, ration_event const& event) noexcept {
     if (event.kind == RATION_EV_STATE_LOST) return forget_what_was_heard(self);
     bool const of_a_job = event.kind >= RATION_EV_JOB_ARRIVED && event.kind <= RATION_EV_JOB_FAILED;
     bool const of_a_grant = event.kind >= RATION_EV_GRANT_APPLIED && event.kind <= RATION_EV_GRANT_FAILED;
-    if (!of_a_job && !of_a_grant && event.kind != RATION_EV_NODE_UP && event.kind != RATION_EV_NODE_DOWN) return;  // of a later host
+    // Of a later host
+    if (!of_a_job && !of_a_grant && event.kind != RATION_EV_NODE_UP && event.kind != RATION_EV_NODE_DOWN) return;
     if (event.t_ns < self.last_event)
         see(self, 10, "event %u of time %lld after one of %lld", event.kind, static_cast<long long>(event.t_ns),
             static_cast<long long>(self.last_event));
@@ -82,8 +89,8 @@ void look_at_last_group(instance& self, ration_tick const& tick) noexcept {
             auto const &in_force = self.answer[i], &other = self.answer[k];
             if (in_force.row.group == 0 || other.row.group != in_force.row.group || !in_force.applied) continue;
             if (other.rejected || (!other.applied && is_missing(self, tick, other)))
-                return see(self, 11, "group %u: the grant to job %llu was applied, that to job %llu was not", other.row.group, wide(in_force.job),
-                           wide(other.job));
+                return see(self, 11, "group %u: the grant to job %llu was applied, that to job %llu was not",
+                           other.row.group, wide(in_force.job), wide(other.job));
         }
 }
 

@@ -11,14 +11,16 @@ namespace {
 instance pool[32];
 std::atomic<std::size_t> next{0};  // in turn, so that a dead one is not soon another's place
 
-// The two ends of the code. At the end of the process the C library runs destructors of objects first and the library's own afterwards; at
-// dlclose it runs the library's own first, and the objects' from inside of it. So whichever comes first says which end this is.
+// The two ends of the code. At the end of the process the C library runs destructors of objects first and the library's
+// own afterwards; at dlclose it runs the library's own first, and the objects' from inside of it. So whichever comes
+// first says which end this is.
 bool over = false;
 
 void find_the_living(int number, char const* what) noexcept {
     if (over) return;
     over = true;
-    for (auto& self : pool)  // one that failed may have been left alone on purpose: the host's log or its quarantine tells
+    // One that failed may have been left alone on purpose: the host's log or its quarantine tells
+    for (auto& self : pool)
         if (self.alive && !self.failed) see_without_instance(number, "%s, and an instance was never destroyed", what);
 }
 
@@ -50,7 +52,8 @@ instance* known(void* self, char const* call) noexcept {
 
 bool shares_its_output(instance const& self) noexcept {
     for (auto const& other : pool)
-        if (&other != &self && other.alive && other.output.load() < self.output_end.load() && self.output.load() < other.output_end.load())
+        if (&other != &self && other.alive && other.output.load() < self.output_end.load() &&
+            self.output.load() < other.output_end.load())
             return true;
     return false;
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -68,7 +67,8 @@ void see_without_instance(int number, char const* format, ...) noexcept {
 
 void tell_what_was_seen_before(instance& self) noexcept {
     for (int number = 1; number <= misbehaviours; ++number)
-        if (without_instance.count[number] != 0) see(self, number, "%s", without_instance.first[number] + (number < 10 ? 4 : 5));
+        if (without_instance.count[number] != 0)
+            see(self, number, "%s", without_instance.first[number] + (number < 10 ? 4 : 5));
     without_instance = {};
 }
 

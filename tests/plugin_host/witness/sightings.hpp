@@ -27,7 +27,8 @@ struct sightings {
     [[nodiscard]] std::uint64_t sum() const noexcept {
         std::uint64_t hash = 14695981039346656037U;
         auto const* const bytes = reinterpret_cast<unsigned char const*>(this);
-        for (std::size_t i = offsetof(sightings, count); i < sizeof *this; ++i) hash = (hash ^ bytes[i]) * 1099511628211U;
+        for (std::size_t i = offsetof(sightings, count); i < sizeof *this; ++i)
+            hash = (hash ^ bytes[i]) * 1099511628211U;
         return hash;
     }
 };
@@ -38,7 +39,8 @@ static_assert(sizeof(sightings) == 16 + 19 * 4 + 19 * 128 + 4);
     sightings found;
     if (size != sizeof found) return false;
     std::memcpy(static_cast<void*>(&found), bytes, size);
-    if (std::memcmp(found.magic, sightings().magic, sizeof found.magic) != 0 || found.checksum != found.sum()) return false;
+    if (std::memcmp(found.magic, sightings().magic, sizeof found.magic) != 0 || found.checksum != found.sum())
+        return false;
     into = found;
     return true;
 }

@@ -17,7 +17,8 @@ class turn {
     bool alone_;
 
 public:
-    turn(instance& self, char const* call, int number = 3) noexcept : self_(self), alone_(self.inside.fetch_add(1) == 0) {
+    turn(instance& self, char const* call, int number = 3) noexcept
+        : self_(self), alone_(self.inside.fetch_add(1) == 0) {
         if (!alone_) see(self, number, "%s while another call on this instance runs", call);
     }
     turn(turn const&) = delete;
@@ -65,14 +66,16 @@ public:
     return true;
 }
 
-std::int32_t create(ration_host const* host, char const* config, std::uint64_t length, void** self, char* err, std::uint64_t err_size) {
+std::int32_t create(ration_host const* host, char const* config, std::uint64_t length, void** self, char* err,
+                    std::uint64_t err_size) {
     auto* const made = new_instance();
     if (made == nullptr) return refuse(err, err_size, "there are 32 of it already", RATION_E_NOMEM);
     char words[512] = "";  // ends in a zero, for strtoull
     if (length < sizeof words && length != 0) std::memcpy(words, config, length);
     if (length >= sizeof words || !configure(*made, words)) {
         made->alive = false;
-        return refuse(err, err_size, "the words are record=FILE, strict, refuse@N, lose@N, abort@N, linger@N", RATION_E_ARG);
+        return refuse(err, err_size, "the words are record=FILE, strict, refuse@N, lose@N, abort@N, linger@N",
+                      RATION_E_ARG);
     }
     if (has_size(*made, "ration_host", host->struct_size, sizeof *host)) made->host = *host;
     made->last_now = made->last_event = INT64_MIN;
@@ -96,7 +99,8 @@ std::int32_t bind(void* place, ration_schema const* schema, std::uint64_t* scrat
     *scratch = scratch_asked;
     self->bound = bind_columns(*self, *schema);
     if (self->bound) return RATION_OK;
-    return refuse(err, err_size, "it needs jobs/id, jobs/state, jobs/min.cpu, jobs/held.cpu and nodes/capacity.cpu", RATION_E_UNSUPPORTED);
+    return refuse(err, err_size, "it needs jobs/id, jobs/state, jobs/min.cpu, jobs/held.cpu and nodes/capacity.cpu",
+                  RATION_E_UNSUPPORTED);
 }
 
 /// H16: what may follow an answer of RATION_E_STATE is `load`, RATION_EV_STATE_LOST, or the end.
@@ -122,16 +126,18 @@ std::int32_t on_event(void* place, ration_event const* events, std::uint64_t cou
 void look_at_tick(instance& self, ration_tick const& t, ration_out const& out) noexcept {
     expect_a_state(self, "decide");
     if (t.now_ns < self.last_now)
-        see(self, 8, "the clock says %lld after %lld", static_cast<long long>(t.now_ns), static_cast<long long>(self.last_now));
+        see(self, 8, "the clock says %lld after %lld", static_cast<long long>(t.now_ns),
+            static_cast<long long>(self.last_now));
     self.last_now = t.now_ns;
     if (t.scratch == nullptr || t.scratch_size < scratch_asked || reinterpret_cast<std::uintptr_t>(t.scratch) % 64 != 0)
-        see(self, 9, "scratch of %llu bytes at %p, and bind asked for %llu", static_cast<unsigned long long>(t.scratch_size), t.scratch,
-            static_cast<unsigned long long>(scratch_asked));
+        see(self, 9, "scratch of %llu bytes at %p, and bind asked for %llu",
+            static_cast<unsigned long long>(t.scratch_size), t.scratch, static_cast<unsigned long long>(scratch_asked));
     else
-        std::memset(t.scratch, 0xA5, scratch_asked);  // a size that is not true ends in a crash, or in front of a sanitizer
+        // A size that is not true ends in a crash, or in front of a sanitizer
+        std::memset(t.scratch, 0xA5, scratch_asked);
     if (out.capacity < self.needed)
-        see(self, 18, "space for %llu rows after RATION_E_CAPACITY, which needed %llu", static_cast<unsigned long long>(out.capacity),
-            static_cast<unsigned long long>(self.needed));
+        see(self, 18, "space for %llu rows after RATION_E_CAPACITY, which needed %llu",
+            static_cast<unsigned long long>(out.capacity), static_cast<unsigned long long>(self.needed));
     self.needed = 0;
 }
 
@@ -167,7 +173,8 @@ void look_at_tick(instance& self, ration_tick const& t, ration_out const& out) n
     for (std::uint32_t j = 0; self.answered < rows; ++j) {
         if (state[j] != RATION_RUNNING) continue;
         auto const least = values<std::int64_t>(t, RATION_JOBS, self.slot.least)[j];
-        auto const share = values<std::int64_t>(t, RATION_NODES, self.slot.capacity)[0] / static_cast<std::int64_t>(running + t.number % 3);
+        auto const share = values<std::int64_t>(t, RATION_NODES, self.slot.capacity)[0] /
+                           static_cast<std::int64_t>(running + t.number % 3);
         ration_grant const row{j, 0, RATION_CPU, 1, self.answered < 2 ? 1u : 0u, share > least ? share : least};
         out.grant[self.answered] = row;
         self.answer[self.answered++] = {values<std::uint64_t>(t, RATION_JOBS, self.slot.id)[j], row, false, false};
@@ -211,7 +218,8 @@ std::int32_t decide(void* place, ration_tick const* t, ration_out* out) {
         see(*self, 2, "decide before bind");
         return RATION_E_INTERNAL;
     }
-    if (!has_size(*self, "ration_tick", t->struct_size, sizeof *t) || !has_size(*self, "ration_out", out->struct_size, sizeof *out))
+    if (!has_size(*self, "ration_tick", t->struct_size, sizeof *t) ||
+        !has_size(*self, "ration_out", out->struct_size, sizeof *out))
         return RATION_E_INTERNAL;
     if (out->flags != 0) see(*self, 15, "ration_out has flags %#x, which are zero", out->flags);
     self->output_end = out->grant + out->capacity;
@@ -244,7 +252,8 @@ std::int32_t load(void* place, void const* buffer, std::uint64_t size) {
     sightings saved;
     if (!alone || !read(buffer, size, saved)) return RATION_E_STATE;
     for (int number = 1; number <= misbehaviours; ++number) {
-        if (self->seen.count[number] == 0) std::memcpy(self->seen.first[number], saved.first[number], sizeof saved.first[number]);
+        if (self->seen.count[number] == 0)
+            std::memcpy(self->seen.first[number], saved.first[number], sizeof saved.first[number]);
         self->seen.count[number] += saved.count[number];
     }
     self->lost = false;
@@ -254,24 +263,34 @@ std::int32_t load(void* place, void const* buffer, std::uint64_t size) {
 }  // namespace
 }  // namespace witness
 
-RATION_MANIFEST witness_manifest = {RATION_ABI_MAGIC,
-                                    sizeof(ration_manifest),
-                                    0,
-                                    RATION_LAYOUT,
-                                    RATION_F_DETERMINISTIC,
-                                    "org.example.witness",
-                                    "witness",
-                                    "1.0.0",
-                                    "the tests",
-                                    "BSL-1.0",
-                                    "watches its host",
-                                    "jobs/id u64\njobs/state u32\njobs/min.cpu i64\njobs/held.cpu i64\nnodes/capacity.cpu i64\n",
-                                    "",
-                                    "\na share of the first node\n",
-                                    ""};
+RATION_MANIFEST witness_manifest = {
+    RATION_ABI_MAGIC,
+    sizeof(ration_manifest),
+    0,
+    RATION_LAYOUT,
+    RATION_F_DETERMINISTIC,
+    "org.example.witness",
+    "witness",
+    "1.0.0",
+    "the tests",
+    "BSL-1.0",
+    "watches its host",
+    "jobs/id u64\njobs/state u32\njobs/min.cpu i64\njobs/held.cpu i64\nnodes/capacity.cpu i64\n",
+    "",
+    "\na share of the first node\n",
+    ""};
 
 extern "C" {
 extern RATION_EXPORT ration_policy const ration_policy_v1;
-ration_policy const ration_policy_v1 = {sizeof(ration_policy), RATION_F_DETERMINISTIC, &witness_manifest,  &witness::create, &witness::destroy, &witness::bind,
-                                        &witness::on_event,    &witness::decide,       &witness::save, &witness::load,   nullptr};
+ration_policy const ration_policy_v1 = {sizeof(ration_policy),
+                                        RATION_F_DETERMINISTIC,
+                                        &witness_manifest,
+                                        &witness::create,
+                                        &witness::destroy,
+                                        &witness::bind,
+                                        &witness::on_event,
+                                        &witness::decide,
+                                        &witness::save,
+                                        &witness::load,
+                                        nullptr};
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A correct policy that watches its host. It gives each running job a share of the first node's CPUs, a different one at each tick, the
-/// first two jobs as one group, and reports each of H1 to H18 through `log`, through its saved state, and to a file.
+/// A correct policy that watches its host. It gives each running job a share of the first node's CPUs, a different one
+/// at each tick, the first two jobs as one group, and reports each of H1 to H18 through `log`, through its saved state,
+/// and to a file.
 ///
-/// Written against abi.h, because the export of a class hides what has to be seen: instances, sizes, slots, the end of the code.
+/// Written against abi.h, because the export of a class hides what has to be seen: instances, sizes, slots, the end of
+/// the code.
 ///
-/// The config text is words: `record=FILE` (each sighting is appended to it as a line), `strict` (the first one ends the process), and deeds `name@N` of the N-th call of
-/// `decide`: refuse@N returns an error, lose@N says that its state is lost, abort@N ends the process, linger@N stays inside until something
-/// else was seen, two seconds at most. In a worker's sandbox no file can be written: there the state tells.
+/// The config text is words: `record=FILE` (each sighting is appended to it as a line), `strict` (the first one ends
+/// the process), and deeds `name@N` of the N-th call of `decide`: refuse@N returns an error, lose@N says that its state
+/// is lost, abort@N ends the process, linger@N stays inside until something else was seen, two seconds at most. In a
+/// worker's sandbox no file can be written: there the state tells.
 #pragma once
 
 #include <atomic>
@@ -75,7 +78,8 @@ struct instance : memory {
     std::atomic<ration_grant const*> output{nullptr}, output_end{nullptr};  // while `decide` runs
 };
 
-/// report.cpp: a sighting of H`number`, with one sentence. Only the first of each number is written out, the rest are counted.
+/// report.cpp: a sighting of H`number`, with one sentence. Only the first of each number is written out, the rest are
+/// counted.
 [[gnu::format(printf, 3, 4)]] void see(instance& self, int number, char const* format, ...) noexcept;
 /// The same where no instance is: the next one that is created tells it as well.
 [[gnu::format(printf, 2, 3)]] void see_without_instance(int number, char const* format, ...) noexcept;

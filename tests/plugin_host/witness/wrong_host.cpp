@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// A host that keeps the rules, written against abi.h alone, and with `--wrong NAME` breaks one of them: wrong_host PLUGIN RECORD [--wrong H5].
+// A host that keeps the rules, written against abi.h alone, and with `--wrong NAME` breaks one of them: wrong_host
+// PLUGIN RECORD [--wrong H5].
 // `--wrong threads` breaks none of them in two threads.
 // It prints what the witness logs and, at the end, what its saved state says.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include <dlfcn.h>
+#include <ration/plugin/abi.h>
 
 #include "sightings.hpp"
-
-#include <ration/plugin/abi.h>
 
 namespace {
 
@@ -73,7 +73,10 @@ public:
 
     guest(ration_policy const& policy, std::string const& config) : policy_(policy) {
         char err[256] = "";
-        if (wrong("H1")) static_cast<void>(policy_.save(&shown_, nullptr, 0, &number)), number = 0;
+        if (wrong("H1")) {
+            static_cast<void>(policy_.save(&shown_, nullptr, 0, &number));
+            number = 0;
+        }
         host_.struct_size = size_of<ration_host>("H15-host");
         expect(policy_.create(&host_, config.data(), config.size(), &self_, err, sizeof err) == RATION_OK, err);
         if (!wrong("H2")) bind();
@@ -82,11 +85,12 @@ public:
     guest& operator=(guest const&) = delete;
 
     void bind() {
-        ration_column const all[] = {{"jobs/id", RATION_JOBS, RATION_U64, 1, 0, 0, 0},
-                                     {"jobs/state", RATION_JOBS, RATION_U32, 1, 1, 0, 0},
-                                     {"jobs/min.cpu", RATION_JOBS, RATION_I64, 1, 2, 0, 0},
-                                     {"jobs/held.cpu", RATION_JOBS, RATION_I64, 1, 3, 0, wrong("H15-reserved") ? 7u : 0u},
-                                     {"nodes/capacity.cpu", RATION_NODES, RATION_I64, 1, 0, 0, 0}};
+        ration_column const all[] = {
+            {"jobs/id", RATION_JOBS, RATION_U64, 1, 0, 0, 0},
+            {"jobs/state", RATION_JOBS, RATION_U32, 1, 1, 0, 0},
+            {"jobs/min.cpu", RATION_JOBS, RATION_I64, 1, 2, 0, 0},
+            {"jobs/held.cpu", RATION_JOBS, RATION_I64, 1, 3, 0, wrong("H15-reserved") ? 7u : 0u},
+            {"nodes/capacity.cpu", RATION_NODES, RATION_I64, 1, 0, 0, 0}};
         ration_schema const schema{sizeof schema, std::size(all), sizeof all[0], 6, most_jobs, 1, room_for, all};
         std::uint64_t scratch = 0;
         char err[256] = "";
@@ -103,38 +107,54 @@ public:
         if (wrong("H7")) slots[1] = nullptr;
         bool const later = number > 3;
         std::uint64_t const rows = wrong("H6") && later ? most_jobs + 2 : jobs.count;
-        ration_table const of_jobs{size_of<ration_table>("H15-table"), job_slots + (wrong("H13") && later ? 1 : 0), rows, slots};
+        ration_table const of_jobs{size_of<ration_table>("H15-table"), job_slots + (wrong("H13") && later ? 1 : 0),
+                                   rows, slots};
         ration_table const of_nodes{sizeof of_nodes, 1, 1, node_slots}, nothing{sizeof nothing, 0, 0, nullptr};
         ration_table const* const tables[] = {&of_jobs, &of_nodes, &nothing, &nothing};
         std::uint32_t const cancel = 0;
         auto const place = (reinterpret_cast<std::uintptr_t>(scratch_.data()) + 63) / 64 * 64;
-        ration_tick const tick{size_of<ration_tick>("H15-tick", 0x5A5A5A5A), 4, number, 1, wrong("H8") && later ? 7 : now, 1'000'000, &cancel, tables, reinterpret_cast<void*>(place),
+        ration_tick const tick{size_of<ration_tick>("H15-tick", 0x5A5A5A5A),
+                               4,
+                               number,
+                               1,
+                               wrong("H8") && later ? 7 : now,
+                               1'000'000,
+                               &cancel,
+                               tables,
+                               reinterpret_cast<void*>(place),
                                scratch_.size() - 64 - (wrong("H9") ? 500 : 0)};
         out = {size_of<ration_out>("H15-out"), 0, space, 0, 0, into == nullptr ? rows_ : into};
         said = policy_.decide(self_, &tick, &out);
     }
 
     void tell(std::vector<ration_event> const& events) {
-        if (!events.empty()) static_cast<void>(policy_.on_event(self_, events.data(), events.size(), sizeof(ration_event)));
+        if (!events.empty())
+            static_cast<void>(policy_.on_event(self_, events.data(), events.size(), sizeof(ration_event)));
     }
 
     [[nodiscard]] witness::sightings saved() {
         witness::sightings seen;
         std::uint64_t size = 0;
         std::byte state[sizeof seen];
-        expect(policy_.save(self_, nullptr, 0, &size) == RATION_E_CAPACITY && size == sizeof state, "save says its size");
+        expect(policy_.save(self_, nullptr, 0, &size) == RATION_E_CAPACITY && size == sizeof state,
+               "save says its size");
         expect(policy_.save(self_, state, size, &size) == RATION_OK && witness::read(state, size, seen), "save");
         return seen;
     }
-    void load(witness::sightings const& state) { expect(policy_.load(self_, &state, sizeof state) == RATION_OK, "load"); }
+    void load(witness::sightings const& state) {
+        expect(policy_.load(self_, &state, sizeof state) == RATION_OK, "load");
+    }
 
     void destroy() { policy_.destroy(self_); }
 
 private:
     void show(running_jobs const& jobs) {
         shown_ = {};
-        for (std::size_t row = 0; row < jobs.count; ++row)
-            shown_.id[row] = row + 1, shown_.state[row] = RATION_RUNNING, shown_.held[row] = jobs.held[row + 1];
+        for (std::size_t row = 0; row < jobs.count; ++row) {
+            shown_.id[row] = row + 1;
+            shown_.state[row] = RATION_RUNNING;
+            shown_.held[row] = jobs.held[row + 1];
+        }
         shown_.capacity[0] = 840;
         if (wrong("H5")) shown_.id[jobs.count] = 99;
     }
@@ -144,7 +164,8 @@ private:
     return {kind, RATION_NO_SLOT, job, when, 0, amount};
 }
 
-/// Everything that was granted comes into force, but at every fifth tick the group of the first two is refused as a whole.
+/// Everything that was granted comes into force, but at every fifth tick the group of the first two is refused as a
+/// whole.
 [[nodiscard]] std::vector<ration_event> put_into_force(guest& g, running_jobs& jobs) {
     std::vector<ration_event> events;
     for (std::uint64_t i = 0; i < g.out.count; ++i) {
@@ -154,7 +175,8 @@ private:
         bool const half = wrong("H11-rejected") && g.number == 2 && i == 1;
         if (!refused && !half) jobs.held[row.job + 1] = row.amount;
         std::int64_t const amount = row.amount + (wrong("H10-applied") && g.number == 2 && i == 0 ? 1 : 0);
-        events.push_back(of(refused || half ? RATION_EV_GRANT_REJECTED : RATION_EV_GRANT_APPLIED, row.job + 1, g.now, amount));
+        events.push_back(
+            of(refused || half ? RATION_EV_GRANT_REJECTED : RATION_EV_GRANT_APPLIED, row.job + 1, g.now, amount));
     }
     return events;
 }
@@ -167,12 +189,17 @@ void live_through_a_tick(guest& g, running_jobs& jobs) {
     if (g.said == RATION_E_STATE && !wrong("H16")) g.tell({of(RATION_EV_STATE_LOST, 0, g.now)});
     if (g.number == 10 && wrong("H10-ended")) g.tell({of(RATION_EV_JOB_FAILED, 3, g.now)});
     if (g.said == RATION_OK) g.tell(put_into_force(g, jobs));
-    if (g.number == 8) ++jobs.count, g.tell({of(RATION_EV_JOB_ARRIVED, jobs.count, g.now)});
-    if (g.number == 10 && !wrong("H10-ended")) g.tell({of(RATION_EV_JOB_CHANGED, 3, g.now), of(RATION_EV_JOB_FINISHED, 3, g.now)});
+    if (g.number == 8) {
+        ++jobs.count;
+        g.tell({of(RATION_EV_JOB_ARRIVED, jobs.count, g.now)});
+    }
+    if (g.number == 10 && !wrong("H10-ended"))
+        g.tell({of(RATION_EV_JOB_CHANGED, 3, g.now), of(RATION_EV_JOB_FINISHED, 3, g.now)});
     if (g.number == 10) --jobs.count;
     if (g.number == 11 && wrong("H10")) g.tell({of(RATION_EV_JOB_CHANGED, 3, g.now)});
     if (g.number == 11 && wrong("H10-time")) g.tell({of(RATION_EV_NODE_UP, 0, g.now - 5000)});
-    if (g.number == 11 && wrong("H10-arrived")) g.tell({of(RATION_EV_JOB_ARRIVED, 4, g.now), of(RATION_EV_JOB_ARRIVED, 4, g.now)});
+    if (g.number == 11 && wrong("H10-arrived"))
+        g.tell({of(RATION_EV_JOB_ARRIVED, 4, g.now), of(RATION_EV_JOB_ARRIVED, 4, g.now)});
     ++g.number;
 }
 
@@ -197,7 +224,8 @@ void live(ration_policy const& policy, std::string const& record) {
     for (int tick = 0; tick < 14; ++tick) live_through_a_tick(first, jobs);
     auto const state = first.saved();
     second.load(state);
-    second.number = first.number, second.now = first.now;
+    second.number = first.number;
+    second.now = first.now;
     for (int tick = 0; tick < 4; ++tick) live_through_a_tick(second, jobs);
     print(second.saved());
     first.destroy();
@@ -216,7 +244,10 @@ void live_in_threads(ration_policy const& policy, std::string const& record) {
         if (wrong("H14-thread")) first.destroy();
         second.decide(jobs, room_for, wrong("H12") ? rows : nullptr);
     });
-    if (!wrong("H14-thread")) print(first.saved()), first.destroy();
+    if (!wrong("H14-thread")) {
+        print(first.saved());
+        first.destroy();
+    }
     print(second.saved());
     second.destroy();
 }
@@ -224,7 +255,8 @@ void live_in_threads(ration_policy const& policy, std::string const& record) {
 }  // namespace
 
 int main(int count, char** words) {
-    expect(count == 3 || (count == 5 && std::string_view(words[3]) == "--wrong"), "wrong_host PLUGIN RECORD [--wrong NAME]");
+    expect(count == 3 || (count == 5 && std::string_view(words[3]) == "--wrong"),
+           "wrong_host PLUGIN RECORD [--wrong NAME]");
     if (count == 5) fault = words[4];
     void* const code = ::dlopen(words[1], RTLD_NOW | RTLD_LOCAL);
     expect(code != nullptr, "dlopen");

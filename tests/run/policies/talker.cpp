@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Grants nothing and says a lot. Its parameter names one deed more: talker = { deed = "crash" }. Written against abi.h alone.
+// Grants nothing and says a lot. Its parameter names one deed more: talker = { deed = "crash" }. Written against abi.h
+// alone.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -16,8 +17,21 @@ constexpr std::uint32_t flags = RATION_F_OWN_THREADS | RATION_F_OUT_OF_PROCESS_O
 constexpr std::uint32_t flags = RATION_F_OWN_THREADS;
 #endif
 
-RATION_MANIFEST manifest = {RATION_ABI_MAGIC, sizeof(ration_manifest), 0, RATION_LAYOUT, flags, "org.example.talker", "talker", "1.0.0",
-                            "Example Inc.", "", "", "jobs/id u64\n", "", "", ""};
+RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
+                            sizeof(ration_manifest),
+                            0,
+                            RATION_LAYOUT,
+                            flags,
+                            "org.example.talker",
+                            "talker",
+                            "1.0.0",
+                            "Example Inc.",
+                            "",
+                            "",
+                            "jobs/id u64\n",
+                            "",
+                            "",
+                            ""};
 
 struct instance {
     ration_host const* host;
@@ -25,9 +39,12 @@ struct instance {
     int ticks = 0;
 };
 
-void say(ration_host const* host, std::uint32_t level, std::string_view text) { host->log(host->ctx, level, text.data(), text.size()); }
+void say(ration_host const* host, std::uint32_t level, std::string_view text) {
+    host->log(host->ctx, level, text.data(), text.size());
+}
 
-int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err, uint64_t err_size) {
+int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err,
+               uint64_t err_size) {
     std::string const text(config, length);
     auto const wants = [&](char const* deed) { return text.find('"' + std::string(deed) + '"') != text.npos; };
     say(host, RATION_LOG_INFO, "created");
@@ -51,7 +68,8 @@ void destroy(void* self) {
 
 int32_t bind(void* self, ration_schema const*, uint64_t* scratch, char*, uint64_t) {
     say(static_cast<instance*>(self)->host, RATION_LOG_INFO, "bound");
-    return *scratch = 0, RATION_OK;
+    *scratch = 0;
+    return RATION_OK;
 }
 
 int32_t decide(void* self, ration_tick const*, ration_out* out) {
@@ -75,5 +93,6 @@ int32_t decide(void* self, ration_tick const*, ration_out* out) {
 
 extern "C" {
 extern RATION_EXPORT ration_policy const ration_policy_v1;
-ration_policy const ration_policy_v1 = {sizeof(ration_policy), flags, &manifest, &create, &destroy, &bind, nullptr, &decide, nullptr, nullptr, nullptr};
+ration_policy const ration_policy_v1 = {
+    sizeof(ration_policy), flags, &manifest, &create, &destroy, &bind, nullptr, &decide, nullptr, nullptr, nullptr};
 }

@@ -20,7 +20,8 @@ using conformance::dice;
     job.tenant = static_cast<std::uint32_t>(any.below(2));
     std::int64_t const one = any.once_in(2) ? 4 : 8;  // steps a slot on one device: speed-ups are exact
     std::vector<std::int64_t> gains;
-    for (std::int64_t k = 2; k <= job.most; ++k) gains.push_back(static_cast<std::int64_t>(any.below(static_cast<std::uint64_t>(one + 1))));
+    for (std::int64_t k = 2; k <= job.most; ++k)
+        gains.push_back(static_cast<std::int64_t>(any.below(static_cast<std::uint64_t>(one + 1))));
     if (concave) std::ranges::sort(gains, std::greater<>());
     gains.insert(gains.begin(), one);
     std::int64_t steps = 0;
@@ -28,11 +29,13 @@ using conformance::dice;
         if (k <= gains.size()) steps += gains[k - 1];
         job.speed[k] = static_cast<double>(steps) / slot;
     }
-    job.length = static_cast<double>(one * static_cast<std::int64_t>(1 + any.below(4)) + static_cast<std::int64_t>(any.below(4)));
+    job.length = static_cast<double>(one * static_cast<std::int64_t>(1 + any.below(4)) +
+                                     static_cast<std::int64_t>(any.below(4)));
     return job;
 }
 
-/// Calls `each` with every division in which no unit is left over that the last job could take; speeds do not fall, so the best is among them.
+/// Calls `each` with every division in which no unit is left over that the last job could take; speeds do not fall, so
+/// the best is among them.
 void for_all_divisions(instance const& of, std::vector<std::int64_t>& given, std::size_t job, std::int64_t left,
                        std::function<bool(std::size_t)> const& takes_part, std::function<void()> const& each) {
     if (job == of.jobs.size()) return each();
@@ -43,19 +46,27 @@ void for_all_divisions(instance const& of, std::vector<std::int64_t>& given, std
     }
 }
 
-[[nodiscard]] double speedup(room_job const& job, std::int64_t k) { return job.speed[static_cast<std::size_t>(k)] / job.speed[1]; }
+[[nodiscard]] double speedup(room_job const& job, std::int64_t k) {
+    return job.speed[static_cast<std::size_t>(k)] / job.speed[1];
+}
 
 [[nodiscard]] values best_division(instance const& of) {
     values best{};
     std::vector<std::int64_t> given(of.jobs.size());
-    for_all_divisions(of, given, 0, of.units, [](std::size_t) { return true; }, [&] {
-        double sum = 0, below = 0, least = speedup(of.jobs[0], given[0]);
-        for (std::size_t j = 0; j < given.size(); ++j) {
-            double const s = speedup(of.jobs[j], given[j]);
-            sum += s, below += of.jobs[j].tier == 0 ? s : 0, least = std::min(least, s);
-        }
-        best[0] = std::max(best[0], sum), best[1] = std::max(best[1], least), best[2] = std::max(best[2], below);
-    });
+    for_all_divisions(
+        of, given, 0, of.units, [](std::size_t) { return true; },
+        [&] {
+            double sum = 0, below = 0, least = speedup(of.jobs[0], given[0]);
+            for (std::size_t j = 0; j < given.size(); ++j) {
+                double const s = speedup(of.jobs[j], given[j]);
+                sum += s;
+                below += of.jobs[j].tier == 0 ? s : 0;
+                least = std::min(least, s);
+            }
+            best[0] = std::max(best[0], sum);
+            best[1] = std::max(best[1], least);
+            best[2] = std::max(best[2], below);
+        });
     return best;
 }
 
@@ -76,17 +87,21 @@ public:
         if (auto const found = known_.find(key); found != known_.end()) return found->second;
         std::int64_t least = std::numeric_limits<std::int64_t>::max();
         std::vector<std::int64_t> given(left.size());
-        for_all_divisions(of_, given, 0, of_.units, [&](std::size_t j) { return left[j] > 0; }, [&] {
-            auto const next = after(left, given);
-            if (next != left) least = std::min(least, active + best(next));
-        });
+        for_all_divisions(
+            of_, given, 0, of_.units, [&](std::size_t j) { return left[j] > 0; },
+            [&] {
+                auto const next = after(left, given);
+                if (next != left) least = std::min(least, active + best(next));
+            });
         return known_[key] = least;
     }
 
 private:
-    [[nodiscard]] std::vector<std::int64_t> after(std::vector<std::int64_t> left, std::vector<std::int64_t> const& given) const {
+    [[nodiscard]] std::vector<std::int64_t> after(std::vector<std::int64_t> left,
+                                                  std::vector<std::int64_t> const& given) const {
         for (std::size_t j = 0; j < left.size(); ++j)
-            left[j] = std::max<std::int64_t>(left[j] - static_cast<std::int64_t>(of_.jobs[j].speed[static_cast<std::size_t>(given[j])] * slot), 0);
+            left[j] = std::max<std::int64_t>(
+                left[j] - static_cast<std::int64_t>(of_.jobs[j].speed[static_cast<std::size_t>(given[j])] * slot), 0);
         return left;
     }
 };
@@ -100,7 +115,8 @@ private:
     return std::numeric_limits<double>::infinity();
 }
 
-/// Cores can be divided, so that the fairest division need not be whole: the largest speed-up that all can have, by bisection.
+/// Cores can be divided, so that the fairest division need not be whole: the largest speed-up that all can have, by
+/// bisection.
 [[nodiscard]] double fairest(instance const& of) {
     double low = 0, high = static_cast<double>(of.units);
     for (int i = 0; i < 100; ++i) {
@@ -117,10 +133,18 @@ struct made_for {
     objective what;
 };
 constexpr made_for purposes[] = {
-    {"ration.elastic-batch-dp", objective::speedup}, {"ration.pollux", objective::speedup},   {"ration.sia", objective::speedup},
-    {"ration.max-min", objective::fairness},         {"ration.equal-share", objective::fairness}, {"ration.tradl", objective::targets},
-    {"ration.good-enough", objective::targets},      {"ration.sjf", objective::completion},   {"ration.srtf", objective::completion},
-    {"ration.las", objective::completion},           {"ration.gittins", objective::completion}, {"ration.optimus", objective::completion},
+    {"ration.elastic-batch-dp", objective::speedup},
+    {"ration.pollux", objective::speedup},
+    {"ration.sia", objective::speedup},
+    {"ration.max-min", objective::fairness},
+    {"ration.equal-share", objective::fairness},
+    {"ration.tradl", objective::targets},
+    {"ration.good-enough", objective::targets},
+    {"ration.sjf", objective::completion},
+    {"ration.srtf", objective::completion},
+    {"ration.las", objective::completion},
+    {"ration.gittins", objective::completion},
+    {"ration.optimus", objective::completion},
     {"ration.afs", objective::completion},
 };
 
@@ -157,7 +181,8 @@ values best_of(instance const& of, shared what) {
     }
     std::vector<std::int64_t> left;
     for (auto const& job : of.jobs) left.push_back(static_cast<std::int64_t>(job.length));
-    best[static_cast<std::size_t>(objective::completion)] = static_cast<double>(schedules(of).best(left)) / static_cast<double>(left.size());
+    best[static_cast<std::size_t>(objective::completion)] =
+        static_cast<double>(schedules(of).best(left)) / static_cast<double>(left.size());
     return best;
 }
 

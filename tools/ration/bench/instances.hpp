@@ -34,7 +34,8 @@ inline constexpr std::array<objective_note, objective_count> objective_notes{{
 /// The objective that a policy of this id is made for; `objective_count` when it is none of these, or nobody knows.
 [[nodiscard]] std::size_t objective_of(std::string_view id) noexcept;
 
-/// Seconds between two questions, and the unit of completion times; a power of two, so that work adds up exactly. Longer than any policy waits.
+/// Seconds between two questions, and the unit of completion times; a power of two, so that work adds up exactly.
+/// Longer than any policy waits.
 inline constexpr double slot = 4096;
 
 /// Jobs on one node. Lengths are in steps, and a slot on k devices is `speed[k] * slot` of them, a whole number.
@@ -45,11 +46,12 @@ struct instance {
 
 inline constexpr std::size_t instance_count = 16;
 
-/// Three or four jobs on nearly twice as many devices or cores. None adds more than the first; of some jobs on devices a later one adds more than an
-/// earlier one, on cores none does.
+/// Three or four jobs on nearly twice as many devices or cores. None adds more than the first; of some jobs on devices
+/// a later one adds more than an earlier one, on cores none does.
 [[nodiscard]] std::vector<instance> instances_of(std::uint64_t seed, shared what);
 
-/// The best that there is for each objective by itself. On cores, which can be divided, there is none for `completion`: 0.
+/// The best that there is for each objective by itself. On cores, which can be divided, there is none for `completion`:
+/// 0.
 using values = std::array<double, objective_count>;
 [[nodiscard]] values best_of(instance const& of, shared what);
 

@@ -10,7 +10,7 @@
 namespace ration::bench {
 namespace {
 
-constexpr double endless = 1 << 20;     // times the length of a job: it does not end while it is judged
+constexpr double endless = 1 << 20;      // times the length of a job: it does not end while it is judged
 constexpr std::size_t most_slots = 512;  // a batch takes at most 35 slots on one device for each job
 
 /// One policy on one instance.
@@ -23,11 +23,15 @@ class attempt {
 
     [[nodiscard]] static room_shape shape_of(instance const& of, shared what) {
         bool const cores = what == shared::cores;
-        return {.what = what, .devices = {cores ? 0 : of.units}, .cores = cores ? static_cast<double>(of.units) : 0, .jobs = of.jobs.size()};
+        return {.what = what,
+                .devices = {cores ? 0 : of.units},
+                .cores = cores ? static_cast<double>(of.units) : 0,
+                .jobs = of.jobs.size()};
     }
 
 public:
-    attempt(std::unique_ptr<decider> policy, instance const& of, shared what, double longer, bool limited, trouble& wrong)
+    attempt(std::unique_ptr<decider> policy, instance const& of, shared what, double longer, bool limited,
+            trouble& wrong)
         : policy_(std::move(policy)), in_(shape_of(of, what), nullptr), limit_(limited), wrong_(wrong) {
         for (auto job : of.jobs) {
             job.length *= longer;
@@ -58,7 +62,8 @@ public:
     [[nodiscard]] std::size_t collect() {
         auto const over = std::make_unique<bool[]>(in_.jobs());
         std::size_t count = 0;
-        for (std::size_t row = 0; row < in_.jobs(); ++row) count += over[row] = in_.job(row).done >= in_.job(row).length;
+        for (std::size_t row = 0; row < in_.jobs(); ++row)
+            count += over[row] = in_.job(row).done >= in_.job(row).length;
         if (count > 0) in_.leave({over.get(), in_.jobs()});
         return count;
     }
@@ -67,9 +72,13 @@ public:
         double sum = 0, below = 0, least = std::numeric_limits<double>::infinity();
         for (std::size_t row = 0; row < in_.jobs(); ++row) {
             double const speedup = in_.speed_of(row) / in_.job(row).speed[1];
-            sum += speedup, below += in_.job(row).tier == 0 ? speedup : 0, least = std::min(least, speedup);
+            sum += speedup;
+            below += in_.job(row).tier == 0 ? speedup : 0;
+            least = std::min(least, speedup);
         }
-        into[0] = sum, into[1] = least, into[2] = below;
+        into[0] = sum;
+        into[1] = least;
+        into[2] = below;
     }
     [[nodiscard]] bool is_over() const noexcept { return in_.jobs() == 0; }
 };
@@ -95,7 +104,9 @@ void run_batch(policy_maker const& make, instance const& of, shared what, bool l
         tried.let_work();
         sum += slots * tried.collect();
     }
-    if (tried.is_over()) on[static_cast<std::size_t>(objective::completion)] = static_cast<double>(sum) / static_cast<double>(of.jobs.size());
+    if (tried.is_over())
+        on[static_cast<std::size_t>(objective::completion)] =
+            static_cast<double>(sum) / static_cast<double>(of.jobs.size());
 }
 
 }  // namespace

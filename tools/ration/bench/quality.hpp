@@ -14,13 +14,14 @@ namespace ration::bench {
 struct reached {
     std::array<values, instance_count> on{};  ///< 0 steps of `completion`: it never came to an end
     trouble wrong;
-    std::uint64_t instances = 0;              ///< that it has been through
+    std::uint64_t instances = 0;  ///< that it has been through
 };
 
 /// A fresh policy for each instance; null when there is none, and then that is all.
 using policy_maker = std::function<std::unique_ptr<decider>()>;
 
-/// Asks about each instance `settling_ticks` times and judges what holds then; and, on devices, once more at each slot until the batch is done.
+/// Asks about each instance `settling_ticks` times and judges what holds then; and, on devices, once more at each slot
+/// until the batch is done.
 inline constexpr int settling_ticks = 4;
 void solve(policy_maker const& make, std::span<instance const> all, shared what, bool limited, reached& into);
 

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
-
 #include <fmt/core.h>
+#include <stdexcept>
 
 #include <ration/holdings.hpp>
 #include <ration/sim/cpu_sharing.hpp>
@@ -26,7 +25,9 @@ void need(result<void> const& done) {
     if (!done) throw std::runtime_error(program::to_text(done.failure()));
 }
 
-[[nodiscard]] double loss_after(room_job const& job, double done) { return 1 + 9 / (1 + 10 * std::max(done, 0.0) / job.length); }
+[[nodiscard]] double loss_after(room_job const& job, double done) {
+    return 1 + 9 / (1 + 10 * std::max(done, 0.0) / job.length);
+}
 
 }  // namespace
 
@@ -45,7 +46,8 @@ room::room(room_shape shape, column_memory* memory) : shape_(std::move(shape)), 
     std::size_t const answer = 4 * static_cast<std::size_t>(devices) + 2 * nodes + 4 * shape_.jobs + 64;
     limits_ = {.jobs = shape_.jobs, .nodes = nodes, .answer = answer};
     space_.resize(answer);
-    jobs_.reserve(shape_.jobs), cores_.reserve(shape_.jobs);
+    jobs_.reserve(shape_.jobs);
+    cores_.reserve(shape_.jobs);
     held_.reset(nodes, std::size(standard_resources), answer);
     check_.prepare(store_, columns_.standard, standard_resources, nodes, answer);
     show_free(held_, store_, columns_.standard);
@@ -61,9 +63,16 @@ void room::declare() {
 void room::arrive(room_job const& job) {
     std::size_t const row = jobs_.size();
     need(store_.resize(table_id::jobs, row + 1));
-    jobs_.push_back(job), cores_.push_back(0);
-    sim::job_description const told{.submitted = now(), .tenant = job.tenant, .weight = job.weight, .request = job.request, .least = 1, .most = job.most,
-                                    .length = job.length, .restart_cost = 0};
+    jobs_.push_back(job);
+    cores_.push_back(0);
+    sim::job_description const told{.submitted = now(),
+                                    .tenant = job.tenant,
+                                    .weight = job.weight,
+                                    .request = job.request,
+                                    .least = 1,
+                                    .most = job.most,
+                                    .length = job.length,
+                                    .restart_cost = 0};
     sim::write_description(store_, columns_, row, ++last_id_, told, 2);
     show(row);
     events_.push_back({event_kind::job_arrived, 0xFFFFFFFF, last_id_, now()});
@@ -77,7 +86,8 @@ void room::show(std::size_t row) {
     if (shape_.what == shared::cores) {
         store_.at(s.state, row) = static_cast<std::uint32_t>(job_state::running);
         store_.at(s.started, row) = now().count;
-        store_.at(columns_.request, row) = store_.at(columns_.of(resource_id::gpu).minimum, row) = store_.at(columns_.of(resource_id::gpu).maximum, row) = 0;
+        store_.at(columns_.request, row) = store_.at(columns_.of(resource_id::gpu).minimum, row) =
+            store_.at(columns_.of(resource_id::gpu).maximum, row) = 0;
     } else {
         store_.at(s.state, row) = static_cast<std::uint32_t>(job_state::queued);
         store_.at(columns_.rate, row) = job.speed[static_cast<std::size_t>(job.request)];
@@ -85,7 +95,8 @@ void room::show(std::size_t row) {
     for (std::size_t k = 0; k <= most_units && shape_.what == shared::devices; ++k) {
         bool const accepted = k >= 1 && k <= static_cast<std::size_t>(job.most);
         (&store_.at(columns_.speedup, row))[k] = accepted ? job.speed[k] / job.speed[1] : 0;
-        (&store_.at(columns_.goodput, row))[k] = (&store_.at(columns_.goodput_fixed, row))[k] = accepted ? job.speed[k] : 0;
+        (&store_.at(columns_.goodput, row))[k] = (&store_.at(columns_.goodput_fixed, row))[k] =
+            accepted ? job.speed[k] : 0;
         (&store_.at(columns_.batch, row))[k] = static_cast<std::int64_t>(32 * k);
     }
     show_progress(row);
@@ -98,7 +109,8 @@ void room::show_progress(std::size_t row) {
     store_.at(s.remaining, row) = std::max(job.length - job.done, 0.0);
     store_.at(s.loss, row) = store_.at(s.best_loss, row) = loss_after(job, job.done);
     for (std::size_t i = 0; i < window_width; ++i)  // the last is the newest
-        (&store_.at(window_, row))[i] = loss_after(job, job.done - 0.01 * job.length * static_cast<double>(window_width - 1 - i));
+        (&store_.at(window_, row))[i] =
+            loss_after(job, job.done - 0.01 * job.length * static_cast<double>(window_width - 1 - i));
 }
 
 void room::leave(std::span<bool const> gone) {
@@ -109,10 +121,12 @@ void room::leave(std::span<bool const> gone) {
             held_.release({id(row)});
             continue;
         }
-        jobs_[kept] = jobs_[row], cores_[kept] = cores_[row];
+        jobs_[kept] = jobs_[row];
+        cores_[kept] = cores_[row];
         ++kept;
     }
-    jobs_.resize(kept), cores_.resize(kept);
+    jobs_.resize(kept);
+    cores_.resize(kept);
     store_.erase_rows(table_id::jobs, gone.data());
     show_holdings(held_, store_, columns_.standard);
 }
@@ -143,7 +157,10 @@ tick_outcome room::take(status said) {
         events_.push_back(event_of(event_kind::grant_applied, g.what(), g.job_row(), now()));
     }
     show_changes(held_, store_, columns_.standard);
-    if (shape_.what == shared::cores) return share_cores(), made;
+    if (shape_.what == shared::cores) {
+        share_cores();
+        return made;
+    }
     auto const held = store_[columns_.of(resource_id::gpu).held];
     auto const state = store_[columns_.standard.state];
     auto const started = store_[columns_.standard.started];
@@ -159,28 +176,38 @@ void room::share_cores() {
     std::vector<sim::cpu_claim> claims(jobs_.size());
     ledger::walk walk(held_);
     for (std::size_t row = 0; row < jobs_.size(); ++row)
-        claims[row] = {.row = static_cast<std::uint32_t>(row), .node = 0, .most = sim::limit_of(walk.of({id(row)}), static_cast<double>(jobs_[row].most))};
+        claims[row] = {.row = static_cast<std::uint32_t>(row),
+                       .node = 0,
+                       .most = sim::limit_of(walk.of({id(row)}), static_cast<double>(jobs_[row].most))};
     sim::share_fairly(claims, shape_.cores);
-    for (auto const& c : claims) cores_[c.row] = c.given, store_.at(columns_.of(resource_id::cpu).used, c.row) = c.given * 1000;
+    for (auto const& c : claims) {
+        cores_[c.row] = c.given;
+        store_.at(columns_.of(resource_id::cpu).used, c.row) = c.given * 1000;
+    }
 }
 
 double room::units_of(std::size_t row) const noexcept {
-    return shape_.what == shared::cores ? cores_[row] : static_cast<double>(store_.at(columns_.of(resource_id::gpu).held, row));
+    return shape_.what == shared::cores ? cores_[row]
+                                        : static_cast<double>(store_.at(columns_.of(resource_id::gpu).held, row));
 }
 
 double room::speed_of(std::size_t row) const noexcept { return speed_at(jobs_[row], units_of(row)); }
 
 std::string room::sentence_on(rejection const& r) const {
     grant const& g = space_[r.row];
-    auto const resource = g.resource < std::size(standard_resources) ? std::string(standard_resources[g.resource].name) : fmt::format("resource {}", g.resource);
+    auto const resource = g.resource < std::size(standard_resources) ? std::string(standard_resources[g.resource].name)
+                                                                     : fmt::format("resource {}", g.resource);
     auto const whom = g.job < jobs_.size() ? fmt::format("job {}", id(g.job)) : fmt::format("row {}", g.job);
-    return fmt::format("at tick {} it granted {} of {} on node {} to {}, but {}", number_ - 1, g.amount, resource, g.node, whom, name_of(r.rule));
+    return fmt::format("at tick {} it granted {} of {} on node {} to {}, but {}", number_ - 1, g.amount, resource,
+                       g.node, whom, name_of(r.rule));
 }
 
 std::size_t room::plain_loop() noexcept {
-    auto const least = store_[columns_.of(resource_id::cpu).minimum], most = store_[columns_.of(resource_id::cpu).maximum];
+    auto const least = store_[columns_.of(resource_id::cpu).minimum],
+               most = store_[columns_.of(resource_id::cpu).maximum];
     if (least.empty()) return 0;
-    std::int64_t const share = store_.at(columns_.of(resource_id::cpu).capacity, 0) / static_cast<std::int64_t>(least.size());
+    std::int64_t const share =
+        store_.at(columns_.of(resource_id::cpu).capacity, 0) / static_cast<std::int64_t>(least.size());
     for (std::size_t row = 0; row < least.size(); ++row)
         space_[row] = {static_cast<std::uint32_t>(row), 0, 0, 1, 0, std::clamp(share, least[row], most[row])};
     return least.size();
@@ -196,7 +223,8 @@ double speed_at(room_job const& job, double units) noexcept {
 }
 
 shared shared_by(decider const& policy) noexcept {
-    for (auto const* column : {"nodes/capacity.gpu", "nodes/free.gpu", "jobs/request.gpu", "jobs/min.gpu", "jobs/max.gpu", "jobs/held.gpu"})
+    for (auto const* column :
+         {"nodes/capacity.gpu", "nodes/free.gpu", "jobs/request.gpu", "jobs/min.gpu", "jobs/max.gpu", "jobs/held.gpu"})
         if (policy.reads(column)) return shared::devices;
     return shared::cores;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A made-up machine room in which a policy is asked and measured: tables with every standard column, and a ledger that its answers change.
+/// A made-up machine room in which a policy is asked and measured: tables with every standard column, and a ledger that
+/// its answers change.
 #pragma once
 
 #include <array>
@@ -15,16 +16,18 @@
 
 namespace ration::bench {
 
-/// What the policy shares out. Who shares cores finds all jobs running; who shares devices finds running those that hold some.
+/// What the policy shares out. Who shares cores finds all jobs running; who shares devices finds running those that
+/// hold some.
 enum class shared : std::uint8_t { devices, cores };
 
 /// Devices or cores that one job can use.
 inline constexpr std::size_t most_units = 16;
 
 struct room_job {
-    std::int64_t request = 1, most = 1;            ///< devices or cores; it accepts 0, and 1 to `most`
-    std::array<double, most_units + 1> speed{};    ///< steps per second on so many; not falling, and constant from `most` on
-    double length = 1, done = 0;                   ///< steps
+    std::int64_t request = 1, most = 1;  ///< devices or cores; it accepts 0, and 1 to `most`
+    /// Steps per second on so many; not falling, and constant from `most` on
+    std::array<double, most_units + 1> speed{};
+    double length = 1, done = 0;  ///< steps
     std::uint32_t tenant = 0, tier = 0;
     double weight = 1;
 };
@@ -47,8 +50,8 @@ class room {
     snapshot_store store_;
     sim::sim_columns columns_;
     column<double> window_;
-    std::vector<room_job> jobs_;          // by row
-    std::vector<double> cores_;           // by row: what each gets
+    std::vector<room_job> jobs_;  // by row
+    std::vector<double> cores_;   // by row: what each gets
     ledger held_;
     checker check_;
     buffer<checked_grant> accepted_;
@@ -78,13 +81,18 @@ public:
     void work(std::size_t row, double seconds);
     void set_tier(std::size_t row, std::uint32_t tier);
 
-    /// Asks between `before()` and `after()`, which see nothing but the policy; `take` proves the answer and lets it come into force.
+    /// Asks between `before()` and `after()`, which see nothing but the policy; `take` proves the answer and lets it
+    /// come into force.
     template <class Before, class After>
     [[nodiscard]] status ask(decider& policy, Before const& before, After const& after) {
         policy.on_events(events_);
         events_.clear();
         grants out(space_);
-        tick_data const data{.number = number_, .seed = 1000 + number_, .now = now(), .budget = ration::seconds(1), .data = store_.view()};
+        tick_data const data{.number = number_,
+                             .seed = 1000 + number_,
+                             .now = now(),
+                             .budget = ration::seconds(1),
+                             .data = store_.view()};
         ++number_;
         before();
         status said = policy.decide(data, out);
@@ -104,8 +112,8 @@ public:
     /// The first answer that was refused, as a sentence; empty when none was.
     [[nodiscard]] std::string const& first_wrong() const noexcept { return first_wrong_; }
 
-    /// The least that one can do: reads two bounds of each job and writes the n-th part of the first node's cores within them. Returns the rows;
-    /// an answer that was not taken is lost.
+    /// The least that one can do: reads two bounds of each job and writes the n-th part of the first node's cores
+    /// within them. Returns the rows; an answer that was not taken is lost.
     [[nodiscard]] std::size_t plain_loop() noexcept;
 
 private:
@@ -124,7 +132,8 @@ private:
 
 /// What a policy shares: cores when it looks at no node's devices.
 [[nodiscard]] shared shared_by(decider const& policy) noexcept;
-/// Whether it knows several nodes: it looks at what is free on each, or at who holds what on which. Others look at the first node alone.
+/// Whether it knows several nodes: it looks at what is free on each, or at who holds what on which. Others look at the
+/// first node alone.
 [[nodiscard]] bool knows_nodes(decider const& policy) noexcept;
 
 }  // namespace ration::bench

@@ -2,11 +2,10 @@
 #include "bench/runs.hpp"
 
 #include <algorithm>
-#include <new>
-#include <type_traits>
-
 #include <fmt/core.h>
+#include <new>
 #include <sys/mman.h>
+#include <type_traits>
 
 #include <ration/plugin/host/shared_file.hpp>
 
@@ -61,10 +60,12 @@ public:
         std::vector<std::string_view> stems;
         for (auto const& policy : options_.policies) stems.push_back(program::policy_stem(policy));
         for (auto const& setting : options_.settings)
-            if (auto const wrong = program::add_setting(setting, settings_); !wrong.empty()) problems.push_back("--set: " + wrong);
+            if (auto const wrong = program::add_setting(setting, settings_); !wrong.empty())
+                problems.push_back("--set: " + wrong);
         for (auto const& set : settings_.parameters)
             if (std::ranges::find(stems, set.policy) == stems.end())
-                problems.push_back(fmt::format("--set: {} is none of the policies that are measured{}", quoted(set.policy), program::suggestion(set.policy, stems)));
+                problems.push_back(fmt::format("--set: {} is none of the policies that are measured{}",
+                                               quoted(set.policy), program::suggestion(set.policy, stems)));
         return problems;
     }
 
@@ -75,9 +76,16 @@ public:
         auto const policy = open(name, policy_place::worker, nullptr, found);
         for (auto const& p : found) problems.push_back(p.sentence);
         if (policy == nullptr) return;
-        contender one{.name = name, .id = std::string(policy->about().id), .version = std::string(policy->about().version),
-                      .label = program::printable(name.substr(name.rfind('/') + 1)), .is_plugin = is_plugin, .what = shared_by(*policy), .left_out = {},
-                      .ended = {}, .of = std::vector<measured>(into_.worlds.size()), .solved = {}};
+        contender one{.name = name,
+                      .id = std::string(policy->about().id),
+                      .version = std::string(policy->about().version),
+                      .label = program::printable(name.substr(name.rfind('/') + 1)),
+                      .is_plugin = is_plugin,
+                      .what = shared_by(*policy),
+                      .left_out = {},
+                      .ended = {},
+                      .of = std::vector<measured>(into_.worlds.size()),
+                      .solved = {}};
         room smallest({.what = one.what, .devices = {1}, .cores = 1, .jobs = 1}, nullptr);
         if (auto const bound = smallest.bind(*policy); !bound) one.left_out = refusal(name, bound.failure());
         into_.policies.push_back(std::move(one));
@@ -110,7 +118,9 @@ public:
             solve([&] { return opened(c, policy_place::worker); }, all, c.what, false, c.solved);
         } else {
             shared_value<reached> solved;
-            auto const found = conformance::run_isolated([&] { solve([&] { return opened(c, policy_place::in_process); }, all, c.what, true, *solved); }, patience);
+            auto const found = conformance::run_isolated(
+                [&] { solve([&] { return opened(c, policy_place::in_process); }, all, c.what, true, *solved); },
+                patience);
             c.solved = *solved;
             note_end(c, found);
         }
@@ -121,12 +131,19 @@ public:
 private:
     [[nodiscard]] bool in_worker(contender const& c) const noexcept { return c.is_plugin && !options_.in_process; }
 
-    [[nodiscard]] std::unique_ptr<decider> open(std::string const& name, policy_place where, plugin::shared_columns const* columns, std::vector<problem>& found) const {
+    [[nodiscard]] std::unique_ptr<decider> open(std::string const& name, policy_place where,
+                                                plugin::shared_columns const* columns,
+                                                std::vector<problem>& found) const {
         auto& log = policy_log::common_to(name);
         if (!program::is_plugin_path(name)) return program::make_policy(settings_, name, log, found);
         policy_isolation const isolation{.policy = {}, .where = where, .at = {}};
-        return program::open_plugin({.path = name, .at = {}, .parameters = settings_.parameters_of(name), .isolation = &isolation, .columns = columns,
-                                     .deadline = ration::seconds(longest_answer)}, log, found);
+        return program::open_plugin({.path = name,
+                                     .at = {},
+                                     .parameters = settings_.parameters_of(name),
+                                     .isolation = &isolation,
+                                     .columns = columns,
+                                     .deadline = ration::seconds(longest_answer)},
+                                    log, found);
     }
     [[nodiscard]] std::unique_ptr<decider> opened(contender const& c, policy_place where) const {
         std::vector<problem> found;
@@ -135,12 +152,14 @@ private:
 
     void in_child(contender& c, world const& in, measuring const& how, measured& into) const {
         shared_value<measured> made;
-        auto const found = conformance::run_isolated([&] {
-            std::vector<problem> wrong;
-            auto const policy = open(c.name, policy_place::in_process, nullptr, wrong);
-            if (policy == nullptr) conformance::broken(wrong.front().sentence);
-            measure(*policy, in, how, nullptr, *made);
-        }, patience);
+        auto const found = conformance::run_isolated(
+            [&] {
+                std::vector<problem> wrong;
+                auto const policy = open(c.name, policy_place::in_process, nullptr, wrong);
+                if (policy == nullptr) conformance::broken(wrong.front().sentence);
+                measure(*policy, in, how, nullptr, *made);
+            },
+            patience);
         into = *made;
         note_end(c, found);
         look_after(c, into);
@@ -150,8 +169,10 @@ private:
     static void note_end(contender& c, conformance::finding const& found) {
         if (!conformance::is_red(found.is)) return;
         c.ended = found.is == conformance::verdict::timed_out ? "it did not come back, and was ended" : found.why;
-        if (found.why.starts_with("the process ended")) c.ended = "its process ended by itself: a policy must not call exit";
-        if (found.why.find("SIGPROF") != found.why.npos) c.ended = fmt::format("it gave no answer within {} s, and was ended", longest_answer);
+        if (found.why.starts_with("the process ended"))
+            c.ended = "its process ended by itself: a policy must not call exit";
+        if (found.why.find("SIGPROF") != found.why.npos)
+            c.ended = fmt::format("it gave no answer within {} s, and was ended", longest_answer);
     }
     static void look_after(contender& c, measured const& m) {
         look_after(c, m.wrong);
@@ -163,8 +184,10 @@ private:
 
     [[nodiscard]] static std::string refusal(std::string const& name, error const& why) {
         if (why.code == errc::not_found && std::string_view(why.operation) == "bind column")
-            return fmt::format("the policy {} reads the column {}, which no made-up machine room has: it is left out", quoted(name), why.subject.view());
-        return fmt::format("the policy {} cannot be asked in a made-up machine room and is left out: {}", quoted(name), program::to_text(why));
+            return fmt::format("the policy {} reads the column {}, which no made-up machine room has: it is left out",
+                               quoted(name), why.subject.view());
+        return fmt::format("the policy {} cannot be asked in a made-up machine room and is left out: {}", quoted(name),
+                           program::to_text(why));
     }
 };
 
@@ -192,7 +215,8 @@ results run_all(bench_options const& options, progress_of_runs const& tell, std:
     for (auto const& name : options.policies) run.try_policy(name, problems);
     if (!problems.empty()) return all;
     for (auto& one : all.policies)  // two files of one name are told apart by their folders
-        if (std::ranges::count(all.policies, one.label, &contender::label) > 1) one.label = program::printable(one.name);
+        if (std::ranges::count(all.policies, one.label, &contender::label) > 1)
+            one.label = program::printable(one.name);
     std::size_t const steps = all.policies.size() * (all.worlds.size() + 1);
     std::size_t done = 0;
     auto const each = [&](std::string const& where, auto const& what) {
@@ -202,9 +226,11 @@ results run_all(bench_options const& options, progress_of_runs const& tell, std:
         }
     };
     for (std::size_t i = 0; i < all.worlds.size(); ++i)
-        each(fmt::format("jobs x devices: {} x {}", all.worlds[i].jobs, all.worlds[i].devices), [&](contender& c) { run.measure_in(i, c); });
+        each(fmt::format("jobs x devices: {} x {}", all.worlds[i].jobs, all.worlds[i].devices),
+             [&](contender& c) { run.measure_in(i, c); });
     tell(done, steps, "small problems, every answer");
-    all.on_devices = problems_with(options.seed, shared::devices), all.on_cores = problems_with(options.seed, shared::cores);
+    all.on_devices = problems_with(options.seed, shared::devices);
+    all.on_cores = problems_with(options.seed, shared::cores);
     each("small problems", [&](contender& c) { run.solve_all(c); });
     tell(steps, steps, {});
     return all;
@@ -214,7 +240,8 @@ std::vector<double> qualities(results const& all, contender const& c, objective 
     auto const& problems = all.problems_of(c);
     std::vector<double> made;
     for (std::size_t i = 0; i < c.solved.instances; ++i)
-        made.push_back(share_of_best(what, c.solved.on[i][static_cast<std::size_t>(what)], problems.best[i][static_cast<std::size_t>(what)]));
+        made.push_back(share_of_best(what, c.solved.on[i][static_cast<std::size_t>(what)],
+                                     problems.best[i][static_cast<std::size_t>(what)]));
     return made;
 }
 
@@ -233,8 +260,10 @@ std::vector<std::string> remarks_on(contender const& c) {
         refused += one->wrong.refused;
         if (one->wrong.refused > 0) first = one->wrong.first_refused.view();
     }
-    if (refused > 0) remarks.push_back(program::printable(fmt::format("{}: {} answers broke a rule; {}", c.label, refused, first)));
-    if (!c.ended.empty()) remarks.push_back(program::printable(fmt::format("{}: {}; it was not asked any more", c.label, c.ended)));
+    if (refused > 0)
+        remarks.push_back(program::printable(fmt::format("{}: {} answers broke a rule; {}", c.label, refused, first)));
+    if (!c.ended.empty())
+        remarks.push_back(program::printable(fmt::format("{}: {}; it was not asked any more", c.label, c.ended)));
     return remarks;
 }
 

@@ -16,9 +16,9 @@ using program::run_config;
 
 /// One policy of the command line.
 struct contender {
-    std::string name;               ///< as on the command line
-    std::string id, version;        ///< as it calls itself
-    std::string label;              ///< what tables call it: its name, or its file's
+    std::string name;         ///< as on the command line
+    std::string id, version;  ///< as it calls itself
+    std::string label;        ///< what tables call it: its name, or its file's
     bool is_plugin = false;
     shared what = shared::devices;  ///< that it shares out
     std::string left_out;           ///< why it is not measured, as a sentence; then the rest says nothing
@@ -39,14 +39,17 @@ struct results {
     std::vector<contender> policies;
     problem_set on_devices, on_cores;
 
-    [[nodiscard]] problem_set const& problems_of(contender const& c) const noexcept { return c.what == shared::devices ? on_devices : on_cores; }
+    [[nodiscard]] problem_set const& problems_of(contender const& c) const noexcept {
+        return c.what == shared::devices ? on_devices : on_cores;
+    }
 };
 
 /// Steps that have been done, out of so many, and what is done next.
 using progress_of_runs = std::function<void(std::size_t done, std::size_t all, std::string const& next)>;
 
 /// What is wrong with the command line is added to `problems`, one sentence each; then nothing was measured.
-[[nodiscard]] results run_all(bench_options const& options, progress_of_runs const& tell, std::vector<std::string>& problems);
+[[nodiscard]] results run_all(bench_options const& options, progress_of_runs const& tell,
+                              std::vector<std::string>& problems);
 
 /// Reached over best of each problem; NaN where there is no best.
 [[nodiscard]] std::vector<double> qualities(results const& all, contender const& c, objective what);

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
 #include <fmt/core.h>
+#include <limits>
 
 #include "check/heap.hpp"
 #include "problem.hpp"
-#include "view/screen_line.hpp"
 #include "sim/table.hpp"
+#include "view/screen_line.hpp"
 #include "view/text_table.hpp"
 
 namespace ration::bench {
@@ -27,12 +26,19 @@ constexpr std::string_view sections[] = {"Decision time", "Quality"};
 /// "1.2", "35", "1400": a ratio is not known better.
 [[nodiscard]] std::string ratio_text(double ratio) { return fmt::format("{:.{}f}", ratio, ratio < 9.95 ? 1 : 0); }
 
-[[nodiscard]] std::string count_text(double mean) { return mean == std::round(mean) ? fmt::format("{:.0f}", mean) : fmt::format("{:.1f}", mean); }
+[[nodiscard]] std::string count_text(double mean) {
+    return mean == std::round(mean) ? fmt::format("{:.0f}", mean) : fmt::format("{:.1f}", mean);
+}
 
 /// The three cells of one pattern.
 void add_times(cells& line, decision_times const& t) {
-    if (t.ticks == 0) return line.insert(line.end(), 3, "-"), void();
-    line.push_back(time_text(t.median)), line.push_back(time_text(t.high)), line.push_back(ratio_text(t.median / t.loop));
+    if (t.ticks == 0) {
+        line.insert(line.end(), 3, "-");
+        return void();
+    }
+    line.push_back(time_text(t.median));
+    line.push_back(time_text(t.high));
+    line.push_back(ratio_text(t.median / t.loop));
 }
 
 [[nodiscard]] std::string memory_text(measured const* first, double memory_use::* what) {
@@ -49,7 +55,9 @@ void add_times(cells& line, decision_times const& t) {
         std::vector<double> loops;
         for (auto const& c : all.policies)
             if (c.of[first + p].times.ticks > 0) loops.push_back(c.of[first + p].times.loop);
-        line.push_back(loops.empty() ? "-" : time_text(median_of(loops))), line.emplace_back(), line.emplace_back("1");
+        line.push_back(loops.empty() ? "-" : time_text(median_of(loops)));
+        line.emplace_back();
+        line.emplace_back("1");
     }
     return line;
 }
@@ -58,7 +66,8 @@ void add_times(cells& line, decision_times const& t) {
     std::vector<cells> table{{"", "steady", "90 %", "x loop", "churn", "90 %", "x loop", "allocations", "faults"}};
     for (std::size_t first = 0; first < all.worlds.size(); first += std::size(pattern_names)) {
         auto const& in = all.worlds[first];
-        table.push_back({fmt::format("{} job{}, {} device{}", in.jobs, in.jobs == 1 ? "" : "s", in.devices, in.devices == 1 ? "" : "s")});
+        table.push_back({fmt::format("{} job{}, {} device{}", in.jobs, in.jobs == 1 ? "" : "s", in.devices,
+                                     in.devices == 1 ? "" : "s")});
         table.push_back(loop_line(all, first));
         for (auto const& c : all.policies) {
             if (!c.left_out.empty()) continue;
@@ -95,7 +104,8 @@ void add_times(cells& line, decision_times const& t) {
 [[nodiscard]] colour colour_of(std::string_view line) noexcept {
     for (auto const section : sections)
         if (line.starts_with(section)) return colour::blue;
-    if (line.ends_with("faults") || line.starts_with("  plain loop") || line.ends_with("completion")) return colour::dim;
+    if (line.ends_with("faults") || line.starts_with("  plain loop") || line.ends_with("completion"))
+        return colour::dim;
     bool const is_title = !line.empty() && line.front() >= '0' && line.front() <= '9';
     return is_title ? colour::green : colour::none;
 }
@@ -104,7 +114,9 @@ void add_times(cells& line, decision_times const& t) {
     std::string out;
     for (; !text.empty(); text.remove_prefix(text.find('\n') + 1)) {
         auto const line = text.substr(0, text.find('\n'));
-        out += program::screen_line(std::numeric_limits<std::uint32_t>::max(), style).add(line, colour_of(line)).take() + '\n';
+        out +=
+            program::screen_line(std::numeric_limits<std::uint32_t>::max(), style).add(line, colour_of(line)).take() +
+            '\n';
     }
     return out;
 }
@@ -113,9 +125,12 @@ void add_times(cells& line, decision_times const& t) {
     std::string out;
     bool const has_plugin = std::ranges::any_of(all.policies, &contender::is_plugin);
     if (has_plugin && !all.options.in_process)
-        out += "A policy from a file is asked in a worker process, as by 'ration run': part of its time is the way there and back, which\n"
-               "'--isolation in-process' leaves out. What it allocates was counted apart, without a worker.\n";
-    if (!is_optimised()) out += "This ration was compiled without optimisation: its own policies and the plain loop take several times as long as they would.\n";
+        out +=
+            "A policy from a file is asked in a worker process, as by 'ration run': part of its time is the way there and back, which\n"
+            "'--isolation in-process' leaves out. What it allocates was counted apart, without a worker.\n";
+    if (!is_optimised())
+        out +=
+            "This ration was compiled without optimisation: its own policies and the plain loop take several times as long as they would.\n";
     return out;
 }
 
@@ -136,18 +151,27 @@ bool is_optimised() noexcept {
 }
 
 std::string table_text(results const& all, program::machine_facts const& machine, program::view_style style) {
-    std::string out = fmt::format("{}, {} core{}, {}; seed {}\n\n", machine.cpu_model.empty() ? "unknown processor" : program::printable(machine.cpu_model), machine.cpus,
-                                  machine.cpus == 1 ? "" : "s", program::printable(machine.kernel), all.options.seed);
-    out += fmt::format("{} of one tick, median and 90th percentile; allocations and page faults of a tick, means\n", sections[0]);
+    std::string out =
+        fmt::format("{}, {} core{}, {}; seed {}\n\n",
+                    machine.cpu_model.empty() ? "unknown processor" : program::printable(machine.cpu_model),
+                    machine.cpus, machine.cpus == 1 ? "" : "s", program::printable(machine.kernel), all.options.seed);
+    out += fmt::format("{} of one tick, median and 90th percentile; allocations and page faults of a tick, means\n",
+                       sections[0]);
     out += "steady: 1 % of the jobs change between two ticks; churn: besides, 1 % end and as many come\n";
     out += time_table(all);
-    out += fmt::format("\n{}: reached over the best there is, median (worst) of {} small problems of which every answer was tried\n", sections[1], instance_count);
-    out += "* is what the policy is made for, as far as ration knows; another objective is another aim, and a low figure there no fault\n";
+    out += fmt::format(
+        "\n{}: reached over the best there is, median (worst) of {} small problems of which every answer was tried\n",
+        sections[1], instance_count);
+    out +=
+        "* is what the policy is made for, as far as ration knows; another objective is another aim, and a low figure there no fault\n";
     out += quality_table(all) + '\n' + closing_words(all);
     out = coloured(out, style);
     for (auto const& c : all.policies)
         for (auto const& remark : remarks_on(c))
-            out += program::screen_line(std::numeric_limits<std::uint32_t>::max(), style).add(remark, went_wrong(c) ? colour::red : colour::yellow).take() + '\n';
+            out += program::screen_line(std::numeric_limits<std::uint32_t>::max(), style)
+                       .add(remark, went_wrong(c) ? colour::red : colour::yellow)
+                       .take() +
+                   '\n';
     return out;
 }
 

@@ -11,7 +11,8 @@
 namespace ration::bench {
 
 /// Decision times beside the plain loop's, then the quality, then remarks. Lines end in '\n'.
-[[nodiscard]] std::string table_text(results const& all, program::machine_facts const& machine, program::view_style style);
+[[nodiscard]] std::string table_text(results const& all, program::machine_facts const& machine,
+                                     program::view_style style);
 
 /// One JSON object without newline.
 [[nodiscard]] std::string as_json(results const& all, program::machine_facts const& machine);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-
 #include <sys/resource.h>
 #include <sys/time.h>
 
@@ -49,7 +48,8 @@ constexpr std::chrono::milliseconds budget(250);  // of a world, unless its deci
     job.request = sizes[any.below(std::size(sizes))];
     job.most = std::min<std::int64_t>(2 * job.request, most_units);
     job.length = static_cast<double>(10'000 + any.below(1'000'000));
-    job.tenant = static_cast<std::uint32_t>(any.below(4)), job.tier = any.once_in(3);
+    job.tenant = static_cast<std::uint32_t>(any.below(4));
+    job.tier = any.once_in(3);
     job.weight = static_cast<double>(1 + any.below(3));
     double const one = static_cast<double>(1 + any.below(8)), loss = 0.01 * static_cast<double>(any.below(20));
     for (std::size_t k = 1; k <= most_units; ++k) {
@@ -60,9 +60,13 @@ constexpr std::chrono::milliseconds budget(250);  // of a world, unless its deci
 }
 
 [[nodiscard]] room_shape shape_of(world const& in, decider const& policy) {
-    room_shape shape{.what = shared_by(policy), .devices = {}, .cores = cores_of_a_device * static_cast<double>(in.devices), .jobs = in.jobs};
+    room_shape shape{.what = shared_by(policy),
+                     .devices = {},
+                     .cores = cores_of_a_device * static_cast<double>(in.devices),
+                     .jobs = in.jobs};
     auto left = static_cast<std::int64_t>(in.devices);
-    for (std::int64_t const node = knows_nodes(policy) ? devices_of_a_node : left; left > 0; left -= node) shape.devices.push_back(std::min(node, left));
+    for (std::int64_t const node = knows_nodes(policy) ? devices_of_a_node : left; left > 0; left -= node)
+        shape.devices.push_back(std::min(node, left));
     return shape;
 }
 
@@ -74,7 +78,8 @@ class goings_on {
     std::unique_ptr<bool[]> gone_;
 
 public:
-    goings_on(room& in, world const& how, std::uint64_t seed) : in_(in), how_(how), any_(seed), gone_(std::make_unique<bool[]>(how.jobs)) {
+    goings_on(room& in, world const& how, std::uint64_t seed)
+        : in_(in), how_(how), any_(seed), gone_(std::make_unique<bool[]>(how.jobs)) {
         for (std::size_t i = 0; i < how.jobs; ++i) in_.arrive(drawn_job(any_));
     }
 
@@ -107,7 +112,9 @@ public:
         : policy_(policy), in_(in), world_(world), limit_(limited), into_(into) {}
 
     /// False when the policy gave no answer.
-    [[nodiscard]] bool warm_up() { return finish(asked([] {}, [] {})).said == status::ok; }
+    [[nodiscard]] bool warm_up() {
+        return finish(asked([] {}, [] {})).said == status::ok;
+    }
 
     void count() {
         auto const end = steady_clock::now() + budget;
@@ -117,10 +124,18 @@ public:
         while (memory.ticks < least_counted || (memory.ticks < counted_ticks && steady_clock::now() < end)) {
             world_.go_on();
             std::uint64_t heap = 0, pages = 0;
-            auto const said = asked([&] { pages = page_faults(), heap = conformance::allocations_of_this_thread(); },
-                                    [&] { heap = conformance::allocations_of_this_thread() - heap, pages = page_faults() - pages; });
+            auto const said = asked(
+                [&] {
+                    pages = page_faults();
+                    heap = conformance::allocations_of_this_thread();
+                },
+                [&] {
+                    heap = conformance::allocations_of_this_thread() - heap;
+                    pages = page_faults() - pages;
+                });
             ++memory.ticks;
-            taken += heap, faults += pages;
+            taken += heap;
+            faults += pages;
             memory.most_allocations = std::max(memory.most_allocations, heap);
             memory.allocations = static_cast<double>(taken) / static_cast<double>(memory.ticks);
             memory.faults = static_cast<double>(faults) / static_cast<double>(memory.ticks);
@@ -179,8 +194,12 @@ private:
             std::ranges::sort(*all);
         }
         auto& t = into_.times;
-        t.ticks = took.size(), t.median = quantile(took, 0.5), t.low = quantile(took, 0.1), t.high = quantile(took, 0.9);
-        t.longest = took.back(), t.loop = quantile(loops, 0.5);
+        t.ticks = took.size();
+        t.median = quantile(took, 0.5);
+        t.low = quantile(took, 0.1);
+        t.high = quantile(took, 0.9);
+        t.longest = took.back();
+        t.loop = quantile(loops, 0.5);
     }
 
     /// Of this thread.

@@ -12,7 +12,8 @@
 
 namespace ration::bench {
 
-/// What happens between two ticks: of one in a hundred jobs, and of one at least, something changes; or as many end and as many come, besides.
+/// What happens between two ticks: of one in a hundred jobs, and of one at least, something changes; or as many end and
+/// as many come, besides.
 enum class pattern : std::uint8_t { steady, churn };
 inline constexpr std::string_view pattern_names[] = {"steady", "churn"};
 
@@ -23,8 +24,8 @@ struct world {
 
 /// What went wrong with answers. Plain memory, so that another process can write it.
 struct trouble {
-    std::uint64_t refused = 0, lost = 0;   ///< answers with a row that breaks a rule; ticks without an answer
-    text<400> first_refused, first_lost;   ///< the first of each, as a sentence
+    std::uint64_t refused = 0, lost = 0;  ///< answers with a row that breaks a rule; ticks without an answer
+    text<400> first_refused, first_lost;  ///< the first of each, as a sentence
 
     void note(tick_outcome const& outcome, room const& in, decider const& policy);
 };
@@ -32,7 +33,8 @@ struct trouble {
 /// Nanoseconds of decisions, less what reading the clock takes. Plain memory.
 struct decision_times {
     std::uint64_t ticks = 0;
-    std::uint64_t interrupted = 0;  ///< further ticks: the system ran something else meanwhile. 0 when too few would be left: then these count, too
+    /// Further ticks: the system ran something else meanwhile. 0 when too few would be left: then these count, too
+    std::uint64_t interrupted = 0;
     double median = 0, low = 0, high = 0, longest = 0;  ///< `low` and `high`: the 10th and the 90th percentile
     double loop = 0;                                    ///< the median of the plain loop, timed in turn with the policy
     double grants = 0;                                  ///< rows of an answer, mean
@@ -53,10 +55,12 @@ struct measured {
     text<400> unfit;  ///< why it cannot be asked in such a room; empty when it can
 };
 
-/// A policy of this process may use so much of a processor for one answer before the process is ended; one in a worker so much time.
+/// A policy of this process may use so much of a processor for one answer before the process is ended; one in a worker
+/// so much time.
 inline constexpr int longest_answer = 5;  // seconds
 
-/// Ends this process by a signal when an answer takes longer than `longest_answer`. Not for a process that has other work to do.
+/// Ends this process by a signal when an answer takes longer than `longest_answer`. Not for a process that has other
+/// work to do.
 class answer_limit {
 public:
     explicit answer_limit(bool in_force) noexcept : in_force_(in_force) {}

@@ -15,13 +15,15 @@ namespace ration::conformance {
 namespace {
 
 constexpr int answer_ticks = 40;
-constexpr int ticks_of_a_past = 300;  // long enough for a policy that waits or measures a while before it changes anything
+// Long enough for a policy that waits or measures a while before it changes anything
+constexpr int ticks_of_a_past = 300;
 
 void expect_whole_output(session const& room, answer const& a) {
     if (!a.changed_field.empty())
         broken(fmt::format("tick {}: it changed {}, which belongs to the host", room.room().tick(), a.changed_field));
     if (a.count > most_grants)
-        broken(fmt::format("tick {}: count is {}, and there was space for {} rows", room.room().tick(), a.count, most_grants));
+        broken(fmt::format("tick {}: count is {}, and there was space for {} rows", room.room().tick(), a.count,
+                           most_grants));
 }
 
 void leave_the_hosts_fields(subject const& s) {
@@ -41,7 +43,8 @@ void give_good_grants(subject const& s) {
         auto const a = room.tick();
         expect_answer(room, a);
         if (a.count > most_grants) continue;  // answer/output tells
-        if (auto const wrong = room.fault(a); !wrong.empty()) broken(fmt::format("tick {}: {}", room.room().tick(), wrong));
+        if (auto const wrong = room.fault(a); !wrong.empty())
+            broken(fmt::format("tick {}: {}", room.room().tick(), wrong));
     }
 }
 
@@ -53,7 +56,8 @@ void give_good_grants(subject const& s) {
         if (a.code != RATION_E_CAPACITY)
             broken(fmt::format("decide said {} for want of space: RATION_E_CAPACITY is what makes a host ask again",
                                name_of_code(a.code)));
-        if (a.needed <= capacity) broken(fmt::format("out->needed is {} where {} rows were too few", a.needed, capacity));
+        if (a.needed <= capacity)
+            broken(fmt::format("out->needed is {} where {} rows were too few", a.needed, capacity));
         if (a.needed > most_grants)
             broken(fmt::format("out->needed is {}, and the schema said that no tick has more than {} grants", a.needed,
                                most_grants));
@@ -68,7 +72,8 @@ void keep_within_capacity(subject const& s) {
     output space;
     std::size_t most = 0;
     for (int i = 0; i < answer_ticks; ++i) {
-        room.advance(), small.advance();
+        room.advance();
+        small.advance();
         auto const all = room.ask();
         expect_answer(room, all);
         most = std::max(most, all.rows.size());
@@ -81,7 +86,8 @@ void keep_within_capacity(subject const& s) {
             broken(fmt::format(
                 "tick {}: asked again with more space it answers otherwise: decide must not remember a call that said RATION_E_CAPACITY",
                 room.room().tick()));
-        room.apply(all), small.apply(few);
+        room.apply(all);
+        small.apply(few);
     }
     if (most == 0) skip(fmt::format("it granted nothing in {} ticks", answer_ticks));
 }
@@ -109,8 +115,8 @@ void leave_the_output_alone_afterwards(subject const& s) {
     if (a.rows.size() != b.rows.size()) return fmt::format("{} and {} rows", a.rows.size(), b.rows.size());
     for (std::size_t row = 0; row < a.rows.size(); ++row)
         if (!same_bytes({a.rows[row]}, {b.rows[row]}))
-            return fmt::format("row {}: amount {} for reason {}, and amount {} for reason {}", row, a.rows[row].amount, a.rows[row].reason, b.rows[row].amount,
-                               b.rows[row].reason);
+            return fmt::format("row {}: amount {} for reason {}, and amount {} for reason {}", row, a.rows[row].amount,
+                               a.rows[row].reason, b.rows[row].amount, b.rows[row].reason);
     return {};
 }
 
@@ -130,14 +136,18 @@ void answer_again_the_same(subject const& s) {
     library const loaded(s);
     session once(loaded, s, {.seed = s.seed}), twice(loaded, s, {.seed = s.seed});
     for (int i = 0; i < ticks_of_a_past; ++i) {
-        once.advance(), twice.advance();
+        once.advance();
+        twice.advance();
         auto const a = once.ask(), b = twice.ask(), again = twice.ask();
         expect_answer(once, a);
         if (auto const how = difference(b, again); !how.empty())
-            broken(fmt::format("tick {}: asked again about the same tick it answers otherwise: {}", once.room().tick(), how));
+            broken(fmt::format("tick {}: asked again about the same tick it answers otherwise: {}", once.room().tick(),
+                               how));
         if (auto const how = difference(a, b); !how.empty())
-            broken(fmt::format("tick {}: asked each tick twice it answers otherwise than asked once: {}", once.room().tick(), how));
-        once.apply(a), twice.apply(b);
+            broken(fmt::format("tick {}: asked each tick twice it answers otherwise than asked once: {}",
+                               once.room().tick(), how));
+        once.apply(a);
+        twice.apply(b);
     }
 }
 
@@ -148,7 +158,8 @@ void follow_the_last_schema(subject const& s) {
         auto const a = rebound.tick(), b = fresh.tick();
         expect_answer(rebound, a);
         if (auto const how = difference(a, b); s.repeats && !how.empty())
-            broken(fmt::format("tick {}: bound a second time it answers otherwise than bound once: {}", rebound.room().tick(), how));
+            broken(fmt::format("tick {}: bound a second time it answers otherwise than bound once: {}",
+                               rebound.room().tick(), how));
     }
 }
 
@@ -159,9 +170,11 @@ constexpr probe answer_probes[] = {
      then::go_on,
      {},
      &subject::repeats},
-    {"answer/again", "let decide change nothing that a second call for the same tick would change again: go by the tick's columns, events and time",
+    {"answer/again",
+     "let decide change nothing that a second call for the same tick would change again: go by the tick's columns, events and time",
      &answer_again_the_same},
-    {"answer/rebind", "take slots and sizes from each schema anew: bind comes again when the tables change in shape", &follow_the_last_schema},
+    {"answer/rebind", "take slots and sizes from each schema anew: bind comes again when the tables change in shape",
+     &follow_the_last_schema},
     {"answer/output", "set out->count and out->needed, and nothing else of *out", &leave_the_hosts_fields},
     {"answer/grants",
      "grant what the tables show: rows that are there, amounts within bounds, each place once, no more than a node has",
@@ -169,7 +182,8 @@ constexpr probe answer_probes[] = {
     {"answer/capacity",
      "when out->capacity rows do not suffice, set out->needed, return RATION_E_CAPACITY, and change nothing else",
      &keep_within_capacity},
-    {"answer/afterwards", "forget out->grant when decide returns: the host reads it then", &leave_the_output_alone_afterwards},
+    {"answer/afterwards", "forget out->grant when decide returns: the host reads it then",
+     &leave_the_output_alone_afterwards},
 };
 
 }  // namespace

@@ -30,8 +30,9 @@ void do_with_what_it_needs(subject const& s) {
     tables const offered(s, s.seed);
     guest instance(loaded, s);
     if (auto const code = instance.try_bind(offered, {.only_needs = true}); code != RATION_OK)
-        broken(fmt::format("bind said {} to a host that shows the columns of `needs` and no others, as a worker does: {}", name_of_code(code),
-                           instance.said()));
+        broken(
+            fmt::format("bind said {} to a host that shows the columns of `needs` and no others, as a worker does: {}",
+                        name_of_code(code), instance.said()));
     instance.destroy();
 }
 
@@ -55,7 +56,8 @@ void refuse_what_is_missing(subject const& s) {
     }
 }
 
-/// Between the records there is garbage: a plugin that walks by their size instead of the stride follows it as a pointer.
+/// Between the records there is garbage: a plugin that walks by their size instead of the stride follows it as a
+/// pointer.
 void walk_by_stride(subject const& s) {
     library const loaded(s);
     session room(loaded, s, {.seed = s.seed, .schema = {.extra_stride = wider, .of_later_host = true}});
@@ -64,7 +66,8 @@ void walk_by_stride(subject const& s) {
 
 [[nodiscard]] std::vector<std::byte> with_stride(std::vector<ration_event> const& events, std::size_t stride) {
     std::vector<std::byte> bytes(events.size() * stride, std::byte{0xAB});
-    for (std::size_t i = 0; i < events.size(); ++i) std::memcpy(bytes.data() + i * stride, &events[i], sizeof events[i]);
+    for (std::size_t i = 0; i < events.size(); ++i)
+        std::memcpy(bytes.data() + i * stride, &events[i], sizeof events[i]);
     return bytes;
 }
 
@@ -74,10 +77,11 @@ void bear_unknown_events(subject const& s) {
     if (!room.instance().listens()) skip("it has no on_event");
     expect_answer(room, room.tick());
     auto const& jobs = room.room().jobs();
-    auto const job = std::ranges::find_if(jobs, [](auto const& j) { return !j.is_over(); });  // of one that is over, nothing is told
+    // Of one that is over, nothing is told
+    auto const job = std::ranges::find_if(jobs, [](auto const& j) { return !j.is_over(); });
     std::vector<ration_event> events;
-    for (std::uint32_t const kind : {RATION_EV_JOB_CHANGED + 0u, 5u, RATION_EV_NODE_UP + 0u, 999u, 0xFFFFFFFFu, 0u, RATION_EV_STATE_LOST + 0u,
-                                     RATION_EV_JOB_CHANGED + 0u}) {
+    for (std::uint32_t const kind : {RATION_EV_JOB_CHANGED + 0u, 5u, RATION_EV_NODE_UP + 0u, 999u, 0xFFFFFFFFu, 0u,
+                                     RATION_EV_STATE_LOST + 0u, RATION_EV_JOB_CHANGED + 0u}) {
         bool const of_a_job = kind == RATION_EV_JOB_CHANGED && job != jobs.end();
         events.push_back({kind, RATION_NO_SLOT, of_a_job ? job->id : 0, room.room().now(), 0, 1});
     }

@@ -20,7 +20,9 @@ namespace {
 
 /// Steps per second. Devices of a later type are faster; with the batch that was asked for, further ones help less.
 [[nodiscard]] double on_type(std::size_t type) { return 20.0 * static_cast<double>(type + 1); }
-[[nodiscard]] double goodput(made_up_job const& job, std::size_t type, std::size_t k) { return on_type(type) * speedup(job, k); }
+[[nodiscard]] double goodput(made_up_job const& job, std::size_t type, std::size_t k) {
+    return on_type(type) * speedup(job, k);
+}
 [[nodiscard]] double fixed_goodput(made_up_job const& job, std::size_t type, std::size_t k) {
     return on_type(type) * speedup(k, 0.05 * job.weight);
 }
@@ -42,7 +44,9 @@ constexpr made_up_column<made_up_job const&> job_columns[] = {
     {"jobs/loss", [](made_up_job const& j, std::size_t) { return real(j.loss); }},
     {"jobs/loss.best", [](made_up_job const& j, std::size_t) { return real(j.best_loss); }},
     {"jobs/loss.window",
-     [](made_up_job const& j, std::size_t k) { return real(j.loss * (1 + 0.01 * static_cast<double>(loss_window - 1 - k))); }},
+     [](made_up_job const& j, std::size_t k) {
+         return real(j.loss * (1 + 0.01 * static_cast<double>(loss_window - 1 - k)));
+     }},
     {"jobs/tier", [](made_up_job const& j, std::size_t) { return whole(j.tier); }},
     {"jobs/tiers", [](made_up_job const&, std::size_t) { return whole(std::uint32_t{2}); }},
     {"jobs/used.", [](made_up_job const& j, std::size_t r) { return real(j.used[r]); }},
@@ -53,12 +57,15 @@ constexpr made_up_column<made_up_job const&> job_columns[] = {
     {"jobs/attained", [](made_up_job const& j, std::size_t) { return real(j.attained); }},
     {"jobs/speedup", [](made_up_job const& j, std::size_t k) { return real(speedup(j, k)); }},
     {"jobs/batch", [](made_up_job const&, std::size_t k) { return whole(std::uint64_t{32 * k}); }},
-    {"jobs/goodput", [](made_up_job const& j, std::size_t k) { return real(goodput(j, k / (devices + 1), k % (devices + 1))); }},
+    {"jobs/goodput",
+     [](made_up_job const& j, std::size_t k) { return real(goodput(j, k / (devices + 1), k % (devices + 1))); }},
     {"jobs/goodput.fixed",
      [](made_up_job const& j, std::size_t k) { return real(fixed_goodput(j, k / (devices + 1), k % (devices + 1))); }},
     {"jobs/pace", [](made_up_job const& j, std::size_t) { return real(j.pace); }},
     {"jobs/rate",
-     [](made_up_job const& j, std::size_t) { return real(fixed_goodput(j, 0, static_cast<std::size_t>(j.request[RATION_GPU]))); }},
+     [](made_up_job const& j, std::size_t) {
+         return real(fixed_goodput(j, 0, static_cast<std::size_t>(j.request[RATION_GPU])));
+     }},
     {"jobs/length", [](made_up_job const& j, std::size_t) { return real(j.length); }},
     {"jobs/remaining", [](made_up_job const& j, std::size_t) { return real(j.remaining); }},
     {"jobs/restarts", [](made_up_job const& j, std::size_t) { return whole(j.restarts); }},
@@ -66,9 +73,12 @@ constexpr made_up_column<made_up_job const&> job_columns[] = {
 };
 constexpr made_up_column<world const&, std::size_t> node_columns[] = {
     {"nodes/type",  // a room of one node has the later type, so that it knows both
-     [](world const&, std::size_t node, std::size_t) { return whole(static_cast<std::uint32_t>((node + 1) % node_types)); }},
+     [](world const&, std::size_t node, std::size_t) {
+         return whole(static_cast<std::uint32_t>((node + 1) % node_types));
+     }},
     {"nodes/capacity.", [](world const&, std::size_t, std::size_t r) { return whole(node_capacity[r]); }},
-    {"nodes/free.", [](world const& w, std::size_t node, std::size_t r) { return whole(node_capacity[r] - w.promised(node, r)); }},
+    {"nodes/free.",
+     [](world const& w, std::size_t node, std::size_t r) { return whole(node_capacity[r] - w.promised(node, r)); }},
 };
 
 template <class Columns>
@@ -80,7 +90,8 @@ template <class Columns>
     }
     return true;
 }
-static_assert(cover(job_columns, "jobs/") && cover(node_columns, "nodes/"), "a standard column is zero for every plugin that is tried");
+static_assert(cover(job_columns, "jobs/") && cover(node_columns, "nodes/"),
+              "a standard column is zero for every plugin that is tried");
 
 /// The resource whose name follows `family` in `name`; `resource_count` when none does.
 [[nodiscard]] std::size_t resource_after(std::string_view family, std::string_view name) {
@@ -133,7 +144,8 @@ std::vector<offered_column> standard_offer() {
             offer(all, std::string(column.name), column);
             continue;
         }
-        for (auto const& resource : standard_resources) offer(all, std::string(column.name).append(resource.name), column);
+        for (auto const& resource : standard_resources)
+            offer(all, std::string(column.name).append(resource.name), column);
     }
     return all;
 }
@@ -147,7 +159,8 @@ std::vector<held_row> held_rows(world const& w) {
     return rows;
 }
 
-cell value_of(offered_column const& column, world const& w, std::vector<held_row> const& held, std::size_t row, std::size_t k) {
+cell value_of(offered_column const& column, world const& w, std::vector<held_row> const& held, std::size_t row,
+              std::size_t k) {
     if (!column.is_known) return unknown_value(row, k);
     switch (column.table) {
         case RATION_JOBS: return value_in(job_columns, column.name, k, w.jobs()[row]);

@@ -21,7 +21,7 @@ struct cell {
 struct offered_column {
     std::string name;
     std::uint32_t table = 0, type = 0, width = 1, slot = 0;
-    bool is_known = true;   ///< of the standard catalogue; others are filled with small numbers
+    bool is_known = true;    ///< of the standard catalogue; others are filled with small numbers
     bool is_needed = false;  ///< the manifest names it
 
     [[nodiscard]] std::size_t value_size() const noexcept { return type == RATION_U32 || type == RATION_F32 ? 4 : 8; }
@@ -38,7 +38,7 @@ struct held_row {
 [[nodiscard]] std::vector<held_row> held_rows(world const& w);
 
 /// Value `k` of row `row`.
-[[nodiscard]] cell value_of(offered_column const& column, world const& w, std::vector<held_row> const& held, std::size_t row,
-                            std::size_t k);
+[[nodiscard]] cell value_of(offered_column const& column, world const& w, std::vector<held_row> const& held,
+                            std::size_t row, std::size_t k);
 
 }  // namespace ration::conformance

@@ -85,7 +85,8 @@ void run_and_watch(std::function<void()> const& body) {
     }
     auto const call = take_refused_call();
     if (!call.empty())
-        broken(fmt::format("it called {}, which the sandbox of a worker refuses{}{}", call, also.empty() ? "" : "; ", also));
+        broken(fmt::format("it called {}, which the sandbox of a worker refuses{}{}", call, also.empty() ? "" : "; ",
+                           also));
     if (!also.empty()) broken(also);
 }
 

@@ -30,7 +30,8 @@ void cancel(subject const& s) {
     room.advance();
     auto const cancelled = room.ask(most_grants, space, true);
     if (cancelled.code != RATION_OK && cancelled.code != RATION_E_DEADLINE)
-        broken(fmt::format("decide said {} when it was cancelled: RATION_E_DEADLINE or an answer", name_of_code(cancelled.code)));
+        broken(fmt::format("decide said {} when it was cancelled: RATION_E_DEADLINE or an answer",
+                           name_of_code(cancelled.code)));
     room.instance().destroy();
 }
 
@@ -71,7 +72,8 @@ void ask_the_kernel_for_nothing(subject const& s) {
         auto const a = room.ask();
         std::fflush(nullptr);  // and what decide prints may wait in a buffer
         if (auto const call = take_refused_call(); !call.empty())
-            broken(fmt::format("tick {}: decide called {}: it may read, print and wait for nothing", room.room().tick(), call));
+            broken(fmt::format("tick {}: decide called {}: it may read, print and wait for nothing", room.room().tick(),
+                               call));
         expect_answer(room, a);
         room.apply(a);
     }
@@ -80,9 +82,11 @@ void ask_the_kernel_for_nothing(subject const& s) {
 void keep_floating_point_mode(subject const& s) {
     auto const before = floating_point_mode();
     library const loaded(s);
-    if (floating_point_mode() != before) broken("loading it changed the rounding, flushing or trapping of floating point");
+    if (floating_point_mode() != before)
+        broken("loading it changed the rounding, flushing or trapping of floating point");
     session room(loaded, s, {.seed = s.seed});
-    if (floating_point_mode() != before) broken("create or bind changed the rounding, flushing or trapping of floating point");
+    if (floating_point_mode() != before)
+        broken("create or bind changed the rounding, flushing or trapping of floating point");
     for (int i = 0; i < deciding_ticks; ++i) {
         expect_answer(room, room.tick());
         if (floating_point_mode() != before)
@@ -105,12 +109,15 @@ void keep_within_scratch(subject const& s) {
 }
 
 constexpr probe deciding_probes[] = {
-    {"decide/answer", "decide must come back with a code within its budget: no exception, no exit, no abort, no loop without end",
+    {"decide/answer",
+     "decide must come back with a code within its budget: no exception, no exit, no abort, no loop without end",
      &cancel, then::stop},
     {"decide/inputs", "treat tables and tick as const: copy what has to change into the scratch", &leave_inputs_alone},
-    {"decide/pointers", "follow the pointers of this tick: those of the last one died when decide returned", &keep_no_pointer},
+    {"decide/pointers", "follow the pointers of this tick: those of the last one died when decide returned",
+     &keep_no_pointer},
     {"decide/heap", "allocate in bind, for schema->max_jobs rows, or ask for scratch", &allocate_nothing},
-    {"decide/io", "decide by the columns and the time of the tick alone; what is to be told belongs into the reasons of grants, or into host->log",
+    {"decide/io",
+     "decide by the columns and the time of the tick alone; what is to be told belongs into the reasons of grants, or into host->log",
      &ask_the_kernel_for_nothing},
     {"decide/float_mode", "put the floating-point control word back before decide returns", &keep_floating_point_mode},
     {"decide/stack", "use at most 1 MiB of stack: large arrays belong into the scratch", &keep_within_the_stack},

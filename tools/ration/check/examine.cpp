@@ -28,8 +28,8 @@ public:
         if (stopped_by_.empty()) take_over_the_manifest();
     }
     void run_the_plugin() {
-        for (auto const group : {probes_of_loading(), probes_of_binding(), probes_of_deciding(), probes_of_later_hosts(),
-                                 probes_of_answers(), probes_of_life(), probes_of_state()})
+        for (auto const group : {probes_of_loading(), probes_of_binding(), probes_of_deciding(),
+                                 probes_of_later_hosts(), probes_of_answers(), probes_of_life(), probes_of_state()})
             run(group, {});
         run(probes_of_fuzzing(), any_red(results_) ? "mend what is red first" : "");
     }

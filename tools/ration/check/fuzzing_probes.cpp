@@ -27,7 +27,8 @@ void bear_anything(subject const& s) {
     library const loaded(s);
     for (int i = 0; i < rooms; ++i) {
         std::uint64_t const seed = s.seed + static_cast<std::uint64_t>(i);
-        session room(loaded, s, {.seed = seed, .nodes = 1 + seed % most_nodes, .lock_inputs = true, .exact_scratch = true});
+        session room(loaded, s,
+                     {.seed = seed, .nodes = 1 + seed % most_nodes, .lock_inputs = true, .exact_scratch = true});
         for (int tick = 0; tick < fuzzing_ticks; ++tick) prove_tick(room, seed);
         room.instance().destroy();
     }

@@ -50,7 +50,9 @@ void tell_where(std::byte const* at, void* context) noexcept {
     for (auto const& r : regions) {
         if (r.base == nullptr || at < r.base || at >= r.base + r.before + r.usable + page()) continue;
         auto const* const first = r.base + r.before;
-        char const* const where = at < first ? "before the beginning of " : at >= first + r.usable ? "past the end of " : "";
+        char const* const where = at < first               ? "before the beginning of "
+                                  : at >= first + r.usable ? "past the end of "
+                                                           : "";
         (note() << way_of(context) << where << r.name << (*where == '\0' ? ", which is locked" : "")).leave();
         return;
     }

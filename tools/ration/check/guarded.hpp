@@ -8,7 +8,8 @@
 
 namespace ration::conformance {
 
-/// Bytes whose end is the beginning of a page that cannot be touched. Not for copying: regions are known by their address.
+/// Bytes whose end is the beginning of a page that cannot be touched. Not for copying: regions are known by their
+/// address.
 class guarded {
     std::byte* base_ = nullptr;
     std::size_t usable_ = 0;

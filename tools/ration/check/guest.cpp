@@ -22,7 +22,9 @@ void const* no_extension(void*, char const*) { return nullptr; }
 
 }  // namespace
 
-ration_host host_of_probes() noexcept { return {sizeof(ration_host), RATION_ABI_MINOR, nullptr, &print_log, &no_extension}; }
+ration_host host_of_probes() noexcept {
+    return {sizeof(ration_host), RATION_ABI_MINOR, nullptr, &print_log, &no_extension};
+}
 
 std::string name_of_code(std::int32_t code) {
     constexpr std::array names{"RATION_OK",         "RATION_E_CAPACITY",    "RATION_E_ARG",
@@ -36,8 +38,8 @@ bool is_known_code(std::int32_t code) noexcept { return code <= RATION_OK && cod
 
 guest::guest(library const& l, subject const& s) : policy_(l.table()), host_(host_of_probes()) {
     char err[256] = "";
-    auto const code =
-        call_plugin("create", [&] { return policy_.create(&host_, s.config.c_str(), s.config.size(), &self_, err, sizeof err); });
+    auto const code = call_plugin(
+        "create", [&] { return policy_.create(&host_, s.config.c_str(), s.config.size(), &self_, err, sizeof err); });
     err[sizeof err - 1] = '\0';
     if (code != RATION_OK)
         broken(fmt::format("create said {}: {}{}", name_of_code(code), err,
@@ -48,7 +50,8 @@ std::int32_t guest::try_bind(tables const& offered, schema_options const& option
     schema_image const schema(offered.columns(), options);
     char err[256] = "";
     scratch_ = 0;
-    auto const code = call_plugin("bind", [&] { return policy_.bind(self_, &schema.get(), &scratch_, err, sizeof err); });
+    auto const code =
+        call_plugin("bind", [&] { return policy_.bind(self_, &schema.get(), &scratch_, err, sizeof err); });
     err[sizeof err - 1] = '\0';
     said_ = err;
     return code;
@@ -56,9 +59,10 @@ std::int32_t guest::try_bind(tables const& offered, schema_options const& option
 
 void guest::bind(tables const& offered, schema_options const& options) {
     if (auto const code = try_bind(offered, options); code != RATION_OK)
-        broken(fmt::format("bind said {} to a host that offers all standard columns and all of `needs`: {}", name_of_code(code),
-                           said_));
-    if (scratch_ > most_scratch) broken(fmt::format("it asks for {} bytes of scratch, and 256 MiB are the most", scratch_));
+        broken(fmt::format("bind said {} to a host that offers all standard columns and all of `needs`: {}",
+                           name_of_code(code), said_));
+    if (scratch_ > most_scratch)
+        broken(fmt::format("it asks for {} bytes of scratch, and 256 MiB are the most", scratch_));
 }
 
 void guest::tell(std::span<ration_event const> events) {
@@ -67,8 +71,9 @@ void guest::tell(std::span<ration_event const> events) {
 
 void guest::tell(std::byte const* events, std::uint64_t count, std::uint32_t stride) {
     if (!listens()) return;
-    auto const code = call_plugin(
-        "on_event", [&] { return policy_.on_event(self_, reinterpret_cast<ration_event const*>(events), count, stride); });
+    auto const code = call_plugin("on_event", [&] {
+        return policy_.on_event(self_, reinterpret_cast<ration_event const*>(events), count, stride);
+    });
     if (code != RATION_OK)
         broken(fmt::format("on_event said {}: an event that a policy does not know is ignored", name_of_code(code)));
 }
@@ -90,14 +95,17 @@ std::vector<std::byte> guest::saved() {
     static_cast<void>(save(&nothing, 0, size));
     if (size > most_state) broken(fmt::format("its state takes {} bytes, and 64 MiB are the most", size));
     std::vector<std::byte> state(size);
-    if (auto const code = save(state.empty() ? &nothing : state.data(), size, size); code != RATION_OK || size != state.size())
-        broken(fmt::format("save said {} to a buffer of the {} bytes that it asked for", name_of_code(code), state.size()));
+    if (auto const code = save(state.empty() ? &nothing : state.data(), size, size);
+        code != RATION_OK || size != state.size())
+        broken(fmt::format("save said {} to a buffer of the {} bytes that it asked for", name_of_code(code),
+                           state.size()));
     return state;
 }
 
 std::int32_t guest::load(std::span<std::byte const> state) {
     static constexpr std::byte nothing{};
-    return call_plugin("load", [&] { return policy_.load(self_, state.empty() ? &nothing : state.data(), state.size()); });
+    return call_plugin("load",
+                       [&] { return policy_.load(self_, state.empty() ? &nothing : state.data(), state.size()); });
 }
 
 void guest::destroy() {

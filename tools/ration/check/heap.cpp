@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Why malloc is replaced: the probes must see allocations that a plugin makes and frees within one call, and glibc has no hooks for
-// that any more. The functions below count and hand on; a plugin finds them because the program comes first in the order of symbols.
+// Why malloc is replaced: the probes must see allocations that a plugin makes and frees within one call, and glibc has
+// no hooks for that any more. The functions below count and hand on; a plugin finds them because the program comes
+// first in the order of symbols.
 #include "heap.hpp"
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Whether grants keep the rules: those of the engine, proved by its own check, so that what passes here is what a host accepts.
+/// Whether grants keep the rules: those of the engine, proved by its own check, so that what passes here is what a host
+/// accepts.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,10 @@ library::library(subject const& s) : handle_(::dlopen(s.path.c_str(), RTLD_NOW |
     std::memcpy(&table_, found, std::min<std::size_t>(size, sizeof table_));
     if (::dladdr(found, &where) == 0 || table_.manifest == nullptr || ::dladdr(table_.manifest, &of_manifest) == 0 ||
         where.dli_fbase != of_manifest.dli_fbase)
-        broken("the entry symbol and its manifest are not in one file: the vtable must point to the plugin's own manifest");
-    if (std::memcmp(table_.manifest, &s.manifest, std::min<std::size_t>(s.manifest.struct_size, sizeof s.manifest)) != 0)
+        broken(
+            "the entry symbol and its manifest are not in one file: the vtable must point to the plugin's own manifest");
+    if (std::memcmp(table_.manifest, &s.manifest, std::min<std::size_t>(s.manifest.struct_size, sizeof s.manifest)) !=
+        0)
         broken("the manifest in memory is not the one in the file: it must be constant");
 }
 

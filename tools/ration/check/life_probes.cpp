@@ -43,9 +43,7 @@ void give_everything_back(subject const& s) {
     leave_none_behind(s, &live_allocations, "allocations");
 }
 
-void close_every_file(subject const& s) {
-    leave_none_behind(s, &open_files, "open file descriptors");
-}
+void close_every_file(subject const& s) { leave_none_behind(s, &open_files, "open file descriptors"); }
 
 void leave_the_process_alone(subject const& s) {
     surroundings const before;
@@ -66,7 +64,8 @@ void leave_no_thread(subject const& s) {
     room.instance().destroy();
     // A thread that was joined may still be on its way out of the kernel's list.
     for (int i = 0; i < 50 && threads() > before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (auto const now = threads(); now > before) broken(fmt::format("{} of its threads still run after destroy", now - before));
+    if (auto const now = threads(); now > before)
+        broken(fmt::format("{} of its threads still run after destroy", now - before));
     if (has_own && !s.has_flag(RATION_F_OWN_THREADS))
         broken("it starts threads, and its manifest does not say RATION_F_OWN_THREADS: a worker lets it start none");
 }

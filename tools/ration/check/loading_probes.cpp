@@ -22,7 +22,8 @@ void expect_table(subject const& s) {
     library const loaded(s);
     auto const& entry = loaded.entry();
     auto const size = entry.struct_size;
-    if (size < offsetof(ration_policy, extension) + sizeof(void*) || size > most_table_bytes || size % sizeof(void*) != 0)
+    if (size < offsetof(ration_policy, extension) + sizeof(void*) || size > most_table_bytes ||
+        size % sizeof(void*) != 0)
         broken(fmt::format("the vtable says that it has {} bytes; set struct_size = sizeof(ration_policy)", size));
     auto const& table = loaded.table();
     if (table.flags != s.manifest.flags)
@@ -60,8 +61,8 @@ void refuse_within(ration_policy const& policy, subject const& s, guarded& space
     auto const host = host_of_probes();
     void* self = nullptr;
     char* err = full(space, size);
-    auto code =
-        call_plugin("create", [&] { return policy.create(&host, wrong_config, std::strlen(wrong_config), &self, err, size); });
+    auto code = call_plugin(
+        "create", [&] { return policy.create(&host, wrong_config, std::strlen(wrong_config), &self, err, size); });
     expect_bounded_text(code, err, size, "create");
     if (code == RATION_OK) policy.destroy(self);
     self = nullptr;
@@ -82,8 +83,8 @@ void keep_within_err(subject const& s) {
 }
 
 constexpr probe loading_probes[] = {
-    {"load/open", "take out what runs while the file is loaded, such as constructors of globals; link what is missing", &load,
-     then::stop},
+    {"load/open", "take out what runs while the file is loaded, such as constructors of globals; link what is missing",
+     &load, then::stop},
     {"load/table", "fill in the vtable as RATION_EXPORT_POLICY does", &expect_table, then::stop},
     {"life/create", "catch everything in create and return a code and a sentence", &create_one, then::stop},
     {"life/err", "write at most err_size bytes into err, the last one zero", &keep_within_err},

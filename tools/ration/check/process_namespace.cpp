@@ -17,8 +17,8 @@ void die_with(pid_t parent) noexcept {
     if (now != parent && now != 0) ::_exit(1);  // 0: the parent is outside the namespace
 }
 
-// The first process of a namespace ignores signals that it sends to itself, abort() among them. So it is not the one that runs
-// plugins.
+// The first process of a namespace ignores signals that it sends to itself, abort() among them. So it is not the one
+// that runs plugins.
 process_namespace::process_namespace() {
     if (::unshare(CLONE_NEWPID) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return;
     auto const parent = ::getpid();

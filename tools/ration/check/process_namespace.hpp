@@ -9,8 +9,8 @@ namespace ration::conformance {
 /// The calling process dies with its parent, at once if that has ended already.
 void die_with(pid_t parent) noexcept;
 
-/// Once for each process: its later children are in a PID namespace of their own, if the kernel allows that. The destructor ends
-/// all of them, but the caller must have waited for its own children.
+/// Once for each process: its later children are in a PID namespace of their own, if the kernel allows that. The
+/// destructor ends all of them, but the caller must have waited for its own children.
 class process_namespace {
     pid_t first_ = -1;
 

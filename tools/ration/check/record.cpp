@@ -22,7 +22,8 @@ template <std::size_t N>
 }  // namespace
 
 probe_record& probe_record::make() {
-    auto* const memory = ::mmap(nullptr, sizeof(probe_record), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    auto* const memory =
+        ::mmap(nullptr, sizeof(probe_record), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cannot start a probe: mmap");
     return *static_cast<probe_record*>(memory);
 }

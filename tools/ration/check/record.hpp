@@ -12,8 +12,8 @@
 
 namespace ration::conformance {
 
-/// Lies in memory that both processes see, so that a plugin can neither close nor flood it. The supervisor reads it when the
-/// other process is dead, and trusts no byte of it.
+/// Lies in memory that both processes see, so that a plugin can neither close nor flood it. The supervisor reads it
+/// when the other process is dead, and trusts no byte of it.
 class probe_record {
     char token_[17];
     std::uint8_t verdict_;

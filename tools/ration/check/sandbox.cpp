@@ -85,7 +85,8 @@ void reset_signals() {
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void be_the_probe(assignment const& mine, pid_t supervisor, std::string const& token, descriptor const& output) {
+[[noreturn]] void be_the_probe(assignment const& mine, pid_t supervisor, std::string const& token,
+                               descriptor const& output) {
     die_with(supervisor);
     ::setsid();  // it has no terminal
     reset_signals();
@@ -116,7 +117,8 @@ void reset_signals() {
 
 [[nodiscard]] bool is_stopped(pid_t child) {
     siginfo_t state{};
-    return ::waitid(P_PID, static_cast<id_t>(child), &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 && state.si_pid == child;
+    return ::waitid(P_PID, static_cast<id_t>(child), &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+           state.si_pid == child;
 }
 
 enum class outcome : std::uint8_t { ended, late, stopped, crowded };
@@ -162,9 +164,12 @@ enum class outcome : std::uint8_t { ended, late, stopped, crowded };
     switch (how) {
         case outcome::stopped: return {verdict::crashed, "it stopped its process, which was killed" + note, {}};
         case outcome::crowded:
-            return {verdict::failed, fmt::format("it started more than {} threads and was killed{}", most_threads, note), {}};
+            return {verdict::failed,
+                    fmt::format("it started more than {} threads and was killed{}", most_threads, note),
+                    {}};
         case outcome::late:
-            if (!found) return {verdict::timed_out, "it did not come back before the deadline and was killed" + note, {}};
+            if (!found)
+                return {verdict::timed_out, "it did not come back before the deadline and was killed" + note, {}};
             return {verdict::timed_out, "the probe was through, but its process did not end and was killed" + note, {}};
         case outcome::ended: break;
     }

@@ -55,7 +55,8 @@ class session {
 public:
     session(library const& l, subject const& s, session_options const& options = {});
 
-    /// One second passes, the plugin hears what happened and decides. What it grants comes into force if it keeps the rules.
+    /// One second passes, the plugin hears what happened and decides. What it grants comes into force if it keeps the
+    /// rules.
     answer tick();
     /// `tick` in two parts: the tables are those of the new second, and `ask` may be repeated.
     void advance();

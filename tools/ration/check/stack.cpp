@@ -62,9 +62,10 @@ void* perform(void* argument) {
 }  // namespace
 
 void run_on_stack(std::size_t bytes, std::function<void()> const& body) {
-    auto* const base = static_cast<std::byte*>(
-        ::mmap(nullptr, below_the_stack + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
-    if (base == MAP_FAILED || ::mprotect(base + below_the_stack, bytes, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    auto* const base = static_cast<std::byte*>(::mmap(nullptr, below_the_stack + bytes, PROT_NONE,
+                                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0));
+    if (base == MAP_FAILED || ::mprotect(base + below_the_stack, bytes, PROT_READ | PROT_WRITE) != 0)
+        throw std::bad_alloc();
     name_region(base, below_the_stack, bytes, "its stack");
     task mine{body};
     pthread_attr_t how;

@@ -32,7 +32,8 @@ void save_into(session& room, guarded& space, std::uint64_t capacity, std::uint6
     if (size != wanted) broken(fmt::format("save says {} bytes at one time and {} at another", wanted, size));
     auto const expected = capacity < wanted ? RATION_E_CAPACITY : RATION_OK;
     if (code != expected)
-        broken(fmt::format("save said {} to a buffer of {} bytes for a state of {}", name_of_code(code), capacity, wanted));
+        broken(fmt::format("save said {} to a buffer of {} bytes for a state of {}", name_of_code(code), capacity,
+                           wanted));
 }
 
 void keep_within_the_buffer(subject const& s) {
@@ -44,7 +45,8 @@ void keep_within_the_buffer(subject const& s) {
     guarded nothing("the buffer of save", 1);
     std::uint64_t wanted = 0;
     static_cast<void>(room.instance().save(nothing.place(0, 1), 0, wanted));
-    if (wanted > std::uint64_t{64} << 20) broken(fmt::format("its state takes {} bytes, and 64 MiB are the most", wanted));
+    if (wanted > std::uint64_t{64} << 20)
+        broken(fmt::format("its state takes {} bytes, and 64 MiB are the most", wanted));
     guarded space("the buffer of save", wanted + 64);
     for (std::uint64_t const capacity : {std::uint64_t{0}, wanted / 2, wanted - (wanted > 0), wanted, wanted + 64})
         save_into(room, space, capacity, wanted);
@@ -108,14 +110,16 @@ void take_over(subject const& s) {
     if (again.instance().load(state) != RATION_OK) broken("load refuses a state at its second time");
     for (int i = 0; i < state_ticks; ++i)
         if (auto const a = old.tick(), b = again.tick(); a.code != b.code || !same_bytes(a.rows, b.rows))
-            broken(fmt::format("tick {}: after load it decides otherwise than the instance that saved", old.room().tick()));
+            broken(fmt::format("tick {}: after load it decides otherwise than the instance that saved",
+                               old.room().tick()));
 }
 
 constexpr probe state_probes[] = {
-    {"state/buffer", "let save write nothing and return RATION_E_CAPACITY when `capacity` is too small; *size is what is needed",
+    {"state/buffer",
+     "let save write nothing and return RATION_E_CAPACITY when `capacity` is too small; *size is what is needed",
      &keep_within_the_buffer, then::stop_group},
-    {"state/same", "save values one by one: padding, pointers and times make two saves of one state differ", &save_the_same_twice,
-     then::stop_group},
+    {"state/same", "save values one by one: padding, pointers and times make two saves of one state differ",
+     &save_the_same_twice, then::stop_group},
     {"state/refusal", "let load prove the size and every value, return RATION_E_STATE, and change nothing then",
      &refuse_damaged_states},
     {"state/return", "save everything that decide depends on besides the tick", &take_over},

@@ -12,8 +12,8 @@
 
 namespace ration::conformance {
 
-/// Signal handlers and blocked signals, standard streams, working directory, umask, locale, environment and CPU affinity, at one
-/// moment.
+/// Signal handlers and blocked signals, standard streams, working directory, umask, locale, environment and CPU
+/// affinity, at one moment.
 class surroundings {
     static constexpr int signals = 65;
     std::array<struct sigaction, signals> handlers_{};

@@ -20,8 +20,8 @@ constexpr std::size_t most_rows = most_grants;
             continue;
         }
         std::uint32_t const width = need.shape == column_shape::vector ? devices + 1 : 1;
-        all.push_back({need.name, static_cast<std::uint32_t>(table_index_of(need.name)), static_cast<std::uint32_t>(need.type),
-                       width, 0, false, true});
+        all.push_back({need.name, static_cast<std::uint32_t>(table_index_of(need.name)),
+                       static_cast<std::uint32_t>(need.type), width, 0, false, true});
     }
     dice order(seed);
     order.shuffle(all);
@@ -94,7 +94,8 @@ schema_image::schema_image(std::vector<offered_column> columns, schema_options c
 tables::tables(subject const& s, std::uint64_t seed) : columns_(offer_to(s, seed)), seed_(seed) {
     for (auto const& column : columns_) {
         std::size_t const rows = column.table == RATION_HELD ? most_rows : most_jobs;
-        values_.push_back(std::make_unique<guarded>(column.name.c_str(), rows * column.width * column.value_size() + 64));
+        values_.push_back(
+            std::make_unique<guarded>(column.name.c_str(), rows * column.width * column.value_size() + 64));
     }
     frame_ = reinterpret_cast<frame*>(frame_space_.place(sizeof(frame), 64));
     make_scratch(0, false);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The made-up machine room as a plugin sees it: a schema once, tables at every tick, all of it in memory that can be locked.
+/// The made-up machine room as a plugin sees it: a schema once, tables at every tick, all of it in memory that can be
+/// locked.
 #pragma once
 
 #include <cstdint>

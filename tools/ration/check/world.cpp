@@ -21,7 +21,10 @@ std::int64_t made_up_job::held_everywhere(std::size_t resource) const noexcept {
 
 world::world(std::uint64_t seed, std::size_t nodes) : dice_(seed), nodes_(nodes) {
     for (std::size_t i = 0; i < first_jobs; ++i) let_one_arrive();
-    for (std::size_t i = 1; i < first_jobs; ++i) jobs_[i].state = RATION_RUNNING, jobs_[i].started = 0;
+    for (std::size_t i = 1; i < first_jobs; ++i) {
+        jobs_[i].state = RATION_RUNNING;
+        jobs_[i].started = 0;
+    }
 }
 
 void world::step() {
@@ -70,9 +73,11 @@ void world::let_one_arrive() {
     for (std::size_t r = 0; r < resource_count; ++r) {
         std::int64_t const fair = node_capacity[r] / static_cast<std::int64_t>(most_jobs);
         job.minimum[r] = dice_.once_in(2) ? 0 : std::max<std::int64_t>(fair / 4, 2);  // two devices may be on two nodes
-        job.maximum[r] = dice_.once_in(2) ? RATION_UNLIMITED
-                                          : std::max(job.minimum[r], fair * static_cast<std::int64_t>(1 + dice_.below(4)));
-        std::int64_t const least = std::max<std::int64_t>(job.minimum[r], 1), most = std::min<std::int64_t>(job.maximum[r], 8 * fair);
+        job.maximum[r] = dice_.once_in(2)
+                             ? RATION_UNLIMITED
+                             : std::max(job.minimum[r], fair * static_cast<std::int64_t>(1 + dice_.below(4)));
+        std::int64_t const least = std::max<std::int64_t>(job.minimum[r], 1),
+                           most = std::min<std::int64_t>(job.maximum[r], 8 * fair);
         job.request[r] = least + static_cast<std::int64_t>(dice_.below(static_cast<std::uint64_t>(most - least + 1)));
     }
     happened(RATION_EV_JOB_ARRIVED, RATION_NO_SLOT, job.id);
@@ -80,14 +85,18 @@ void world::let_one_arrive() {
 }
 
 void world::let_it_work(made_up_job& job) {
-    if (job.state == RATION_QUEUED && dice_.once_in(3)) job.state = RATION_RUNNING, job.started = now();
+    if (job.state == RATION_QUEUED && dice_.once_in(3)) {
+        job.state = RATION_RUNNING;
+        job.started = now();
+    }
     if (job.state != RATION_RUNNING) return;
     std::uint64_t const steps = 1 + dice_.below(100);
     job.step += steps;
     job.pace = static_cast<double>(steps);
     job.attained += static_cast<double>(job.held_everywhere(RATION_GPU));
     job.restarts += dice_.once_in(20);
-    job.loss *= 1.01 - 0.0004 * static_cast<double>(dice_.below(101));  // falls by 1 % as a rule, at most by 3; now and then it rises
+    // Falls by 1 % as a rule, at most by 3; now and then it rises
+    job.loss *= 1.01 - 0.0004 * static_cast<double>(dice_.below(101));
     job.best_loss = std::min(job.best_loss, job.loss);
     predict(job);
     if (job.tier < 2 && dice_.once_in(15)) {

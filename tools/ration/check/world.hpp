@@ -26,7 +26,8 @@ template <class T>
 using per_resource = std::array<T, resource_count>;
 
 /// The capacity of every node, in the order of RATION_CPU, RATION_MEMORY, ...
-inline constexpr per_resource<std::int64_t> node_capacity{16'000, std::int64_t{1} << 34, most_jobs, 8'000, 1 << 20, 4096};
+inline constexpr per_resource<std::int64_t> node_capacity{16'000, std::int64_t{1} << 34, most_jobs, 8'000, 1 << 20,
+                                                          4096};
 
 struct made_up_job {
     std::uint64_t id = 0, step = 0;

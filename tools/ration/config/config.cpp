@@ -7,8 +7,8 @@
 #include <ration/process/input_file.hpp>
 
 #include "config/devices.hpp"
-#include "config/job.hpp"
 #include "config/document.hpp"
+#include "config/job.hpp"
 
 namespace ration::program {
 
@@ -18,7 +18,9 @@ constexpr std::string_view job_example = "[[job]] with name, command and target"
 constexpr std::int64_t most_cpus = 4096;
 constexpr nanoseconds least_tick = milliseconds(10), longest_tick = seconds(60);
 
-[[nodiscard]] std::vector<std::string_view> views(std::vector<std::string> const& texts) { return {texts.begin(), texts.end()}; }
+[[nodiscard]] std::vector<std::string_view> views(std::vector<std::string> const& texts) {
+    return {texts.begin(), texts.end()};
+}
 
 class config_reader {
     table_reader keys_;
@@ -53,9 +55,11 @@ private:
             return;
         }
         config_.policy = *name;
-        bool const known = rules_.policies.empty() || std::ranges::find(rules_.policies, *name) != rules_.policies.end();
+        bool const known =
+            rules_.policies.empty() || std::ranges::find(rules_.policies, *name) != rules_.policies.end();
         if (name->empty() || name->find('\0') != std::string::npos || (!known && !is_plugin_path(*name)))
-            refuse(config_.policy_at, "there is no policy " + quoted(*name) + suggestion(*name, views(rules_.policies)));
+            refuse(config_.policy_at,
+                   "there is no policy " + quoted(*name) + suggestion(*name, views(rules_.policies)));
     }
 
     void read_cpus() {
@@ -73,7 +77,8 @@ private:
         auto const tick = read_duration("tick", *text, keys_.place_of("tick"), problems_);
         if (!tick) return;
         if (*tick < least_tick || *tick > longest_tick)
-            return refuse(keys_.place_of("tick"), "the tick is " + quoted(*text) + "; write a duration from \"10ms\" to \"60s\"");
+            return refuse(keys_.place_of("tick"),
+                          "the tick is " + quoted(*text) + "; write a duration from \"10ms\" to \"60s\"");
         config_.tick = *tick;
     }
 
@@ -96,7 +101,8 @@ private:
         find_namesakes();
         auto const& size = config_.devices;  // their number may change from one run to the next
         for (auto& job : config_.jobs)
-            if (job.elastic) job.definition.push_back(fmt::format("\"devices\" = [{}, {}]", size.each.count, size.per_mille));
+            if (job.elastic)
+                job.definition.push_back(fmt::format("\"devices\" = [{}, {}]", size.each.count, size.per_mille));
     }
 
     void find_namesakes() {
@@ -129,12 +135,14 @@ private:
 
     [[nodiscard]] bool is_compiled_in(std::string_view name) const {
         bool from_a_file = false;
-        each_chosen([&](std::string_view policy) { from_a_file |= is_plugin_path(policy) && policy_stem(policy) == name; });
+        each_chosen(
+            [&](std::string_view policy) { from_a_file |= is_plugin_path(policy) && policy_stem(policy) == name; });
         return !from_a_file && std::ranges::find(rules_.policies, name) != rules_.policies.end();
     }
 
     void read_isolation() {
-        auto const* const from = keys_.take<table>("isolation", "a table of policies, such as { mine = \"in-process\" }");
+        auto const* const from =
+            keys_.take<table>("isolation", "a table of policies, such as { mine = \"in-process\" }");
         if (from == nullptr) return;
         for (auto const& e : *from) read_isolation_of(e);
     }
@@ -146,14 +154,19 @@ private:
             return refuse(e.key_at, "there is no policy " + quoted(e.key) + suggestion(e.key, names));
         auto const* const word = std::get_if<std::string>(&e.held.data);
         if (word == nullptr)
-            return refuse(e.held.at, fmt::format("where {} runs must be \"worker\" or \"in-process\", not {}", quoted(e.key), kind_of(e.held)));
+            return refuse(e.held.at, fmt::format("where {} runs must be \"worker\" or \"in-process\", not {}",
+                                                 quoted(e.key), kind_of(e.held)));
         auto const found = std::ranges::find(words, *word);
         if (found == std::end(words))
-            return refuse(e.held.at, "there is no isolation " + quoted(*word) + suggestion(*word, {words[0], words[1]}));
+            return refuse(e.held.at,
+                          "there is no isolation " + quoted(*word) + suggestion(*word, {words[0], words[1]}));
         auto const where = static_cast<policy_place>(found - words);
         if (where == policy_place::worker && is_compiled_in(e.key))
-            return refuse(e.held.at, fmt::format("{} is compiled in and has no worker; name the path of its .so as the policy, or leave this out",
-                                                 quoted(e.key)));
+            return refuse(
+                e.held.at,
+                fmt::format(
+                    "{} is compiled in and has no worker; name the path of its .so as the policy, or leave this out",
+                    quoted(e.key)));
         config_.isolations.push_back({e.key, where, e.held.at});
     }
 
@@ -171,8 +184,8 @@ private:
             if (read_parameter(held, p))
                 out.parameters.push_back(std::move(p));
             else
-                refuse(held.at,
-                       fmt::format("parameter {} must be a number, text, true or false, not {}", quoted(name), kind_of(held)));
+                refuse(held.at, fmt::format("parameter {} must be a number, text, true or false, not {}", quoted(name),
+                                            kind_of(held)));
         }
         config_.parameters.push_back(std::move(out));
     }
@@ -216,7 +229,8 @@ policy_isolation const* run_config::isolation_of(std::string_view name) const no
 }
 
 bool run_config::shares_devices() const noexcept {
-    return devices.count > 0 || std::ranges::any_of(jobs, [](job_config const& job) { return job.elastic.has_value(); });
+    return devices.count > 0 ||
+           std::ranges::any_of(jobs, [](job_config const& job) { return job.elastic.has_value(); });
 }
 
 bool is_plugin_path(std::string_view policy) noexcept {

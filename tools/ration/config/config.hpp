@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// jobs.toml as data. Everything is checked here, with line and column; what only the policy or the machine can judge keeps its
-/// place in the file, so that the judge can name it.
+/// jobs.toml as data. Everything is checked here, with line and column; what only the policy or the machine can judge
+/// keeps its place in the file, so that the judge can name it.
 #pragma once
 
 #include <cstdint>
@@ -48,36 +48,38 @@ struct target_config {
     std::string metric;
     direction way = direction::down;
     std::optional<double> acceptable{}, objective{};
-    std::uint32_t mean_of = 1;  ///< the metric counts as its mean over this many values, and only once there are so many
+    /// The metric counts as its mean over this many values, and only once there are so many
+    std::uint32_t mean_of = 1;
 };
 
 /// What the jobs share as devices. Without the key in the file: the machine's GPUs.
 struct device_config {
-    std::uint32_t count = 0;    ///< of CPU devices, or of shares of a GPU; 0: the machine's GPUs
-    millicores each{};          ///< CPU of one CPU device
-    std::int64_t per_mille = 0; ///< of the GPU's SMs, of one share
-    position at;                ///< of the key; line 0: the file does not have it
+    std::uint32_t count = 0;     ///< of CPU devices, or of shares of a GPU; 0: the machine's GPUs
+    millicores each{};           ///< CPU of one CPU device
+    std::int64_t per_mille = 0;  ///< of the GPU's SMs, of one share
+    position at;                 ///< of the key; line 0: the file does not have it
     [[nodiscard]] bool of_cpu() const noexcept { return each.count > 0; }
     [[nodiscard]] bool of_shares() const noexcept { return per_mille > 0; }
 };
 
 /// How long each part of a change of size may take.
 struct resize_deadlines {
-    nanoseconds save = seconds(120);   ///< from being asked for a checkpoint to having it
-    nanoseconds stop = seconds(30);    ///< from being asked to stop to the end of its processes; then SIGTERM, 10 s later SIGKILL
+    nanoseconds save = seconds(120);  ///< from being asked for a checkpoint to having it
+    /// From being asked to stop to the end of its processes; then SIGTERM, 10 s later SIGKILL
+    nanoseconds stop = seconds(30);
     nanoseconds start = seconds(300);  ///< from the launch to its hello, and from there to its first step
 };
 
 /// What a job with devices says of itself. Lists are by number of devices: entry 0 is for none.
 struct elastic_config {
     bounds devices{1, unlimited};
-    position at;                         ///< of `gpu` in `bounds`
-    bytes gpu_memory{};                  ///< that each GPU has to have at least; 0: any will do
+    position at;         ///< of `gpu` in `bounds`
+    bytes gpu_memory{};  ///< that each GPU has to have at least; 0: any will do
     position gpu_memory_at;
-    bounds batch{1, unlimited};          ///< samples per step
-    std::vector<double> speedup;         ///< throughput over that with one device; empty: not measured
-    std::vector<std::int64_t> batches;   ///< the best global batch; empty: the job chooses
-    std::string checkpoint;              ///< folder; empty: one of the run
+    bounds batch{1, unlimited};         ///< samples per step
+    std::vector<double> speedup;        ///< throughput over that with one device; empty: not measured
+    std::vector<std::int64_t> batches;  ///< the best global batch; empty: the job chooses
+    std::string checkpoint;             ///< folder; empty: one of the run
     position checkpoint_at;
     nanoseconds restart_cost = seconds(10);  ///< until one was measured
     resize_deadlines deadlines;
@@ -90,14 +92,15 @@ struct job_config {
     std::vector<std::pair<std::string, std::string>> environment;
     nanoseconds at;  ///< start, counted from the start of the run
     target_config target;
-    bounds cpu;                   ///< millicores
-    std::optional<bytes> memory;  ///< limit
+    bounds cpu;                             ///< millicores
+    std::optional<bytes> memory;            ///< limit
     std::optional<elastic_config> elastic;  ///< of a job that needs devices
-    bool saves_at_acceptable = false;  ///< on_acceptable = "save": its checkpoint of then is kept
-    std::string log;              ///< regular expression for the job's output; empty: the job reports by itself
-    std::string tenant;           ///< empty: the one tenant of everybody who names none
+    bool saves_at_acceptable = false;       ///< on_acceptable = "save": its checkpoint of then is kept
+    std::string log;     ///< regular expression for the job's output; empty: the job reports by itself
+    std::string tenant;  ///< empty: the one tenant of everybody who names none
     double weight = 1;
-    std::vector<std::string> definition;  ///< all that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
+    /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
+    std::vector<std::string> definition;
     position where;  ///< of the job; then of the values of its keys
     position name_at, command_at, directory_at, log_at;
 };
@@ -133,7 +136,8 @@ struct config_rules {
     std::vector<std::string> named{};   ///< what the command line names: the file may have tables for these as well
 };
 
-/// The outcome of reading: `config` is complete if and only if `problems` is empty. All problems, in the order of the file.
+/// The outcome of reading: `config` is complete if and only if `problems` is empty. All problems, in the order of the
+/// file.
 struct parsed_config {
     run_config config;
     std::vector<problem> problems;
@@ -145,14 +149,15 @@ struct parsed_config {
 /// Reads the file first: not there, not readable, no regular file, over `max_config_bytes` are problems too.
 [[nodiscard]] parsed_config load_config(std::string const& file, config_rules const& rules = {});
 
-/// What the file asks for and this machine does not have now: directories and programs that are not there, in the order of the
-/// file. A program is looked for as execvp(3) does, in the job's own PATH if it sets one.
+/// What the file asks for and this machine does not have now: directories and programs that are not there, in the order
+/// of the file. A program is looked for as execvp(3) does, in the job's own PATH if it sets one.
 [[nodiscard]] std::vector<problem> missing_files(run_config const& config);
 
 /// Whether a policy is meant as a file: it has a slash or ends in ".so".
 [[nodiscard]] bool is_plugin_path(std::string_view policy) noexcept;
 
-/// The name under which the parameters of a policy stand in the file: "tradl" for "tradl" and for "plugins/libtradl.so".
+/// The name under which the parameters of a policy stand in the file: "tradl" for "tradl" and for
+/// "plugins/libtradl.so".
 [[nodiscard]] std::string_view policy_stem(std::string_view policy) noexcept;
 
 }  // namespace ration::program

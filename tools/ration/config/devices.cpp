@@ -2,7 +2,6 @@
 #include "config/devices.hpp"
 
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "config/job.hpp"
@@ -12,9 +11,11 @@ namespace ration::program {
 namespace {
 
 constexpr std::int64_t most_devices = 1024, most_batch = std::int64_t{1} << 40;
-constexpr double least_device_cores = least_cpu.count / 1000.0, most_device_cores = 4096, least_gpu = 0.01, most_gpu = 0.5, most_speedup = 1e9;
+constexpr double least_device_cores = least_cpu.count / 1000.0, most_device_cores = 4096, least_gpu = 0.01,
+                 most_gpu = 0.5, most_speedup = 1e9;
 constexpr nanoseconds least_deadline = milliseconds(100), longest_deadline = seconds(86400);
-constexpr std::string_view devices_wanted = "\"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }";
+constexpr std::string_view devices_wanted =
+    "\"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }";
 constexpr std::string_view gpu_wanted = "a number of devices or a table, such as { min = 1, max = 4 }";
 
 /// Reads the parts of one job that are about its devices.
@@ -26,14 +27,18 @@ class elastic_reader {
     void refuse(position at, std::string sentence) const { problems_.push_back({at, std::move(sentence)}); }
 
 public:
-    elastic_reader(table_reader& job, elastic_config& into, std::vector<problem>& problems) : keys_(job), problems_(problems), into_(into) {}
+    elastic_reader(table_reader& job, elastic_config& into, std::vector<problem>& problems)
+        : keys_(job), problems_(problems), into_(into) {}
 
     void read() {
-        read_list<double>("speedup", "a list of numbers by number of devices, such as [0, 1, 1.8]", into_.speedup, most_speedup);
-        read_list<std::int64_t>("batch", "a list of whole numbers by number of devices, such as [0, 128, 256]", into_.batches, most_batch);
+        read_list<double>("speedup", "a list of numbers by number of devices, such as [0, 1, 1.8]", into_.speedup,
+                          most_speedup);
+        read_list<std::int64_t>("batch", "a list of whole numbers by number of devices, such as [0, 128, 256]",
+                                into_.batches, most_batch);
         read_checkpoint();
         read_time("restart_cost", keys_, into_.restart_cost);
-        auto const* const deadlines = keys_.take<table>("deadlines", "a table, such as { save = \"2m\", stop = \"30s\", start = \"5m\" }");
+        auto const* const deadlines =
+            keys_.take<table>("deadlines", "a table, such as { save = \"2m\", stop = \"30s\", start = \"5m\" }");
         if (deadlines == nullptr) return;
         table_reader keys(*deadlines, "'deadlines'", problems_);
         read_time("save", keys, into_.deadlines.save);
@@ -48,7 +53,8 @@ private:
         auto const time = text != nullptr ? read_duration(key, *text, keys.place_of(key), problems_) : std::nullopt;
         if (!time) return;
         if (*time < least_deadline || *time > longest_deadline)
-            return refuse(keys.place_of(key), fmt::format("'{}' is {}; write a duration from \"100ms\" to \"24h\"", key, program::quoted(*text)));
+            return refuse(keys.place_of(key), fmt::format("'{}' is {}; write a duration from \"100ms\" to \"24h\"", key,
+                                                          program::quoted(*text)));
         into = *time;
     }
 
@@ -57,7 +63,8 @@ private:
         if (folder == nullptr) return;
         into_.checkpoint_at = keys_.place_of("checkpoint");
         if (folder->empty() || folder->find('\0') != std::string::npos)
-            return refuse(into_.checkpoint_at, "'checkpoint' is no path; leave the key out to keep checkpoints with the run's output");
+            return refuse(into_.checkpoint_at,
+                          "'checkpoint' is no path; leave the key out to keep checkpoints with the run's output");
         into_.checkpoint = *folder;
     }
 
@@ -77,39 +84,45 @@ private:
             out.push_back(n);
         }
         if (out.size() < 2 || out.front() != 0 || out.size() > most_devices + 1)
-            return refuse(keys_.place_of(key),
-                          fmt::format("'{}' begins with 0 for no device, then one device, and so on; write {}", key, wanted));
+            return refuse(
+                keys_.place_of(key),
+                fmt::format("'{}' begins with 0 for no device, then one device, and so on; write {}", key, wanted));
         into = std::move(out);
     }
 };
 
 /// One of `min` and `max`.
-void read_bound(table_reader& keys, std::string_view of, std::string_view key, std::int64_t least, std::int64_t most, std::int64_t& into,
-                std::vector<problem>& problems) {
+void read_bound(table_reader& keys, std::string_view of, std::string_view key, std::int64_t least, std::int64_t most,
+                std::int64_t& into, std::vector<problem>& problems) {
     auto const* const n = keys.take<std::int64_t>(key, "a whole number");
     if (n == nullptr) return;
     if (*n < least || *n > most)
-        problems.push_back({keys.place_of(key), fmt::format("{}.{} is {}; write a number from {} to {}", of, key, *n, least, most)});
+        problems.push_back(
+            {keys.place_of(key), fmt::format("{}.{} is {}; write a number from {} to {}", of, key, *n, least, most)});
     else
         into = *n;
 }
 
-[[nodiscard]] bounds read_range(table const& from, std::string_view of, std::int64_t most, std::vector<problem>& problems) {
+[[nodiscard]] bounds read_range(table const& from, std::string_view of, std::int64_t most,
+                                std::vector<problem>& problems) {
     bounds out{1, unlimited};
     table_reader keys(from, fmt::format("'{}'", of), problems);
     read_bound(keys, of, "min", 1, most, out.minimum, problems);
     read_bound(keys, of, "max", 1, most, out.maximum, problems);
     keys.report_all_unknown();
     if (out.minimum > out.maximum)
-        problems.push_back({keys.place_of("min"), fmt::format("{}.min is more than {}.max; make it at most as much", of, of)});
+        problems.push_back(
+            {keys.place_of("min"), fmt::format("{}.min is more than {}.max; make it at most as much", of, of)});
     return out;
 }
 
 /// In thousandths; nothing, and a problem, where it is out of range.
-[[nodiscard]] std::int64_t read_part(table_reader& keys, std::string_view key, std::string_view what, double least, double most, std::vector<problem>& problems) {
+[[nodiscard]] std::int64_t read_part(table_reader& keys, std::string_view key, std::string_view what, double least,
+                                     double most, std::vector<problem>& problems) {
     auto const part = keys.take_number(key, fmt::format("a number, {}", what));
     if (!part || (*part >= least && *part <= most)) return std::llround(part.value_or(0) * 1000);
-    problems.push_back({keys.place_of(key), fmt::format("devices.{} is {}; write {} from {} to {}", key, *part, what, least, most)});
+    problems.push_back(
+        {keys.place_of(key), fmt::format("devices.{} is {}; write {} from {} to {}", key, *part, what, least, most)});
     return 0;
 }
 
@@ -125,10 +138,17 @@ void read_parts(table const& from, position at, device_config& into, std::vector
     if (!has("count") || has("cpu") == has("gpu"))
         problems.push_back({at, fmt::format("'devices' needs count, and either cpu or gpu; write {}", devices_wanted)});
     else if (count != nullptr && (*count < 1 || *count > most_devices))
-        problems.push_back({keys.place_of("count"), fmt::format("devices.count is {}; write a number from 1 to {}", *count, most_devices)});
+        problems.push_back({keys.place_of("count"),
+                            fmt::format("devices.count is {}; write a number from 1 to {}", *count, most_devices)});
     else if (count != nullptr && *count * gpu > 1000)
-        problems.push_back({keys.place_of("gpu"), fmt::format("{} shares of {:g} are more than one GPU; write fewer or smaller ones", *count, static_cast<double>(gpu) / 1000)});
-    if (problems.size() == before) into.count = static_cast<std::uint32_t>(*count), into.each = {cpu}, into.per_mille = gpu;
+        problems.push_back(
+            {keys.place_of("gpu"), fmt::format("{} shares of {:g} are more than one GPU; write fewer or smaller ones",
+                                               *count, static_cast<double>(gpu) / 1000)});
+    if (problems.size() == before) {
+        into.count = static_cast<std::uint32_t>(*count);
+        into.each = {cpu};
+        into.per_mille = gpu;
+    }
 }
 
 }  // namespace
@@ -140,10 +160,14 @@ device_config read_devices(table_reader& root, std::vector<problem>& problems) {
     out.at = v->at;
     auto const* const word = std::get_if<std::string>(&v->data);
     auto const* const from = std::get_if<table>(&v->data);
-    if (word == nullptr && from == nullptr) return root.wrong_kind("devices", *v, devices_wanted), out;
+    if (word == nullptr && from == nullptr) {
+        root.wrong_kind("devices", *v, devices_wanted);
+        return out;
+    }
     if (word != nullptr) {
         if (*word != "gpus")
-            problems.push_back({v->at, fmt::format("there are no devices {}{}; write {}", quoted(*word), suggestion(*word, {"gpus"}), devices_wanted)});
+            problems.push_back({v->at, fmt::format("there are no devices {}{}; write {}", quoted(*word),
+                                                   suggestion(*word, {"gpus"}), devices_wanted)});
         return out;
     }
     read_parts(*from, v->at, out, problems);
@@ -157,44 +181,54 @@ void read_gpu_memory(table_reader& bounds, elastic_config& into, std::vector<pro
     into.gpu_memory_at = bounds.place_of("gpu_memory");
     auto const size = parse_size(*text);
     if (!size || size->count == 0)
-        problems.push_back({into.gpu_memory_at, fmt::format("gpu_memory {} is no size; write a number and a unit, such as \"40GiB\"", quoted(*text))});
+        problems.push_back(
+            {into.gpu_memory_at,
+             fmt::format("gpu_memory {} is no size; write a number and a unit, such as \"40GiB\"", quoted(*text))});
     else
         into.gpu_memory = *size;
 }
 
 std::optional<elastic_config> read_device_bounds(table_reader& bounds, std::vector<problem>& problems) {
     value const* const gpu = bounds.take("gpu");
-    auto const* const batch = bounds.take<table>("batch", "a table in samples per step, such as { min = 32, max = 512 }");
+    auto const* const batch =
+        bounds.take<table>("batch", "a table in samples per step, such as { min = 32, max = 512 }");
     if (gpu == nullptr) {
         if (batch != nullptr)
-            problems.push_back({bounds.place_of("batch"), "bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out"});
+            problems.push_back(
+                {bounds.place_of("batch"),
+                 "bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out"});
         if (bounds.take("gpu_memory") != nullptr)
-            problems.push_back({bounds.place_of("gpu_memory"), "gpu_memory is for a job with GPUs; add gpu = { min = 1, max = 4 }, or leave it out"});
+            problems.push_back({bounds.place_of("gpu_memory"),
+                                "gpu_memory is for a job with GPUs; add gpu = { min = 1, max = 4 }, or leave it out"});
         return std::nullopt;
     }
     elastic_config out;
     out.at = gpu->at;
     read_gpu_memory(bounds, out, problems);
-    if (auto const* const exactly = std::get_if<std::int64_t>(&gpu->data)) {
+    if (auto const* const exactly = std::get_if<std::int64_t>(&gpu->data))
         if (*exactly < 1 || *exactly > most_devices)
-            problems.push_back({gpu->at, fmt::format("gpu is {}; write a number of devices from 1 to {}", *exactly, most_devices)});
+            problems.push_back(
+                {gpu->at, fmt::format("gpu is {}; write a number of devices from 1 to {}", *exactly, most_devices)});
         else
             out.devices = {*exactly, *exactly};
-    } else if (auto const* const from = std::get_if<table>(&gpu->data)) {
+    else if (auto const* const from = std::get_if<table>(&gpu->data))
         out.devices = read_range(*from, "gpu", most_devices, problems);
-    } else {
+    else
         bounds.wrong_kind("gpu", *gpu, gpu_wanted);
-    }
     if (batch != nullptr) out.batch = read_range(*batch, "batch", most_batch, problems);
     return out;
 }
 
-void read_elastic(table_reader& job, std::string const& title, std::optional<elastic_config>& into, std::vector<problem>& problems) {
+void read_elastic(table_reader& job, std::string const& title, std::optional<elastic_config>& into,
+                  std::vector<problem>& problems) {
     if (into) return elastic_reader(job, *into, problems).read();
     for (std::string_view const key : {"speedup", "batch", "checkpoint", "restart_cost", "deadlines"})
         if (job.take(key) != nullptr)
-            problems.push_back({job.place_of(key), fmt::format("'{}' is for a job with devices; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to {}, or leave it out",
-                                                               key, title)});
+            problems.push_back(
+                {job.place_of(key),
+                 fmt::format(
+                     "'{}' is for a job with devices; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to {}, or leave it out",
+                     key, title)});
 }
 
 }  // namespace ration::program

@@ -12,7 +12,9 @@ namespace ration::program {
 
 namespace {
 
-[[nodiscard]] position place(toml::source_region const& region) noexcept { return {region.begin.line, region.begin.column}; }
+[[nodiscard]] position place(toml::source_region const& region) noexcept {
+    return {region.begin.line, region.begin.column};
+}
 
 [[nodiscard]] value convert(toml::node const& node);
 
@@ -62,7 +64,9 @@ struct text_of {
         for (auto const& v : a) words.push_back((*this)(v));
         return fmt::format("[{}]", fmt::join(words, ", "));
     }
-    [[nodiscard]] std::string operator()(table const& t) const { return fmt::format("{{{}}}", fmt::join(lines_of(t), ", ")); }
+    [[nodiscard]] std::string operator()(table const& t) const {
+        return fmt::format("{{{}}}", fmt::join(lines_of(t), ", "));
+    }
     [[nodiscard]] std::string operator()(moment) const { return "a moment"; }
     [[nodiscard]] std::string operator()(auto plain) const { return fmt::format("{}", plain); }
 };
@@ -118,9 +122,12 @@ void table_reader::report_unknown(entry const& e, std::vector<std::string_view> 
 }
 
 void table_reader::wrong_kind(std::string_view key, value const& v, std::string_view wanted) const {
-    problems_.push_back({v.at, "'" + std::string(key) + "' must be " + std::string(wanted) + ", not " + std::string(kind_of(v))});
+    problems_.push_back(
+        {v.at, "'" + std::string(key) + "' must be " + std::string(wanted) + ", not " + std::string(kind_of(v))});
 }
 
-bool table_reader::is_known(std::string_view key) const noexcept { return std::ranges::find(known_, key) != known_.end(); }
+bool table_reader::is_known(std::string_view key) const noexcept {
+    return std::ranges::find(known_, key) != known_.end();
+}
 
 }  // namespace ration::program

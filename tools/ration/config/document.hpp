@@ -35,7 +35,8 @@ struct entry {
 /// The kind of a value in words, with its article: "a whole number".
 [[nodiscard]] std::string_view kind_of(value const& v) noexcept;
 
-/// A line `"key" = value` for each key, in the order of the keys: the same for two tables that say the same in another order or layout, and only for such.
+/// A line `"key" = value` for each key, in the order of the keys: the same for two tables that say the same in another
+/// order or layout, and only for such.
 [[nodiscard]] std::vector<std::string> lines_of(table const& t);
 
 /// The root table, or the one problem that makes the text no TOML.

@@ -26,7 +26,8 @@ namespace {
 }
 
 [[nodiscard]] std::string search_path(job_config const& job) {
-    auto const own = std::ranges::find(job.environment, std::string("PATH"), &std::pair<std::string, std::string>::first);
+    auto const own =
+        std::ranges::find(job.environment, std::string("PATH"), &std::pair<std::string, std::string>::first);
     if (own != job.environment.end()) return own->second;
     char const* const ours = std::getenv("PATH");
     return ours == nullptr ? "/usr/local/bin:/usr/bin:/bin" : ours;
@@ -61,8 +62,8 @@ std::vector<problem> missing_files(run_config const& config) {
                                                " that can be run; build it or correct the path, "
                                                "which is relative to the job's directory"});
         else if (!has_path && !is_on_path(job, program))
-            out.push_back(
-                {job.command_at, "no directory of PATH has a program " + quoted(program) + "; install it or write its path"});
+            out.push_back({job.command_at,
+                           "no directory of PATH has a program " + quoted(program) + "; install it or write its path"});
     }
     return out;
 }

@@ -61,9 +61,10 @@ private:
         position const at = keys_.place_of(key);
         if (!is_plain_name(*name))
             return refuse(
-                at, fmt::format("{} cannot be a {}; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most {} "
-                                "characters",
-                                quoted(*name), key, longest_job_name));
+                at, fmt::format(
+                        "{} cannot be a {}; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most {} "
+                        "characters",
+                        quoted(*name), key, longest_job_name));
         into = *name;
     }
 
@@ -72,7 +73,8 @@ private:
         job_.name_at = keys_.place_of("name");
         read_plain_name("name", job_.name);
         if (!job_.name.empty() && !cgroup::check_name(job_.name))
-            refuse(job_.name_at, quoted(job_.name) + " is what the kernel calls one of its own files; choose another name");
+            refuse(job_.name_at,
+                   quoted(job_.name) + " is what the kernel calls one of its own files; choose another name");
     }
 
     void read_command() {
@@ -92,7 +94,8 @@ private:
                 job_.command.push_back(*text);
         }
         if (words->empty() || (!job_.command.empty() && job_.command.front().empty()))
-            refuse(job_.command_at, "the command names no program; write the program first, such as [\"python3\", \"train.py\"]");
+            refuse(job_.command_at,
+                   "the command names no program; write the program first, such as [\"python3\", \"train.py\"]");
     }
 
     void read_place() {
@@ -122,8 +125,8 @@ private:
             else if (whole != nullptr)
                 job_.environment.emplace_back(name, std::to_string(*whole));
             else
-                refuse(held.at, fmt::format("variable {} must be text or a whole number, not {}; put it in quotes", quoted(name),
-                                            kind_of(held)));
+                refuse(held.at, fmt::format("variable {} must be text or a whole number, not {}; put it in quotes",
+                                            quoted(name), kind_of(held)));
         }
     }
 
@@ -167,8 +170,10 @@ private:
     void read_memory_limit(std::string const& text, position at) {
         auto const size = parse_size(text);
         if (!size)
-            refuse(at, quoted(text) +
-                           " is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as \"2GiB\"");
+            refuse(
+                at,
+                quoted(text) +
+                    " is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as \"2GiB\"");
         else if (*size < least_memory)
             refuse(at, "no job fits into less than \"1MiB\" of memory; write a larger limit, or leave it out");
         else
@@ -179,8 +184,10 @@ private:
         auto const* const word = keys_.take<std::string>("on_acceptable", "\"save\"");
         if (word == nullptr) return;
         position const at = keys_.place_of("on_acceptable");
-        if (*word != "save") return refuse(at, fmt::format("'on_acceptable' is {}; write \"save\", or leave it out", quoted(*word)));
-        if (!job_.target.acceptable) return refuse(at, "'on_acceptable' is for a target with that tier; add acceptable, or leave it out");
+        if (*word != "save")
+            return refuse(at, fmt::format("'on_acceptable' is {}; write \"save\", or leave it out", quoted(*word)));
+        if (!job_.target.acceptable)
+            return refuse(at, "'on_acceptable' is for a target with that tier; add acceptable, or leave it out");
         job_.saves_at_acceptable = true;
     }
 
@@ -209,7 +216,8 @@ private:
 
 bool is_plain_name(std::string_view name) noexcept {
     auto const plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+               c == '-';
     };
     return !name.empty() && name.size() <= longest_job_name && name.front() != '.' && name.front() != '-' &&
            std::ranges::all_of(name, plain);
@@ -226,9 +234,10 @@ std::optional<nanoseconds> read_duration(std::string_view key, std::string const
     auto const t = parse_duration(text);
     if (!t)
         problems.push_back(
-            {at, fmt::format("'{}' is {}, which is no duration; write a number and one of ms, s, m, h, such as \"20s\", "
-                             "at most 365 days",
-                             key, quoted(text))});
+            {at,
+             fmt::format("'{}' is {}, which is no duration; write a number and one of ms, s, m, h, such as \"20s\", "
+                         "at most 365 days",
+                         key, quoted(text))});
     return t;
 }
 

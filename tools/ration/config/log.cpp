@@ -14,7 +14,8 @@ std::string problem_with_log(std::string const& pattern, std::string const& metr
     if (!made) return fmt::format("'log' cannot be used: {}", made.failure().remedy);
     for (auto const* opening : {"(?<", "(?P<"})
         if (metric.empty() || pattern.find(opening + metric + '>') != std::string::npos) return {};
-    return fmt::format("'log' does not read the metric of the target; put its number into a group: (?<{}>\\S+)", metric);
+    return fmt::format("'log' does not read the metric of the target; put its number into a group: (?<{}>\\S+)",
+                       metric);
 }
 
 }  // namespace ration::program

@@ -7,8 +7,8 @@
 
 namespace ration::program {
 
-/// A sentence on what is wrong with the pattern, or empty. `metric`: of the job's target, for which the pattern needs a group;
-/// empty when it is not known.
+/// A sentence on what is wrong with the pattern, or empty. `metric`: of the job's target, for which the pattern needs a
+/// group; empty when it is not known.
 [[nodiscard]] std::string problem_with_log(std::string const& pattern, std::string const& metric);
 
 }  // namespace ration::program

@@ -51,8 +51,9 @@ private:
         target_.acceptable = read_tier("acceptable");
         target_.objective = read_tier("objective");
         if (keys_.place_of("acceptable").line == 0 && keys_.place_of("objective").line == 0)
-            refuse(metric_.key_at, fmt::format("the target on {} has no tier; add acceptable, objective or both, such as {}",
-                                               quoted(metric_.key), example));
+            refuse(metric_.key_at,
+                   fmt::format("the target on {} has no tier; add acceptable, objective or both, such as {}",
+                               quoted(metric_.key), example));
     }
 
     [[nodiscard]] std::optional<double> read_tier(std::string_view key) {
@@ -94,11 +95,12 @@ private:
                                       quoted(metric_.key)));
         if (a && o && !reaches(target_.way, *o, *a))
             refuse(keys_.place_of("objective"),
-                   fmt::format("the objective {} is easier than the acceptable {}, since {} goes {}; swap them{}", *o, *a,
-                               quoted(metric_.key), word_of(target_.way),
+                   fmt::format("the objective {} is easier than the acceptable {}, since {} goes {}; swap them{}", *o,
+                               *a, quoted(metric_.key), word_of(target_.way),
                                stated ? ", or turn the direction round"
                                       : fmt::format(", or add direction = \"{}\"",
-                                                    word_of(target_.way == direction::down ? direction::up : direction::down))));
+                                                    word_of(target_.way == direction::down ? direction::up
+                                                                                           : direction::down))));
     }
 };
 
@@ -118,26 +120,28 @@ std::optional<direction> usual_direction(std::string_view metric) noexcept {
 
 target_config read_target(table_reader& job, std::string const& title, position at, std::vector<problem>& problems) {
     if (job.take("target") == nullptr) {
-        problems.push_back({at, fmt::format("{} has no target; say when it is good enough, such as {}", title, example)});
+        problems.push_back(
+            {at, fmt::format("{} has no target; say when it is good enough, such as {}", title, example)});
         return {};
     }
     auto const* const metrics = job.take<table>("target", fmt::format("a table: {}", example));
     if (metrics == nullptr) return {};
     if (metrics->size() != 1) {
-        problems.push_back(
-            {job.place_of("target"), fmt::format("a target is on one metric, here are {}; write {}", metrics->size(), example)});
+        problems.push_back({job.place_of("target"),
+                            fmt::format("a target is on one metric, here are {}; write {}", metrics->size(), example)});
         return {};
     }
     auto const& metric = metrics->front();
     auto const* const tiers = std::get_if<table>(&metric.held.data);
     if (tiers == nullptr) {
-        problems.push_back({metric.held.at, fmt::format("'{}' must be a table of tiers, not {}; write {}", printable(metric.key),
-                                                        kind_of(metric.held), example)});
+        problems.push_back({metric.held.at, fmt::format("'{}' must be a table of tiers, not {}; write {}",
+                                                        printable(metric.key), kind_of(metric.held), example)});
         return {};
     }
     if (!is_metric_name(metric.key))
-        problems.push_back({metric.key_at, fmt::format("{} cannot be a metric; use at most {} visible characters without '='",
-                                                       quoted(metric.key), longest_metric)});
+        problems.push_back(
+            {metric.key_at, fmt::format("{} cannot be a metric; use at most {} visible characters without '='",
+                                        quoted(metric.key), longest_metric)});
     return target_reader(metric, *tiers, problems).read();
 }
 

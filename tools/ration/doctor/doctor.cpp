@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // `ration doctor`: which backend controls which resource here, why not where not, and what to do about it.
+#include "doctor/doctor.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-
 #include <fmt/core.h>
 
 #include <ration/cgroup/capabilities.hpp>
@@ -12,12 +13,11 @@
 #include <ration/cuda/inventory.hpp>
 #include <ration/process/backend.hpp>
 
-#include "doctor/doctor.hpp"
 #include "doctor/machine.hpp"
 #include "error_text.hpp"
 #include "policies/plugin_policy.hpp"
-#include "run/machine_topology.hpp"
 #include "run.hpp"
+#include "run/machine_topology.hpp"
 
 namespace ration::program {
 namespace {
@@ -26,7 +26,11 @@ using json = nlohmann::ordered_json;
 
 [[nodiscard]] finding found(cgroup::capability const& c) {
     if (c.available())
-        return {std::string(c.what), fmt::format("cgroup {}", cgroup::name_of(c.kind)), fmt::format("{}/*/{}", c.directory, c.file), {}, {}};
+        return {std::string(c.what),
+                fmt::format("cgroup {}", cgroup::name_of(c.kind)),
+                fmt::format("{}/*/{}", c.directory, c.file),
+                {},
+                {}};
     return refused(std::string(c.what), c.why);
 }
 
@@ -34,14 +38,23 @@ using json = nlohmann::ordered_json;
 void add_gpus(std::vector<finding>& rows) {
     auto const found = cuda::find_gpus();
     char const* const inherited = std::getenv("CUDA_VISIBLE_DEVICES");
-    auto const usable = cuda::visible_devices(found.sound(), inherited != nullptr ? std::optional<std::string_view>(inherited) : std::nullopt);
+    auto const usable = cuda::visible_devices(
+        found.sound(), inherited != nullptr ? std::optional<std::string_view>(inherited) : std::nullopt);
     for (auto const& gpu : found.gpus) {
-        finding row{fmt::format("gpu {}", gpu.what.pci.view()), "cuda mask", fmt::format("{} {}", gpu.what.id.name().view(), gpu.what.model.view()), {}, {}};
-        auto const allowed = [&](cuda::device_id const& id) { return id == gpu.what.id || std::ranges::find(gpu.what.instances, id) != gpu.what.instances.end(); };
+        finding row{fmt::format("gpu {}", gpu.what.pci.view()),
+                    "cuda mask",
+                    fmt::format("{} {}", gpu.what.id.name().view(), gpu.what.model.view()),
+                    {},
+                    {}};
+        auto const allowed = [&](cuda::device_id const& id) {
+            return id == gpu.what.id || std::ranges::find(gpu.what.instances, id) != gpu.what.instances.end();
+        };
         if (gpu.fault)
             row.why_not = to_text(*gpu.fault);
-        else if (std::ranges::none_of(usable, allowed))
-            row.why_not = "CUDA_VISIBLE_DEVICES does not let this program use it", row.remedy = "start ration without that variable, or with this GPU in it";
+        else if (std::ranges::none_of(usable, allowed)) {
+            row.why_not = "CUDA_VISIBLE_DEVICES does not let this program use it";
+            row.remedy = "start ration without that variable, or with this GPU in it";
+        }
         rows.push_back(std::move(row));
     }
     if (found.gpus.empty())
@@ -58,23 +71,31 @@ void add_gpus(std::vector<finding>& rows) {
         return row;
     }
     auto const& m = *topology.machine;
-    row.where = fmt::format("{} cores, {} NUMA node{}, {} GPU{}{}", m.cores.size(), m.nodes.size(), m.nodes.size() == 1 ? "" : "s", m.gpus.size(),
-                            m.gpus.size() == 1 ? "" : "s", topology.is_this_machine ? "" : ", of another machine (HWLOC_XMLFILE)");
+    row.where = fmt::format("{} cores, {} NUMA node{}, {} GPU{}{}", m.cores.size(), m.nodes.size(),
+                            m.nodes.size() == 1 ? "" : "s", m.gpus.size(), m.gpus.size() == 1 ? "" : "s",
+                            topology.is_this_machine ? "" : ", of another machine (HWLOC_XMLFILE)");
     return row;
 }
 
 /// What a policy from a file is kept from in its worker process.
 [[nodiscard]] finding worker_here() {
     std::string const why(why_workers_read_all());
-    return {"policies from files", "seccomp, Landlock", "read libraries; no other files, no network, no programs, no threads", why,
-            why.empty() ? "" : "Linux 5.13 and later have it, unless `lsm=` on the kernel's command line leaves it out"};
+    return {
+        "policies from files", "seccomp, Landlock",
+        "read libraries; no other files, no network, no programs, no threads", why,
+        why.empty() ? "" : "Linux 5.13 and later have it, unless `lsm=` on the kernel's command line leaves it out"};
 }
 
 /// From which processes a run accepts the reports of a job. `cpu`: the row of the quota, which decides on the backend.
 void add_reports(std::vector<finding>& rows, finding const& cpu) {
     constexpr char const* tracing = "; a process of the same user that traces one of them is not detected";
-    rows.push_back({"reports by cgroup", cpu.by, fmt::format("accepted from processes in the job's group{}", tracing), cpu.why_not, cpu.remedy});
-    rows.push_back({"reports without cgroups", "process", fmt::format("accepted from descendants and the session of the job's first process{}", tracing), {}, {}});
+    rows.push_back({"reports by cgroup", cpu.by, fmt::format("accepted from processes in the job's group{}", tracing),
+                    cpu.why_not, cpu.remedy});
+    rows.push_back({"reports without cgroups",
+                    "process",
+                    fmt::format("accepted from descendants and the session of the job's first process{}", tracing),
+                    {},
+                    {}});
 }
 
 [[nodiscard]] std::vector<finding> examine() {
@@ -108,8 +129,12 @@ void print_text(machine_facts const& machine, std::vector<finding> const& rows, 
 }
 
 void print_json(machine_facts const& machine, std::vector<finding> const& rows, gpu_findings const& gpus) {
-    json out{{"kernel", machine.kernel}, {"cpus", machine.cpus}, {"cpu_model", machine.cpu_model}, {"memory_bytes", machine.memory.count},
-             {"backend", cpu_by_cgroup(rows) ? "cgroup" : "process"}, {"resources", json::array()}};
+    json out{{"kernel", machine.kernel},
+             {"cpus", machine.cpus},
+             {"cpu_model", machine.cpu_model},
+             {"memory_bytes", machine.memory.count},
+             {"backend", cpu_by_cgroup(rows) ? "cgroup" : "process"},
+             {"resources", json::array()}};
     for (auto const& row : rows) out["resources"].push_back(to_json(row));
     out["gpus"] = to_json(gpus);
     std::puts(out.dump(-1, ' ', true, json::error_handler_t::replace).c_str());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The part of `ration doctor` about GPUs: which there are, and how far jobs can be held to theirs: advisory (their environment
-// says so), enforced (nothing else can be opened), verified (looked at).
+// The part of `ration doctor` about GPUs: which there are, and how far jobs can be held to theirs: advisory (their
+// environment says so), enforced (nothing else can be opened), verified (looked at).
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/core.h>
@@ -12,9 +12,9 @@
 #include <ration/cgroup/kernel_io.hpp>
 #include <ration/cuda/device_mask.hpp>
 
-#include "run/device_fence.hpp"
 #include "doctor/doctor.hpp"
 #include "error_text.hpp"
+#include "run/device_fence.hpp"
 
 namespace ration::program {
 namespace {
@@ -56,18 +56,23 @@ using json = nlohmann::ordered_json;
     if (!driver) return refused(what, driver.failure());
     bool const same = std::ranges::equal(driver->devices, mask.devices(), {}, &cuda::driver_device::id);
     if (same)
-        return {what, "driver", fmt::format("under a mask for {} of them it shows exactly these", mask.devices().size()), {}, {}};
-    return {
-        what,
-        {},
-        {},
-        fmt::format("under a mask for {} of them the driver shows {}, or others", mask.devices().size(), driver->devices.size()),
-        "see nvidia-smi -L; inside a container, give it the GPUs whole"};
+        return {what,
+                "driver",
+                fmt::format("under a mask for {} of them it shows exactly these", mask.devices().size()),
+                {},
+                {}};
+    return {what,
+            {},
+            {},
+            fmt::format("under a mask for {} of them the driver shows {}, or others", mask.devices().size(),
+                        driver->devices.size()),
+            "see nvidia-smi -L; inside a container, give it the GPUs whole"};
 }
 
 /// Whether the daemon's program is installed: without a daemon it says that there is none.
 [[nodiscard]] bool can_start_mps() {
-    auto const said = cuda::run_program({"ask", "nvidia-cuda-mps-control", ""}, {cuda::mps_place{}.program}, process::current_environment(), "get_server_list\n", gpu_findings::patience);
+    auto const said = cuda::run_program({"ask", "nvidia-cuda-mps-control", ""}, {cuda::mps_place{}.program},
+                                        process::current_environment(), "get_server_list\n", gpu_findings::patience);
     return static_cast<bool>(said);
 }
 
@@ -75,7 +80,11 @@ using json = nlohmann::ordered_json;
     char const* const what = "share of a GPU, MPS";
     auto const daemon = cuda::mps::connect(cuda::mps_place::here(), gpu_findings::patience);
     if (!daemon && daemon.failure().code == errc::not_found && can_start_mps())
-        return {what, "MPS", "no daemon runs; ration run starts one where its file says devices = { count = 4, gpu = 0.25 }", {}, {}};
+        return {what,
+                "MPS",
+                "no daemon runs; ration run starts one where its file says devices = { count = 4, gpu = 0.25 }",
+                {},
+                {}};
     auto const servers = daemon ? daemon->servers() : result<std::vector<cuda::mps_server>>(daemon.failure());
     if (!servers) return refused(what, servers.failure());
     std::size_t clients = 0;
@@ -94,7 +103,8 @@ using json = nlohmann::ordered_json;
     char const* const what = "share of a GPU, advisory";
     static constexpr int first = 12040;
     if (!driver) return refused(what, driver.failure());
-    if (driver->version >= first) return {what, "driver", "green contexts, in jobs that use ration/cuda/sm_share.h", {}, {}};
+    if (driver->version >= first)
+        return {what, "driver", "green contexts, in jobs that use ration/cuda/sm_share.h", {}, {}};
     return {what, {}, {}, "the driver has no green contexts", "update the driver to one for CUDA 12.4 or later"};
 }
 
@@ -108,13 +118,21 @@ using json = nlohmann::ordered_json;
         row.remedy += without;
         return row;
     }
-    bool const shown = std::ranges::any_of(dmem->capacity, [](auto const& region) { return region.name.starts_with("nvidia/"); });
+    bool const shown =
+        std::ranges::any_of(dmem->capacity, [](auto const& region) { return region.name.starts_with("nvidia/"); });
     if (shown && found.limits_memory)
-        return {what, "dmem", "gpu_memory of a job is its limit, set at each launch by nvidia-smi memory-limits", {}, {}};
-    return {what, {}, {}, "the kernel has dmem, but the GPU driver takes no part in it", std::string("use an NVIDIA driver r615 or later") + without};
+        return {
+            what, "dmem", "gpu_memory of a job is its limit, set at each launch by nvidia-smi memory-limits", {}, {}};
+    return {what,
+            {},
+            {},
+            "the kernel has dmem, but the GPU driver takes no part in it",
+            std::string("use an NVIDIA driver r615 or later") + without};
 }
 
-[[nodiscard]] std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+[[nodiscard]] std::string version_text(int version) {
+    return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
 
 [[nodiscard]] std::string counted(std::size_t n, char const* one, char const* more) {
     return n == 0 ? std::string() : fmt::format(", {} {}", n, n == 1 ? one : more);
@@ -128,8 +146,8 @@ using json = nlohmann::ordered_json;
     if (gpu.memory.count > 0) out += fmt::format(", {:.0f} GiB", static_cast<double>(gpu.memory.count) / (1 << 30));
     if (gpu.numa_node >= 0) out += fmt::format(", NUMA node {}", gpu.numa_node);
     if (gpu.cut)
-        out += fmt::format(", MIG{}",
-                           gpu.instances.empty() ? " without instances" : counted(gpu.instances.size(), "instance", "instances"));
+        out += fmt::format(", MIG{}", gpu.instances.empty() ? " without instances"
+                                                            : counted(gpu.instances.size(), "instance", "instances"));
     if (one.exclusive) out += ", one process at a time";
     out += counted(one.links.size(), "NVLink", "NVLinks") +
            counted(one.users.size(), "process computes on it", "processes compute on it") + '\n';
@@ -181,29 +199,34 @@ std::string to_line(finding const& row) {
 
 json to_json(finding const& row) {
     json one{{"what", row.what}, {"available", row.available()}};
-    if (row.available())
-        one["by"] = row.by, one["where"] = row.where;
-    else
-        one["why_not"] = row.why_not, one["remedy"] = row.remedy;
+    if (row.available()) {
+        one["by"] = row.by;
+        one["where"] = row.where;
+    } else {
+        one["why_not"] = row.why_not;
+        one["remedy"] = row.remedy;
+    }
     return one;
 }
 
 gpu_findings examine_gpus(bool own_groups) {
     auto found = cuda::find_gpus();
     auto const mask = widest_mask(usable(found));
-    auto const environment = mask.devices().empty() ? std::vector<std::string>{}
-                                                    : std::vector<std::string>{mask.environment()[0], mask.environment()[1]};
+    auto const environment = mask.devices().empty()
+                                 ? std::vector<std::string>{}
+                                 : std::vector<std::string>{mask.environment()[0], mask.environment()[1]};
     gpu_findings out{std::move(found),
                      cuda::visible_to_driver(environment, gpu_findings::patience),
                      cuda::find_runtime(gpu_findings::patience),
                      {}};
     if (out.found.gpus.empty()) return out;
-    out.levels = {{"which GPUs, advisory", "mask", "CUDA_VISIBLE_DEVICES, read once by each process at its start", {}, {}},
-                  masks_enforced(out.found, own_groups),
-                  masks_verified(mask, out.driver),
-                  mps_shares(out.found),
-                  green_contexts(out.driver),
-                  gpu_memory(out.found)};
+    out.levels = {
+        {"which GPUs, advisory", "mask", "CUDA_VISIBLE_DEVICES, read once by each process at its start", {}, {}},
+        masks_enforced(out.found, own_groups),
+        masks_verified(mask, out.driver),
+        mps_shares(out.found),
+        green_contexts(out.driver),
+        gpu_memory(out.found)};
     return out;
 }
 
@@ -226,7 +249,8 @@ std::string to_text(gpu_findings const& gpus) {
 }
 
 json to_json(gpu_findings const& gpus) {
-    json out{{"devices", json::array()}, {"driver", json::object()}, {"runtime", json::object()}, {"levels", json::array()}};
+    json out{
+        {"devices", json::array()}, {"driver", json::object()}, {"runtime", json::object()}, {"levels", json::array()}};
     for (auto const& one : gpus.found.gpus) out["devices"].push_back(device_json(one));
     if (gpus.found.why_no_nvml) out["nvml"] = why_not(*gpus.found.why_no_nvml);
     out["driver"] = gpus.driver ? json{{"cuda", version_text(gpus.driver->version)}} : why_not(gpus.driver.failure());

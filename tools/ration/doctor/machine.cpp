@@ -3,7 +3,6 @@
 
 #include <sstream>
 #include <string>
-
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -27,7 +26,8 @@ namespace {
 machine_facts machine_here() {
     utsname system{};
     ::uname(&system);
-    return {.cpus = static_cast<std::uint32_t>(process::cpu_set::of_thread(0).size()), .cpu_model = cpu_model(),
+    return {.cpus = static_cast<std::uint32_t>(process::cpu_set::of_thread(0).size()),
+            .cpu_model = cpu_model(),
             .memory = {static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE)},
             .kernel = std::string(system.sysname) + ' ' + system.release};
 }

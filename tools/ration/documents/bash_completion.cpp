@@ -62,7 +62,8 @@ complete -F _ration ration
     std::string cases;
     for (auto const& option : command.options)
         if (!option.positional && !option.value.empty())
-            for (auto const& name : option.names) cases += fmt::format("  '{} {}') {} ;;\n", command.name, name, offer(option.offers));
+            for (auto const& name : option.names)
+                cases += fmt::format("  '{} {}') {} ;;\n", command.name, name, offer(option.offers));
     return cases;
 }
 
@@ -74,8 +75,10 @@ complete -F _ration ration
 }
 
 /// What stands where no option waits for its value: an option, or what the command works on.
-[[nodiscard]] std::string rest_of(std::string_view name, described_command const& command, std::string const& otherwise) {
-    return fmt::format("    '{}') if [[ $word == -* ]]; then words='{}'; else {}; fi ;;\n", name, options_of(command), otherwise);
+[[nodiscard]] std::string rest_of(std::string_view name, described_command const& command,
+                                  std::string const& otherwise) {
+    return fmt::format("    '{}') if [[ $word == -* ]]; then words='{}'; else {}; fi ;;\n", name, options_of(command),
+                       otherwise);
 }
 
 }  // namespace

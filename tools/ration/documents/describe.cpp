@@ -12,8 +12,14 @@ namespace {
 constexpr std::string_view in_range = " in [";
 
 [[nodiscard]] described_option describe(CLI::Option const& option, option_offers const& offers) {
-    described_option made{.names = {}, .positional = option.get_positional(), .required = option.get_required(), .value = {}, .range = {},
-                          .help = option.get_description(), .excludes = {}, .offers = {}};
+    described_option made{.names = {},
+                          .positional = option.get_positional(),
+                          .required = option.get_required(),
+                          .value = {},
+                          .range = {},
+                          .help = option.get_description(),
+                          .excludes = {},
+                          .offers = {}};
     for (auto const& name : option.get_snames()) made.names.push_back('-' + name);
     for (auto const& name : option.get_lnames()) made.names.push_back("--" + name);
     if (made.positional) made.names = {option.get_name()};
@@ -32,7 +38,8 @@ constexpr std::string_view in_range = " in [";
 }
 
 [[nodiscard]] described_command describe_command(CLI::App const& app, option_offers const& offers) {
-    described_command command{.name = app.get_name(), .help = app.get_description(), .options = {}, .notes = app.get_footer()};
+    described_command command{
+        .name = app.get_name(), .help = app.get_description(), .options = {}, .notes = app.get_footer()};
     for (auto const* option : app.get_options()) command.options.push_back(describe(*option, offers));
     return command;
 }
@@ -43,7 +50,8 @@ described_program describe(CLI::App const& program, option_offers const& offers)
     described_program made{.itself = describe_command(program, offers), .commands = {}, .version = version_text()};
     for (auto const* command : program.get_subcommands({})) {
         auto& described = made.commands.emplace_back(describe_command(*command, offers));
-        if (described.notes == made.itself.notes) described.notes.clear();  // one without notes of its own shows the program's
+        // One without notes of its own shows the program's
+        if (described.notes == made.itself.notes) described.notes.clear();
     }
     return made;
 }

@@ -43,14 +43,14 @@ std::string fish_completion(described_program const& program) {
     for (auto const& command : program.commands) {
         out += fmt::format("complete -c ration -n {} -a {} -d {}\n", none, command.name, quoted_for_fish(command.help));
         auto const condition = "__fish_seen_subcommand_from " + command.name;
-        for (auto const& o : command.options) {
+        for (auto const& o : command.options)
             if (!o.positional)
                 option(out, condition, o);
             else if (o.offers.files)
                 out += fmt::format("complete -c ration -n {} -F\n", quoted_for_fish(condition));
             else if (!o.offers.words.empty())
-                out += fmt::format("complete -c ration -n {} -a {}\n", quoted_for_fish(condition), quoted_for_fish(words_of(o.offers)));
-        }
+                out += fmt::format("complete -c ration -n {} -a {}\n", quoted_for_fish(condition),
+                                   quoted_for_fish(words_of(o.offers)));
     }
     return out;
 }

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "run.hpp"
 #include "completion.hpp"
 #include "man_page.hpp"
+#include "run.hpp"
 
 namespace {
 
@@ -21,11 +21,15 @@ namespace {
 
 int main(int count, char** words) {
     using namespace ration::program;
-    if (count != 2) return std::fputs("usage: ration_documents FOLDER\n", stderr), 2;
+    if (count != 2) {
+        std::fputs("usage: ration_documents FOLDER\n", stderr);
+        return 2;
+    }
     std::filesystem::path const folder = words[1];
     auto const program = describe_command_line(policy_names());
     bool good = write(folder / "man1/ration.1", man_page(program));
-    for (auto const& command : program.commands) good &= write(folder / "man1" / ("ration-" + command.name + ".1"), man_page(program, command));
+    for (auto const& command : program.commands)
+        good &= write(folder / "man1" / ("ration-" + command.name + ".1"), man_page(program, command));
     good &= write(folder / "bash/ration", bash_completion(program));
     good &= write(folder / "zsh/_ration", zsh_completion(program));
     good &= write(folder / "fish/ration.fish", fish_completion(program));

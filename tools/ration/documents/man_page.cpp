@@ -6,7 +6,8 @@
 namespace ration::program {
 namespace {
 
-/// So that troff prints what is written: nothing is taken for a request, and a hyphen can be searched for and copied as one.
+/// So that troff prints what is written: nothing is taken for a request, and a hyphen can be searched for and copied as
+/// one.
 [[nodiscard]] std::string troff_escaped(std::string_view text) {
     std::string out;
     bool line_begins = true;
@@ -66,7 +67,9 @@ void head(std::string& out, described_program const& program, std::string_view n
 void synopsis(std::string& out, described_command const& command) {
     out += fmt::format(".SH SYNOPSIS\n\\fBration {}\\fR", troff_escaped(command.name));
     for (auto const& option : command.options)
-        if (option.required && !option.positional) out += fmt::format(" \\fB{}\\fR \\fI{}\\fR", troff_escaped(option.names.back()), troff_escaped(option.value));
+        if (option.required && !option.positional)
+            out +=
+                fmt::format(" \\fB{}\\fR \\fI{}\\fR", troff_escaped(option.names.back()), troff_escaped(option.value));
     out += " [\\fIOPTIONS\\fR]";
     for (auto const& option : command.options) {
         if (!option.positional) continue;
@@ -80,12 +83,17 @@ void options(std::string& out, described_command const& command) {
     out += ".SH OPTIONS\n";
     for (auto const& option : command.options) {
         std::string names;
-        for (auto const& name : option.names) names += (names.empty() ? "" : ", ") + fmt::format("\\f{}{}\\fR", option.positional ? 'I' : 'B', troff_escaped(name));
+        for (auto const& name : option.names)
+            names += (names.empty() ? "" : ", ") +
+                     fmt::format("\\f{}{}\\fR", option.positional ? 'I' : 'B', troff_escaped(name));
         if (!option.value.empty()) names += fmt::format(" \\fI{}\\fR", troff_escaped(option.value));
         out += fmt::format(".TP\n{}\n{}.\n", names, troff_escaped(option.help));
         if (!option.range.empty()) out += fmt::format("A number in the range {}.\n", option.range);
-        if (!option.excludes.empty()) out += fmt::format("Not with {}.\n", troff_escaped(fmt::format("{}", fmt::join(option.excludes, ", "))));
-        if (option.offers.plugins) out += fmt::format("Built in: {}.\n", troff_escaped(fmt::format("{}", fmt::join(option.offers.words, ", "))));
+        if (!option.excludes.empty())
+            out += fmt::format("Not with {}.\n", troff_escaped(fmt::format("{}", fmt::join(option.excludes, ", "))));
+        if (option.offers.plugins)
+            out +=
+                fmt::format("Built in: {}.\n", troff_escaped(fmt::format("{}", fmt::join(option.offers.words, ", "))));
     }
 }
 
@@ -117,7 +125,8 @@ std::string man_page(described_program const& program) {
     head(out, program, "ration", program.itself.help);
     out += ".SH SYNOPSIS\n\\fBration\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.SH COMMANDS\n";
     for (auto const& command : program.commands)
-        out += fmt::format(".TP\n\\fB{}\\fR\n{}; see \\fBration\\-{}\\fR(1).\n", troff_escaped(command.name), troff_escaped(command.help), troff_escaped(command.name));
+        out += fmt::format(".TP\n\\fB{}\\fR\n{}; see \\fBration\\-{}\\fR(1).\n", troff_escaped(command.name),
+                           troff_escaped(command.help), troff_escaped(command.name));
     options(out, program.itself);
     below(out, program, program.itself.notes);
     std::string others;

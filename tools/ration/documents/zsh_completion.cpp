@@ -37,7 +37,7 @@ _ration "$@"
 /// Inside single quotes, and inside the brackets or between the colons of `_arguments`.
 [[nodiscard]] std::string zsh_escaped(std::string_view text) {
     std::string out;
-    for (char const c : text) {
+    for (char const c : text)
         if (c == '\'')
             out += "'\\''";
         else if (c == '[' || c == ']' || c == ':' || c == '\\')
@@ -46,7 +46,6 @@ _ration "$@"
             out += c;
         else
             out += ' ';
-    }
     return out;
 }
 
@@ -64,7 +63,8 @@ _ration "$@"
     auto const& name = option.names.back();
     if (option.positional) return fmt::format("'*:{}:{}'", zsh_escaped(name), action_of(option));
     if (option.value.empty()) return fmt::format("'{}[{}]'", name, zsh_escaped(option.help));
-    return fmt::format("'{}{}=[{}]:{}:{}'", option.offers.list ? "" : "*", name, zsh_escaped(option.help), zsh_escaped(option.value), action_of(option));
+    return fmt::format("'{}{}=[{}]:{}:{}'", option.offers.list ? "" : "*", name, zsh_escaped(option.help),
+                       zsh_escaped(option.value), action_of(option));
 }
 
 [[nodiscard]] std::string specs_of(described_command const& command) {
@@ -81,7 +81,8 @@ std::string zsh_completion(described_program const& program) {
         names += fmt::format("{}'{}:{}'", names.empty() ? "" : " ", command.name, zsh_escaped(command.help));
         commands += fmt::format("        {}) _arguments {} ;;\n", command.name, specs_of(command));
     }
-    return fmt::format(zsh_frame, fmt::arg("options", specs_of(program.itself)), fmt::arg("names", names), fmt::arg("commands", commands));
+    return fmt::format(zsh_frame, fmt::arg("options", specs_of(program.itself)), fmt::arg("names", names),
+                       fmt::arg("commands", commands));
 }
 
 }  // namespace ration::program

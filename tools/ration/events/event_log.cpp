@@ -23,7 +23,8 @@ result<event_log> event_log::open(std::string const& path) {
 }
 
 event_log event_log::standard_output() {
-    return event_log("standard output", process::descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)));
+    return event_log("standard output",
+                     process::descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)));
 }
 
 void event_log::write(event const& e) {
@@ -39,7 +40,11 @@ void event_log::write_line(std::string_view json, nanoseconds at) {
 void event_log::note_gap(nanoseconds at) {
     std::string line;
     json_writer json(line);
-    json.object([&] { json.member("event", "lost"), json.member("t", at), json.member("count", out_.lost() - lost_noted_); });
+    json.object([&] {
+        json.member("event", "lost");
+        json.member("t", at);
+        json.member("count", out_.lost() - lost_noted_);
+    });
     if (!out_.has_room_for(line.size())) return;
     lost_noted_ = out_.lost();
     out_.add(line);
@@ -50,7 +55,8 @@ std::string event_log::flush(nanoseconds now) {
     if (warned_ || (written && out_.lost() == 0)) return {};
     warned_ = true;
     return fmt::format("the event log {} cannot be written: {}; the run goes on and ration tries again every second",
-                       quoted(name_), written ? "nobody reads it fast enough" : std::strerror(written.failure().system));
+                       quoted(name_),
+                       written ? "nobody reads it fast enough" : std::strerror(written.failure().system));
 }
 
 std::string event_log::close() {

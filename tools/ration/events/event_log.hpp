@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "view/bounded_writer.hpp"
 #include "events/events.hpp"
+#include "view/bounded_writer.hpp"
 
 namespace ration::program {
 
-/// Writes events for as long as somebody takes them. A disk that is full costs events, never the run: one warning, a count of
-/// what is missing, new tries once a second, and a line {"event":"lost",...} where the gap is.
+/// Writes events for as long as somebody takes them. A disk that is full costs events, never the run: one warning, a
+/// count of what is missing, new tries once a second, and a line {"event":"lost",...} where the gap is.
 class event_log {
     std::string name_;
     bounded_writer out_;

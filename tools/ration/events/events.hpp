@@ -18,21 +18,21 @@
 
 namespace ration::program {
 
-/// The version of the event log. Fields are only ever added within one version. In version 1 the columns of a decision that grants
-/// change were as its grants had left them.
+/// The version of the event log. Fields are only ever added within one version. In version 1 the columns of a decision
+/// that grants change were as its grants had left them.
 inline constexpr int log_schema = 2, oldest_log_schema = 1;
 
 /// How a job is doing, as people see it.
 enum class condition : std::uint8_t {
     waiting,  ///< its start time has not come
     running,
-    stalled,   ///< alive, but neither steps nor CPU time
-    silent,    ///< uses CPU and has stopped reporting
+    stalled,     ///< alive, but neither steps nor CPU time
+    silent,      ///< uses CPU and has stopped reporting
     restarting,  ///< between two launches, to have other devices
-    finished,  ///< exit code 0
-    failed,    ///< another exit code, a signal, could not be started
-    diverged,  ///< its metric is no number any more; ended by ration
-    stopped,   ///< ended by ration on the user's wish
+    finished,    ///< exit code 0
+    failed,      ///< another exit code, a signal, could not be started
+    diverged,    ///< its metric is no number any more; ended by ration
+    stopped,     ///< ended by ration on the user's wish
 };
 [[nodiscard]] std::string_view name_of(condition c) noexcept;
 [[nodiscard]] constexpr bool is_over(condition c) noexcept { return c >= condition::finished; }
@@ -54,7 +54,8 @@ struct machine_facts {
 /// The first line of a run. A log may hold several runs, one after another.
 struct run_started {
     std::string policy, policy_version;
-    std::string_view isolation = "none";  ///< where the policy runs: "worker", "in-process"; "none" when it is compiled in
+    /// Where the policy runs: "worker", "in-process"; "none" when it is compiled in
+    std::string_view isolation = "none";
     std::uint64_t seed = 0;
     std::int64_t unix_time = 0;  ///< seconds
     std::uint32_t cpus = 0;      ///< shared by the jobs
@@ -62,7 +63,7 @@ struct run_started {
     std::string file, source;  ///< jobs.toml: name and text
     machine_facts machine;
     std::vector<control> controls;
-    std::vector<std::string> devices{};  ///< their names; empty: none are shared
+    std::vector<std::string> devices{};     ///< their names; empty: none are shared
     std::span<column_info const> schema{};  ///< of the tables that the policy is shown
 };
 
@@ -72,7 +73,7 @@ struct job_started {
     std::uint32_t epoch = 0;
     int pid = 0;
     std::span<std::string const> command;
-    std::string devices{};  ///< their names, with commas between; empty: none
+    std::string devices{};    ///< their names, with commas between; empty: none
     std::string cpus{};       ///< as the kernel lists them; empty: it is not bound to any
     std::string placement{};  ///< why these; empty: they were chosen by number, or there are none
     int percent = 0;          ///< of the SMs of the one GPU whose shares they are, by MPS; 0: they are no shares
@@ -82,9 +83,9 @@ struct job_started {
 struct resize_told {
     std::string_view job;
     std::uint32_t epoch = 0;
-    std::string_view what;       ///< as in docs/event-log.md
+    std::string_view what;          ///< as in docs/event-log.md
     std::int64_t from = 0, to = 0;  ///< devices
-    std::string devices;         ///< that it has, or is launched with
+    std::string devices;            ///< that it has, or is launched with
     std::string why;
 };
 
@@ -118,7 +119,7 @@ struct tier_reached {
 struct delivered {
     std::string_view job;
     std::uint32_t epoch = 0;
-    std::uint64_t step = 0;   ///< of the checkpoint
+    std::uint64_t step = 0;  ///< of the checkpoint
     std::uint64_t files = 0;
     std::string_view folder;  ///< absolute
 };
@@ -135,7 +136,8 @@ struct decision {
     nanoseconds budget, took;
     std::span<column_info const> schema;
     snapshot const* shown = nullptr;  ///< to the policy; never null when written
-    snapshot const* left = nullptr;   ///< by its grants: the same tables at the end of the tick; never null when written
+    /// By its grants: the same tables at the end of the tick; never null when written
+    snapshot const* left = nullptr;
     int status = 0;
     std::span<grant const> grants;
     bool fell_back = false;  ///< the answer was refused as a whole; not written down, a warning says it
@@ -203,8 +205,9 @@ struct run_ended {
     run_summary summary;
 };
 
-using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision, change_applied,
-                                change_deferred, grant_rejected, warning, policy_logged, job_ended, run_ended, resize_told, device_told, delivered>;
+using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision,
+                                change_applied, change_deferred, grant_rejected, warning, policy_logged, job_ended,
+                                run_ended, resize_told, device_told, delivered>;
 
 /// Views inside the body need to live only until the event is written.
 struct event {
@@ -212,8 +215,8 @@ struct event {
     event_body body;
 };
 
-/// One line of JSON without the newline; the schema is in docs/event-log.md. Numbers that are not finite are written as the
-/// strings "nan", "inf", "-inf"; bytes that are not UTF-8 as U+FFFD.
+/// One line of JSON without the newline; the schema is in docs/event-log.md. Numbers that are not finite are written as
+/// the strings "nan", "inf", "-inf"; bytes that are not UTF-8 as U+FFFD.
 [[nodiscard]] std::string to_json(event const& e);
 
 }  // namespace ration::program

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
-
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace ration::program {
 
@@ -15,7 +14,8 @@ inline constexpr std::size_t most_json_depth = 64;
 /// Whether a text opens more brackets at once. O(text), without recursion.
 [[nodiscard]] bool is_nested_deeper(std::string_view json, std::size_t most) noexcept;
 
-/// The value of a text; a discarded one when the text is not JSON, or nested deeper than `most_json_depth`. Does not throw.
+/// The value of a text; a discarded one when the text is not JSON, or nested deeper than `most_json_depth`. Does not
+/// throw.
 template <class Json = nlohmann::json>
 [[nodiscard]] Json parse_json(std::string_view text) {
     if (is_nested_deeper(text, most_json_depth)) return Json(Json::value_t::discarded);

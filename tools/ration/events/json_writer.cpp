@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
 
-[[nodiscard]] constexpr unsigned byte_at(std::string_view s, std::size_t i) noexcept { return static_cast<unsigned char>(s[i]); }
+[[nodiscard]] constexpr unsigned byte_at(std::string_view s, std::size_t i) noexcept {
+    return static_cast<unsigned char>(s[i]);
+}
 
 void append_code_unit(std::string& out, std::uint32_t unit) {
     constexpr std::string_view hex = "0123456789abcdef";
@@ -58,8 +60,8 @@ std::size_t utf8_length(std::string_view s) noexcept {
     for (std::size_t i = 1; i < length; ++i)
         if ((byte_at(s, i) & 0xC0) != 0x80) return 0;
     unsigned const second = byte_at(s, 1);
-    bool const bad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
-                     (lead == 0xF4 && second > 0x8F);
+    bool const bad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+                     (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
     return bad ? 0 : length;
 }
 
@@ -67,8 +69,9 @@ bool steers_text(std::string_view character) noexcept {
     struct range {
         std::uint32_t first, last;
     };
-    constexpr range unsafe[] = {{0, 0x1F},         {0x7F, 0x9F},       {0xAD, 0xAD},       {0x61C, 0x61C},     {0x180E, 0x180E}, {0x200B, 0x200F},
-                                {0x2028, 0x202E},  {0x2060, 0x206F},   {0xFEFF, 0xFEFF},   {0xFFF9, 0xFFFB},   {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+    constexpr range unsafe[] = {{0, 0x1F},         {0x7F, 0x9F},     {0xAD, 0xAD},       {0x61C, 0x61C},
+                                {0x180E, 0x180E},  {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},
+                                {0xFEFF, 0xFEFF},  {0xFFF9, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
                                 {0xE0000, 0xE007F}};
     auto const c = code_point(character);
     return std::ranges::any_of(unsafe, [c](range const& r) { return r.first <= c && c <= r.last; });

@@ -23,7 +23,8 @@ class json_writer {
     steering_text steering_;
 
 public:
-    explicit json_writer(std::string& out, steering_text steering = steering_text::escaped) noexcept : out_(out), steering_(steering) {}
+    explicit json_writer(std::string& out, steering_text steering = steering_text::escaped) noexcept
+        : out_(out), steering_(steering) {}
 
     /// `body` writes the members or elements.
     template <class Body>
@@ -44,16 +45,28 @@ public:
         return *this;
     }
 
-    void value(std::string_view s) { comma(), text(s); }
+    void value(std::string_view s) {
+        comma();
+        text(s);
+    }
     void value(char const* s) { value(std::string_view(s)); }
     void value(std::string const& s) { value(std::string_view(s)); }
-    void value(bool b) { comma(), out_ += b ? "true" : "false"; }
-    void value(std::integral auto i) { comma(), number(i); }
+    void value(bool b) {
+        comma();
+        out_ += b ? "true" : "false";
+    }
+    void value(std::integral auto i) {
+        comma();
+        number(i);
+    }
     /// The shortest decimal that reads back as the same double; "nan", "inf", "-inf" as strings.
     void value(double d);
     void value(nanoseconds t) { value(t.count); }
     void value(bytes b) { value(b.count); }
-    void null() { comma(), out_ += "null"; }
+    void null() {
+        comma();
+        out_ += "null";
+    }
     template <class T>
     void value(std::optional<T> const& maybe) {
         if (maybe)
@@ -96,8 +109,9 @@ private:
 /// The length of the UTF-8 character at the front of `s`, 0 if there is none. Refuses overlong forms and surrogates.
 [[nodiscard]] std::size_t utf8_length(std::string_view s) noexcept;
 
-/// Whether a UTF-8 character steers a terminal or the text around it, or hides in it: control characters (Unicode's category Cc),
-/// line and paragraph separators, and the invisible ones of category Cf, among them those that turn the direction of writing.
+/// Whether a UTF-8 character steers a terminal or the text around it, or hides in it: control characters (Unicode's
+/// category Cc), line and paragraph separators, and the invisible ones of category Cf, among them those that turn the
+/// direction of writing.
 [[nodiscard]] bool steers_text(std::string_view character) noexcept;
 
 }  // namespace ration::program

@@ -13,7 +13,8 @@ constexpr std::size_t longest_line = std::size_t{64} << 20, buffer_size = 1 << 1
 
 }  // namespace
 
-log_lines::log_lines(process::descriptor file, char const* remedy) : file_(std::move(file)), remedy_(remedy), buffer_(buffer_size) {}
+log_lines::log_lines(process::descriptor file, char const* remedy)
+    : file_(std::move(file)), remedy_(remedy), buffer_(buffer_size) {}
 
 result<log_lines> log_lines::open(std::string const& path, char const* remedy) {
     auto file = process::open_input(path, {.remedy = remedy});
@@ -24,8 +25,12 @@ result<log_lines> log_lines::open(std::string const& path, char const* remedy) {
 bool log_lines::next(std::string& line) {
     line.clear();
     for (;;) {
-        if (at_ == filled_ && !fill()) return whole_ = false, trouble_.empty() && !line.empty();
-        auto const begin = buffer_.begin() + static_cast<std::ptrdiff_t>(at_), filled = buffer_.begin() + static_cast<std::ptrdiff_t>(filled_);
+        if (at_ == filled_ && !fill()) {
+            whole_ = false;
+            return trouble_.empty() && !line.empty();
+        }
+        auto const begin = buffer_.begin() + static_cast<std::ptrdiff_t>(at_),
+                   filled = buffer_.begin() + static_cast<std::ptrdiff_t>(filled_);
         auto const end = std::find(begin, filled, '\n');
         if (line.size() + static_cast<std::size_t>(end - begin) > longest_line) {
             trouble_ = std::string("the line has more than 64 MiB, which no event has; ") + remedy_;
@@ -46,7 +51,8 @@ bool log_lines::fill() {
         failed.remedy = remedy_;
         trouble_ = process::input_sentence(failed);
     }
-    at_ = 0, filled_ = got ? *got : 0;
+    at_ = 0;
+    filled_ = got ? *got : 0;
     return filled_ > 0;
 }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "endpoint.hpp"
 
+#include <arpa/inet.h>
 #include <charconv>
 #include <cstring>
-#include <utility>
-
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <utility>
 
 #include "problem.hpp"
 
@@ -43,16 +42,20 @@ constexpr int backlog = 16;  // connections that wait to be accepted; the kernel
 [[nodiscard]] result<void> clear_stale(sockaddr_un const& address) {
     constexpr char const* operation = "make the metrics socket";
     std::string_view const path = address.sun_path;
-    struct stat about {};
+    struct stat about{};
     if (::lstat(address.sun_path, &about) != 0)
         return errno == ENOENT ? result<void>() : failed(operation, path, "choose a path in a folder of your own");
     if (!S_ISSOCK(about.st_mode))
-        return error{.code = errc::already_exists, .operation = operation, .subject = path,
+        return error{.code = errc::already_exists,
+                     .operation = operation,
+                     .subject = path,
                      .remedy = "what is there is no socket: move it away, or choose another path"};
     process::descriptor const probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     // EAGAIN: somebody listens, and has as many callers waiting as may wait.
     if (::connect(probe.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0 || errno == EAGAIN)
-        return error{.code = errc::already_exists, .operation = operation, .subject = path,
+        return error{.code = errc::already_exists,
+                     .operation = operation,
+                     .subject = path,
                      .remedy = "another program listens there: stop it, or choose another path"};
     return ::unlink(address.sun_path) == 0 ? result<void>() : failed(operation, path, "choose another path");
 }
@@ -62,13 +65,15 @@ constexpr int backlog = 16;  // connections that wait to be accepted; the kernel
 std::variant<endpoint, std::string> parse_endpoint(std::string_view word) {
     if (word.starts_with(unix_prefix)) return parse_unix(word.substr(unix_prefix.size()));
     auto const colon = word.rfind(':');
-    if (colon == word.npos) return quoted(word) + " is no place for metrics: write unix:PATH, 127.0.0.1:PORT or [::1]:PORT";
+    if (colon == word.npos)
+        return quoted(word) + " is no place for metrics: write unix:PATH, 127.0.0.1:PORT or [::1]:PORT";
     auto host = word.substr(0, colon);
     bool const bracketed = host.starts_with('[') && host.ends_with(']');
     if (bracketed) host = host.substr(1, host.size() - 2);
     if (!is_loopback(std::string(host), bracketed))
-        return quoted(host) + " is no loopback address, and metrics are not for other machines: write 127.0.0.1:PORT, [::1]:PORT or "
-                              "unix:PATH, and let a proxy of yours pass them on";
+        return quoted(host) +
+               " is no loopback address, and metrics are not for other machines: write 127.0.0.1:PORT, [::1]:PORT or "
+               "unix:PATH, and let a proxy of yours pass them on";
     auto const digits = word.substr(colon + 1);
     std::uint16_t port = 0;
     auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
@@ -79,14 +84,15 @@ std::variant<endpoint, std::string> parse_endpoint(std::string_view word) {
 
 result<listening_socket> listening_socket::open(endpoint const& where) {
     listening_socket opened;
-    int const family = std::holds_alternative<unix_endpoint>(where)                           ? AF_UNIX
+    int const family = std::holds_alternative<unix_endpoint>(where)                             ? AF_UNIX
                        : std::get<loopback_endpoint>(where).host.find(':') != std::string::npos ? AF_INET6
                                                                                                 : AF_INET;
     opened.socket_ = process::descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!opened.socket_) return failed("open a socket for metrics", "", "leave --metrics out");
     auto const bound = std::visit([&](auto const& at) { return opened.bind_to(at); }, where);
     if (!bound) return bound.failure();
-    if (::listen(opened.fd(), backlog) != 0) return failed("listen for metrics", "", "choose another place, or leave --metrics out");
+    if (::listen(opened.fd(), backlog) != 0)
+        return failed("listen for metrics", "", "choose another place, or leave --metrics out");
     return opened;
 }
 
@@ -96,13 +102,15 @@ result<void> listening_socket::bind_to(unix_endpoint const& where) {
     std::memcpy(address.sun_path, where.path.data(), std::min(where.path.size(), longest_path));
     if (auto cleared = clear_stale(address); !cleared) return cleared;
     if (::bind(fd(), reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0)
-        return failed("make the metrics socket", where.path, "choose a path in a folder that is there and that you may write to");
+        return failed("make the metrics socket", where.path,
+                      "choose a path in a folder that is there and that you may write to");
     path_ = where.path;
-    struct stat about {};
+    struct stat about{};
     // Nobody can connect before `listen`, so there is no moment in which others could.
     if (::chmod(path_.c_str(), 0600) != 0 || ::lstat(path_.c_str(), &about) != 0)
         return failed("make the metrics socket", where.path, "choose a path in a folder of your own");
-    device_ = about.st_dev, inode_ = about.st_ino;
+    device_ = about.st_dev;
+    inode_ = about.st_ino;
     return {};
 }
 
@@ -110,18 +118,23 @@ result<void> listening_socket::bind_to(loopback_endpoint const& where) {
     int const on = 1;  // a run may follow another while the kernel still remembers the first one's connections
     ::setsockopt(fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     sockaddr_in four{.sin_family = AF_INET, .sin_port = htons(where.port), .sin_addr = {}, .sin_zero = {}};
-    sockaddr_in6 six{.sin6_family = AF_INET6, .sin6_port = htons(where.port), .sin6_flowinfo = 0, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+    sockaddr_in6 six{.sin6_family = AF_INET6,
+                     .sin6_port = htons(where.port),
+                     .sin6_flowinfo = 0,
+                     .sin6_addr = IN6ADDR_LOOPBACK_INIT,
                      .sin6_scope_id = 0};
     bool const is_four = ::inet_pton(AF_INET, where.host.c_str(), &four.sin_addr) == 1;
     int const bound = is_four ? ::bind(fd(), reinterpret_cast<sockaddr const*>(&four), sizeof four)
                               : ::bind(fd(), reinterpret_cast<sockaddr const*>(&six), sizeof six);
     if (bound == 0) return {};
-    return failed("listen for metrics", where.host + ':' + std::to_string(where.port), "choose a port that is free, from 1024 on");
+    return failed("listen for metrics", where.host + ':' + std::to_string(where.port),
+                  "choose a port that is free, from 1024 on");
 }
 
 listening_socket::~listening_socket() {
-    struct stat about {};
-    if (socket_ && inode_ != 0 && ::lstat(path_.c_str(), &about) == 0 && about.st_dev == device_ && about.st_ino == inode_)
+    struct stat about{};
+    if (socket_ && inode_ != 0 && ::lstat(path_.c_str(), &about) == 0 && about.st_dev == device_ &&
+        about.st_ino == inode_)
         ::unlink(path_.c_str());
 }
 

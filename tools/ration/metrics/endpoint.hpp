@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <variant>
-
 #include <sys/types.h>
+#include <variant>
 
 #include <ration/process/descriptor.hpp>
 #include <ration/result.hpp>
@@ -25,11 +24,12 @@ struct loopback_endpoint {
 
 using endpoint = std::variant<unix_endpoint, loopback_endpoint>;
 
-/// "unix:PATH", "127.0.0.1:PORT" or "[::1]:PORT"; anything else is a sentence that says what is wrong with it. Addresses that other
-/// machines reach are refused, and so are host names, whose meaning is in others' hands.
+/// "unix:PATH", "127.0.0.1:PORT" or "[::1]:PORT"; anything else is a sentence that says what is wrong with it.
+/// Addresses that other machines reach are refused, and so are host names, whose meaning is in others' hands.
 [[nodiscard]] std::variant<endpoint, std::string> parse_endpoint(std::string_view word);
 
-/// A listening socket that never blocks. The file of a Unix socket goes when its owner does, unless it is another's by then.
+/// A listening socket that never blocks. The file of a Unix socket goes when its owner does, unless it is another's by
+/// then.
 class listening_socket {
     process::descriptor socket_;
     std::string path_;  // empty: no file

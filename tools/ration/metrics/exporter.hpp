@@ -3,10 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <poll.h>
 #include <string>
 #include <vector>
-
-#include <poll.h>
 
 #include "run_metrics.hpp"
 #include "server.hpp"

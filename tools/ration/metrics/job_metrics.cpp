@@ -27,22 +27,28 @@ struct property {
 };
 
 constexpr property properties[] = {
-    {"ration_job_cpu_limit_cores", "What the job may use of the CPU by its last grant; +Inf without a limit, 0 when it holds nothing", MetricType::Gauge,
+    {"ration_job_cpu_limit_cores",
+     "What the job may use of the CPU by its last grant; +Inf without a limit, 0 when it holds nothing",
+     MetricType::Gauge,
      [](job_board const& board, live_job const& job) { return job.alive() ? cores_held(board, job) : 0.0; }},
     {"ration_job_cpu_seconds_total", "CPU time that the job has used since it was last started", MetricType::Counter,
      [](job_board const&, live_job const& job) { return to_seconds(job.cpu_time); }},
     {"ration_job_memory_bytes", "Memory that the job has resident, at the last decision", MetricType::Gauge,
      [](job_board const&, live_job const& job) { return job.alive() ? static_cast<double>(job.memory.count) : 0.0; }},
-    {"ration_job_memory_limit_bytes", "Memory that the jobs file lets the job have; +Inf without a limit", MetricType::Gauge,
+    {"ration_job_memory_limit_bytes", "Memory that the jobs file lets the job have; +Inf without a limit",
+     MetricType::Gauge,
      [](job_board const&, live_job const& job) {
-         return job.config->memory ? static_cast<double>(job.config->memory->count) : std::numeric_limits<double>::infinity();
+         return job.config->memory ? static_cast<double>(job.config->memory->count)
+                                   : std::numeric_limits<double>::infinity();
      }},
     {"ration_job_devices", "Devices that the job has", MetricType::Gauge,
-     [](job_board const&, live_job const& job) { return job.alive() && job.devices != nullptr ? static_cast<double>(job.devices->size()) : 0.0; }},
+     [](job_board const&, live_job const& job) {
+         return job.alive() && job.devices != nullptr ? static_cast<double>(job.devices->size()) : 0.0;
+     }},
     {"ration_job_step", "The last step that the job reported", MetricType::Gauge,
      [](job_board const&, live_job const& job) { return static_cast<double>(job.step); }},
-    {"ration_job_tier", "Tiers of its target that the job has reached: 1 is Acceptable, 2 is Objective", MetricType::Gauge,
-     [](job_board const&, live_job const& job) { return static_cast<double>(job.tracker.tier()); }},
+    {"ration_job_tier", "Tiers of its target that the job has reached: 1 is Acceptable, 2 is Objective",
+     MetricType::Gauge, [](job_board const&, live_job const& job) { return static_cast<double>(job.tracker.tier()); }},
 };
 
 [[nodiscard]] ClientMetric sample(std::vector<ClientMetric::Label> labels, MetricType type, double value) {
@@ -53,21 +59,26 @@ constexpr property properties[] = {
 }
 
 [[nodiscard]] MetricFamily states_of(job_board const& board) {
-    MetricFamily family{"ration_job_state", "1 for the state that the job is in, 0 for the others", MetricType::Gauge, {}};
+    MetricFamily family{
+        "ration_job_state", "1 for the state that the job is in, 0 for the others", MetricType::Gauge, {}};
     for (auto const& job : board.jobs())
         for (int i = static_cast<int>(condition::waiting); i <= static_cast<int>(condition::stopped); ++i) {
             auto const state = static_cast<condition>(i);
-            family.metric.push_back(
-                sample({{"job", job.config->name}, {"state", std::string(name_of(state))}}, MetricType::Gauge, job.now == state ? 1 : 0));
+            family.metric.push_back(sample({{"job", job.config->name}, {"state", std::string(name_of(state))}},
+                                           MetricType::Gauge, job.now == state ? 1 : 0));
         }
     return family;
 }
 
 [[nodiscard]] MetricFamily values_of(job_board const& board) {
-    MetricFamily family{"ration_job_target_value", "The smoothed value of the metric that the job's target is on, such as its loss", MetricType::Gauge, {}};
+    MetricFamily family{"ration_job_target_value",
+                        "The smoothed value of the metric that the job's target is on, such as its loss",
+                        MetricType::Gauge,
+                        {}};
     for (auto const& job : board.jobs())
         if (auto const value = job.tracker.smoothed())
-            family.metric.push_back(sample({{"job", job.config->name}, {"metric", job.config->target.metric}}, MetricType::Gauge, *value));
+            family.metric.push_back(
+                sample({{"job", job.config->name}, {"metric", job.config->target.metric}}, MetricType::Gauge, *value));
     return family;
 }
 
@@ -89,7 +100,8 @@ constexpr std::pair<char const*, std::uint64_t progress::totals::*> outcomes[] =
 void collect_jobs(std::vector<MetricFamily>& into, job_board const& board) {
     for (auto const& [name, help, type, of] : properties) {
         MetricFamily family{name, help, type, {}};
-        for (auto const& job : board.jobs()) family.metric.push_back(sample({{"job", job.config->name}}, type, of(board, job)));
+        for (auto const& job : board.jobs())
+            family.metric.push_back(sample({{"job", job.config->name}}, type, of(board, job)));
         into.push_back(std::move(family));
     }
     into.push_back(values_of(board));
@@ -97,16 +109,23 @@ void collect_jobs(std::vector<MetricFamily>& into, job_board const& board) {
 }
 
 void collect_messages(std::vector<MetricFamily>& into, progress::totals const& messages, std::uint64_t lost_events) {
-    MetricFamily family{"ration_progress_messages_total", "Messages that came to the progress socket, by what became of them", MetricType::Counter, {}};
+    MetricFamily family{"ration_progress_messages_total",
+                        "Messages that came to the progress socket, by what became of them",
+                        MetricType::Counter,
+                        {}};
     for (auto const& [word, member] : outcomes)
-        family.metric.push_back(sample({{"outcome", word}}, MetricType::Counter, static_cast<double>(messages.*member)));
+        family.metric.push_back(
+            sample({{"outcome", word}}, MetricType::Counter, static_cast<double>(messages.*member)));
     into.push_back(std::move(family));
-    into.push_back(counter("ration_progress_messages_lost_total", "Messages of jobs that never arrived, by the gaps in their numbers", messages.lost));
+    into.push_back(counter("ration_progress_messages_lost_total",
+                           "Messages of jobs that never arrived, by the gaps in their numbers", messages.lost));
     into.push_back(counter("ration_events_lost_total", "Events that the event log could not take", lost_events));
 }
 
 void collect_devices(std::vector<MetricFamily>& into, std::int64_t aside) {
-    into.push_back({"ration_run_devices_set_aside", "Devices that are not assigned for a while after a fault", MetricType::Gauge,
+    into.push_back({"ration_run_devices_set_aside",
+                    "Devices that are not assigned for a while after a fault",
+                    MetricType::Gauge,
                     {sample({}, MetricType::Gauge, static_cast<double>(aside))}});
 }
 

@@ -19,14 +19,13 @@ using prometheus::MetricType;
 constexpr std::string_view counter_suffix = "_total";
 
 void write_escaped(std::ostream& out, std::string_view text) {
-    for (char const c : text) {
+    for (char const c : text)
         if (c == '\n')
             out << "\\n";
         else if (c == '"' || c == '\\')
             out << '\\' << c;
         else
             out << c;
-    }
 }
 
 /// Without an exponent, so that the bounds of buckets have the one form that the specification asks for.
@@ -65,8 +64,8 @@ void write_labels(std::ostream& out, std::span<ClientMetric::Label const> labels
     out << '}';
 }
 
-void write_sample(std::ostream& out, std::string_view name, std::string_view suffix, ClientMetric const& metric, double value,
-                  double const* bound = nullptr) {
+void write_sample(std::ostream& out, std::string_view name, std::string_view suffix, ClientMetric const& metric,
+                  double value, double const* bound = nullptr) {
     out << name << suffix;
     write_labels(out, metric.label, bound);
     out << ' ';

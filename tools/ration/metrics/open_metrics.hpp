@@ -6,8 +6,8 @@
 
 namespace ration::program {
 
-/// OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md): counters, gauges and histograms.
-/// Names of counters end in `_total`; the unit of a family is what its name ends in.
+/// OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md): counters, gauges
+/// and histograms. Names of counters end in `_total`; the unit of a family is what its name ends in.
 class open_metrics_serializer final : public prometheus::Serializer {
 public:
     using Serializer::Serialize;

@@ -2,7 +2,6 @@
 #include "request.hpp"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 namespace ration::program {
@@ -70,10 +69,12 @@ std::string answer_head(request const& to, std::size_t length) {
         case asked::too_much: status = "431 Request Header Fields Too Large"; break;
         case asked::nonsense: status = "400 Bad Request"; break;
         default:
-            type = to.open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8" : "text/plain; version=0.0.4; charset=utf-8";
+            type = to.open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                   : "text/plain; version=0.0.4; charset=utf-8";
     }
-    return fmt::format("HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n", status, type,
-                       length);
+    return fmt::format(
+        "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
+        status, type, length);
 }
 
 }  // namespace ration::program

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run_metrics.hpp"
 
-#include <sstream>
-#include <utility>
-#include <vector>
-
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
+#include <sstream>
+#include <utility>
+#include <vector>
 
 #include <ration/check_rule.hpp>
 #include <ration/settle.hpp>
 
-#include "problem.hpp"
-#include "version_text.hpp"
 #include "job_metrics.hpp"
 #include "open_metrics.hpp"
+#include "problem.hpp"
+#include "version_text.hpp"
 
 namespace ration::program {
 namespace {
@@ -26,7 +25,8 @@ using prometheus::Counter;
 using prometheus::Registry;
 
 /// From a tenth of a millisecond, which is what a tick of a few jobs takes, to a second.
-prometheus::Histogram::BucketBoundaries const tick_bounds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0};
+prometheus::Histogram::BucketBoundaries const tick_bounds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                                          0.01,   0.025,   0.05,   0.1,   0.25,   1.0};
 
 [[nodiscard]] Counter& counter(Registry& all, char const* name, char const* help) {
     return prometheus::BuildCounter().Name(name).Help(help).Register(all).Add({});
@@ -38,8 +38,8 @@ void constant(Registry& all, char const* name, char const* help, double value, p
 
 }  // namespace
 
-/// Counters of one family, one for each value of the label `reason`. All are there from the start, so that a rate has something to
-/// start from.
+/// Counters of one family, one for each value of the label `reason`. All are there from the start, so that a rate has
+/// something to start from.
 class reason_counters {
     std::vector<std::pair<std::string_view, Counter*>> all_;
 
@@ -63,25 +63,32 @@ public:
 struct run_metrics::counted {
     Registry registry{Registry::InsertBehavior::Throw};
     Counter& ticks = counter(registry, "ration_ticks_total", "Decisions that the policy was asked for");
-    prometheus::Histogram& tick_seconds = prometheus::BuildHistogram()
-                                              .Name("ration_tick_duration_seconds")
-                                              .Help("Time that a decision took, from looking at the machine to the last change of a limit")
-                                              .Register(registry)
-                                              .Add({}, tick_bounds);
+    prometheus::Histogram& tick_seconds =
+        prometheus::BuildHistogram()
+            .Name("ration_tick_duration_seconds")
+            .Help("Time that a decision took, from looking at the machine to the last change of a limit")
+            .Register(registry)
+            .Add({}, tick_bounds);
     Counter& grants = counter(registry, "ration_grants_total", "Grants that the policy answered with");
     Counter& changes = counter(registry, "ration_changes_total", "Operations on limits of jobs that were carried out");
-    reason_counters rejected{registry, "ration_grants_rejected_total", "Grants that were refused, by the rule that they break", check_rule::unknown_job,
+    reason_counters rejected{registry, "ration_grants_rejected_total",
+                             "Grants that were refused, by the rule that they break", check_rule::unknown_job,
                              check_rule::broken_group};
-    reason_counters deferred{registry, "ration_grants_deferred_total", "Grants that began to wait, by what they wait for", deferral::dead_band,
+    reason_counters deferred{registry, "ration_grants_deferred_total",
+                             "Grants that began to wait, by what they wait for", deferral::dead_band,
                              deferral::no_room};
-    Counter& fallbacks = counter(registry, "ration_fallback_answers_total",
-                                 "Decisions in which the policy's answer was refused as a whole, so that the last good limits stayed");
+    Counter& fallbacks =
+        counter(registry, "ration_fallback_answers_total",
+                "Decisions in which the policy's answer was refused as a whole, so that the last good limits stayed");
 
     explicit counted(run_started const& run) {
         constant(registry, "ration_build_info", "The version of ration; always 1", 1, {{"version", version_text()}});
         constant(registry, "ration_run_info", "The policy of this run, and the process it is in; always 1", 1,
-                 {{"policy", printable(run.policy)}, {"policy_version", printable(run.policy_version)}, {"isolation", std::string(run.isolation)}});
-        constant(registry, "ration_run_start_time_seconds", "When the run started, since 1970", static_cast<double>(run.unix_time));
+                 {{"policy", printable(run.policy)},
+                  {"policy_version", printable(run.policy_version)},
+                  {"isolation", std::string(run.isolation)}});
+        constant(registry, "ration_run_start_time_seconds", "When the run started, since 1970",
+                 static_cast<double>(run.unix_time));
         constant(registry, "ration_run_cores", "Cores that the jobs share", run.cpus);
     }
 
@@ -112,7 +119,8 @@ std::string run_metrics::page(run_state const& now, bool open_metrics) const {
     collect_messages(families, now.messages, now.lost_events);
     collect_devices(families, now.devices_aside);
     collect_jobs(families, now.board);
-    return open_metrics ? open_metrics_serializer().Serialize(families) : prometheus::TextSerializer().Serialize(families);
+    return open_metrics ? open_metrics_serializer().Serialize(families)
+                        : prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace ration::program

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The metrics of a run: what its events count, and what its jobs are like at the moment. docs/operations.md lists them.
+/// The metrics of a run: what its events count, and what its jobs are like at the moment. docs/operations.md lists
+/// them.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-
 #include <sys/socket.h>
 
 namespace ration::program {
@@ -79,7 +78,8 @@ bool metrics_server::read_from(client& c, pages const& page) {
 
 bool metrics_server::write_to(client& c) {
     while (c.sent < c.head.size() + c.page->size()) {
-        auto const left = c.sent < c.head.size() ? std::string_view(c.head).substr(c.sent) : std::string_view(*c.page).substr(c.sent - c.head.size());
+        auto const left = c.sent < c.head.size() ? std::string_view(c.head).substr(c.sent)
+                                                 : std::string_view(*c.page).substr(c.sent - c.head.size());
         auto const count = ::send(c.socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
         if (count < 0) return would_wait();
         c.moved = true;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Answers requests for metrics between two turns of a loop that must not be held up. Not prometheus-cpp's exposer: that one has threads
-/// of its own, which would have to be kept from what the loop changes, and no Unix sockets.
+/// Answers requests for metrics between two turns of a loop that must not be held up. Not prometheus-cpp's exposer:
+/// that one has threads of its own, which would have to be kept from what the loop changes, and no Unix sockets.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <poll.h>
 #include <string>
 #include <vector>
-
-#include <poll.h>
 
 #include <ration/process/descriptor.hpp>
 #include <ration/units.hpp>
@@ -18,8 +17,9 @@
 
 namespace ration::program {
 
-/// Whatever clients do, a call of `serve` makes a bounded number of system calls, none of which waits, and nothing they say wakes the
-/// loop up more often than once every `rest`. A client has `patience` for everything; where `most_clients` are there, the oldest makes room for the next.
+/// Whatever clients do, a call of `serve` makes a bounded number of system calls, none of which waits, and nothing they
+/// say wakes the loop up more often than once every `rest`. A client has `patience` for everything; where
+/// `most_clients` are there, the oldest makes room for the next.
 class metrics_server {
     enum class phase : unsigned char { reading, answering, leaving };
     struct client {
@@ -42,7 +42,9 @@ public:
     /// The page in OpenMetrics or in Prometheus' older text. Asked for once for each complete request.
     using pages = std::function<std::shared_ptr<std::string const>(bool open_metrics)>;
 
-    explicit metrics_server(listening_socket listener) : listener_(std::move(listener)) { clients_.reserve(most_clients); }
+    explicit metrics_server(listening_socket listener) : listener_(std::move(listener)) {
+        clients_.reserve(most_clients);
+    }
 
     /// Adds what is worth waking up for, and says when to come back at the latest. Times are on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds, nanoseconds now) const;

@@ -2,7 +2,6 @@
 #include "policies/plugin_policy.hpp"
 
 #include <filesystem>
-
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -25,8 +24,7 @@ namespace {
 [[nodiscard]] std::string as_json(policy_parameters const* given) {
     if (given == nullptr) return {};
     auto json = nlohmann::ordered_json::object();
-    for (auto const& p : given->parameters)
-        std::visit([&](auto const& value) { json[p.name] = value; }, p.value);
+    for (auto const& p : given->parameters) std::visit([&](auto const& value) { json[p.name] = value; }, p.value);
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -51,7 +49,9 @@ namespace {
 int plugin_worker() { return plugin::worker_main(); }
 
 std::string_view why_workers_read_all() {
-    return plugin::landlock_version() == 0 ? "this kernel has no Landlock, so a policy from a file can read every file that you can read" : "";
+    return plugin::landlock_version() == 0
+               ? "this kernel has no Landlock, so a policy from a file can read every file that you can read"
+               : "";
 }
 
 result<plugin_description> describe_plugin(std::string const& path) {
@@ -59,8 +59,15 @@ result<plugin_description> describe_plugin(std::string const& path) {
     if (!file) return file.failure();
     auto const text = [](auto const& field) { return std::string(plugin::detail::text_in(field)); };
     auto const& m = file->manifest;
-    plugin_description about{.path = path, .name = text(m.name), .id = text(m.id), .version = text(m.version), .vendor = text(m.vendor),
-                             .license = text(m.license), .summary = text(m.summary), .parameters = text(m.parameters), .needs = {},
+    plugin_description about{.path = path,
+                             .name = text(m.name),
+                             .id = text(m.id),
+                             .version = text(m.version),
+                             .vendor = text(m.vendor),
+                             .license = text(m.license),
+                             .summary = text(m.summary),
+                             .parameters = text(m.parameters),
+                             .needs = {},
                              .worker_only = (m.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0};
     for (auto const line : plugin::detail::lines_of(plugin::detail::text_in(m.needs))) about.needs.emplace_back(line);
     return about;

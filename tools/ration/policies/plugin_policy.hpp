@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Policies from files, as this program uses them: each in a worker process of its own, or in this process where the jobs file
-/// says so.
+/// Policies from files, as this program uses them: each in a worker process of its own, or in this process where the
+/// jobs file says so.
 #pragma once
 
 #include <memory>
@@ -49,8 +49,10 @@ inline constexpr std::string_view worker_word = "policy-worker";
 /// Errors: those of plugin::plugin_file::open.
 [[nodiscard]] result<plugin_description> describe_plugin(std::string const& path);
 
-/// The policy, running and tried once. Null with at least one problem: the file, or its parameters, with the plugin's own sentence.
-[[nodiscard]] std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log, std::vector<problem>& problems);
+/// The policy, running and tried once. Null with at least one problem: the file, or its parameters, with the plugin's
+/// own sentence.
+[[nodiscard]] std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log,
+                                                   std::vector<problem>& problems);
 
 /// Where it runs: "worker", "in-process", or "none" for one that is compiled in.
 [[nodiscard]] std::string_view isolation_of(decider& policy);

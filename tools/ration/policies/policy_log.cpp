@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fmt/core.h>
 #include <map>
 #include <memory>
 #include <new>
 #include <utility>
-
-#include <fmt/core.h>
 
 #include "problem.hpp"
 
@@ -26,7 +25,8 @@ struct kept_logs {
     std::vector<std::unique_ptr<policy_log>> all;
     std::map<std::string, policy_log*> by_policy;
 
-    /// Not destroyed at the end of the program, since threads of a policy may still run then; in reach of whoever looks for leaks.
+    /// Not destroyed at the end of the program, since threads of a policy may still run then; in reach of whoever looks
+    /// for leaks.
     [[nodiscard]] static kept_logs& of_program() {
         static auto& logs = *new kept_logs;
         return logs;
@@ -68,12 +68,16 @@ std::vector<policy_line> policy_log::take() {
     bytes_ = 0;
     auto taken = std::exchange(lines_, {});
     if (std::uint64_t const missing = std::exchange(left_out_, 0); missing != 0)
-        taken.push_back({RATION_LOG_WARNING, fmt::format("{} more lines came faster than they could be told, and were left out", missing)});
+        taken.push_back({RATION_LOG_WARNING,
+                         fmt::format("{} more lines came faster than they could be told, and were left out", missing)});
     return taken;
 }
 
 plugin::log_sink policy_log::as_sink() noexcept {
-    return {[](void* self, std::uint32_t level, std::string_view text) { static_cast<policy_log*>(self)->write(level, text); }, this};
+    return {[](void* self, std::uint32_t level, std::string_view text) {
+                static_cast<policy_log*>(self)->write(level, text);
+            },
+            this};
 }
 
 policy_voice::showing policy_voice::judge(policy_line const& line) {
@@ -87,8 +91,8 @@ void print_to_stderr(policy_log& log, std::string_view policy) {
     policy_voice voice;
     for (auto const& line : log.take())
         if (voice.judge(line) != policy_voice::showing::no)
-            std::fprintf(stderr, "ration: %s of policy %s: %s\n", std::string(name_of_level(line.level)).c_str(), printable(policy).c_str(),
-                         printable(line.text).c_str());
+            std::fprintf(stderr, "ration: %s of policy %s: %s\n", std::string(name_of_level(line.level)).c_str(),
+                         printable(policy).c_str(), printable(line.text).c_str());
 }
 
 }  // namespace ration::program

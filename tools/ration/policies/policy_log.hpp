@@ -37,7 +37,8 @@ public:
     policy_log(policy_log const&) = delete;
     policy_log& operator=(policy_log const&) = delete;
 
-    /// One that lives as long as the program: a policy in quarantine may keep threads of its own until then, and they may log.
+    /// One that lives as long as the program: a policy in quarantine may keep threads of its own until then, and they
+    /// may log.
     [[nodiscard]] static policy_log& for_good();
     /// The one, as long-lived, of all that is asked under this name, in whatever thread.
     [[nodiscard]] static policy_log& common_to(std::string const& policy);

@@ -2,7 +2,6 @@
 #include "policies/policy_registry.hpp"
 
 #include <fmt/core.h>
-
 #include <type_traits>
 
 #include <ration/adapt_policies.hpp>
@@ -18,7 +17,10 @@ namespace {
 /// Lets a schema be written into a string.
 struct text_writer {
     std::string& text;
-    text_writer& operator<<(std::string_view more) { return text += more, *this; }
+    text_writer& operator<<(std::string_view more) {
+        text += more;
+        return *this;
+    }
 };
 
 template <class Parameters>
@@ -39,7 +41,9 @@ template <class Parameters>
     std::visit(
         [&]<class T>(T const& value) {
             text = fmt::format("{}", value);
-            member.kind = std::is_same_v<T, bool> ? json_kind::truth : std::is_same_v<T, std::string> ? json_kind::word : json_kind::number;
+            member.kind = std::is_same_v<T, bool>          ? json_kind::truth
+                          : std::is_same_v<T, std::string> ? json_kind::word
+                                                           : json_kind::number;
         },
         given.value);
     member.value = text;
@@ -50,8 +54,8 @@ template <class Parameters>
 [[nodiscard]] problem unknown_parameter(policy_parameters const& given, parameter const& p) {
     std::vector<std::string> known;
     for (auto& help : help_of<Parameters>()) known.push_back(std::move(help.name));
-    return {p.name_at,
-            fmt::format("{} has no parameter {}{}", given.policy, quoted(p.name), suggestion(p.name, {known.begin(), known.end()}))};
+    return {p.name_at, fmt::format("{} has no parameter {}{}", given.policy, quoted(p.name),
+                                   suggestion(p.name, {known.begin(), known.end()}))};
 }
 
 template <class Parameters>
@@ -126,11 +130,13 @@ std::span<known_policy const> known_policies() {
     return all;
 }
 
-std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, policy_log& log, std::vector<problem>& problems) {
+std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, policy_log& log,
+                                     std::vector<problem>& problems) {
     position const at = config.policy == name ? config.policy_at : position{};
     if (is_plugin_path(name))
-        return open_plugin({.path = name, .at = at, .parameters = config.parameters_of(name), .isolation = config.isolation_of(name)}, log,
-                           problems);
+        return open_plugin(
+            {.path = name, .at = at, .parameters = config.parameters_of(name), .isolation = config.isolation_of(name)},
+            log, problems);
     std::vector<std::string_view> names;
     for (auto const& known : known_policies()) {
         if (known.name == name) return known.make(config.parameters_of(name), problems);
@@ -144,7 +150,9 @@ std::vector<std::string_view> policies_for_devices(std::span<column_info const> 
     std::vector<std::string_view> names;
     std::vector<problem> none;
     for (auto const& known : known_policies())
-        if (auto const policy = known.make(nullptr, none); policy->reads(devices_to_share) && policy->bind(schema, {.jobs = 1, .nodes = 1})) names.push_back(known.name);
+        if (auto const policy = known.make(nullptr, none);
+            policy->reads(devices_to_share) && policy->bind(schema, {.jobs = 1, .nodes = 1}))
+            names.push_back(known.name);
     return names;
 }
 

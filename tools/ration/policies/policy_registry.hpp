@@ -26,7 +26,8 @@ struct known_policy {
     meta about;
     std::vector<parameter_help> parameters;
     std::string schema;  ///< JSON schema of the parameters; empty when there are none
-    /// A fresh instance. What is wrong with the parameters is added to `problems`, with its place in the file; then it is null.
+    /// A fresh instance. What is wrong with the parameters is added to `problems`, with its place in the file; then it
+    /// is null.
     std::unique_ptr<decider> (*make)(policy_parameters const* given, std::vector<problem>& problems);
 };
 
@@ -38,8 +39,8 @@ inline constexpr std::string_view devices_to_share = "nodes/capacity.gpu";
 /// The names of those that share out devices and need no column but these.
 [[nodiscard]] std::vector<std::string_view> policies_for_devices(std::span<column_info const> schema);
 
-/// The policy of this name, or of this file, with the parameters of the jobs file, or null with at least one problem. One from a
-/// file logs into `log`.
+/// The policy of this name, or of this file, with the parameters of the jobs file, or null with at least one problem.
+/// One from a file logs into `log`.
 [[nodiscard]] std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, policy_log& log,
                                                    std::vector<problem>& problems);
 

@@ -5,13 +5,12 @@
 #include <array>
 #include <cmath>
 #include <concepts>
+#include <fmt/core.h>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
-
-#include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "config/config.hpp"
 #include "problem.hpp"
@@ -23,7 +22,8 @@ namespace {
 template <std::integral T>
 [[nodiscard]] bool take(nlohmann::json const& value, T& into) {
     if (!value.is_number_integer()) return false;
-    bool const fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>()) : std::in_range<T>(value.get<std::int64_t>());
+    bool const fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
+                                                 : std::in_range<T>(value.get<std::int64_t>());
     if (fits) into = value.get<T>();
     return fits;
 }
@@ -49,7 +49,8 @@ template <std::floating_point T>
 }
 
 template <ColumnValue T>
-[[nodiscard]] bool fill(snapshot_store& store, std::string const& name, std::size_t rows, column_shape shape, nlohmann::json const& values) {
+[[nodiscard]] bool fill(snapshot_store& store, std::string const& name, std::size_t rows, column_shape shape,
+                        nlohmann::json const& values) {
     if (!values.is_array()) return false;
     if (rows == 0 && shape == column_shape::vector) return values.empty();  // how wide it is, only `begin` may know
     std::size_t const width = shape == column_shape::scalar ? 1 : values.size() / rows;
@@ -82,8 +83,10 @@ constexpr std::array<std::size_t, table_count> most_rows{max_jobs, 1024, 64, std
     if (rows.size() != table_count) return fmt::format("rows names {} tables instead of {}", rows.size(), table_count);
     for (std::size_t t = 0; t < table_count; ++t) {
         if (!rows[t].is_number_unsigned() || rows[t].get<std::size_t>() > most_rows[t])
-            return fmt::format("rows says {} for table {}; a run has at most {}", quoted(rows[t].dump()), t, most_rows[t]);
-        if (!store.resize(static_cast<table_id>(t), rows[t].get<std::size_t>())) return "there is no memory for its tables";
+            return fmt::format("rows says {} for table {}; a run has at most {}", quoted(rows[t].dump()), t,
+                               most_rows[t]);
+        if (!store.resize(static_cast<table_id>(t), rows[t].get<std::size_t>()))
+            return "there is no memory for its tables";
     }
     return {};
 }
@@ -94,15 +97,17 @@ template <class Before>
     auto const column = store.find<std::uint64_t>(name);
     if (!column) return true;
     auto const values = store[*column];
-    return std::ranges::adjacent_find(values, [&](std::uint64_t a, std::uint64_t b) { return !before(a, b); }) == values.end();
+    return std::ranges::adjacent_find(values, [&](std::uint64_t a, std::uint64_t b) { return !before(a, b); }) ==
+           values.end();
 }
 
 [[nodiscard]] bool take_grant(nlohmann::json const& from, grant& into) {
     std::int64_t amount = unlimited;
     bool const known = from.at("amount") == "unlimited" || take(from.at("amount"), amount);
     into.amount = amount;
-    return known && take(from.at("job"), into.job) && take(from.at("node"), into.node) && take(from.at("resource"), into.resource) &&
-           take(from.at("reason"), into.reason) && take(from.at("group"), into.group);
+    return known && take(from.at("job"), into.job) && take(from.at("node"), into.node) &&
+           take(from.at("resource"), into.resource) && take(from.at("reason"), into.reason) &&
+           take(from.at("group"), into.group);
 }
 
 }  // namespace
@@ -116,8 +121,11 @@ std::string recorded_tick::begin(nlohmann::json const& run) {
     for (auto const& [name, width] : widths->items()) {
         std::size_t const known = index_in_catalogue(name);
         if (known == catalogue_size || catalogue[known].shape != column_shape::vector) continue;
-        if (!width.is_number_unsigned() || width > widest) return fmt::format("the width of column {} is not a whole number up to {}", name, widest);
-        bool const declared = with_type(catalogue[known].type, [&]<class T>() { return static_cast<bool>(store_.declare<T>(name, width.get<std::uint32_t>())); });
+        if (!width.is_number_unsigned() || width > widest)
+            return fmt::format("the width of column {} is not a whole number up to {}", name, widest);
+        bool const declared = with_type(catalogue[known].type, [&]<class T>() {
+            return static_cast<bool>(store_.declare<T>(name, width.get<std::uint32_t>()));
+        });
         if (!declared) return fmt::format("a column {} of width {} cannot be had", name, width.dump());
     }
     widths_known_ = true;
@@ -127,8 +135,8 @@ std::string recorded_tick::begin(nlohmann::json const& run) {
 std::string recorded_tick::load(nlohmann::json const& line) {
     try {
         data_ = {.data = store_.view()};
-        if (!take(line.at("number"), data_.number) || !take(line.at("seed"), data_.seed) || !take(line.at("t"), data_.now.count) ||
-            !take(line.at("budget"), data_.budget.count))
+        if (!take(line.at("number"), data_.number) || !take(line.at("seed"), data_.seed) ||
+            !take(line.at("t"), data_.now.count) || !take(line.at("budget"), data_.budget.count))
             return "number, seed, t and budget have to be whole numbers";
         if (auto wrong = resize_tables(store_, line.at("rows")); !wrong.empty()) return wrong;
         for (auto const& [name, values] : line.at("columns").items())
@@ -137,7 +145,8 @@ std::string recorded_tick::load(nlohmann::json const& line) {
         if (!ascends(store_, "held/job", std::ranges::less_equal{})) return "column held/job has to ascend";
         grants_.clear();
         for (auto const& g : line.at("grants"))
-            if (!take_grant(g, grants_.emplace_back())) return "a grant is not whole: it needs job, node, resource, reason, group and amount";
+            if (!take_grant(g, grants_.emplace_back()))
+                return "a grant is not whole: it needs job, node, resource, reason, group and amount";
         return {};
     } catch (nlohmann::json::exception const& e) {
         return e.what();
@@ -148,8 +157,10 @@ std::string recorded_tick::load_column(std::string const& name, nlohmann::json c
     std::size_t const known = index_in_catalogue(name), table = table_index_of(name);
     if (known == catalogue_size || table == table_count) return {};
     std::size_t const rows = store_.rows(static_cast<table_id>(table));
-    bool const good = with_type(catalogue[known].type, [&]<class T>() { return fill<T>(store_, name, rows, catalogue[known].shape, values); });
-    return good ? std::string() : fmt::format("column {} has not one value of its type for each of its {} rows", name, rows);
+    bool const good = with_type(catalogue[known].type,
+                                [&]<class T>() { return fill<T>(store_, name, rows, catalogue[known].shape, values); });
+    return good ? std::string()
+                : fmt::format("column {} has not one value of its type for each of its {} rows", name, rows);
 }
 
 std::vector<grant> recorded_tick::held() const {
@@ -162,8 +173,10 @@ std::vector<grant> recorded_tick::held() const {
     for (std::size_t i = 0; i < store_.rows(table_id::held); ++i) {
         auto const row = std::ranges::lower_bound(ids, store_.at(*job, i));
         if (row == ids.end() || *row != store_.at(*job, i)) continue;  // of a job that is not in the log
-        all.push_back({.job = static_cast<std::uint32_t>(row - ids.begin()), .node = store_.at(*node, i),
-                       .resource = static_cast<std::uint16_t>(store_.at(*resource, i)), .amount = store_.at(*amount, i)});
+        all.push_back({.job = static_cast<std::uint32_t>(row - ids.begin()),
+                       .node = store_.at(*node, i),
+                       .resource = static_cast<std::uint16_t>(store_.at(*resource, i)),
+                       .amount = store_.at(*amount, i)});
     }
     return all;
 }

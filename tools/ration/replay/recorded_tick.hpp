@@ -2,10 +2,9 @@
 /// A `decision` line of an event log as what a policy was shown, and what it answered.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <ration/grant.hpp>
 #include <ration/policy.hpp>
@@ -21,13 +20,14 @@ class recorded_tick {
     bool widths_known_ = false;
 
 public:
-    /// Forgets everything for a new run. Its first line names the columns of more than one value a row, which a tick without rows does not.
-    /// What is wrong with it as a sentence; empty when nothing is.
+    /// Forgets everything for a new run. Its first line names the columns of more than one value a row, which a tick
+    /// without rows does not. What is wrong with it as a sentence; empty when nothing is.
     [[nodiscard]] std::string begin(nlohmann::json const& run);
     /// What is wrong with the line as a sentence; empty when nothing is.
     [[nodiscard]] std::string load(nlohmann::json const& line);
 
-    /// Whether the store has all columns of the run by now. A log of version 1 does not tell them all before there are jobs.
+    /// Whether the store has all columns of the run by now. A log of version 1 does not tell them all before there are
+    /// jobs.
     [[nodiscard]] bool has_all_columns() const noexcept { return widths_known_ || store_.rows(table_id::jobs) > 0; }
     [[nodiscard]] snapshot_store const& store() const noexcept { return store_; }
     [[nodiscard]] tick_data const& data() const noexcept { return data_; }

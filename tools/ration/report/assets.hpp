@@ -7,8 +7,9 @@
 namespace ration::program {
 
 struct page_files {
-    std::string_view style, script;          ///< tools/ration/report/*.css and *.js
-    std::string_view chart_library, licence; ///< Chart.js as it was found when ration was built, and its licence; empty without it
+    std::string_view style, script;  ///< tools/ration/report/*.css and *.js
+    /// Chart.js as it was found when ration was built, and its licence; empty without it
+    std::string_view chart_library, licence;
 };
 [[nodiscard]] page_files const& page_assets() noexcept;
 

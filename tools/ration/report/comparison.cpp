@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The figures by which several runs are compared. Means are over the same jobs in all of them.
 #include <algorithm>
-#include <map>
-
 #include <fmt/format.h>
+#include <map>
 #include <range/v3/view/zip.hpp>
 
 #include <ration/sim/summary.hpp>
@@ -31,22 +30,28 @@ using moment_of = std::optional<std::int64_t> (*)(job_record const&);
     return all;
 }
 
-void write_figure(json_writer& json, std::string_view figure, std::string_view unit, std::string const& of, std::vector<double> const& values) {
+void write_figure(json_writer& json, std::string_view figure, std::string_view unit, std::string const& of,
+                  std::vector<double> const& values) {
     json.object([&] {
-        json.member("figure", figure), json.member("unit", unit), json.member("of", of);
+        json.member("figure", figure);
+        json.member("unit", unit);
+        json.member("of", of);
         json.key("values").array([&] {
             for (double const v : values) json.value(v == v ? std::optional(v) : std::nullopt);
         });
     });
 }
 
-void write_mean(json_writer& json, runs_list const& runs, std::string_view figure, std::string_view what, moment_of when) {
+void write_mean(json_writer& json, runs_list const& runs, std::string_view figure, std::string_view what,
+                moment_of when) {
     auto const jobs = times_in_every_run(runs, when);
     if (jobs.empty()) return;
     std::vector<double> means(runs.size());
     for (auto const& times : jobs)
         for (auto&& [mean, time] : ranges::views::zip(means, times)) mean += time / static_cast<double>(jobs.size());
-    write_figure(json, figure, "s", fmt::format("{} {} {} in every run", jobs.size(), jobs.size() == 1 ? "job that" : "jobs that", what), means);
+    write_figure(json, figure, "s",
+                 fmt::format("{} {} {} in every run", jobs.size(), jobs.size() == 1 ? "job that" : "jobs that", what),
+                 means);
 }
 
 template <class Of>
@@ -65,13 +70,22 @@ template <class Which>
 
 void write_comparison(json_writer& json, runs_list const& runs) {
     json.array([&] {
-        write_mean(json, runs, "mean time to Acceptable", "reached it", [](job_record const& j) { return j.acceptable_at; });
-        write_mean(json, runs, "mean time to Objective", "reached it", [](job_record const& j) { return j.objective_at; });
-        write_mean(json, runs, "mean time to the end", "finished", [](job_record const& j) { return j.how == "finished" ? j.ended_at : std::nullopt; });
-        write_plain(json, runs, "makespan", "s", [](auto const& r) { return r.makespan ? static_cast<double>(*r.makespan) / 1e9 : sim::no_figure; });
-        write_plain(json, runs, "mean CPU use", "cores", [](auto const& r) { return r.mean_cpu.value_or(sim::no_figure); });
-        write_plain(json, runs, "jobs at Acceptable", "jobs", [](auto const& r) { return jobs_that(r, [](auto const& j) { return j.acceptable_at.has_value(); }); });
-        write_plain(json, runs, "jobs at Objective", "jobs", [](auto const& r) { return jobs_that(r, [](auto const& j) { return j.objective_at.has_value(); }); });
+        write_mean(json, runs, "mean time to Acceptable", "reached it",
+                   [](job_record const& j) { return j.acceptable_at; });
+        write_mean(json, runs, "mean time to Objective", "reached it",
+                   [](job_record const& j) { return j.objective_at; });
+        write_mean(json, runs, "mean time to the end", "finished",
+                   [](job_record const& j) { return j.how == "finished" ? j.ended_at : std::nullopt; });
+        write_plain(json, runs, "makespan", "s",
+                    [](auto const& r) { return r.makespan ? static_cast<double>(*r.makespan) / 1e9 : sim::no_figure; });
+        write_plain(json, runs, "mean CPU use", "cores",
+                    [](auto const& r) { return r.mean_cpu.value_or(sim::no_figure); });
+        write_plain(json, runs, "jobs at Acceptable", "jobs", [](auto const& r) {
+            return jobs_that(r, [](auto const& j) { return j.acceptable_at.has_value(); });
+        });
+        write_plain(json, runs, "jobs at Objective", "jobs", [](auto const& r) {
+            return jobs_that(r, [](auto const& j) { return j.objective_at.has_value(); });
+        });
         write_plain(json, runs, "jobs that failed", "jobs", [](auto const& r) { return jobs_that(r, failed); });
         write_plain(json, runs, "changes", "changes", [](auto const& r) { return static_cast<double>(r.changes); });
     });

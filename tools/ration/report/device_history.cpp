@@ -29,7 +29,10 @@ void device_history::has(std::size_t job, std::string_view names, std::int64_t t
     auto& open = open_[job];
     std::erase_if(open, [&](std::size_t i) {
         auto const stays = std::ranges::find(now, stretches_[i].device);
-        if (stays == now.end()) return stretches_[i].to = t, true;
+        if (stays == now.end()) {
+            stretches_[i].to = t;
+            return true;
+        }
         now.erase(stays);
         return false;
     });

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-
 #include <fmt/format.h>
 
 #include <ration/sim/summary.hpp>
@@ -24,21 +23,21 @@ double six_digits(double value) {
 
 void write_numbers(json_writer& json, std::string_view name, std::vector<double> const& values) {
     json.key(name).array([&] {
-        for (double const v : values) {
+        for (double const v : values)
             if (std::isnan(v))
                 json.null();
             else if (std::isinf(v))
                 json.value("unlimited");
             else
                 json.value(six_digits(v));
-        }
     });
 }
 
 void write_distribution(json_writer& json, std::string_view name, std::vector<double> seconds, std::size_t of) {
     std::ranges::sort(seconds);
     json.key(name).object([&] {
-        json.member("of", of), json.member("reached", seconds.size());
+        json.member("of", of);
+        json.member("reached", seconds.size());
         if (seconds.empty()) return;
         json.member("mean", six_digits(sim::mean_of(seconds)));
         std::vector<double> quantiles;
@@ -48,7 +47,8 @@ void write_distribution(json_writer& json, std::string_view name, std::vector<do
         std::vector<std::size_t> counts(static_cast<std::size_t>(bin_of(seconds.back()) - first) + 1);
         for (double const s : seconds) ++counts[static_cast<std::size_t>(bin_of(s) - first)];
         json.key("bins").object([&] {
-            json.member("per_decade", bins_per_decade), json.member("first", first);
+            json.member("per_decade", bins_per_decade);
+            json.member("first", first);
             json.key("counts").array([&] {
                 for (auto const count : counts) json.value(count);
             });

@@ -16,8 +16,9 @@ inline constexpr int bins_per_decade = 8, first_bin = -6 * bins_per_decade, last
 /// The bin of so many seconds; what is below or above all bins is in the first or the last. Precondition: no NaN.
 [[nodiscard]] int bin_of(double seconds) noexcept;
 
-/// Writes the member `name`: `of` jobs in all, `reached` of them with a time, `mean`, the quantiles from 0 to 100 % in steps of 1 % (docs/sim.md
-/// says how they lie), and the `bins` with their `counts` from bin `first` on. `seconds` in any order. Numbers have six digits. O(n log n).
+/// Writes the member `name`: `of` jobs in all, `reached` of them with a time, `mean`, the quantiles from 0 to 100 % in
+/// steps of 1 % (docs/sim.md says how they lie), and the `bins` with their `counts` from bin `first` on. `seconds` in
+/// any order. Numbers have six digits. O(n log n).
 void write_distribution(json_writer& json, std::string_view name, std::vector<double> seconds, std::size_t of);
 
 /// The value with six significant digits: more would fill a page and say nothing.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "report/event_fields.hpp"
 
-#include <limits>
-
 #include <fmt/format.h>
+#include <limits>
 
 #include <ration/resource.hpp>
 
@@ -11,7 +10,8 @@ namespace ration::program {
 namespace {
 
 [[nodiscard]] bool is_whole(nlohmann::json const& value) {
-    return value.is_number_unsigned() && value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return value.is_number_unsigned() &&
+           value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 }
 
 nlohmann::json const no_elements = nlohmann::json::array(), no_members = nlohmann::json::object();
@@ -27,7 +27,8 @@ std::optional<double> number_in(nlohmann::json const& value) {
 }
 
 std::optional<double> amount_in(nlohmann::json const& value) {
-    if (value == "unlimited" || (value.is_number_integer() && value.get<std::int64_t>() == unlimited)) return std::numeric_limits<double>::infinity();
+    if (value == "unlimited" || (value.is_number_integer() && value.get<std::int64_t>() == unlimited))
+        return std::numeric_limits<double>::infinity();
     return value.is_number_unsigned() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
@@ -52,21 +53,30 @@ nlohmann::json const* event_fields::found(char const* name) {
 std::string event_fields::text(char const* name) {
     auto const* const field = found(name);
     if (field == nullptr) return {};
-    if (!field->is_string()) return refuse(name, "a text"), std::string();
+    if (!field->is_string()) {
+        refuse(name, "a text");
+        return std::string();
+    }
     return field->get<std::string>();
 }
 
 bool event_fields::boolean(char const* name) {
     auto const* const field = found(name);
     if (field == nullptr) return false;
-    if (!field->is_boolean()) return refuse(name, "true or false"), false;
+    if (!field->is_boolean()) {
+        refuse(name, "true or false");
+        return false;
+    }
     return field->get<bool>();
 }
 
 std::int64_t event_fields::whole(char const* name) {
     auto const* const field = found(name);
     if (field == nullptr) return 0;
-    if (!is_whole(*field)) return refuse(name, "a whole number from 0 on"), 0;
+    if (!is_whole(*field)) {
+        refuse(name, "a whole number from 0 on");
+        return 0;
+    }
     return field->get<std::int64_t>();
 }
 
@@ -76,7 +86,8 @@ std::optional<std::int64_t> event_fields::maybe_whole(char const* name) {
     return whole(name);
 }
 
-double event_fields::read(char const* name, std::optional<double> (*in)(nlohmann::json const&), std::string_view wanted) {
+double event_fields::read(char const* name, std::optional<double> (*in)(nlohmann::json const&),
+                          std::string_view wanted) {
     auto const* const field = found(name);
     if (field == nullptr) return 0;
     auto const value = in(*field);
@@ -97,14 +108,20 @@ double event_fields::amount(char const* name) { return read(name, amount_in, "an
 nlohmann::json const& event_fields::array(char const* name) {
     auto const* const field = found(name);
     if (field == nullptr) return no_elements;
-    if (!field->is_array()) return refuse(name, "an array"), no_elements;
+    if (!field->is_array()) {
+        refuse(name, "an array");
+        return no_elements;
+    }
     return *field;
 }
 
 nlohmann::json const& event_fields::object(char const* name) {
     auto const* const field = found(name);
     if (field == nullptr) return no_members;
-    if (!field->is_object()) return refuse(name, "an object"), no_members;
+    if (!field->is_object()) {
+        refuse(name, "an object");
+        return no_members;
+    }
     return *field;
 }
 

@@ -3,15 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 namespace ration::program {
 
-/// An object from outside. What is missing or of another type is answered with an empty value, and the first such field is kept as a sentence.
+/// An object from outside. What is missing or of another type is answered with an empty value, and the first such field
+/// is kept as a sentence.
 class event_fields {
     nlohmann::json const& object_;
     std::string wrong_;
@@ -44,13 +44,15 @@ public:
 
 private:
     [[nodiscard]] nlohmann::json const* found(char const* name);
-    [[nodiscard]] double read(char const* name, std::optional<double> (*in)(nlohmann::json const&), std::string_view wanted);
+    [[nodiscard]] double read(char const* name, std::optional<double> (*in)(nlohmann::json const&),
+                              std::string_view wanted);
     void refuse(char const* name, std::string_view wanted);
 };
 
 /// A number, or one of the three words that stand for what JSON has no number for.
 [[nodiscard]] std::optional<double> number_in(nlohmann::json const& value);
-/// The same for an amount, in a grant or a column: "unlimited" and the number that stands for it in columns are infinite.
+/// The same for an amount, in a grant or a column: "unlimited" and the number that stands for it in columns are
+/// infinite.
 [[nodiscard]] std::optional<double> amount_in(nlohmann::json const& value);
 
 /// Limits of the names and sentences of a log on a page, in bytes.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "report/input.hpp"
 
-#include <optional>
-
 #include <fmt/format.h>
+#include <optional>
 
 #include <ration/process/input_file.hpp>
 
@@ -45,7 +44,8 @@ public:
     void end() {
         if (!run_) return;
         auto& run = into_.runs.emplace_back(std::move(*run_).finish());
-        run.file = file_, run.first_line = first_line_;
+        run.file = file_;
+        run.first_line = first_line_;
         run_.reset();
     }
 
@@ -54,7 +54,8 @@ public:
 private:
     [[nodiscard]] std::string begin(nlohmann::json const& line) {
         end();
-        if (into_.runs.size() == most_runs) return fmt::format("a page holds at most {} runs, and this is one more; name fewer logs", most_runs);
+        if (into_.runs.size() == most_runs)
+            return fmt::format("a page holds at most {} runs, and this is one more; name fewer logs", most_runs);
         if (auto why = trouble_with_schema(schema_of(line)); !why.empty()) return why;
         first_line_ = number_;
         run_.emplace();
@@ -64,19 +65,24 @@ private:
     [[nodiscard]] std::string simulation(nlohmann::json const& line) {
         constexpr std::size_t most_simulations = 16;
         end();
-        if (into_.simulations.size() == most_simulations) return fmt::format("a page holds at most {} simulations, and this is one more; name fewer files", most_simulations);
+        if (into_.simulations.size() == most_simulations)
+            return fmt::format("a page holds at most {} simulations, and this is one more; name fewer files",
+                               most_simulations);
         auto& one = into_.simulations.emplace_back();
         one.file = file_;
         return read_simulation_line(line, one.figures);
     }
 
     [[nodiscard]] std::string measured(nlohmann::json const& line) {
-        if (into_.simulations.empty() || into_.simulations.back().file != file_) return "it belongs to a simulation, and there is none before it";
+        if (into_.simulations.empty() || into_.simulations.back().file != file_)
+            return "it belongs to a simulation, and there is none before it";
         return read_measured_line(line, into_.simulations.back().measured);
     }
 };
 
-[[nodiscard]] std::string refusal(std::string const& path, std::int64_t line, std::string const& why) { return fmt::format("{}:{}: {}", path, line, why); }
+[[nodiscard]] std::string refusal(std::string const& path, std::int64_t line, std::string const& why) {
+    return fmt::format("{}:{}: {}", path, line, why);
+}
 
 }  // namespace
 
@@ -87,7 +93,9 @@ std::string read_report_input(std::string const& path, report_input& into) {
     for (std::string text; lines->next(text);) {
         bool const half = !lines->whole() && reader.number() > 0;
         if (half && !nlohmann::json::accept(text)) {
-            into.remarks.push_back(fmt::format("The last line of {} is half a line and was left out: ration or its machine ended while it was written.", path));
+            into.remarks.push_back(fmt::format(
+                "The last line of {} is half a line and was left out: ration or its machine ended while it was written.",
+                path));
             break;
         }
         if (auto why = reader.take(text); !why.empty()) return refusal(path, reader.number(), why);

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "report/run_history.hpp"
 
@@ -29,7 +28,8 @@ struct report_input {
 /// Half a line at the end is a remark.
 [[nodiscard]] std::string read_report_input(std::string const& path, report_input& into);
 
-/// The line that `ration sim --json` prints first, as the page shows it; what is wrong as a sentence. The lists of single runs are left out.
+/// The line that `ration sim --json` prints first, as the page shows it; what is wrong as a sentence. The lists of
+/// single runs are left out.
 [[nodiscard]] std::string read_simulation_line(nlohmann::json const& line, nlohmann::ordered_json& into);
 /// The second one.
 [[nodiscard]] std::string read_measured_line(nlohmann::json const& line, nlohmann::ordered_json& into);

@@ -4,11 +4,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-
 #include <fcntl.h>
-#include <unistd.h>
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "problem.hpp"
 #include "report/assets.hpp"
@@ -26,7 +24,8 @@ constexpr std::string_view head = R"(<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 <link rel="icon" href="data:,">
 )";
-constexpr std::string_view body = R"(</head><body><main id="page"><noscript><p>This page draws itself: allow its scripts. They ask nobody for anything.</p></noscript></main>
+constexpr std::string_view body =
+    R"(</head><body><main id="page"><noscript><p>This page draws itself: allow its scripts. They ask nobody for anything.</p></noscript></main>
 )";
 
 [[nodiscard]] std::string title_of(report_input const& input) {
@@ -41,13 +40,16 @@ constexpr std::string_view body = R"(</head><body><main id="page"><noscript><p>T
     std::string out;
     json_writer json(out, steering_text::replaced);
     json.object([&] {
-        json.member("version", version_text()), json.member("title", title_of(input));
+        json.member("version", version_text());
+        json.member("title", title_of(input));
         json.key("remarks").array([&] {
             for (auto const& remark : input.remarks) json.value(remark);
             if (!has_charts()) json.value("T" + std::string(how_to_get_charts.substr(1)) + ".");
         });
-        json.key("comparison"), write_comparison(json, input.runs);
-        json.key("runs"), write_runs(json, input.runs);
+        json.key("comparison");
+        write_comparison(json, input.runs);
+        json.key("runs");
+        write_runs(json, input.runs);
         json.key("simulations").array([&] {
             for (auto const& one : input.simulations) json.value(one.file);
         });
@@ -55,9 +57,12 @@ constexpr std::string_view body = R"(</head><body><main id="page"><noscript><p>T
     return out;
 }
 
-[[nodiscard]] std::string dumped(nlohmann::ordered_json const& json) { return printable(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)); }
+[[nodiscard]] std::string dumped(nlohmann::ordered_json const& json) {
+    return printable(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
 
-[[nodiscard]] std::string array_of(std::vector<simulation_record> const& all, nlohmann::ordered_json simulation_record::*which) {
+[[nodiscard]] std::string array_of(std::vector<simulation_record> const& all,
+                                   nlohmann::ordered_json simulation_record::* which) {
     std::string out = "[";
     for (auto const& one : all) out += (out.size() > 1 ? "," : "") + dumped(one.*which);
     return out + "]";
@@ -98,12 +103,11 @@ std::string escaped(std::string_view text) {
 std::string for_script(std::string json) {
     std::string out;
     out.reserve(json.size());
-    for (char const c : json) {
+    for (char const c : json)
         if (c == '<')
             out += "\\u003c";
         else
             out += c;
-    }
     return out;
 }
 
@@ -115,9 +119,12 @@ std::string report_page(report_input input) {
     page += fmt::format("<title>{}</title>\n<style>\n{}</style>\n", escaped(printable(title_of(input))), assets.style);
     page += body;
     page += data_element("simulations", array_of(input.simulations, &simulation_record::figures));
-    page += "<!-- measured -->" + data_element("measured", array_of(input.simulations, &simulation_record::measured)) + "<!-- /measured -->\n";
+    page += "<!-- measured -->" + data_element("measured", array_of(input.simulations, &simulation_record::measured)) +
+            "<!-- /measured -->\n";
     page += data_element("data", data_of(input));
-    if (has_charts()) page += fmt::format("<script type=\"text/plain\" id=\"licence\">{}</script>\n<script>\n{}\n</script>\n", assets.licence, assets.chart_library);
+    if (has_charts())
+        page += fmt::format("<script type=\"text/plain\" id=\"licence\">{}</script>\n<script>\n{}\n</script>\n",
+                            assets.licence, assets.chart_library);
     return page + fmt::format("<script>\n{}</script>\n</body></html>\n", assets.script);
 }
 
@@ -125,8 +132,8 @@ bool write_page(std::string const& page, std::string const& path, std::string_vi
     auto const file = open_for_writing(path);
     int const why = file ? write_all(*file, page) : file.failure().system;
     if (why != 0)
-        std::fprintf(stderr, "ration: %s: %s cannot be written (%s); name a file in a folder that may be written\n", std::string(option).c_str(),
-                     printable(path).c_str(), std::strerror(why));
+        std::fprintf(stderr, "ration: %s: %s cannot be written (%s); name a file in a folder that may be written\n",
+                     std::string(option).c_str(), printable(path).c_str(), std::strerror(why));
     return why == 0;
 }
 

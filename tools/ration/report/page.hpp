@@ -15,8 +15,8 @@ namespace ration::program {
 /// JSON for a script element: nothing in it can end the element.
 [[nodiscard]] std::string for_script(std::string json);
 
-/// The whole page. Its data are one JSON object in the script element `data`; what was measured while simulating is apart, in `measured`,
-/// since it is not the same twice.
+/// The whole page. Its data are one JSON object in the script element `data`; what was measured while simulating is
+/// apart, in `measured`, since it is not the same twice.
 [[nodiscard]] std::string report_page(report_input input);
 
 /// Whether this ration was built with the library that draws charts.

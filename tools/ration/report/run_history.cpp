@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::size_t most_stretches = 600, most_points = 512;  // even
 
-[[nodiscard]] double cell(std::vector<double> const& of, std::size_t place) noexcept { return place < of.size() ? of[place] : 0; }
+[[nodiscard]] double cell(std::vector<double> const& of, std::size_t place) noexcept {
+    return place < of.size() ? of[place] : 0;
+}
 
 [[nodiscard]] job_series::stretch joined(job_series::stretch const& a, job_series::stretch const& b) {
     auto const first = static_cast<double>(a.to - a.from), second = static_cast<double>(b.to - b.from);
@@ -18,7 +20,8 @@ constexpr std::size_t most_stretches = 600, most_points = 512;  // even
     job_series::stretch both{a.from, b.to, std::vector<double>(std::max(a.of.size(), b.of.size()))};
     for (std::size_t i = 0; i < both.of.size(); ++i) {
         double const x = cell(a.of, i), y = cell(b.of, i);
-        both.of[i] = std::isinf(x) || std::isinf(y) ? std::numeric_limits<double>::infinity() : x * (1 - part) + y * part;
+        both.of[i] =
+            std::isinf(x) || std::isinf(y) ? std::numeric_limits<double>::infinity() : x * (1 - part) + y * part;
     }
     return both;
 }
@@ -37,13 +40,15 @@ void job_series::add(std::int64_t to, std::vector<double> of) {
     stretches_.push_back(std::move(next));
     if (stretches_.size() < most_stretches) return;
     fold();
-    in_each_ *= 2, in_last_ = in_each_ / 2 + 1;
+    in_each_ *= 2;
+    in_last_ = in_each_ / 2 + 1;
 }
 
 void job_series::fold() {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < stretches_.size(); i += 2, ++kept)
-        stretches_[kept] = i + 1 < stretches_.size() ? joined(stretches_[i], stretches_[i + 1]) : std::move(stretches_[i]);
+        stretches_[kept] =
+            i + 1 < stretches_.size() ? joined(stretches_[i], stretches_[i + 1]) : std::move(stretches_[i]);
     stretches_.resize(kept);
 }
 
@@ -73,13 +78,15 @@ std::vector<progress_point> progress_curve::points(std::size_t most) const {
 bool entry_list::counted(log_entry const& entry) {
     constexpr std::size_t near = 16;
     auto const same = [&](log_entry const& e) {
-        return e.what == entry.what && e.job == entry.job && e.resource == entry.resource && e.from == entry.from && e.to == entry.to && e.why == entry.why;
+        return e.what == entry.what && e.job == entry.job && e.resource == entry.resource && e.from == entry.from &&
+               e.to == entry.to && e.why == entry.why;
     };
     auto const count_in = [&](auto& all) {
         for (std::size_t i = 0; i < std::min(near, all.size()); ++i) {
             auto& e = all[all.size() - 1 - i];
             if (!same(e)) continue;
-            ++e.times, e.last = entry.t;
+            ++e.times;
+            e.last = entry.t;
             return true;
         }
         return false;

@@ -13,7 +13,8 @@
 
 namespace ration::program {
 
-/// A quantity of every job over time: means over stretches that follow one another. Where there get to be too many, neighbours are made one.
+/// A quantity of every job over time: means over stretches that follow one another. Where there get to be too many,
+/// neighbours are made one.
 class job_series {
 public:
     struct stretch {
@@ -70,11 +71,18 @@ struct job_record {
     job_phase phase = job_phase::waiting;
     std::uint32_t tier = 0;
     std::string condition = "running";
+
+    /// The phase that its condition and its tier imply.
+    [[nodiscard]] job_phase phase_from_reports() const noexcept {
+        if (condition == "stalled") return job_phase::stalled;
+        if (condition == "silent") return job_phase::silent;
+        return tier >= 2 ? job_phase::objective : tier == 1 ? job_phase::acceptable : job_phase::running;
+    }
 };
 
 /// A line of the decision log.
 struct log_entry {
-    std::int64_t t = 0, last = 0;  ///< the first and the last time that it was so
+    std::int64_t t = 0, last = 0;           ///< the first and the last time that it was so
     std::int64_t times = 1, decision = -1;  ///< the number of the last tick before it; -1: none yet
     std::string what, job, resource, from, to, why;
 };
@@ -100,7 +108,7 @@ private:
 struct resource_record {
     job_series used, held;
     std::vector<double> holds;  ///< since the last decision, by place
-    job_series room;  ///< one place: capacity of all nodes
+    job_series room;            ///< one place: capacity of all nodes
 };
 
 struct run_history {
@@ -111,13 +119,19 @@ struct run_history {
     std::optional<double> mean_cpu;
     bool interrupted = false;
     std::int64_t lost_events = 0, rejected = 0, deferred = 0, changes = 0, warnings = 0;
-    std::vector<job_record> jobs;           ///< in the order of the jobs file once the run ended, before that as they came
-    std::vector<double> decision_times;     ///< seconds
+    /// In the order of the jobs file once the run ended, before that as they came
+    std::vector<job_record> jobs;
+    std::vector<double> decision_times;             ///< seconds
     std::map<std::int64_t, std::int64_t> statuses;  ///< how many decisions had which; 0 is all right
     std::map<std::string, resource_record> resources;
     entry_list entries;
     device_history devices;
     std::map<std::string, std::int64_t> unknown;  ///< events that this ration does not know
+
+    /// Counts at most 40 different names, because a log from elsewhere may hold any number.
+    void count_unknown(std::string const& name) {
+        if (unknown.contains(name) || unknown.size() < 40) ++unknown[name];
+    }
 };
 
 }  // namespace ration::program

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-
 #include <fmt/format.h>
+#include <numeric>
 
 #include <ration/sim/summary.hpp>
 
@@ -27,13 +26,19 @@ void write_column(json_writer& json, std::string_view name, run_history const& r
 void write_jobs(json_writer& json, run_history const& run, std::size_t count) {
     json.key("jobs").object([&] {
         auto const column = [&](std::string_view name, auto of) { write_column(json, name, run, count, of); };
-        column("name", [](auto const& j) { return j.name; }), column("metric", [](auto const& j) { return j.metric; });
-        column("acceptable", [](auto const& j) { return j.acceptable; }), column("objective", [](auto const& j) { return j.objective; });
-        column("arrived", [](auto const& j) { return j.arrived; }), column("started", [](auto const& j) { return j.started; });
-        column("acceptable_at", [](auto const& j) { return j.acceptable_at; }), column("objective_at", [](auto const& j) { return j.objective_at; });
+        column("name", [](auto const& j) { return j.name; });
+        column("metric", [](auto const& j) { return j.metric; });
+        column("acceptable", [](auto const& j) { return j.acceptable; });
+        column("objective", [](auto const& j) { return j.objective; });
+        column("arrived", [](auto const& j) { return j.arrived; });
+        column("started", [](auto const& j) { return j.started; });
+        column("acceptable_at", [](auto const& j) { return j.acceptable_at; });
+        column("objective_at", [](auto const& j) { return j.objective_at; });
         column("ended_at", [](auto const& j) { return j.ended_at; });
-        column("how", [](auto const& j) { return j.how; }), column("why", [](auto const& j) { return j.why; });
-        column("starts", [](auto const& j) { return j.starts; }), column("changes", [](auto const& j) { return j.changes; });
+        column("how", [](auto const& j) { return j.how; });
+        column("why", [](auto const& j) { return j.why; });
+        column("starts", [](auto const& j) { return j.starts; });
+        column("changes", [](auto const& j) { return j.changes; });
         column("reports", [](auto const& j) { return j.curve.seen(); });
     });
     json.member("jobs_in_all", run.jobs.size());
@@ -46,10 +51,14 @@ void write_curves(json_writer& json, run_history const& run, page_room const& ro
             auto const points = run.jobs[place].curve.points(room.points);
             if (points.empty()) continue;
             std::vector<double> t, value;
-            for (auto const& p : points) t.push_back(in_seconds(p.t)), value.push_back(p.value);
+            for (auto const& p : points) {
+                t.push_back(in_seconds(p.t));
+                value.push_back(p.value);
+            }
             json.object([&] {
                 json.member("job", place);
-                write_numbers(json, "t", t), write_numbers(json, "value", value);
+                write_numbers(json, "t", t);
+                write_numbers(json, "value", value);
             });
         }
     });
@@ -62,9 +71,12 @@ void write_phase_counts(json_writer& json, run_history const& run) {
     std::vector<std::vector<double>> counts(job_phases, std::vector<double>(stretches));
     for (auto const& job : run.jobs)
         for (auto const& p : job.phases) {
-            auto const from = static_cast<double>(p.from), to = std::min(static_cast<double>(p.to), static_cast<double>(run.end));
-            for (auto i = static_cast<std::size_t>(std::max(from, 0.0) / width); i < stretches && static_cast<double>(i) * width < to; ++i) {
-                double const begin = std::max(from, static_cast<double>(i) * width), end = std::min(to, static_cast<double>(i + 1) * width);
+            auto const from = static_cast<double>(p.from),
+                       to = std::min(static_cast<double>(p.to), static_cast<double>(run.end));
+            for (auto i = static_cast<std::size_t>(std::max(from, 0.0) / width);
+                 i < stretches && static_cast<double>(i) * width < to; ++i) {
+                double const begin = std::max(from, static_cast<double>(i) * width),
+                             end = std::min(to, static_cast<double>(i + 1) * width);
                 if (end > begin) counts[static_cast<std::size_t>(p.phase)][i] += (end - begin) / width;
             }
         }
@@ -87,7 +99,12 @@ void write_phases(json_writer& json, run_history const& run) {
     json.key("phases").array([&] {
         for (std::size_t place = 0; place < run.jobs.size(); ++place)
             for (auto const& p : run.jobs[place].phases)
-                json.array([&] { json.value(place), json.value(static_cast<int>(p.phase)), json.value(p.from), json.value(p.to); });
+                json.array([&] {
+                    json.value(place);
+                    json.value(static_cast<int>(p.phase));
+                    json.value(p.from);
+                    json.value(p.to);
+                });
     });
 }
 
@@ -104,7 +121,12 @@ void write_devices(json_writer& json, run_history const& run, page_room const& r
             for (auto const& s : all) {
                 if (s.job >= room.jobs || told == most_gantt_stretches) continue;
                 ++told;
-                json.array([&] { json.value(s.device), json.value(s.job), json.value(s.from), json.value(s.to); });
+                json.array([&] {
+                    json.value(s.device);
+                    json.value(s.job);
+                    json.value(s.from);
+                    json.value(s.to);
+                });
             }
         });
         json.member("left_out", run.devices.left_out() + static_cast<std::int64_t>(all.size() - told));
@@ -115,7 +137,8 @@ void write_devices(json_writer& json, run_history const& run, page_room const& r
 [[nodiscard]] std::vector<std::size_t> largest(job_series const& series, std::size_t jobs) {
     std::vector<double> total(jobs);
     for (auto const& s : series.stretches())
-        for (std::size_t i = 0; i < std::min(jobs, s.of.size()); ++i) total[i] += (std::isinf(s.of[i]) ? 0 : s.of[i]) * static_cast<double>(s.to - s.from);
+        for (std::size_t i = 0; i < std::min(jobs, s.of.size()); ++i)
+            total[i] += (std::isinf(s.of[i]) ? 0 : s.of[i]) * static_cast<double>(s.to - s.from);
     std::vector<std::size_t> places(jobs);
     std::iota(places.begin(), places.end(), std::size_t{0});
     std::ranges::sort(places, [&](auto a, auto b) { return total[a] != total[b] ? total[a] > total[b] : a < b; });
@@ -125,7 +148,8 @@ void write_devices(json_writer& json, run_history const& run, page_room const& r
 }
 
 /// `to`: ends of the stretches in seconds; `of`: for each place its means; `others`: all others together.
-void write_series(json_writer& json, std::string_view name, job_series const& series, std::vector<std::size_t> const& places) {
+void write_series(json_writer& json, std::string_view name, job_series const& series,
+                  std::vector<std::size_t> const& places) {
     auto const& all = series.stretches();
     std::vector<double> to, others;
     std::vector<std::vector<double>> of(places.size());
@@ -147,7 +171,8 @@ void write_series(json_writer& json, std::string_view name, job_series const& se
 }
 
 [[nodiscard]] bool says_something(job_series const& series) {
-    return std::ranges::any_of(series.stretches(), [](auto const& s) { return std::ranges::any_of(s.of, [](double v) { return v != 0; }); });
+    return std::ranges::any_of(
+        series.stretches(), [](auto const& s) { return std::ranges::any_of(s.of, [](double v) { return v != 0; }); });
 }
 
 void write_resources(json_writer& json, run_history& run, page_room const& room) {
@@ -157,7 +182,8 @@ void write_resources(json_writer& json, run_history& run, page_room const& room)
             for (auto* const series : {&r.used, &r.held, &r.room}) series->fold_to(room.stretches);
             auto const places = largest(says_something(r.used) ? r.used : r.held, std::min(run.jobs.size(), room.jobs));
             json.key(name).object([&] {
-                write_series(json, "used", r.used, places), write_series(json, "held", r.held, places);
+                write_series(json, "used", r.used, places);
+                write_series(json, "held", r.held, places);
                 write_series(json, "room", r.room, {});
             });
         }
@@ -176,8 +202,10 @@ void write_distributions(json_writer& json, run_history const& run) {
     auto const finished = [](job_record const& j) { return j.how == "finished" ? j.ended_at : std::nullopt; };
     json.key("distributions").object([&] {
         write_distribution(json, "wait", times_of(run, [](auto const& j) { return j.started; }), run.jobs.size());
-        write_distribution(json, "to_acceptable", times_of(run, [](auto const& j) { return j.acceptable_at; }), run.jobs.size());
-        write_distribution(json, "to_objective", times_of(run, [](auto const& j) { return j.objective_at; }), run.jobs.size());
+        write_distribution(json, "to_acceptable", times_of(run, [](auto const& j) { return j.acceptable_at; }),
+                           run.jobs.size());
+        write_distribution(json, "to_objective", times_of(run, [](auto const& j) { return j.objective_at; }),
+                           run.jobs.size());
         write_distribution(json, "to_end", times_of(run, finished), run.jobs.size());
     });
 }
@@ -188,8 +216,12 @@ void write_log(json_writer& json, run_history const& run, page_room const& room)
         json.key("entries").array([&] {
             for (auto const& e : run.entries.cut_to(room.entries))
                 json.array([&] {
-                    json.value(e.t), json.value(e.last), json.value(e.times), json.value(e.decision);
-                    for (auto const* const text : {&e.what, &e.job, &e.resource, &e.from, &e.to, &e.why}) json.value(*text);
+                    json.value(e.t);
+                    json.value(e.last);
+                    json.value(e.times);
+                    json.value(e.decision);
+                    for (auto const* const text : {&e.what, &e.job, &e.resource, &e.from, &e.to, &e.why})
+                        json.value(*text);
                 });
         });
     });
@@ -201,20 +233,38 @@ void write_decisions(json_writer& json, run_history const& run) {
     std::int64_t unanswered = 0;
     for (auto const& [status, count] : run.statuses) unanswered += status == 0 ? 0 : count;
     json.key("decisions").object([&] {
-        json.member("count", times.size()), json.member("no_answer", unanswered);
+        json.member("count", times.size());
+        json.member("no_answer", unanswered);
         if (times.empty()) return;
-        json.member("p50", sim::quantile(times, 0.5)), json.member("p99", sim::quantile(times, 0.99)), json.member("longest", times.back());
+        json.member("p50", sim::quantile(times, 0.5));
+        json.member("p99", sim::quantile(times, 0.99));
+        json.member("longest", times.back());
     });
 }
 
 void write_facts(json_writer& json, run_history const& run, std::string const& label) {
-    json.member("label", label), json.member("file", run.file), json.member("line", run.first_line);
-    json.member("policy", run.policy), json.member("policy_version", run.policy_version), json.member("isolation", run.isolation);
-    json.member("program", run.program), json.member("jobs_file", run.jobs_file), json.member("unix_time", run.unix_time);
-    json.member("cpus", run.cpus), json.member("machine", run.machine), json.member("memory", run.memory), json.member("tick", run.tick);
-    json.member("end", run.end), json.member("makespan", run.makespan), json.member("mean_cpu", run.mean_cpu);
-    json.member("interrupted", run.interrupted), json.member("lost_events", run.lost_events);
-    json.member("changes", run.changes), json.member("deferred", run.deferred), json.member("rejected", run.rejected), json.member("warnings", run.warnings);
+    json.member("label", label);
+    json.member("file", run.file);
+    json.member("line", run.first_line);
+    json.member("policy", run.policy);
+    json.member("policy_version", run.policy_version);
+    json.member("isolation", run.isolation);
+    json.member("program", run.program);
+    json.member("jobs_file", run.jobs_file);
+    json.member("unix_time", run.unix_time);
+    json.member("cpus", run.cpus);
+    json.member("machine", run.machine);
+    json.member("memory", run.memory);
+    json.member("tick", run.tick);
+    json.member("end", run.end);
+    json.member("makespan", run.makespan);
+    json.member("mean_cpu", run.mean_cpu);
+    json.member("interrupted", run.interrupted);
+    json.member("lost_events", run.lost_events);
+    json.member("changes", run.changes);
+    json.member("deferred", run.deferred);
+    json.member("rejected", run.rejected);
+    json.member("warnings", run.warnings);
     json.key("approximate").array([&] {
         for (auto const& text : run.approximate) json.value(text);
     });
@@ -247,7 +297,9 @@ std::vector<std::string> labels_of(std::vector<run_history> const& runs) {
     auto const plain = labels;
     for (std::size_t i = 0; i < labels.size(); ++i)
         if (std::ranges::count(plain, plain[i]) > 1)
-            labels[i] = fmt::format("{} {}", plain[i], std::count(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(i), plain[i]) + 1);
+            labels[i] =
+                fmt::format("{} {}", plain[i],
+                            std::count(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(i), plain[i]) + 1);
     return labels;
 }
 
@@ -258,10 +310,15 @@ void write_runs(json_writer& json, std::vector<run_history>& runs) {
         for (std::size_t i = 0; i < runs.size(); ++i)
             json.object([&] {
                 auto& run = runs[i];
-                write_facts(json, run, labels[i]), write_decisions(json, run);
+                write_facts(json, run, labels[i]);
+                write_decisions(json, run);
                 write_jobs(json, run, std::min(run.jobs.size(), room.jobs));
-                write_curves(json, run, room), write_phases(json, run), write_devices(json, run, room), write_resources(json, run, room);
-                write_distributions(json, run), write_log(json, run, room);
+                write_curves(json, run, room);
+                write_phases(json, run);
+                write_devices(json, run, room);
+                write_resources(json, run, room);
+                write_distributions(json, run);
+                write_log(json, run, room);
             });
     });
 }

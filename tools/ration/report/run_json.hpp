@@ -29,7 +29,8 @@ inline constexpr std::size_t most_runs = 64, most_gantt_jobs = 60, most_gantt_st
 /// An array with one object for each run.
 void write_runs(json_writer& json, std::vector<run_history>& runs);
 
-/// The figures that one compares runs by, an array: `figure`, `unit` ("s", "jobs", "cores", "changes"), `of` (over which jobs), `values`.
+/// The figures that one compares runs by, an array: `figure`, `unit` ("s", "jobs", "cores", "changes"), `of` (over
+/// which jobs), `values`.
 void write_comparison(json_writer& json, std::vector<run_history> const& runs);
 
 }  // namespace ration::program

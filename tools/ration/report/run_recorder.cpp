@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
-
 #include <fmt/format.h>
+#include <utility>
 
 #include "config/target.hpp"
 #include "quantity.hpp"
@@ -13,12 +12,8 @@
 namespace ration::program {
 namespace {
 
-[[nodiscard]] std::string amount_text(double amount) { return std::isinf(amount) ? "no limit" : fmt::format("{:.0f}", amount); }
-
-[[nodiscard]] job_phase phase_of(job_record const& job) noexcept {
-    if (job.condition == "stalled") return job_phase::stalled;
-    if (job.condition == "silent") return job_phase::silent;
-    return job.tier >= 2 ? job_phase::objective : job.tier == 1 ? job_phase::acceptable : job_phase::running;
+[[nodiscard]] std::string amount_text(double amount) {
+    return std::isinf(amount) ? "no limit" : fmt::format("{:.0f}", amount);
 }
 
 /// Name, arrival and target of one [[job]], as far as they can be read.
@@ -28,7 +23,9 @@ void read_job(table const& from, job_record& job) {
     if (auto const* const at = keys.take<std::string>("at", ""))
         if (auto const when = parse_duration(*at)) job.arrived = when->count;
     auto const target = read_target(keys, "", {}, ignored);
-    job.metric = shortened(target.metric, longest_name), job.acceptable = target.acceptable, job.objective = target.objective;
+    job.metric = shortened(target.metric, longest_name);
+    job.acceptable = target.acceptable;
+    job.objective = target.objective;
 }
 
 }  // namespace
@@ -64,9 +61,7 @@ std::string run_recorder::take(nlohmann::json const& line) {
     run_.end = std::max(run_.end, t);
     auto const known = handlers().find(event);
     if (known == handlers().end()) {
-        constexpr std::size_t most_names = 40;
-        auto const name = shortened(event, longest_name);
-        if (run_.unknown.contains(name) || run_.unknown.size() < most_names) ++run_.unknown[name];
+        run_.count_unknown(shortened(event, longest_name));
         return {};
     }
     (this->*known->second)(fields, t);
@@ -101,28 +96,41 @@ void run_recorder::know_jobs_of(std::string const& source) {
     }
 }
 
-void run_recorder::add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from, std::string to, std::string why) {
-    run_.entries.add({.t = t, .last = t, .times = 1, .decision = decision_, .what = std::move(what), .job = shortened(job, longest_name),
-                      .resource = shortened(resource, longest_name), .from = shortened(from, longest_text), .to = shortened(to, longest_text),
+void run_recorder::add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from,
+                       std::string to, std::string why) {
+    run_.entries.add({.t = t,
+                      .last = t,
+                      .times = 1,
+                      .decision = decision_,
+                      .what = std::move(what),
+                      .job = shortened(job, longest_name),
+                      .resource = shortened(resource, longest_name),
+                      .from = shortened(from, longest_text),
+                      .to = shortened(to, longest_text),
                       .why = shortened(why, longest_text)});
 }
 
 /// Ends the stretch that a job is in, and begins the one that its tier and its condition tell.
 void run_recorder::set_phase(job_record& job, std::int64_t t) {
     constexpr std::size_t most_phases = 400;
-    auto const next = phase_of(job);
+    auto const next = job.phase_from_reports();
     if (!job.phases.empty() && job.phases.back().to < 0) {
         if (job.phases.back().phase == next) return;
         job.phases.back().to = t;
     }
-    if (job.phases.size() == most_phases) job.phases.pop_back();  // a job that flickers: its last stretch goes on from here
+    // A job that flickers: its last stretch goes on from here
+    if (job.phases.size() == most_phases) job.phases.pop_back();
     job.phases.push_back({next, t, -1});
 }
 
 void run_recorder::run(event_fields& f, std::int64_t) {
-    run_.program = shortened(f.text("ration"), longest_name), run_.policy = shortened(f.text("policy"), longest_text);
-    run_.policy_version = shortened(f.text("policy_version"), longest_name), run_.isolation = shortened(f.text_or("isolation", ""), longest_name);
-    run_.unix_time = f.whole("unix_time"), run_.cpus = f.whole("cpus"), run_.tick = f.whole("tick");
+    run_.program = shortened(f.text("ration"), longest_name);
+    run_.policy = shortened(f.text("policy"), longest_text);
+    run_.policy_version = shortened(f.text("policy_version"), longest_name);
+    run_.isolation = shortened(f.text_or("isolation", ""), longest_name);
+    run_.unix_time = f.whole("unix_time");
+    run_.cpus = f.whole("cpus");
+    run_.tick = f.whole("tick");
     run_.jobs_file = shortened(f.text("file"), longest_text);
     event_fields machine(f.object("machine"));
     run_.machine = shortened(machine.text_or("cpu_model", ""), longest_name);
@@ -148,7 +156,8 @@ void run_recorder::job_started(event_fields& f, std::int64_t t) {
     run_.devices.has(places_[name], f.text_or("devices", ""), t);
     if (!job.started) job.started = t;
     ++job.starts;
-    job.condition = "running", job.ended_at.reset();
+    job.condition = "running";
+    job.ended_at.reset();
     set_phase(job, t);
 }
 
@@ -159,7 +168,8 @@ void run_recorder::resize(event_fields& f, std::int64_t t) {
     if (!f.wrong().empty()) return;
     (void)job_called(name);
     run_.devices.has(places_[name], devices, t);
-    add(t, what, name, "gpu", fmt::format("{}", from), fmt::format("{}", to), why.empty() ? devices : fmt::format("{}: {}", devices, why));
+    add(t, what, name, "gpu", fmt::format("{}", from), fmt::format("{}", to),
+        why.empty() ? devices : fmt::format("{}: {}", devices, why));
 }
 
 void run_recorder::device(event_fields& f, std::int64_t t) {
@@ -197,7 +207,8 @@ void run_recorder::tier_reached(event_fields& f, std::int64_t t) {
     if (!when) when = t;
     job.tier = std::max(job.tier, static_cast<std::uint32_t>(std::min<std::int64_t>(tier, 2)));
     set_phase(job, t);
-    add(t, tier >= 2 ? "Objective reached" : "Acceptable reached", name, "", "", "", fmt::format("{} {:.6g}", job.metric.empty() ? "metric" : job.metric, value));
+    add(t, tier >= 2 ? "Objective reached" : "Acceptable reached", name, "", "", "",
+        fmt::format("{} {:.6g}", job.metric.empty() ? "metric" : job.metric, value));
 }
 
 void run_recorder::condition(event_fields& f, std::int64_t t) {
@@ -227,11 +238,14 @@ void run_recorder::decision(event_fields& f, std::int64_t t) {
 }
 
 void run_recorder::change(event_fields& f, std::int64_t t) {
-    auto const name = f.text("job"), subject = f.text("subject"), from = f.text("old"), to = f.text("new"), why = f.text("reason"), when = f.text("when");
+    auto const name = f.text("job"), subject = f.text("subject"), from = f.text("old"), to = f.text("new"),
+               why = f.text("reason"), when = f.text("when");
     if (!f.wrong().empty()) return;
-    ++run_.changes, ++job_called(name).changes;
+    ++run_.changes;
+    ++job_called(name).changes;
     auto const file = subject.substr(subject.rfind('/') + 1), resource = f.text_or("resource", "");
-    add(t, "change", name, resource.empty() ? file : resource + " (" + file + ")", from, to, when == "live" ? why : fmt::format("{} ({})", why, when));
+    add(t, "change", name, resource.empty() ? file : resource + " (" + file + ")", from, to,
+        when == "live" ? why : fmt::format("{} ({})", why, when));
 }
 
 void run_recorder::deferred(event_fields& f, std::int64_t t) {
@@ -265,7 +279,9 @@ void run_recorder::job_ended(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), how = f.text("how"), why = f.text("why");
     if (!f.wrong().empty()) return;
     auto& job = job_called(name);
-    job.how = shortened(how, longest_name), job.why = shortened(why, longest_text), job.ended_at = t;
+    job.how = shortened(how, longest_name);
+    job.why = shortened(why, longest_text);
+    job.ended_at = t;
     run_.devices.has(places_[name], "", t);
     if (!job.phases.empty() && job.phases.back().to < 0) job.phases.back().to = t;
     add(t, "ended", name, "", "", how, why);
@@ -279,38 +295,50 @@ void run_recorder::lost(event_fields& f, std::int64_t t) {
 
 /// The summary counts where it differs from what was told on the way.
 void run_recorder::run_ended(event_fields& f, std::int64_t) {
-    run_.makespan = f.whole("makespan"), run_.mean_cpu = f.number("mean_cpu");
-    run_.interrupted = f.boolean("interrupted"), run_.lost_events = f.whole("lost_events");
+    run_.makespan = f.whole("makespan");
+    run_.mean_cpu = f.number("mean_cpu");
+    run_.interrupted = f.boolean("interrupted");
+    run_.lost_events = f.whole("lost_events");
     run_.approximate.clear();
     for (auto const& text : f.array("approximate"))
-        if (text.is_string() && run_.approximate.size() < 20) run_.approximate.push_back(shortened(text.get<std::string>(), longest_text));
+        if (text.is_string() && run_.approximate.size() < 20)
+            run_.approximate.push_back(shortened(text.get<std::string>(), longest_text));
     for (auto const& one : f.array("jobs")) {
         if (!one.is_object()) continue;
         event_fields summary(one);
         auto const name = summary.text("job"), how = summary.text("how"), why = summary.text("why");
         job_record told;
-        told.arrived = summary.whole("arrived"), told.started = summary.maybe_whole("started");
-        told.acceptable_at = summary.maybe_whole("acceptable_at"), told.objective_at = summary.maybe_whole("objective_at");
+        told.arrived = summary.whole("arrived");
+        told.started = summary.maybe_whole("started");
+        told.acceptable_at = summary.maybe_whole("acceptable_at");
+        told.objective_at = summary.maybe_whole("objective_at");
         told.ended_at = summary.maybe_whole("ended_at");
         if (!summary.wrong().empty()) {
             columns_wrong_ = fmt::format("of a job, {}", summary.wrong());
             return;
         }
         auto& job = job_called(name);
-        job.arrived = told.arrived, job.started = told.started, job.acceptable_at = told.acceptable_at, job.objective_at = told.objective_at;
-        job.ended_at = told.ended_at, job.how = shortened(how, longest_name), job.why = shortened(why, longest_text);
+        job.arrived = told.arrived;
+        job.started = told.started;
+        job.acceptable_at = told.acceptable_at;
+        job.objective_at = told.objective_at;
+        job.ended_at = told.ended_at;
+        job.how = shortened(how, longest_name);
+        job.why = shortened(why, longest_text);
     }
 }
 
 namespace {
 
 [[nodiscard]] std::vector<double> by_place(nlohmann::json const& ids, nlohmann::json const& values, bool amounts,
-                                           std::unordered_map<std::int64_t, std::size_t> const& places, std::vector<job_record> const& jobs) {
+                                           std::unordered_map<std::int64_t, std::size_t> const& places,
+                                           std::vector<job_record> const& jobs) {
     std::vector<double> of;
     for (std::size_t row = 0; row < ids.size(); ++row) {
         auto const value = amounts ? amount_in(values[row]) : number_in(values[row]);
         auto const place = ids[row].is_number_integer() ? places.find(ids[row].get<std::int64_t>()) : places.end();
-        bool const there = place != places.end() && !jobs[place->second].ended_at;  // the last measured use of a job stays in the columns
+        // The last measured use of a job stays in the columns
+        bool const there = place != places.end() && !jobs[place->second].ended_at;
         if (!value || std::isnan(*value) || *value == 0 || !there) continue;
         if (of.size() <= place->second) of.resize(place->second + 1);
         of[place->second] = *value;
@@ -340,12 +368,15 @@ std::string run_recorder::take_columns(nlohmann::json const& columns, nlohmann::
         if (!values.is_array() || (of_jobs && values.size() != ids->size()))
             return fmt::format("its column '{}' has not one value for each job", shortened(name, longest_name));
         std::string const resource(name.substr(name.find('.') + 1));
-        if (resource.size() > longest_name || (!run_.resources.contains(resource) && run_.resources.size() == most_resources)) continue;
+        if (resource.size() > longest_name ||
+            (!run_.resources.contains(resource) && run_.resources.size() == most_resources))
+            continue;
         auto& record = run_.resources[resource];
         if (name.starts_with(room)) record.room.add(t, {sum_of(values)});
         if (name.starts_with(used)) record.used.add(t, by_place(*ids, values, false, by_id_, run_.jobs));
         // Use was measured up to the decision; what is held after it holds until the next one.
-        if (name.starts_with(held)) record.held.add(t, std::exchange(record.holds, by_place(*ids, values, true, by_id_, run_.jobs)));
+        if (name.starts_with(held))
+            record.held.add(t, std::exchange(record.holds, by_place(*ids, values, true, by_id_, run_.jobs)));
     }
     return {};
 }
@@ -359,7 +390,8 @@ run_history run_recorder::finish() && {
         for (auto& stretch : job.phases)
             if (stretch.to < 0) stretch.to = std::max(end, stretch.from);
         std::int64_t const until = job.started.value_or(run_.end);
-        if (job.arrived && *job.arrived < until) job.phases.insert(job.phases.begin(), {job_phase::waiting, *job.arrived, until});
+        if (job.arrived && *job.arrived < until)
+            job.phases.insert(job.phases.begin(), {job_phase::waiting, *job.arrived, until});
         if (job.how.empty()) job.how = job.started ? "running" : "waiting";
     }
     return std::move(run_);

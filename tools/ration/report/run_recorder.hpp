@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Makes records of runs from the lines of an event log. Nothing of it is trusted; docs/event-log.md says what it should hold.
+/// Makes records of runs from the lines of an event log. Nothing of it is trusted; docs/event-log.md says what it
+/// should hold.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "report/event_fields.hpp"
 #include "report/run_history.hpp"
@@ -17,7 +17,7 @@ namespace ration::program {
 /// One run. Events that it does not know are counted by name.
 class run_recorder {
     run_history run_;
-    std::unordered_map<std::string, std::size_t> places_;   ///< of jobs, by name
+    std::unordered_map<std::string, std::size_t> places_;  ///< of jobs, by name
     std::unordered_map<std::int64_t, std::size_t> by_id_;
     std::int64_t decision_ = -1;
 
@@ -53,7 +53,8 @@ private:
     [[nodiscard]] job_record& job_called(std::string const& name);
     void know_jobs_of(std::string const& source);
     void set_phase(job_record& job, std::int64_t t);
-    void add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from, std::string to, std::string why);
+    void add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from, std::string to,
+             std::string why);
     /// The columns of one decision; what is wrong with them.
     [[nodiscard]] std::string take_columns(nlohmann::json const& columns, nlohmann::json const& after, std::int64_t t);
     std::string columns_wrong_;

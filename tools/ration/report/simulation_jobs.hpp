@@ -2,14 +2,14 @@
 /// The jobs one by one of what `ration sim --json` printed, checked.
 #pragma once
 
-#include <string>
-
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace ration::program {
 
-/// `line`: a simulation. `out`: the same as a page shows it; its policies are there, in the same order. Adds the member `jobs` to it and to
-/// the policies that have one. Returns what is wrong, as a sentence; empty when nothing is. A line without jobs adds nothing.
+/// `line`: a simulation. `out`: the same as a page shows it; its policies are there, in the same order. Adds the member
+/// `jobs` to it and to the policies that have one. Returns what is wrong, as a sentence; empty when nothing is. A line
+/// without jobs adds nothing.
 [[nodiscard]] std::string read_simulation_jobs(nlohmann::json const& line, nlohmann::ordered_json& out);
 
 }  // namespace ration::program

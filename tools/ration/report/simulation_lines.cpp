@@ -2,7 +2,6 @@
 // What `ration sim --json` prints, checked and cut down to what a page shows. docs/sim.md has the schema.
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "report/event_fields.hpp"
@@ -24,16 +23,24 @@ public:
 
     [[nodiscard]] page_json read(json const& line) {
         event_fields f(line);
-        page_json out{{"version", shortened(f.text("version"), longest_text)}, {"interval", plain(f.number("interval"))}, {"checkpoint", plain(f.number("checkpoint"))}};
+        page_json out{{"version", shortened(f.text("version"), longest_text)},
+                      {"interval", plain(f.number("interval"))},
+                      {"checkpoint", plain(f.number("checkpoint"))}};
         out["cluster"] = cluster(f.object("cluster"));
-        out["faults"] = texts(f.array("faults")), out["remarks"] = texts(f.array("remarks"));
+        out["faults"] = texts(f.array("faults"));
+        out["remarks"] = texts(f.array("remarks"));
         out["samples"] = page_json::array();
-        for (auto const& one : limited(f.array("samples"), most_samples, "samples")) out["samples"].push_back(sample(one));
+        for (auto const& one : limited(f.array("samples"), most_samples, "samples"))
+            out["samples"].push_back(sample(one));
         out["figures"] = page_json::array();
         for (auto const& line_of : figure_lines())
-            out["figures"].push_back({{"name", line_of.name}, {"label", label_of(line_of)}, {"meaning", line_of.meaning}, {"unit", static_cast<int>(line_of.unit)}});
+            out["figures"].push_back({{"name", line_of.name},
+                                      {"label", label_of(line_of)},
+                                      {"meaning", line_of.meaning},
+                                      {"unit", static_cast<int>(line_of.unit)}});
         out["policies"] = page_json::array();
-        for (auto const& one : limited(f.array("policies"), most_policies, "policies")) out["policies"].push_back(policy(one));
+        for (auto const& one : limited(f.array("policies"), most_policies, "policies"))
+            out["policies"].push_back(policy(one));
         keep(f);
         return out;
     }
@@ -44,8 +51,11 @@ public:
         for (auto const& one : limited(f.array("runs"), most_policies * most_samples, "runs")) {
             if (!is_object(one)) break;
             event_fields run(one);
-            page_json row{{"policy", shortened(run.text("policy"), longest_text)}, {"sample", run.whole("sample")}, {"decisions", run.whole("decisions")}};
-            for (auto const* const name : {"decision_mean", "decision_p99", "decision_longest", "run"}) row[name] = maybe(run, name);
+            page_json row{{"policy", shortened(run.text("policy"), longest_text)},
+                          {"sample", run.whole("sample")},
+                          {"decisions", run.whole("decisions")}};
+            for (auto const* const name : {"decision_mean", "decision_p99", "decision_longest", "run"})
+                row[name] = maybe(run, name);
             keep(run);
             if (row["sample"] == 0) out.push_back(std::move(row));
         }
@@ -77,14 +87,19 @@ private:
             if (!one.label.starts_with(' ')) above = one.label;
             if (&one == &line) break;
         }
-        return line.label.starts_with(' ') ? std::string(above) + std::string(line.label.substr(1)) : std::string(line.label);
+        return line.label.starts_with(' ') ? std::string(above) + std::string(line.label.substr(1))
+                                           : std::string(line.label);
     }
 
     /// JSON has no number for what is none.
-    [[nodiscard]] static page_json plain(double value) { return std::isfinite(value) ? page_json(value) : page_json(nullptr); }
+    [[nodiscard]] static page_json plain(double value) {
+        return std::isfinite(value) ? page_json(value) : page_json(nullptr);
+    }
 
     /// The number of a bin; 0 for what is not a number.
-    [[nodiscard]] static int bin_of(double number) { return std::isnan(number) ? 0 : static_cast<int>(std::clamp(number, -1e4, 1e4)); }
+    [[nodiscard]] static int bin_of(double number) {
+        return std::isnan(number) ? 0 : static_cast<int>(std::clamp(number, -1e4, 1e4));
+    }
 
     [[nodiscard]] static page_json maybe(event_fields& f, char const* name) {
         auto const value = f.maybe_number(name);
@@ -94,7 +109,8 @@ private:
     [[nodiscard]] page_json texts(json const& array) {
         page_json out = page_json::array();
         for (auto const& one : array)
-            if (one.is_string() && out.size() < most_remarks) out.push_back(shortened(one.get<std::string>(), longest_text));
+            if (one.is_string() && out.size() < most_remarks)
+                out.push_back(shortened(one.get<std::string>(), longest_text));
         return out;
     }
 
@@ -104,7 +120,9 @@ private:
         for (auto const& one : limited(f.array("groups"), most_values, "groups of nodes")) {
             if (!is_object(one)) break;
             event_fields group(one);
-            out["groups"].push_back({{"nodes", group.whole("nodes")}, {"devices", group.whole("devices")}, {"cores", group.whole("cores")},
+            out["groups"].push_back({{"nodes", group.whole("nodes")},
+                                     {"devices", group.whole("devices")},
+                                     {"cores", group.whole("cores")},
                                      {"type", shortened(group.text("type"), longest_text)}});
             keep(group);
         }
@@ -115,16 +133,22 @@ private:
     [[nodiscard]] page_json sample(json const& from) {
         if (!is_object(from)) return nullptr;
         event_fields f(from), bound(f.object("bound"));
-        page_json out{{"workload", shortened(f.text("workload"), longest_text)}, {"seed", f.whole("seed")}, {"jobs", f.whole("jobs")}, {"left_out", f.whole("left_out")},
-                      {"mean_jct", maybe(bound, "mean_jct")}, {"makespan", maybe(bound, "makespan")}};
-        keep(f), keep(bound);
+        page_json out{{"workload", shortened(f.text("workload"), longest_text)},
+                      {"seed", f.whole("seed")},
+                      {"jobs", f.whole("jobs")},
+                      {"left_out", f.whole("left_out")},
+                      {"mean_jct", maybe(bound, "mean_jct")},
+                      {"makespan", maybe(bound, "makespan")}};
+        keep(f);
+        keep(bound);
         return out;
     }
 
     [[nodiscard]] page_json policy(json const& from) {
         if (!is_object(from)) return nullptr;
         event_fields f(from);
-        page_json out{{"policy", shortened(f.text("policy"), longest_text)}, {"version", shortened(f.text("version"), longest_text)}};
+        page_json out{{"policy", shortened(f.text("policy"), longest_text)},
+                      {"version", shortened(f.text("version"), longest_text)}};
         auto const& figures = f.object("figures");
         out["figures"] = page_json::object();
         for (auto const& line : figure_lines()) {
@@ -143,7 +167,8 @@ private:
     /// Numbers, or null; cut where there are too many.
     [[nodiscard]] page_json numbers(json const& array) {
         page_json out = page_json::array();
-        for (auto const& one : limited(array, most_values, "values in a row")) out.push_back(plain(number_in(one).value_or(std::nan(""))));
+        for (auto const& one : limited(array, most_values, "values in a row"))
+            out.push_back(plain(number_in(one).value_or(std::nan(""))));
         return out;
     }
 
@@ -156,8 +181,10 @@ private:
             page_json one{{"of", f.whole("of")}, {"reached", f.whole("reached")}};
             if (f.has("quantiles")) {
                 event_fields bins(f.object("bins"));
-                one["mean"] = maybe(f, "mean"), one["quantiles"] = numbers(f.array("quantiles"));
-                one["bins"] = {{"per_decade", bins.whole("per_decade")}, {"first", bin_of(bins.number("first"))},
+                one["mean"] = maybe(f, "mean");
+                one["quantiles"] = numbers(f.array("quantiles"));
+                one["bins"] = {{"per_decade", bins.whole("per_decade")},
+                               {"first", bin_of(bins.number("first"))},
                                {"counts", numbers(bins.array("counts"))}};
                 keep(bins);
             }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,7 +17,8 @@ class choosing_lock {
 
 public:
     explicit choosing_lock(int file) : file_(file) {
-        for (int turn = 0; turn < 100 && ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++turn) ::usleep(10'000);
+        for (int turn = 0; turn < 100 && ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++turn)
+            ::usleep(10'000);
     }
     choosing_lock(choosing_lock const&) = delete;
     choosing_lock& operator=(choosing_lock const&) = delete;
@@ -26,7 +26,7 @@ public:
 };
 
 [[nodiscard]] struct flock lock_of(unsigned cpu, short type) {
-    struct flock lock {};
+    struct flock lock{};
     lock.l_type = type;
     lock.l_whence = SEEK_SET;
     lock.l_start = static_cast<off_t>(cpu);
@@ -40,8 +40,9 @@ core_claims core_claims::open(std::string const& path) {
     core_claims out;
     if (path.empty()) return out;
     process::descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-    struct stat about {};
-    if (file && ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid()) out.file_ = std::move(file);
+    struct stat about{};
+    if (file && ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid())
+        out.file_ = std::move(file);
     return out;
 }
 

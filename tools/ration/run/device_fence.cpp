@@ -40,7 +40,8 @@ result<cgroup::version> find_device_fence(std::span<cuda::found_gpu const> gpus,
     cgroup::kernel_io machine;
     auto const name = guard_name(machine, "trial");
     if (!name) return name.failure();
-    auto control = own_groups ? cgroup::find_device_control(machine, *name) : result<cgroup::version>(cgroup::version::v1);
+    auto control =
+        own_groups ? cgroup::find_device_control(machine, *name) : result<cgroup::version>(cgroup::version::v1);
     if (!own_groups)
         if (auto const guard = cgroup::device_guard::create(machine, *name); !guard) control = guard.failure();
     if (!control) return control;
@@ -60,7 +61,8 @@ void device_fence::close(job_id job, std::string const& name, cgroup::directory 
         mine.why_not = made.failure();
 }
 
-result<device_fence::hold> device_fence::make(std::string const& name, cgroup::directory const* group, own_gpus const& gpus) const {
+result<device_fence::hold> device_fence::make(std::string const& name, cgroup::directory const* group,
+                                              own_gpus const& gpus) const {
     auto const files = files_of_others(gpus);
     if (!files) return files.failure();
     std::optional<error> why;
@@ -79,7 +81,8 @@ result<device_fence::hold> device_fence::make(std::string const& name, cgroup::d
 
 void device_fence::place(job_id job, pid_t pid) {
     auto const at = jobs_.find(job);
-    auto* const guard = at != jobs_.end() && at->second.by ? std::get_if<cgroup::device_guard>(&*at->second.by) : nullptr;
+    auto* const guard =
+        at != jobs_.end() && at->second.by ? std::get_if<cgroup::device_guard>(&*at->second.by) : nullptr;
     if (guard == nullptr) return;  // a filter is on the group that the process is in anyway
     auto const placed = guard->place(pid);
     if (placed || placed.failure().code == errc::not_found) return;  // one that has ended opens nothing

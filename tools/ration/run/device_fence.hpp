@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Keeps jobs from the device files of GPUs that are not theirs: the kernel refuses to open those, whatever a job does to its mask.
-/// By a filter on the job's own group of cgroup v2, else by a group of its own in the v1 hierarchy of devices.
+/// Keeps jobs from the device files of GPUs that are not theirs: the kernel refuses to open those, whatever a job does
+/// to its mask. By a filter on the job's own group of cgroup v2, else by a group of its own in the v1 hierarchy of
+/// devices.
 #pragma once
 
 #include <map>
@@ -8,10 +9,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <sys/types.h>
 #include <variant>
 #include <vector>
-
-#include <sys/types.h>
 
 #include <ration/cgroup/device_filter.hpp>
 #include <ration/cuda/inventory.hpp>
@@ -20,14 +20,14 @@
 
 namespace ration::program {
 
-/// By which version of cgroups jobs can be kept from the files of these GPUs here, found out by doing it. `own_groups`: each job has a
-/// group of its own on v2. Errors: why masks are advice.
+/// By which version of cgroups jobs can be kept from the files of these GPUs here, found out by doing it. `own_groups`:
+/// each job has a group of its own on v2. Errors: why masks are advice.
 [[nodiscard]] result<cgroup::version> find_device_fence(std::span<cuda::found_gpu const> gpus, bool own_groups);
 
 /// The GPUs that a job may open.
 struct own_gpus {
-    std::vector<std::string> names;           ///< whole ones
-    std::span<cuda::found_gpu const> of;      ///< all that there are
+    std::vector<std::string> names;       ///< whole ones
+    std::span<cuda::found_gpu const> of;  ///< all that there are
 };
 
 class device_fence {
@@ -54,7 +54,8 @@ public:
     [[nodiscard]] std::optional<error> why_not(job_id job) const;
 
 private:
-    [[nodiscard]] result<hold> make(std::string const& name, cgroup::directory const* group, own_gpus const& gpus) const;
+    [[nodiscard]] result<hold> make(std::string const& name, cgroup::directory const* group,
+                                    own_gpus const& gpus) const;
 };
 
 }  // namespace ration::program

@@ -17,11 +17,12 @@
 
 namespace ration::program {
 
-/// Places the jobs of one run on the GPUs that it shares. Cores are handed out with the GPUs and belong to one job each as long as there are enough.
+/// Places the jobs of one run on the GPUs that it shares. Cores are handed out with the GPUs and belong to one job each
+/// as long as there are enough.
 class device_placement final : public device_chooser {
     struct resident {
         job_id job;
-        std::int64_t most_cpu;     // millicores, or unlimited
+        std::int64_t most_cpu;  // millicores, or unlimited
         hwloc::holding now{};
     };
     hwloc::placer placer_;
@@ -32,22 +33,28 @@ class device_placement final : public device_chooser {
     bool binds_;
     std::vector<resident> jobs_;
 
-    device_placement(hwloc::placer placer, std::vector<std::uint32_t> gpu_of, process::cpu_set const& usable, bool binds);
+    device_placement(hwloc::placer placer, std::vector<std::uint32_t> gpu_of, process::cpu_set const& usable,
+                     bool binds);
 
 public:
-    /// Of the GPUs with these addresses, on CPUs out of `usable`; on a machine that is not this one no CPU is bound, and all of its are as good. None
-    /// where the topology is not known or there are no GPUs.
-    [[nodiscard]] static std::optional<device_placement> of(machine_topology const& topology, std::span<text<16> const> pci, process::cpu_set const& usable);
+    /// Of the GPUs with these addresses, on CPUs out of `usable`; on a machine that is not this one no CPU is bound,
+    /// and all of its are as good. None where the topology is not known or there are no GPUs.
+    [[nodiscard]] static std::optional<device_placement> of(machine_topology const& topology,
+                                                            std::span<text<16> const> pci,
+                                                            process::cpu_set const& usable);
 
-    /// Each job that may have devices, before it gets some. `most_cpu`: its bound on cpu; without one its cores are in proportion to its devices.
+    /// Each job that may have devices, before it gets some. `most_cpu`: its bound on cpu; without one its cores are in
+    /// proportion to its devices.
     void add(job_id job, std::int64_t most_cpu) { jobs_.push_back({job, most_cpu}); }
 
-    [[nodiscard]] device_list choose(job_id job, device_list const& held, device_list const& free, std::int64_t count) override;
+    [[nodiscard]] device_list choose(job_id job, device_list const& held, device_list const& free,
+                                     std::int64_t count) override;
     void forget(job_id job) override { of_job(job).now = {}; }
 
     /// The job has exactly these devices from now on, and gets CPUs beside them.
     [[nodiscard]] job_place settle(job_id job, device_list const& devices);
-    /// The job was found with these devices and bound to these CPUs; to all that the run may use when nobody has bound it.
+    /// The job was found with these devices and bound to these CPUs; to all that the run may use when nobody has bound
+    /// it.
     [[nodiscard]] job_place adopt(job_id job, device_list const& devices, process::cpu_set const& bound);
 
 private:

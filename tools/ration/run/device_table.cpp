@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
-
 #include <range/v3/view/zip.hpp>
 
 namespace ration::program {
@@ -48,7 +47,8 @@ std::int64_t device_table::aside() const noexcept { return std::ranges::count(ro
 
 device_list device_table::sound(std::span<std::uint32_t const> devices) const {
     device_list out;
-    std::ranges::copy_if(devices, std::back_inserter(out), [this](std::uint32_t device) { return !rows_[device].aside; });
+    std::ranges::copy_if(devices, std::back_inserter(out),
+                         [this](std::uint32_t device) { return !rows_[device].aside; });
     return out;
 }
 
@@ -69,26 +69,33 @@ bytes device_table::need_of(job_id job) const noexcept {
 }
 
 std::int64_t device_table::large_enough(job_id job) const noexcept {
-    return std::ranges::count_if(rows_, [least = need_of(job)](row const& one) { return !one.aside && one.memory.count >= least.count; });
+    return std::ranges::count_if(
+        rows_, [least = need_of(job)](row const& one) { return !one.aside && one.memory.count >= least.count; });
 }
 
 device_list device_table::free_for(job_id job) const {
     auto out = of(job_id{});
-    std::erase_if(out, [&](std::uint32_t device) { return rows_[device].aside || rows_[device].memory.count < need_of(job).count; });
+    std::erase_if(out, [&](std::uint32_t device) {
+        return rows_[device].aside || rows_[device].memory.count < need_of(job).count;
+    });
     return out;
 }
 
 /// Without those that only others can make use of, where `count` are left then.
 device_list device_table::least_needed(device_list const& of, job_id job, std::int64_t count) const {
     auto const is_for_others = [&](std::uint32_t device) {
-        return std::ranges::any_of(needs_, [&](auto const& need) { return need.second.count > need_of(job).count && need.second.count <= rows_[device].memory.count; });
+        return std::ranges::any_of(needs_, [&](auto const& need) {
+            return need.second.count > need_of(job).count && need.second.count <= rows_[device].memory.count;
+        });
     };
     device_list out = of;
     std::erase_if(out, is_for_others);
     return std::ssize(out) >= count ? out : of;
 }
 
-device_list device_table::take(job_id job, std::int64_t count) { return count > free(job) ? device_list{} : change(job, {}, count); }
+device_list device_table::take(job_id job, std::int64_t count) {
+    return count > free(job) ? device_list{} : change(job, {}, count);
+}
 
 device_list device_table::change(job_id job, device_list const& held, std::int64_t count) {
     auto const has = least_needed(held, job, count);

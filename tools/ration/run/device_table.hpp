@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Who has which device. A device belongs to one job or to nobody; there is no other state that could contradict this one.
+/// Who has which device. A device belongs to one job or to nobody; there is no other state that could contradict this
+/// one.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +21,10 @@ using device_list = std::vector<std::uint32_t>;
 /// Says which devices a job shall have where several would do.
 class device_chooser {
 public:
-    /// `count` devices for a job that has `held`: some of these, or all of them and some of `free`, of which there are enough. Those that stay come
-    /// first, in their order.
-    [[nodiscard]] virtual device_list choose(job_id job, device_list const& held, device_list const& free, std::int64_t count) = 0;
+    /// `count` devices for a job that has `held`: some of these, or all of them and some of `free`, of which there are
+    /// enough. Those that stay come first, in their order.
+    [[nodiscard]] virtual device_list choose(job_id job, device_list const& held, device_list const& free,
+                                             std::int64_t count) = 0;
     /// The job has no devices any more.
     virtual void forget(job_id job) = 0;
 
@@ -52,7 +54,8 @@ public:
         for (auto const& name : names) rows_.push_back({name, {}, {}, false});
     }
 
-    /// From now on `chooser`, which has to outlive the table, says which devices a job gets; before, the lowest numbers.
+    /// From now on `chooser`, which has to outlive the table, says which devices a job gets; before, the lowest
+    /// numbers.
     void choose_by(device_chooser& chooser) noexcept { chooser_ = &chooser; }
 
     /// From now on all devices are shares of this one, which is what jobs see; empty: they are devices of their own.
@@ -67,18 +70,22 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
     [[nodiscard]] std::string const& name(std::uint32_t device) const noexcept { return rows_[device].name; }
-    /// The number of a device. A name that is not known yet gets a row, and is set aside for good: a job of an earlier run may hold what this
-    /// machine no longer shows.
+    /// The number of a device. A name that is not known yet gets a row, and is set aside for good: a job of an earlier
+    /// run may hold what this machine no longer shows.
     [[nodiscard]] std::uint32_t number(std::string const& name);
     /// Their names, comma-separated.
     [[nodiscard]] std::string names(std::span<std::uint32_t const> devices) const;
     [[nodiscard]] bool has_shares() const noexcept { return !whole_.empty(); }
     /// What a job with these devices sees, comma-separated: them, or the one that they are shares of.
-    [[nodiscard]] std::string seen(std::span<std::uint32_t const> devices) const { return has_shares() && !devices.empty() ? whole_ : names(devices); }
+    [[nodiscard]] std::string seen(std::span<std::uint32_t const> devices) const {
+        return has_shares() && !devices.empty() ? whole_ : names(devices);
+    }
     /// All shares of this device, or it alone.
     [[nodiscard]] device_list parts_of(std::string const& device);
     /// How many devices that are: one for each rank.
-    [[nodiscard]] std::size_t ranks(std::span<std::uint32_t const> devices) const noexcept { return has_shares() ? std::min<std::size_t>(devices.size(), 1) : devices.size(); }
+    [[nodiscard]] std::size_t ranks(std::span<std::uint32_t const> devices) const noexcept {
+        return has_shares() ? std::min<std::size_t>(devices.size(), 1) : devices.size();
+    }
 
     /// Those that nobody has and that are not set aside.
     [[nodiscard]] std::int64_t free() const noexcept;
@@ -92,11 +99,14 @@ public:
     /// In ascending order of their numbers.
     [[nodiscard]] device_list of(job_id job) const;
 
-    /// Takes `count` free devices for a job that has none; none when there are not so many that it could take. O(devices), and what choosing costs.
+    /// Takes `count` free devices for a job that has none; none when there are not so many that it could take.
+    /// O(devices), and what choosing costs.
     [[nodiscard]] device_list take(job_id job, std::int64_t count);
-    /// The `count` devices that a job with `held` shall have; those that are new to it are taken, and no other is free yet. There have to be so many.
+    /// The `count` devices that a job with `held` shall have; those that are new to it are taken, and no other is free
+    /// yet. There have to be so many.
     [[nodiscard]] device_list change(job_id job, device_list const& held, std::int64_t count);
-    /// Gives the job these devices, which have to be free or its own already. False, and nothing has changed, when one is another's.
+    /// Gives the job these devices, which have to be free or its own already. False, and nothing has changed, when one
+    /// is another's.
     [[nodiscard]] bool claim(job_id job, std::span<std::uint32_t const> devices);
     /// What the job has besides these is free again.
     void keep_only(job_id job, std::span<std::uint32_t const> devices);
@@ -112,6 +122,7 @@ public:
     [[nodiscard]] job_id owner(std::uint32_t device) const noexcept { return rows_[device].owner; }
     /// Those of them that are not set aside, in their order.
     [[nodiscard]] device_list sound(std::span<std::uint32_t const> devices) const;
+
 private:
     [[nodiscard]] bytes need_of(job_id job) const noexcept;
     [[nodiscard]] device_list free_for(job_id job) const;

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <limits>
-
 #include <fmt/core.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include <ration/cgroup/hierarchy.hpp>
@@ -15,13 +14,13 @@
 #include <ration/policies/none.hpp>
 #include <ration/process/cpus.hpp>
 
-#include "run/device_placement.hpp"
-#include "error_text.hpp"
-#include "run/elastic_jobs.hpp"
-#include "run/job_board.hpp"
 #include "doctor/machine.hpp"
+#include "error_text.hpp"
 #include "policies/policy_registry.hpp"
 #include "problem.hpp"
+#include "run/device_placement.hpp"
+#include "run/elastic_jobs.hpp"
+#include "run/job_board.hpp"
 
 namespace ration::program {
 namespace {
@@ -64,21 +63,32 @@ public:
     [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
         std::string const& job = job_of(wanted.job).name;
         if (wanted.resource == resource_id::gpu || wanted.resource == resource_id::batch) {
-            out.push_back({.job = wanted.job, .resource = wanted.resource, .when = timing::needs_restart,
-                           .subject = std::string_view(wanted.resource == resource_id::gpu ? "devices" : "samples per step"), .old_value = "0",
-                           .new_value = std::string_view(std::to_string(wanted.amount))});
+            out.push_back(
+                {.job = wanted.job,
+                 .resource = wanted.resource,
+                 .when = timing::needs_restart,
+                 .subject = std::string_view(wanted.resource == resource_id::gpu ? "devices" : "samples per step"),
+                 .old_value = "0",
+                 .new_value = std::string_view(std::to_string(wanted.amount))});
             return {};
         }
-        operation op{.job = wanted.job, .resource = wanted.resource, .when = timing::live, .subject = {}, .old_value = {}, .new_value = {}};
+        operation op{.job = wanted.job,
+                     .resource = wanted.resource,
+                     .when = timing::live,
+                     .subject = {},
+                     .old_value = {},
+                     .new_value = {}};
         if (kind_ == cgroup::version::none) {
             op.subject = std::string_view("CPU time of its processes");
             op.old_value = "unlimited";
-            op.new_value = std::string_view(wanted.amount == unlimited ? "unlimited" : fmt::format("{} millicores", wanted.amount));
+            op.new_value = std::string_view(wanted.amount == unlimited ? "unlimited"
+                                                                       : fmt::format("{} millicores", wanted.amount));
         } else {
             auto const limit = cgroup::cpu_quota::of(millicores{wanted.amount});
             if (!limit) return limit.failure();
             bool const v2 = kind_ == cgroup::version::v2;
-            op.subject = std::string_view(fmt::format("{}/ration-run/{}/{}", directory_, job, v2 ? "cpu.max" : "cpu.cfs_quota_us"));
+            op.subject = std::string_view(
+                fmt::format("{}/ration-run/{}/{}", directory_, job, v2 ? "cpu.max" : "cpu.cfs_quota_us"));
             op.old_value = v2 ? "max 100000" : "-1";
             op.new_value = std::string_view(v2 ? limit->v2_text() : limit->v1_text());
         }
@@ -103,7 +113,8 @@ public:
     };
 
     paper_devices(host_devices const& devices, machine_topology const& topology, std::uint32_t cpus)
-        : shared_(&devices), machines_(devices.names()), placement_(device_placement::of(topology, devices.pci(), process::cpu_set::of_thread(0).lowest(cpus))) {
+        : shared_(&devices), machines_(devices.names()),
+          placement_(device_placement::of(topology, devices.pci(), process::cpu_set::of_thread(0).lowest(cpus))) {
         if (!placement_ && !topology.why_not.empty()) by_number_ = fmt::format("By number: {}.", topology.why_not);
         if (placement_) machines_.table().choose_by(*placement_);
         machines_.table().set_memory(devices.memory());
@@ -122,28 +133,49 @@ public:
     [[nodiscard]] given give(job_id job, std::int64_t count) {
         auto const devices = machines_.table().take(job, count);
         auto const share = shared_->share_of(devices.size());
-        return {machines_.table().names(devices), placement_ ? placement_->settle(job, devices) : job_place{.why = by_number_}, share ? share->percent() : 0};
+        return {machines_.table().names(devices),
+                placement_ ? placement_->settle(job, devices) : job_place{.why = by_number_},
+                share ? share->percent() : 0};
     }
 };
 
-void print_json(std::string const& job, operation_text const& op, std::string_view reason, std::optional<paper_devices::given> const& given) {
-    nlohmann::ordered_json line{{"event", "planned"}, {"job", job}, {"resource", standard_resources[static_cast<std::size_t>(op.resource)].name},
-                                {"subject", op.subject.view()}, {"old", op.old_value.view()},
-                                {"new", op.new_value.view()}, {"when", name_of(op.when)}, {"reason", reason}};
-    if (given) line["devices"] = given->devices, line["cpus"] = given->place.cpu_list(), line["placement"] = given->place.why, line["percent"] = given->percent;
+void print_json(std::string const& job, operation_text const& op, std::string_view reason,
+                std::optional<paper_devices::given> const& given) {
+    nlohmann::ordered_json line{{"event", "planned"},
+                                {"job", job},
+                                {"resource", standard_resources[static_cast<std::size_t>(op.resource)].name},
+                                {"subject", op.subject.view()},
+                                {"old", op.old_value.view()},
+                                {"new", op.new_value.view()},
+                                {"when", name_of(op.when)},
+                                {"reason", reason}};
+    if (given) {
+        line["devices"] = given->devices;
+        line["cpus"] = given->place.cpu_list();
+        line["placement"] = given->place.why;
+        line["percent"] = given->percent;
+    }
     std::puts(line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
 
-void print_text(std::string const& job, operation_text const& op, bool explain, std::optional<paper_devices::given> const& given) {
-    fmt::print("  {:<12} {:<52} {:>12} -> {:<14} {}\n", job, op.subject.view(), op.old_value.view(), op.new_value.view(), name_of(op.when));
+void print_text(std::string const& job, operation_text const& op, bool explain,
+                std::optional<paper_devices::given> const& given) {
+    fmt::print("  {:<12} {:<52} {:>12} -> {:<14} {}\n", job, op.subject.view(), op.old_value.view(),
+               op.new_value.view(), name_of(op.when));
     if (!given) return;
     auto const cpus = given->place.cpu_list();
-    fmt::print("  {:<12} {}{}{}\n", "", given->devices, given->percent > 0 ? fmt::format(": {} % of the GPU, by MPS", given->percent) : "", cpus.empty() ? "" : ", on CPUs " + cpus);
-    if (explain && given->percent > 0) fmt::print("  {:<12} The share is set by CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, read once by each process: another one is another launch.\n", "");
+    fmt::print("  {:<12} {}{}{}\n", "", given->devices,
+               given->percent > 0 ? fmt::format(": {} % of the GPU, by MPS", given->percent) : "",
+               cpus.empty() ? "" : ", on CPUs " + cpus);
+    if (explain && given->percent > 0)
+        fmt::print(
+            "  {:<12} The share is set by CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, read once by each process: another one is another launch.\n",
+            "");
     if (explain && !given->place.why.empty()) fmt::print("  {:<12} {}\n", "", given->place.why);
 }
 
-void print(run_options const& options, job_board const& board, meta const& about, tick_report const& report, paper_devices& devices) {
+void print(run_options const& options, job_board const& board, meta const& about, tick_report const& report,
+           paper_devices& devices) {
     for (auto const& change : report.changes) {
         auto const& job = *board.job(change.grant.job).config;
         auto const reason = about.reason(change.grant.reason());
@@ -170,8 +202,11 @@ void print_jobs(run_config const& config) {
     auto& log = policy_log::for_good();
     auto const policy = make_policy(config, policy_name, log, problems);
     std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);
-    job_board board(config.jobs, {.cpu = millicores{std::int64_t{1000} * cpus}, .memory = machine_here().memory,
-                                  .devices = config.shares_devices() ? std::optional(static_cast<std::int64_t>(devices.names().size())) : std::nullopt});
+    job_board board(config.jobs, {.cpu = millicores{std::int64_t{1000} * cpus},
+                                  .memory = machine_here().memory,
+                                  .devices = config.shares_devices()
+                                                 ? std::optional(static_cast<std::int64_t>(devices.names().size()))
+                                                 : std::nullopt});
     paper_backend backend(options.backend, board);
     paper_devices paper(devices, topology, cpus);
     paper.add(board);
@@ -183,14 +218,17 @@ void print_jobs(run_config const& config) {
     board.arrive(nanoseconds{std::numeric_limits<std::int64_t>::max()});
     board.refresh({});
     bound_policy<policies::none> fallback;
-    engine<paper_backend> planner(backend, *policy, fallback, board.store(), board.columns(), host_resources(board.shares_devices()), {});
+    engine<paper_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
+                                  host_resources(board.shares_devices()), {});
     if (auto bound = planner.bind({.jobs = config.jobs.size(), .nodes = 1}); !bound) {
         std::fprintf(stderr, "ration: %s\n", printable(to_text(bound.failure())).c_str());
         return exit_code::no_backend;
     }
     if (!options.json) {
-        std::string const shared = devices.names().empty() ? "" : fmt::format(" and {} devices", devices.names().size());
-        fmt::print("{} with {} on {} of {} cpus{}; nothing is started or changed\n\nwould start\n", printable(policy_name), backend.name(), cpus, here, shared);
+        std::string const shared =
+            devices.names().empty() ? "" : fmt::format(" and {} devices", devices.names().size());
+        fmt::print("{} with {} on {} of {} cpus{}; nothing is started or changed\n\nwould start\n",
+                   printable(policy_name), backend.name(), cpus, here, shared);
         print_jobs(config);
         fmt::print("\nand, once all of them run, set\n");
     }
@@ -201,9 +239,11 @@ void print_jobs(run_config const& config) {
 
 }  // namespace
 
-exit_code dry_run(run_options const& options, run_config const& config, host_devices const& devices, machine_topology const& topology) {
+exit_code dry_run(run_options const& options, run_config const& config, host_devices const& devices,
+                  machine_topology const& topology) {
     for (auto const& policy : options.policies)
-        if (auto const code = plan_policy(options, config, devices, topology, policy); code != exit_code::ok) return code;
+        if (auto const code = plan_policy(options, config, devices, topology, policy); code != exit_code::ok)
+            return code;
     return exit_code::ok;
 }
 

@@ -2,9 +2,9 @@
 /// `ration run --dry-run`: what would be done, without doing it.
 #pragma once
 
+#include "run.hpp"
 #include "run/host_devices.hpp"
 #include "run/machine_topology.hpp"
-#include "run.hpp"
 
 namespace ration::program {
 

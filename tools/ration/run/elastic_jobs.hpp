@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// All jobs with devices, and the devices. What one job may take depends on what the others give back, and on nothing else of them.
+/// All jobs with devices, and the devices. What one job may take depends on what the others give back, and on nothing
+/// else of them.
 #pragma once
 
 #include <span>
@@ -22,7 +23,9 @@ public:
     elastic_jobs& operator=(elastic_jobs const&) = delete;
 
     /// In ascending order of their ids. `first_cost`: seconds, what a restart is taken to cost until one was measured.
-    void add(job_id job, resize_rules const& rules, double first_cost) { jobs_.emplace_back(job, resize(job, table_, rules, first_cost)); }
+    void add(job_id job, resize_rules const& rules, double first_cost) {
+        jobs_.emplace_back(job, resize(job, table_, rules, first_cost));
+    }
 
     [[nodiscard]] device_table& table() noexcept { return table_; }
     [[nodiscard]] device_table const& table() const noexcept { return table_; }
@@ -34,15 +37,16 @@ public:
     }
     [[nodiscard]] resize const* find(job_id job) const noexcept { return const_cast<elastic_jobs*>(this)->find(job); }
 
-    /// Devices that jobs can have together: not those that a job which is over still holds on to, nor those set aside, but for what a
-    /// job has that cannot leave it now.
+    /// Devices that jobs can have together: not those that a job which is over still holds on to, nor those set aside,
+    /// but for what a job has that cannot leave it now.
     [[nodiscard]] std::int64_t usable() const noexcept {
         std::int64_t out = 0;
         for (std::uint32_t device = 0; device < table_.size(); ++device) out += counts(device) ? 1 : 0;
         return out;
     }
 
-    /// Time passes for everybody. Who gives back comes before who takes, so that a growth never waits for one that begins now.
+    /// Time passes for everybody. Who gives back comes before who takes, so that a growth never waits for one that
+    /// begins now.
     void advance(nanoseconds now) {
         for (auto& [id, machine] : jobs_)
             if (!machine.waits_to_grow()) machine.advance(now);
@@ -61,7 +65,8 @@ private:
     /// A shrink that failed keeps devices that were promised on: the youngest growths that wait for them are given up.
     void keep_promises() {
         std::int64_t over = -usable();
-        for (auto const& [id, machine] : jobs_) over += machine.state().finishing ? 0 : machine.wanted();  // who ends gives all of it back
+        // Who ends gives all of it back
+        for (auto const& [id, machine] : jobs_) over += machine.state().finishing ? 0 : machine.wanted();
         for (auto at = jobs_.rbegin(); over > 0 && at != jobs_.rend(); ++at) {
             resize& machine = at->second;
             if (!machine.waits_to_grow()) continue;

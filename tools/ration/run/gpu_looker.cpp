@@ -4,10 +4,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <utility>
-
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utility>
 
 #include <ration/process/descriptor.hpp>
 
@@ -46,7 +45,8 @@ struct gpu_looker::state {
 };
 
 gpu_looker::gpu_looker(looking look)
-    : state_(std::make_shared<state>()), thread_([mine = state_, look = std::move(look)]() mutable { mine->work(std::move(look)); }) {}
+    : state_(std::make_shared<state>()),
+      thread_([mine = state_, look = std::move(look)]() mutable { mine->work(std::move(look)); }) {}
 
 gpu_looker::~gpu_looker() {
     std::unique_lock lock(state_->mutex);

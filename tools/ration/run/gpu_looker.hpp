@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Looks at the GPUs in a thread of its own: the driver takes some hundred ms to wake them up, and a broken one may never answer.
+/// Looks at the GPUs in a thread of its own: the driver takes some hundred ms to wake them up, and a broken one may
+/// never answer.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace ration::program {
 class gpu_looker {
 public:
     struct sight {
-        std::uint64_t number = 0;             ///< the first look is 1
+        std::uint64_t number = 0;  ///< the first look is 1
         cuda::inventory found{};
         std::vector<cuda::xid_report> heard{};  ///< since the sight that was taken before
     };
@@ -36,7 +37,8 @@ public:
     /// Waits for a look that goes on, a second at most: a driver that does not answer holds up nobody's end.
     ~gpu_looker();
 
-    /// Asks for a look that begins from now on, and gives its number. What is asked for while another goes on is one look. Does not wait.
+    /// Asks for a look that begins from now on, and gives its number. What is asked for while another goes on is one
+    /// look. Does not wait.
     std::uint64_t ask();
     /// The newest sight, each once. Does not wait.
     [[nodiscard]] std::optional<sight> take();

@@ -9,7 +9,8 @@
 namespace ration::program {
 namespace {
 
-[[nodiscard]] result<void> limit_region(cgroup::directory const& group, std::string const& region, cuda::device_id const& gpu, bytes most) {
+[[nodiscard]] result<void> limit_region(cgroup::directory const& group, std::string const& region,
+                                        cuda::device_id const& gpu, bytes most) {
     if (!region.starts_with("nvidia/")) return cgroup::set_dmem_max(group, region, most);
     constexpr std::int64_t mib = std::int64_t{1} << 20U;
     auto const set = cuda::limit_memory(gpu, group.path(), most);
@@ -24,7 +25,10 @@ result<void> limit_gpu_memory(cgroup::io& machine, cgroup::directory const& grou
     for (auto const& gpu : limit.gpus) {
         auto const regions = cgroup::regions_of(there->capacity, gpu.pci.view());
         if (regions.empty())
-            return error{.code = errc::not_found, .operation = "limit the memory of", .subject = gpu.pci.view(), .remedy = "the GPU driver takes no part in dmem: use an NVIDIA driver r615 or later"};
+            return error{.code = errc::not_found,
+                         .operation = "limit the memory of",
+                         .subject = gpu.pci.view(),
+                         .remedy = "the GPU driver takes no part in dmem: use an NVIDIA driver r615 or later"};
         for (auto const& region : regions)
             if (auto const limited = limit_region(group, region, gpu.id, limit.most); !limited) return limited;
     }

@@ -21,8 +21,10 @@ struct gpu_memory_limit {
     bytes most;             ///< of each
 };
 
-/// `group`: the job's own that has dmem. Before its first process. Every region of these GPUs is limited: by the driver where it is NVIDIA's, else by dmem.max. Errors: those of
-/// cgroup::find_dmem, cgroup::set_dmem_max and cuda::limit_memory, of the first region that cannot be limited; `not_found`, a GPU without regions.
-[[nodiscard]] result<void> limit_gpu_memory(cgroup::io& machine, cgroup::directory const& group, gpu_memory_limit const& limit);
+/// `group`: the job's own that has dmem. Before its first process. Every region of these GPUs is limited: by the driver
+/// where it is NVIDIA's, else by dmem.max. Errors: those of cgroup::find_dmem, cgroup::set_dmem_max and
+/// cuda::limit_memory, of the first region that cannot be limited; `not_found`, a GPU without regions.
+[[nodiscard]] result<void> limit_gpu_memory(cgroup::io& machine, cgroup::directory const& group,
+                                            gpu_memory_limit const& limit);
 
 }  // namespace ration::program

@@ -15,13 +15,18 @@
 namespace ration::program {
 namespace {
 
-constexpr nanoseconds patience = seconds(2);         // nothing else happens in a run while a question is out
+constexpr nanoseconds patience = seconds(2);  // nothing else happens in a run while a question is out
 constexpr nanoseconds patience_at_its_end = seconds(15);
 
-[[nodiscard]] cuda::mps_place place_in(std::string const& run_folder) { return {.pipe_directory = run_folder + "/mps"}; }
+[[nodiscard]] cuda::mps_place place_in(std::string const& run_folder) {
+    return {.pipe_directory = run_folder + "/mps"};
+}
 
-/// Nothing listens, or what has listened is dead. Any other failure is one of a daemon that is there, and may have the GPU for itself.
-[[nodiscard]] bool is_absent(error const& why) noexcept { return why.code == errc::not_found || why.code == errc::gone; }
+/// Nothing listens, or what has listened is dead. Any other failure is one of a daemon that is there, and may have the
+/// GPU for itself.
+[[nodiscard]] bool is_absent(error const& why) noexcept {
+    return why.code == errc::not_found || why.code == errc::gone;
+}
 
 /// Its folder goes with the run, its log stays.
 [[nodiscard]] result<cuda::mps> start(std::string const& run_folder, std::string const& log_folder) {
@@ -32,8 +37,12 @@ constexpr nanoseconds patience_at_its_end = seconds(15);
     auto const started = cuda::start_mps(place);
     if (started) return cuda::mps::connect(std::move(place), patience);
     error why = started.failure();
-    if (why.subject == place.program) return why.operation = "start", why;
-    why.operation = "start an MPS daemon, which writes into", why.subject = std::string_view(place.log_directory + "/control.log");
+    if (why.subject == place.program) {
+        why.operation = "start";
+        return why;
+    }
+    why.operation = "start an MPS daemon, which writes into";
+    why.subject = std::string_view(place.log_directory + "/control.log");
     why.remedy = "it does not come up: look there; until then share whole GPUs, devices = \"gpus\"";
     return why;
 }
@@ -41,7 +50,8 @@ constexpr nanoseconds patience_at_its_end = seconds(15);
 /// Its own process, as it has written it down; without one where it has not.
 [[nodiscard]] process::child process_of(cuda::mps_place const& place) {
     pid_t pid = 0;
-    if (auto const text = process::read_input(place.pipe_directory + "/nvidia-cuda-mps-control.pid", {.most_bytes = 64}))
+    if (auto const text =
+            process::read_input(place.pipe_directory + "/nvidia-cuda-mps-control.pid", {.most_bytes = 64}))
         std::from_chars(text->data(), text->data() + text->size(), pid);
     auto const row = process::read_process(pid);
     auto found = row ? process::attach(pid, row->start_time) : result<process::child>(error{});
@@ -55,14 +65,17 @@ constexpr nanoseconds patience_at_its_end = seconds(15);
     auto daemon = process_of(place);
     auto const told = there->quit();
     if (!told || daemon.pid() == 0 || daemon.wait_for(patience_at_its_end)) return told;
-    return error{.code = errc::timed_out, .operation = "end the MPS daemon, which was told to quit, process", .subject = text<120>(std::string_view(std::to_string(daemon.pid()))),
+    return error{.code = errc::timed_out,
+                 .operation = "end the MPS daemon, which was told to quit, process",
+                 .subject = text<120>(std::string_view(std::to_string(daemon.pid()))),
                  .remedy = "end it yourself: the GPU may be its own"};
 }
 
 }  // namespace
 
 result<gpu_shares> gpu_shares::open(std::string const& run_folder, std::string const& log_folder) {
-    if (auto left = cuda::mps::connect(place_in(run_folder), patience)) return gpu_shares(std::move(left).value(), true);
+    if (auto left = cuda::mps::connect(place_in(run_folder), patience))
+        return gpu_shares(std::move(left).value(), true);
     auto there = cuda::mps::connect(cuda::mps_place::here(), patience);
     if (there) return gpu_shares(std::move(there).value(), false);
     if (!is_absent(there.failure())) return there.failure();
@@ -70,9 +83,7 @@ result<gpu_shares> gpu_shares::open(std::string const& run_folder, std::string c
     return own ? result<gpu_shares>(gpu_shares(std::move(own).value(), true)) : result<gpu_shares>(own.failure());
 }
 
-void gpu_shares::clean(std::string const& run_folder) {
-    static_cast<void>(end(place_in(run_folder)));
-}
+void gpu_shares::clean(std::string const& run_folder) { static_cast<void>(end(place_in(run_folder))); }
 
 gpu_shares::~gpu_shares() {
     if (!own_) return;

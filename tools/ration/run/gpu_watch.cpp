@@ -2,9 +2,8 @@
 #include "run/gpu_watch.hpp"
 
 #include <algorithm>
-#include <utility>
-
 #include <fmt/core.h>
+#include <utility>
 
 #include "error_text.hpp"
 
@@ -20,18 +19,24 @@ namespace {
 void mark_taken(cuda::found_gpu& gpu, std::span<std::string const> idle) {
     auto const mine = [&](std::string const& device) { return is_part(gpu, device); };
     if (!gpu.fault && gpu.exclusive && !gpu.users.empty() && std::ranges::any_of(idle, mine))
-        gpu.fault = error{.code = errc::busy, .operation = "use", .subject = gpu.what.pci.view(),
-                          .remedy = "it lets one process compute at a time, and one that is none of the run's jobs does: end that one"};
+        gpu.fault = error{
+            .code = errc::busy,
+            .operation = "use",
+            .subject = gpu.what.pci.view(),
+            .remedy =
+                "it lets one process compute at a time, and one that is none of the run's jobs does: end that one"};
 }
 
 /// A device that was given to a job meanwhile may have shown that job's process.
 void keep_only(std::vector<std::string>& devices, std::span<std::string const> these) {
-    std::erase_if(devices, [these](std::string const& device) { return std::ranges::find(these, device) == these.end(); });
+    std::erase_if(devices,
+                  [these](std::string const& device) { return std::ranges::find(these, device) == these.end(); });
 }
 
 }  // namespace
 
-gpu_watch::gpu_watch(std::span<std::string const> devices, cuda::inventory found, nanoseconds now) : seen_(std::move(found)), next_(now + interval) {
+gpu_watch::gpu_watch(std::span<std::string const> devices, cuda::inventory found, nanoseconds now)
+    : seen_(std::move(found)), next_(now + interval) {
     rule_.observe(seen_.gpus, now);
     for (auto const& device : devices)
         for (auto const& gpu : seen_.gpus)
@@ -62,8 +67,8 @@ std::vector<gpu_watch::change> gpu_watch::look(std::span<std::string const> idle
     return out;
 }
 
-std::vector<gpu_watch::change> gpu_watch::judge(cuda::inventory found, std::span<cuda::xid_report const> heard, std::span<std::string const> idle,
-                                                nanoseconds now) {
+std::vector<gpu_watch::change> gpu_watch::judge(cuda::inventory found, std::span<cuda::xid_report const> heard,
+                                                std::span<std::string const> idle, nanoseconds now) {
     for (auto& gpu : found.gpus) mark_taken(gpu, idle);
     rule_.observe(found.gpus, now);
     for (auto const& [gpu, xid] : heard) rule_.report(gpu, xid, now);
@@ -80,18 +85,23 @@ std::vector<gpu_watch::change> gpu_watch::judge(cuda::inventory found, std::span
 
 bool gpu_watch::in_use(std::span<std::string const> devices) const {
     return std::ranges::any_of(seen_.gpus, [&](cuda::found_gpu const& gpu) {
-        return !gpu.users.empty() && std::ranges::any_of(devices, [&](std::string const& device) { return is_part(gpu, device); });
+        return !gpu.users.empty() &&
+               std::ranges::any_of(devices, [&](std::string const& device) { return is_part(gpu, device); });
     });
 }
 
 std::optional<std::string> gpu_watch::trouble(nanoseconds now) const {
     if (asked_ == judged_ || now - waits_from_ < patience) return std::nullopt;
-    constexpr std::string_view meanwhile = "what runs goes on; jobs that are to start, or to change their GPUs, wait until it answers, and what jobs give back stays reserved";
+    constexpr std::string_view meanwhile =
+        "what runs goes on; jobs that are to start, or to change their GPUs, wait until it answers, and what jobs give back stays reserved";
     if (failure_) return fmt::format("{}; {}", to_text(*failure_), meanwhile);
-    return fmt::format("their driver does not answer; {}; if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine", meanwhile);
+    return fmt::format(
+        "their driver does not answer; {}; if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine",
+        meanwhile);
 }
 
-std::string gpu_watch::reason(row const& one, cuda::inventory const& found, std::span<cuda::xid_report const> heard) const {
+std::string gpu_watch::reason(row const& one, cuda::inventory const& found,
+                              std::span<cuda::xid_report const> heard) const {
     for (auto const& [gpu, xid] : heard)
         if (gpu == one.gpu && !cuda::is_the_programs_fault(xid)) return fmt::format("the driver reports Xid {}", xid);
     auto const seen = std::ranges::find(found.gpus, one.gpu, [](cuda::found_gpu const& gpu) { return gpu.what.id; });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What is known of the GPUs of a run: they are looked at now and then, and when somebody asks; those that have shown a fault are set aside and taken back by the rule of
-/// cuda::quarantine. Whoever needs to know something as it is now asks for a look, and goes on when that was judged.
+/// What is known of the GPUs of a run: they are looked at now and then, and when somebody asks; those that have shown a
+/// fault are set aside and taken back by the rule of cuda::quarantine. Whoever needs to know something as it is now
+/// asks for a look, and goes on when that was judged.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,9 @@ class gpu_watch {
     cuda::quarantine rule_;
     std::optional<gpu_looker> looker_;
     cuda::inventory seen_;
-    std::optional<error> failure_;   // of the looks since the one that was judged last
+    std::optional<error> failure_;         // of the looks since the one that was judged last
     std::vector<cuda::xid_report> heard_;  // since then
-    std::vector<std::string> idle_;  // ever since the look was asked for that is judged next
+    std::vector<std::string> idle_;        // ever since the look was asked for that is judged next
     std::uint64_t asked_ = 0, judged_ = 0;
     nanoseconds next_{}, waits_from_{};
 
@@ -52,24 +53,29 @@ public:
 
     /// Asks for a look that begins from now on, and gives its number. `idle`: devices that no job has.
     std::uint64_t ask(std::span<std::string const> idle, nanoseconds now);
-    /// What the newest look says that was not judged yet, if there is one; asks for the next when it is time. Waits for none.
+    /// What the newest look says that was not judged yet, if there is one; asks for the next when it is time. Waits for
+    /// none.
     [[nodiscard]] std::vector<change> look(std::span<std::string const> idle, nanoseconds now);
-    /// The last look that was judged; 0: none. One in which NVML failed, where it did not at the start, shows nothing and is not judged: another follows.
+    /// The last look that was judged; 0: none. One in which NVML failed, where it did not at the start, shows nothing
+    /// and is not judged: another follows.
     [[nodiscard]] std::uint64_t judged() const noexcept { return judged_; }
     /// What it has shown; before the first what was found at the start.
     [[nodiscard]] cuda::inventory const& seen() const noexcept { return seen_; }
-    /// Whether it has shown a process that computes on one of these. Not of one with a fault, which is given to nobody anyway.
+    /// Whether it has shown a process that computes on one of these. Not of one with a fault, which is given to nobody
+    /// anyway.
     [[nodiscard]] bool in_use(std::span<std::string const> devices) const;
-    /// Why nothing new is known of the GPUs since longer than `patience`, and what to do; nothing while the driver answers.
+    /// Why nothing new is known of the GPUs since longer than `patience`, and what to do; nothing while the driver
+    /// answers.
     [[nodiscard]] std::optional<std::string> trouble(nanoseconds now) const;
     /// Readable when there is something to judge.
     [[nodiscard]] int fd() const noexcept { return looker_ ? looker_->fd() : -1; }
     /// What is different by what was seen and heard.
-    [[nodiscard]] std::vector<change> judge(cuda::inventory found, std::span<cuda::xid_report const> heard, std::span<std::string const> idle,
-                                            nanoseconds now);
+    [[nodiscard]] std::vector<change> judge(cuda::inventory found, std::span<cuda::xid_report const> heard,
+                                            std::span<std::string const> idle, nanoseconds now);
 
 private:
-    [[nodiscard]] std::string reason(row const& one, cuda::inventory const& found, std::span<cuda::xid_report const> heard) const;
+    [[nodiscard]] std::string reason(row const& one, cuda::inventory const& found,
+                                     std::span<cuda::xid_report const> heard) const;
 };
 
 }  // namespace ration::program

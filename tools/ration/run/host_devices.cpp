@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-
 #include <fmt/core.h>
 
 #include <ration/cuda/device_mask.hpp>
@@ -13,16 +12,24 @@ namespace ration::program {
 host_devices host_devices::find(run_config const& config) {
     host_devices out;
     if (!config.shares_devices()) return out;
-    out.each_ = config.devices.each, out.per_mille_ = config.devices.per_mille;
-    for (std::uint32_t i = 0; out.of_cpu() && i < config.devices.count; ++i) out.names_.push_back(fmt::format("cpu-{}", i));
+    out.each_ = config.devices.each;
+    out.per_mille_ = config.devices.per_mille;
+    for (std::uint32_t i = 0; out.of_cpu() && i < config.devices.count; ++i)
+        out.names_.push_back(fmt::format("cpu-{}", i));
     if (out.of_cpu()) return out;
     char const* const inherited = std::getenv("CUDA_VISIBLE_DEVICES");
     out.found_ = cuda::find_gpus();
     auto const sound = out.found_.sound();
-    out.gpus_ = cuda::visible_devices(sound, inherited != nullptr ? std::optional<std::string_view>(inherited) : std::nullopt);
-    if (out.of_shares()) return out.cut(sound, config.devices.count), out;
+    out.gpus_ =
+        cuda::visible_devices(sound, inherited != nullptr ? std::optional<std::string_view>(inherited) : std::nullopt);
+    if (out.of_shares()) {
+        out.cut(sound, config.devices.count);
+        return out;
+    }
     for (auto const& id : out.gpus_) {
-        auto const is_part = [&id](cuda::gpu const& gpu) { return gpu.id == id || std::ranges::find(gpu.instances, id) != gpu.instances.end(); };
+        auto const is_part = [&id](cuda::gpu const& gpu) {
+            return gpu.id == id || std::ranges::find(gpu.instances, id) != gpu.instances.end();
+        };
         auto const whole = std::ranges::find_if(sound, is_part);
         out.add(std::string(id.name().view()), *whole, whole->id == id ? whole->memory : bytes{});
     }
@@ -51,7 +58,9 @@ std::optional<cuda::mps_share> host_devices::share_of(std::size_t count) const {
 
 std::string host_devices::description() const {
     if (of_cpu()) return fmt::format("CPU devices of {:g} cores", static_cast<double>(each_.count) / 1000);
-    if (of_shares()) return fmt::format("MPS, {} shares of {:g} % of {}", names_.size(), static_cast<double>(per_mille_) / 10, whole());
+    if (of_shares())
+        return fmt::format("MPS, {} shares of {:g} % of {}", names_.size(), static_cast<double>(per_mille_) / 10,
+                           whole());
     return "CUDA mask";
 }
 
@@ -78,35 +87,53 @@ std::int64_t host_devices::with_memory(bytes least) const noexcept {
 static void check_memory(job_config const& job, host_devices const& devices, std::vector<problem>& out) {
     auto const& wants = *job.elastic;
     auto const large = devices.with_memory(wants.gpu_memory), there = static_cast<std::int64_t>(devices.names().size());
-    if (devices.of_cpu()) out.push_back({wants.gpu_memory_at, "CPU devices have no memory of their own; leave gpu_memory out, or share GPUs"});
+    if (devices.of_cpu())
+        out.push_back(
+            {wants.gpu_memory_at, "CPU devices have no memory of their own; leave gpu_memory out, or share GPUs"});
     if (devices.of_cpu() || large >= wants.devices.minimum || there < wants.devices.minimum) return;
     std::int64_t largest = 0;
     for (auto const has : devices.memory()) largest = std::max(largest, has.count);
     auto const gib = [](std::int64_t count) { return static_cast<double>(count) / (std::int64_t{1} << 30U); };
-    out.push_back({wants.gpu_memory_at,
-                   fmt::format("job {} needs at least {} GPU{} of {:.4g} GiB, and {} large enough, the largest with {:.4g} GiB; make gpu_memory smaller, or run it on a machine with larger ones",
-                               program::quoted(job.name), wants.devices.minimum, wants.devices.minimum == 1 ? "" : "s", gib(wants.gpu_memory.count),
-                               large == 0 ? "none is" : large == 1 ? "1 is" : fmt::format("{} are", large), gib(largest))});
+    out.push_back(
+        {wants.gpu_memory_at,
+         fmt::format(
+             "job {} needs at least {} GPU{} of {:.4g} GiB, and {} large enough, the largest with {:.4g} GiB; make gpu_memory smaller, or run it on a machine with larger ones",
+             program::quoted(job.name), wants.devices.minimum, wants.devices.minimum == 1 ? "" : "s",
+             gib(wants.gpu_memory.count),
+             large == 0   ? "none is"
+             : large == 1 ? "1 is"
+                          : fmt::format("{} are", large),
+             gib(largest))});
 }
 
 std::vector<problem> missing_devices(run_config const& config, host_devices const& devices, millicores cpu) {
     std::vector<problem> out;
     auto const there = static_cast<std::int64_t>(devices.names().size());
     if (devices.of_cpu() && there * devices.each().count > cpu.count)
-        out.push_back({config.devices.at, fmt::format("{} devices of {:g} cores are more than the {:g} cores that the jobs share; write fewer or smaller ones",
-                                                      there, static_cast<double>(devices.each().count) / 1000, static_cast<double>(cpu.count) / 1000)});
+        out.push_back(
+            {config.devices.at,
+             fmt::format(
+                 "{} devices of {:g} cores are more than the {:g} cores that the jobs share; write fewer or smaller ones",
+                 there, static_cast<double>(devices.each().count) / 1000, static_cast<double>(cpu.count) / 1000)});
     if (devices.of_shares() && there == 0) {
-        out.push_back({config.devices.at, "there is no whole GPU whose shares jobs could have; ration doctor says why, and devices = { count = 4, cpu = 0.25 } stands in for them"});
+        out.push_back(
+            {config.devices.at,
+             "there is no whole GPU whose shares jobs could have; ration doctor says why, and devices = { count = 4, cpu = 0.25 } stands in for them"});
         return out;
     }
     for (auto const& job : config.jobs) {
         if (job.elastic && job.elastic->gpu_memory.count > 0) check_memory(job, devices, out);
         if (!job.elastic || job.elastic->devices.minimum <= there) continue;
         std::int64_t const least = job.elastic->devices.minimum;
-        std::string const helps = there == 0 ? "; ration doctor says why, and devices = { count = 4, cpu = 0.25 } at the top of the file stands in for them"
-                                             : "; make gpu.min smaller, or run it on a machine with more";
-        out.push_back({job.elastic->at, fmt::format("job {} needs at least {} device{}, and there {} {}{}", program::quoted(job.name), least, least == 1 ? "" : "s",
-                                                    there == 1 ? "is" : "are", there == 0 ? std::string("none that it could have") : std::to_string(there), helps)});
+        std::string const helps =
+            there == 0
+                ? "; ration doctor says why, and devices = { count = 4, cpu = 0.25 } at the top of the file stands in for them"
+                : "; make gpu.min smaller, or run it on a machine with more";
+        out.push_back(
+            {job.elastic->at,
+             fmt::format("job {} needs at least {} device{}, and there {} {}{}", program::quoted(job.name), least,
+                         least == 1 ? "" : "s", there == 1 ? "is" : "are",
+                         there == 0 ? std::string("none that it could have") : std::to_string(there), helps)});
     }
     return out;
 }

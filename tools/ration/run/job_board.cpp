@@ -26,14 +26,16 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Room for everybody's largest batch: it is scarce within a job only. 0: nobody says what its batches are, and all choose themselves.
+/// Room for everybody's largest batch: it is scarce within a job only. 0: nobody says what its batches are, and all
+/// choose themselves.
 [[nodiscard]] std::int64_t batch_capacity(std::span<job_config const> jobs) noexcept {
     std::int64_t sum = 0;
     bool any = false;
     for (auto const& job : jobs) {
         if (!job.elastic) continue;
         any = any || !job.elastic->batches.empty();
-        sum += job.elastic->batches.empty() ? job.elastic->batch.minimum : *std::ranges::max_element(job.elastic->batches);
+        sum +=
+            job.elastic->batches.empty() ? job.elastic->batch.minimum : *std::ranges::max_element(job.elastic->batches);
     }
     return any ? sum : 0;
 }
@@ -64,7 +66,8 @@ job_board::job_board(std::span<job_config const> jobs, host_supply const& supply
     std::vector<std::size_t> rows(jobs.size());
     for (std::size_t row = 0; row < by_id_.size(); ++row) rows[by_id_[row]] = row;
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs_.emplace_back(jobs[i], rows[i]);
-    RATION_ASSERT(store_.resize(table_id::jobs, jobs.size()) && store_.resize(table_id::jobs, 0), "memory for the jobs table");
+    RATION_ASSERT(store_.resize(table_id::jobs, jobs.size()) && store_.resize(table_id::jobs, 0),
+                  "memory for the jobs table");
     for (auto const& job : jobs) tenants_.try_emplace(job.tenant, static_cast<std::uint32_t>(tenants_.size()));
 }
 
@@ -79,8 +82,12 @@ void job_board::declare_devices(std::span<job_config const> jobs, std::int64_t c
         RATION_ASSERT(added, "the store has none of these names");
         handle = *added;
     };
-    add(c.wish, "jobs/want.gpu"), add(c.request, "jobs/request.gpu"), add(c.attained, "jobs/attained");
-    add(c.speedup, "jobs/speedup", c.width), add(c.batch, "jobs/batch", c.width), add(c.node_type, "nodes/type");
+    add(c.wish, "jobs/want.gpu");
+    add(c.request, "jobs/request.gpu");
+    add(c.attained, "jobs/attained");
+    add(c.speedup, "jobs/speedup", c.width);
+    add(c.batch, "jobs/batch", c.width);
+    add(c.node_type, "nodes/type");
     devices_ = c;
 }
 
@@ -107,7 +114,8 @@ void job_board::describe(live_job const& job) noexcept {
     store_[of(resource_id::cpu).maximum][row] = config.cpu.maximum;
     store_[of(resource_id::memory).maximum][row] = config.memory ? config.memory->count : unlimited;
     if (!devices_) return;
-    for (auto const r : {resource_id::gpu, resource_id::gpu_sm, resource_id::cache, resource_id::batch}) store_[of(r).maximum][row] = 0;
+    for (auto const r : {resource_id::gpu, resource_id::gpu_sm, resource_id::cache, resource_id::batch})
+        store_[of(r).maximum][row] = 0;
     store_[devices_->wish][row] = -1;
     if (config.elastic) describe_devices(job, *config.elastic);
 }
@@ -120,8 +128,10 @@ void job_board::describe_devices(live_job const& job, elastic_config const& want
     store_[of(resource_id::batch).minimum][row] = wants.batch.minimum;
     store_[of(resource_id::batch).maximum][row] = wants.batch.maximum;
     for (std::size_t k = 0; k < devices_->width; ++k) {
-        (&store_.at(devices_->speedup, row))[k] = wants.speedup.empty() ? static_cast<double>(k) : entry_of(wants.speedup, k);
-        // Not measured: the smallest that it accepts, which is right for a job that has one batch and harmless for the others.
+        (&store_.at(devices_->speedup, row))[k] =
+            wants.speedup.empty() ? static_cast<double>(k) : entry_of(wants.speedup, k);
+        // Not measured: the smallest that it accepts, which is right for a job that has one batch and harmless for the
+        // others.
         std::int64_t const batch = wants.batches.empty() ? wants.batch.minimum : entry_of(wants.batches, k);
         (&store_.at(devices_->batch, row))[k] = k == 0 ? 0 : batch;
     }
@@ -134,7 +144,8 @@ void job_board::refresh(nanoseconds now) noexcept {
         store_[columns_.started][job.row] = job.launched_at ? job.launched_at->count : -1;
         store_[columns_.step][job.row] = job.step;
         store_[columns_.tier][job.row] = job.tracker.tier();
-        if (auto const loss = job.tracker.smoothed()) store_[columns_.loss][job.row] = *loss;  // else the last one of its earlier launch
+        // Else the last one of its earlier launch
+        if (auto const loss = job.tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
         store_[columns_.best_loss][job.row] = job.tracker.best().value_or(0);
         if (!job.alive()) store_[of(resource_id::cpu).used][job.row] = 0;
         if (job.devices != nullptr) refresh_devices(job, now);
@@ -145,7 +156,8 @@ void job_board::refresh(nanoseconds now) noexcept {
 /// A job whose size cannot change now accepts nothing else, so that a policy shares out the rest.
 void job_board::refresh_devices(live_job& job, nanoseconds now) noexcept {
     auto const& wants = *job.config->elastic;
-    std::int64_t const most = std::min({wants.devices.maximum, static_cast<std::int64_t>(devices_->width) - 1, job.devices->most()});
+    std::int64_t const most =
+        std::min({wants.devices.maximum, static_cast<std::int64_t>(devices_->width) - 1, job.devices->most()});
     bool const free = job.devices->can_change(now) && most >= wants.devices.minimum;
     std::int64_t const here = job.devices->wanted();
     store_[of(resource_id::gpu).minimum][job.row] = free ? wants.devices.minimum : here;

@@ -22,13 +22,15 @@ struct host_supply {
     std::optional<std::int64_t> devices{};  ///< none: this run knows of no devices, and offers no columns for them
 };
 
-/// What a run without devices shares out, and one with: the first of the standard resources, so that their numbers stay the same.
+/// What a run without devices shares out, and one with: the first of the standard resources, so that their numbers stay
+/// the same.
 [[nodiscard]] inline std::span<resource_info const> host_resources(bool devices) noexcept {
     return std::span(standard_resources).first(devices ? std::size(standard_resources) : 2);
 }
 
-/// The jobs in the order of the file. A job has a row in the jobs table from the time that it arrives; ids count in the order of
-/// arrival, so that rows are only ever added: the job in row i has the id i + 1. There is one node: this machine.
+/// The jobs in the order of the file. A job has a row in the jobs table from the time that it arrives; ids count in the
+/// order of arrival, so that rows are only ever added: the job in row i has the id i + 1. There is one node: this
+/// machine.
 class job_board {
     std::vector<live_job> jobs_;
     std::vector<std::size_t> by_id_;  // place in jobs_

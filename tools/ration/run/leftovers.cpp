@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
-#include <utility>
-
-#include <unistd.h>
-
 #include <fmt/ranges.h>
+#include <iterator>
+#include <unistd.h>
+#include <utility>
 
 #include <ration/cgroup/kernel_io.hpp>
 #include <ration/cgroup/orphans.hpp>
@@ -19,20 +17,22 @@
 
 #include "error_text.hpp"
 #include "problem.hpp"
+#include "run.hpp"
 #include "run/gpu_shares.hpp"
 #include "run/node_backend.hpp"
-#include "run.hpp"
 
 namespace ration::program {
 namespace {
 
 constexpr nanoseconds orphan_grace_period = seconds(5);
 
-/// Groups of dead runs that started where this process is, or in the groups that a record names. None where cgroups cannot be used.
+/// Groups of dead runs that started where this process is, or in the groups that a record names. None where cgroups
+/// cannot be used.
 template <class Action>
 void for_each_orphan(std::string const* memberships, Action action) {
     cgroup::kernel_io machine;
-    auto const where = memberships != nullptr ? cgroup::tree::discover(machine, *memberships) : cgroup::tree::discover(machine);
+    auto const where =
+        memberships != nullptr ? cgroup::tree::discover(machine, *memberships) : cgroup::tree::discover(machine);
     if (!where) return;
     auto const orphans = cgroup::find_orphans(machine, *where);
     if (!orphans) return;
@@ -44,7 +44,8 @@ void for_each_orphan(std::string const* memberships, Action action) {
                                          orphan.pids.size() == 1 ? "" : "es");
     if (only_say) return "would end and remove " + what;
     auto const cleaned = cgroup::clean(where, orphan);
-    return cleaned ? "ended and removed " + what : fmt::format("could not remove {}: {}", what, to_text(cleaned.failure()));
+    return cleaned ? "ended and removed " + what
+                   : fmt::format("could not remove {}: {}", what, to_text(cleaned.failure()));
 }
 
 /// Ends a process with all that belongs to it: what descends from it, and what has the mark.
@@ -61,8 +62,9 @@ void for_each_orphan(std::string const* memberships, Action action) {
 
 [[nodiscard]] std::string end_job(recorded_job const& job, job_traces const& traces, bool only_say) {
     if (traces.doubtful)
-        return fmt::format("left {} (process {}) alone: its environment lacks the job's token, so it may be another program; end it yourself if it is the job",
-                           job.name, job.pid);
+        return fmt::format(
+            "left {} (process {}) alone: its environment lacks the job's token, so it may be another program; end it yourself if it is the job",
+            job.name, job.pid);
     auto const what = text_of(job, traces);
     if (only_say) return "would end " + what;
     auto const ended = end_family(traces.processes.front(), process::mark_of(job.token));
@@ -72,13 +74,16 @@ void for_each_orphan(std::string const* memberships, Action action) {
 constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "RATION_TOKEN";
 
 /// What every job of this run has in its environment: where to report.
-[[nodiscard]] std::string socket_entry(run_record const& record) { return "unix:" + run_directory::socket_of(record.run); }
+[[nodiscard]] std::string socket_entry(run_record const& record) {
+    return "unix:" + run_directory::socket_of(record.run);
+}
 
 /// Of a run whose record cannot be read, so that it is unknown which job is which.
 [[nodiscard]] std::vector<std::string> end_processes(leftover const& run, bool only_say) {
     auto const& all = run.traces.front().processes;
     if (all.empty()) return {};
-    std::string const what = fmt::format("{} process{} of the run {}", all.size(), all.size() == 1 ? "" : "es", printable(run.record.run));
+    std::string const what =
+        fmt::format("{} process{} of the run {}", all.size(), all.size() == 1 ? "" : "es", printable(run.record.run));
     if (only_say) return {"would end " + what};
     auto const ended = end_family(all.front(), fmt::format("{}={}", place_to_report, socket_entry(run.record)));
     return {ended ? "ended " + what : fmt::format("could not end {}: {}", what, to_text(ended.failure()))};
@@ -92,7 +97,8 @@ constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "
     std::string text;
     if (machine.read_system(fmt::format("/proc/{}/cgroup", pid).c_str(), text) != 0) return false;
     for (auto at = text.find(group); at != text.npos; at = text.find(group, at + 1))
-        if (auto const end = at + group.size(); end == text.size() || text[end] == '/' || text[end] == '\n') return true;
+        if (auto const end = at + group.size(); end == text.size() || text[end] == '/' || text[end] == '\n')
+            return true;
     return false;
 }
 
@@ -106,21 +112,26 @@ constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "
     return found;
 }
 
-/// Whether the recorded process lives. One that is about to end has no environment any more, and for some moments it still looks alive.
+/// Whether the recorded process lives. One that is about to end has no environment any more, and for some moments it
+/// still looks alive.
 [[nodiscard]] bool is_alive(recorded_job const& job) {
     for (auto const last = process::now() + seconds(1); process::same_process(job.pid, job.start_time); ::usleep(2'000))
         if (process::now() > last || !process::detail::read_environment(job.pid).empty()) return true;
     return false;
 }
 
-/// Finds the processes of one job. A recorded process without its token is the job's if it leads a session with a process that has it.
+/// Finds the processes of one job. A recorded process without its token is the job's if it leads a session with a
+/// process that has it.
 [[nodiscard]] job_traces traces_of(recorded_job& job, std::span<process::process_info const> processes, bool launched) {
-    job_traces out{.launched = job.launching ? launched : job.pid != 0, .processes = {processes.begin(), processes.end()}};
+    job_traces out{.launched = job.launching ? launched : job.pid != 0,
+                   .processes = {processes.begin(), processes.end()}};
     std::ranges::stable_sort(out.processes, {}, &process::process_info::start_time);
     if (job.pid != 0 && is_alive(job)) {
-        out.has_first = std::ranges::any_of(out.processes, [&](auto const& one) { return one.pid == job.pid || one.session == job.pid; });
+        out.has_first = std::ranges::any_of(
+            out.processes, [&](auto const& one) { return one.pid == job.pid || one.session == job.pid; });
         out.doubtful = !out.has_first && out.processes.empty();
-    } else if (job.pid == 0 && out.launched && !out.processes.empty()) {  // killed before it could write the process down
+        // Killed before it could write the process down
+    } else if (job.pid == 0 && out.launched && !out.processes.empty()) {
         job.pid = out.processes.front().pid;
         job.start_time = out.processes.front().start_time;
         out.has_first = true;
@@ -135,22 +146,26 @@ void add_survivors(leftover& run) {
         if (!traces.processes.empty())
             run.alive.push_back({job.name, text_of(job, traces)});
         else if (traces.doubtful)
-            run.alive.push_back({job.name, fmt::format("{} (process {}, unless that is another program)", job.name, job.pid)});
+            run.alive.push_back(
+                {job.name, fmt::format("{} (process {}, unless that is another program)", job.name, job.pid)});
         else if (is_between_launches(job))
             run.alive.push_back({job.name, job.name + " (between two launches)"});
     }
 }
 
 void find_jobs(leftover& run, std::set<std::string> const& launches, std::span<process::marked_process const> marked) {
-    std::string const group = cgroup::group_name_of({node_backend::group_name, {run.record.owner, run.record.owner_start_time, run.record.pid_namespace}});
-    auto const members = run.record.owner > 0 ? members_of_groups(run.record, group) : std::vector<process::process_info>{};
+    std::string const group = cgroup::group_name_of(
+        {node_backend::group_name, {run.record.owner, run.record.owner_start_time, run.record.pid_namespace}});
+    auto const members =
+        run.record.owner > 0 ? members_of_groups(run.record, group) : std::vector<process::process_info>{};
     cgroup::kernel_io machine;
     for (auto& job : run.record.jobs) {
         std::vector<process::process_info> its;
         for (auto const& one : marked)
             if (!job.token.empty() && one.value == job.token) its.push_back(one.info);
         for (auto const& one : members)
-            if (std::ranges::find(its, one.pid, &process::process_info::pid) == its.end() && is_in_group(machine, one.pid, fmt::format("/{}/{}", group, job.name)))
+            if (std::ranges::find(its, one.pid, &process::process_info::pid) == its.end() &&
+                is_in_group(machine, one.pid, fmt::format("/{}/{}", group, job.name)))
                 its.push_back(one);
         run.traces.push_back(traces_of(job, its, launches.contains(job.token)));
     }
@@ -168,7 +183,11 @@ void find_jobs(leftover& run, std::set<std::string> const& launches, std::span<p
 }
 
 [[nodiscard]] result<leftover> examine(abandoned_run found, std::span<process::marked_process const> marked) {
-    leftover run{.record = std::move(found.record), .traces = {}, .damage = std::move(found.damage), .alive = {}, .folder = std::move(found.folder)};
+    leftover run{.record = std::move(found.record),
+                 .traces = {},
+                 .damage = std::move(found.damage),
+                 .alive = {},
+                 .folder = std::move(found.folder)};
     if (!run.damage.empty()) {
         auto const looked = find_processes(run);
         if (!looked) return looked.failure();
@@ -177,7 +196,8 @@ void find_jobs(leftover& run, std::set<std::string> const& launches, std::span<p
     }
     bool const same_boot = run.record.boot == this_boot();  // else nothing of it can be alive
     find_jobs(run, found.launches, same_boot ? marked : std::span<process::marked_process const>());
-    bool const seen = std::ranges::any_of(run.traces, [](job_traces const& traces) { return !traces.processes.empty(); });
+    bool const seen =
+        std::ranges::any_of(run.traces, [](job_traces const& traces) { return !traces.processes.empty(); });
     bool const elsewhere = same_boot && run.record.pid_namespace != this_pid_namespace();
     run.out_of_sight = elsewhere && !seen && !sees_all_processes();
     if (!run.out_of_sight) add_survivors(run);
@@ -189,7 +209,8 @@ void find_jobs(leftover& run, std::set<std::string> const& launches, std::span<p
 std::string text_of(job_traces const& traces) {
     std::vector<int> pids;
     std::ranges::transform(traces.processes, std::back_inserter(pids), &process::process_info::pid);
-    return fmt::format("process{} {}, which its first process left", pids.size() == 1 ? "" : "es", fmt::join(pids, ", "));
+    return fmt::format("process{} {}, which its first process left", pids.size() == 1 ? "" : "es",
+                       fmt::join(pids, ", "));
 }
 
 result<std::vector<leftover>> find_leftovers() {
@@ -209,18 +230,23 @@ result<std::vector<leftover>> find_leftovers() {
 
 std::string sentence_of_damage(leftover const& what) {
     if (what.out_of_sight)
-        return fmt::format("the run {} belongs to another PID namespace, whose processes cannot be seen from this one; run ration clean there, or outside of all namespaces",
-                           printable(what.record.run));
-    return what.damage.empty() ? "" : fmt::format("the record of the run {} cannot be read: {}", printable(what.record.run), what.damage);
+        return fmt::format(
+            "the run {} belongs to another PID namespace, whose processes cannot be seen from this one; run ration clean there, or outside of all namespaces",
+            printable(what.record.run));
+    return what.damage.empty()
+               ? ""
+               : fmt::format("the record of the run {} cannot be read: {}", printable(what.record.run), what.damage);
 }
 
 std::vector<std::string> remove_leftover(leftover what, bool only_say) {
     if (what.out_of_sight) return {};
     auto done = what.damage.empty() ? std::vector<std::string>{} : end_processes(what, only_say);
     for (std::size_t i = 0; i < what.record.jobs.size(); ++i)
-        if (auto const& traces = what.traces[i]; traces.doubtful || !traces.processes.empty()) done.push_back(end_job(what.record.jobs[i], traces, only_say));
-    for_each_orphan(&what.record.memberships,
-                    [&](auto const& where, auto const& orphan) { done.push_back(clean_group(where, orphan, only_say)); });
+        if (auto const& traces = what.traces[i]; traces.doubtful || !traces.processes.empty())
+            done.push_back(end_job(what.record.jobs[i], traces, only_say));
+    for_each_orphan(&what.record.memberships, [&](auto const& where, auto const& orphan) {
+        done.push_back(clean_group(where, orphan, only_say));
+    });
     if (only_say) return done;
     run_directory folder(std::move(what.folder));
     folder.remove_at_end();
@@ -230,7 +256,8 @@ std::vector<std::string> remove_leftover(leftover what, bool only_say) {
 
 std::vector<std::string> remove_orphaned_groups(bool only_say) {
     std::vector<std::string> done;
-    for_each_orphan(nullptr, [&](auto const& where, auto const& orphan) { done.push_back(clean_group(where, orphan, only_say)); });
+    for_each_orphan(
+        nullptr, [&](auto const& where, auto const& orphan) { done.push_back(clean_group(where, orphan, only_say)); });
     return done;
 }
 

@@ -15,10 +15,12 @@ namespace ration::program {
 
 /// What of a recorded job is found on this machine.
 struct job_traces {
-    bool launched = false;     ///< its program was started in the recorded incarnation
-    bool has_first = false;    ///< the recorded process lives, and is the job's
-    bool doubtful = false;     ///< the recorded process lives, and nothing proves that it is the job's: it is left alone
-    std::vector<process::process_info> processes;  ///< with the job's token in their environment, or in its group; the oldest first
+    bool launched = false;   ///< its program was started in the recorded incarnation
+    bool has_first = false;  ///< the recorded process lives, and is the job's
+    /// The recorded process lives, and nothing proves that it is the job's: it is left alone
+    bool doubtful = false;
+    /// With the job's token in their environment, or in its group; the oldest first
+    std::vector<process::process_info> processes;
 };
 
 /// A job that goes on, or a process of a job that cannot be named.
@@ -31,8 +33,9 @@ struct survivor {
 struct leftover {
     run_record record;
     std::vector<job_traces> traces;  ///< of `record.jobs`, in the same order
-    std::string damage;              ///< why its record cannot be read: then its processes are known, but not their jobs; empty: it can
-    bool out_of_sight = false;       ///< its processes count in another PID namespace, and cannot be seen from this one
+    /// Why its record cannot be read: then its processes are known, but not their jobs; empty: it can
+    std::string damage;
+    bool out_of_sight = false;  ///< its processes count in another PID namespace, and cannot be seen from this one
     std::vector<survivor> alive;
     locked_folder folder;
 };
@@ -52,8 +55,8 @@ struct leftover {
 /// The same for groups of dead runs, whether there is a record of them or not.
 [[nodiscard]] std::vector<std::string> remove_orphaned_groups(bool only_say);
 
-/// Removes the groups of dead runs in which nothing lives any more: those of runs that started where this process is, or in the
-/// groups that a record names. Says nothing: there is nothing to decide.
+/// Removes the groups of dead runs in which nothing lives any more: those of runs that started where this process is,
+/// or in the groups that a record names. Says nothing: there is nothing to decide.
 void remove_empty_groups(std::string const* memberships = nullptr);
 
 }  // namespace ration::program

@@ -7,8 +7,8 @@ namespace ration::program {
 namespace {
 
 [[nodiscard]] two_tier_target target_of(target_config const& t) {
-    auto made = two_tier_target::make({.metric = t.metric, .way = t.way, .acceptable = t.acceptable, .objective = t.objective,
-                                       .mean_of = t.mean_of});
+    auto made = two_tier_target::make(
+        {.metric = t.metric, .way = t.way, .acceptable = t.acceptable, .objective = t.objective, .mean_of = t.mean_of});
     RATION_ASSERT(made, "a target that passed the reading of the file must be a target");
     return *made;
 }
@@ -22,7 +22,8 @@ bool live_job::take(progress::report const& said, nanoseconds at) {
     bool const is_step = said.type == progress::message_type::step;
     bool const is_eval = said.type == progress::message_type::eval;
     if (is_step || is_eval) step = said.step;
-    bool const about_target = (is_step && config->target.metric == "loss") || (is_eval && said.metric == config->target.metric);
+    bool const about_target =
+        (is_step && config->target.metric == "loss") || (is_eval && said.metric == config->target.metric);
     if (!about_target) return false;
     double const value = is_step ? said.loss_mean : said.value;
     std::uint64_t const count = is_step ? said.loss_count : said.non_finite == 0 ? 1 : 0;
@@ -36,17 +37,38 @@ bool live_job::take(progress::report const& said, nanoseconds at) {
 }
 
 job_summary live_job::summary() const {
-    return {.name = config->name, .arrived = config->at, .started = started_at, .acceptable_at = acceptable_at,
-            .objective_at = objective_at, .ended_at = ended_at, .has_acceptable = config->target.acceptable.has_value(),
-            .has_objective = config->target.objective.has_value(), .how = now, .why = why,
+    return {.name = config->name,
+            .arrived = config->at,
+            .started = started_at,
+            .acceptable_at = acceptable_at,
+            .objective_at = objective_at,
+            .ended_at = ended_at,
+            .has_acceptable = config->target.acceptable.has_value(),
+            .has_objective = config->target.objective.has_value(),
+            .how = now,
+            .why = why,
             .device_seconds = device_seconds};
 }
 
 job_view live_job::view(nanoseconds at) const {
-    job_view v{.name = config->name, .now = now, .detail = why, .starts_in = {}, .metric = config->target.metric,
-               .way = config->target.way, .first = first_value, .value = tracker.smoothed(), .acceptable = config->target.acceptable,
-               .objective = config->target.objective, .tier = tracker.tier(), .held = {}, .devices = {}, .going_to = {}};
-    if (devices != nullptr && !over()) v.devices = devices->size(), v.going_to = devices->wanted();
+    job_view v{.name = config->name,
+               .now = now,
+               .detail = why,
+               .starts_in = {},
+               .metric = config->target.metric,
+               .way = config->target.way,
+               .first = first_value,
+               .value = tracker.smoothed(),
+               .acceptable = config->target.acceptable,
+               .objective = config->target.objective,
+               .tier = tracker.tier(),
+               .held = {},
+               .devices = {},
+               .going_to = {}};
+    if (devices != nullptr && !over()) {
+        v.devices = devices->size();
+        v.going_to = devices->wanted();
+    }
     if (waiting() && config->at > at) v.starts_in = config->at - at;
     return v;
 }

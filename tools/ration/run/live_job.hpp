@@ -39,8 +39,8 @@ struct delivery {
         done,
     };
     phase now = phase::none;
-    std::uint64_t from = 0;          ///< the step at which Acceptable was reached
-    std::uint64_t command = 0;       ///< number of the command to save
+    std::uint64_t from = 0;     ///< the step at which Acceptable was reached
+    std::uint64_t command = 0;  ///< number of the command to save
     std::optional<nanoseconds> deadline;
 };
 
@@ -64,13 +64,13 @@ struct live_job {
     std::uint64_t step = 0;
     std::optional<double> first_value;
     std::optional<nanoseconds> started_at, acceptable_at, objective_at, ended_at, kill_at;
-    std::optional<nanoseconds> launched_at;  ///< its present epoch
-    std::optional<nanoseconds> terminate_at; ///< it was told to stop, and hears SIGTERM if it has not by then
+    std::optional<nanoseconds> launched_at;   ///< its present epoch
+    std::optional<nanoseconds> terminate_at;  ///< it was told to stop, and hears SIGTERM if it has not by then
     bool asked_to_stop = false;
     nanoseconds cpu_time{};          ///< of its present epoch, kept after its end
     nanoseconds earlier_cpu_time{};  ///< of the epochs before
     bytes memory{};                  ///< resident at the last tick
-    std::optional<deferral> waits;  ///< the last thing said about a grant of its that waits
+    std::optional<deferral> waits;   ///< the last thing said about a grant of its that waits
 
     resize* devices = nullptr;       ///< null: it has no use for any
     job_place place;                 ///< of its present launch
@@ -80,14 +80,14 @@ struct live_job {
     std::int64_t batch = 0;          ///< of its present launch; 0: its own choice
     share_check share;               ///< of its present launch
     delivery model;
-    bool launching = false;          ///< between the decision and the process
-    bool placed = false;             ///< the backend knows it: something of it may be alive
-    bool said_done = false;          ///< in this epoch
-    std::string refused;             ///< why it may not run with its devices; it is being killed
-    std::string checkpoint;          ///< its folder; empty before the first launch
+    bool launching = false;             ///< between the decision and the process
+    bool placed = false;                ///< the backend knows it: something of it may be alive
+    bool said_done = false;             ///< in this epoch
+    std::string refused;                ///< why it may not run with its devices; it is being killed
+    std::string checkpoint;             ///< its folder; empty before the first launch
     std::optional<std::uint64_t> look;  ///< at the GPUs, that its failure, its launch or its remains wait for
-    nanoseconds clear_at{};          ///< when to look again whether something is left of it
-    double device_seconds = 0;       ///< used up to now
+    nanoseconds clear_at{};             ///< when to look again whether something is left of it
+    double device_seconds = 0;          ///< used up to now
 
     [[nodiscard]] bool waiting() const noexcept { return now == condition::waiting; }
     [[nodiscard]] bool alive() const noexcept { return process.has_value() && !is_over(now); }

@@ -2,9 +2,7 @@
 #include "run/memory_shortage.hpp"
 
 #include <array>
-
 #include <fcntl.h>
-
 #include <fmt/core.h>
 
 #include <ration/process/proc.hpp>
@@ -20,7 +18,8 @@ std::int64_t oom_kills_of_machine() {
 
 std::string sentence_of(cgroup::memory_shortage const& found) {
     if (found.killed == 0) return {};
-    return found.at_limit ? fmt::format("out of memory: limit {}", size_text({found.limit})) : "out of memory: the machine, or a group above the job's, had none left";
+    return found.at_limit ? fmt::format("out of memory: limit {}", size_text({found.limit}))
+                          : "out of memory: the machine, or a group above the job's, had none left";
 }
 
 }  // namespace ration::program

@@ -2,10 +2,9 @@
 #include "run/node_backend.hpp"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 #include <limits>
 #include <utility>
-
-#include <fmt/ranges.h>
 
 #include <ration/cgroup/kernel_io.hpp>
 #include <ration/process/environment.hpp>
@@ -34,7 +33,10 @@ template <class Variant, class Action>
 /// A process that has not begun to run its program.
 [[nodiscard]] result<void> bind(pid_t pid, process::cpu_set const& cpus) {
     if (cpus.bind_thread(pid)) return {};
-    return error{.code = errc::empty_set, .operation = "bind a job to the CPUs", .subject = cpus.list().view(), .system = errno,
+    return error{.code = errc::empty_set,
+                 .operation = "bind a job to the CPUs",
+                 .subject = cpus.list().view(),
+                 .system = errno,
                  .remedy = "name with 'cpus' no more CPUs than this program may use"};
 }
 
@@ -50,8 +52,9 @@ template <class Variant, class Action>
 
 [[nodiscard]] std::string sentence_of(core_choice const& chosen) {
     if (chosen.shared.empty()) return {};
-    return fmt::format("CPUs {} are also those of another run (process {}), so that both are slower; name fewer with 'cpus' in both files", chosen.shared.list().view(),
-                       fmt::join(chosen.others, ", "));
+    return fmt::format(
+        "CPUs {} are also those of another run (process {}), so that both are slower; name fewer with 'cpus' in both files",
+        chosen.shared.list().view(), fmt::join(chosen.others, ", "));
 }
 
 }  // namespace
@@ -114,7 +117,7 @@ result<void> node_backend::apply(operation const& op) noexcept {
 }
 
 result<void> node_backend::verify(operation const& op) noexcept {
-    if (std::holds_alternative<stop_operation>(op)) return {};  // the end of the process shows it
+    if (std::holds_alternative<stop_operation>(op)) return {};    // the end of the process shows it
     if (std::holds_alternative<resize_operation>(op)) return {};  // the hello of its next launch does
     return on_its_own(backend_, op, [](auto& b, auto const& own) { return b.verify(own); });
 }
@@ -127,12 +130,19 @@ result<void> node_backend::undo(operation const& op) noexcept {
 
 operation_text node_backend::describe(operation const& op) noexcept {
     if (auto const* const stop = std::get_if<stop_operation>(&op))
-        return {.job = stop->job, .resource = resource_id::cpu, .when = timing::live, .subject = "processes", .old_value = "running",
+        return {.job = stop->job,
+                .resource = resource_id::cpu,
+                .when = timing::live,
+                .subject = "processes",
+                .old_value = "running",
                 .new_value = "asked to stop"};
     if (auto const* const size = std::get_if<resize_operation>(&op))
-        return {.job = size->job, .resource = size->resource, .when = timing::needs_restart,
+        return {.job = size->job,
+                .resource = size->resource,
+                .when = timing::needs_restart,
                 .subject = std::string_view(size->resource == resource_id::gpu ? "devices" : "samples per step"),
-                .old_value = std::string_view(std::to_string(size->old_amount)), .new_value = std::string_view(std::to_string(size->new_amount))};
+                .old_value = std::string_view(std::to_string(size->old_amount)),
+                .new_value = std::string_view(std::to_string(size->new_amount))};
     if (auto const* const own = std::get_if<cgroup::operation>(&op))
         return std::get<std::unique_ptr<cgroup::backend>>(backend_)->describe(*own);
     return std::get<std::unique_ptr<process::backend>>(backend_)->describe(std::get<process::operation>(op));
@@ -141,7 +151,9 @@ operation_text node_backend::describe(operation const& op) noexcept {
 result<void> node_backend::plan_devices(setting const& wanted, ration::plan<operation>& out) noexcept {
     resize* const machine = elastic_ != nullptr ? elastic_->find(wanted.job) : nullptr;
     if (machine == nullptr)
-        return error{.code = errc::not_found, .operation = "change the size of a job", .remedy = "the jobs file gives it no bounds.gpu"};
+        return error{.code = errc::not_found,
+                     .operation = "change the size of a job",
+                     .remedy = "the jobs file gives it no bounds.gpu"};
     bool const size = wanted.resource == resource_id::gpu;
     std::int64_t const now = size ? machine->wanted() : machine->batch();
     if (now == wanted.amount) return {};
@@ -195,10 +207,12 @@ result<void> node_backend::set_cpu(job_id job, std::int64_t amount) noexcept {
     auto done = plan({job, 0, resource_id::cpu, amount}, operations);
     for (auto const& operation : operations)
         if (done) done = apply(operation);
-    return !done && done.failure().code == errc::gone ? result<void>() : done;  // it has ended already, which is told elsewhere
+    // It has ended already, which is told elsewhere
+    return !done && done.failure().code == errc::gone ? result<void>() : done;
 }
 
-result<process::child> node_backend::launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec) {
+result<process::child> node_backend::launch_in_group(cgroup::backend& groups, start const& what,
+                                                     process::launch_spec& spec) {
     if (auto added = groups.add(what.job, what.name); !added) return added.failure();
     close_fence(what);
     limit_memory_of_gpus(what);
@@ -212,22 +226,30 @@ result<process::child> node_backend::launch_in_group(cgroup::backend& groups, st
     spec.place = place;
     auto const limited = limit_memory(groups, what);
     auto child = limited ? process::launch(spec) : result<process::child>(limited.failure());
-    if (!child) static_cast<void>(groups.remove(what.job)), fence_.open(what.job);
+    if (!child) {
+        static_cast<void>(groups.remove(what.job));
+        fence_.open(what.job);
+    }
     return child;
 }
 
-result<process::child> node_backend::launch_alone(process::backend& processes, start const& what, process::launch_spec& spec) {
+result<process::child> node_backend::launch_alone(process::backend& processes, start const& what,
+                                                  process::launch_spec& spec) {
     close_fence(what);
     auto const place = [&](pid_t pid) {
         fence_.place(what.job, pid);
         auto const row = process::read_process(pid);
-        auto const added = processes.add(what.job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(what.token)});
+        auto const added = processes.add(
+            what.job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(what.token)});
         return !added || what.cpus.empty() ? added : processes.confine(what.job, what.cpus);
     };
     spec.place = place;
     oom_kills_before_[what.job] = oom_kills_of_machine();
     auto child = process::launch(spec);
-    if (!child) static_cast<void>(processes.remove(what.job)), fence_.open(what.job);
+    if (!child) {
+        static_cast<void>(processes.remove(what.job));
+        fence_.open(what.job);
+    }
     return child;
 }
 
@@ -245,7 +267,8 @@ result<void> node_backend::limit_memory(cgroup::backend& groups, start const& wh
 result<void> node_backend::confine(job_id job, process::cpu_set const& cpus) noexcept {
     if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
         auto const set = (*groups)->set(job, as_group_set(cpus));
-        return !set && set.failure().code == errc::not_supported ? result<void>() : set;  // without a cpuset it was bound by affinity, which it keeps
+        // Without a cpuset it was bound by affinity, which it keeps
+        return !set && set.failure().code == errc::not_supported ? result<void>() : set;
     }
     return std::get<std::unique_ptr<process::backend>>(backend_)->confine(job, cpus);
 }
@@ -257,7 +280,8 @@ bool node_backend::limits_memory() const noexcept {
 void node_backend::close_fence(start const& what) {
     if (!what.gpus) return;
     auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
-    auto const group = groups != nullptr ? (*groups)->place_of(what.job, cgroup::controller::core) : result<cgroup::directory const*>(nullptr);
+    auto const group = groups != nullptr ? (*groups)->place_of(what.job, cgroup::controller::core)
+                                         : result<cgroup::directory const*>(nullptr);
     fence_.close(what.job, what.name, group ? *group : nullptr, *what.gpus);
 }
 
@@ -272,7 +296,8 @@ void node_backend::limit_memory_of_gpus(start const& what) {
     if (!what.gpu_memory || groups == nullptr) return;
     auto const group = (*groups)->place_of(what.job, cgroup::controller::dmem);
     if (!group || *group == nullptr) return;
-    if (auto const limited = limit_gpu_memory(*io_, **group, *what.gpu_memory); !limited) unlimited_gpu_memory_.emplace(what.job, limited.failure());
+    if (auto const limited = limit_gpu_memory(*io_, **group, *what.gpu_memory); !limited)
+        unlimited_gpu_memory_.emplace(what.job, limited.failure());
 }
 
 std::optional<error> node_backend::why_gpu_memory_unlimited(job_id job) const {
@@ -284,13 +309,15 @@ result<void> node_backend::adopt(start const& what, process::child const& runnin
     job_id const job = what.job;
     auto const root = root_of(running, what.token);
     auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
-    auto const known = groups != nullptr ? (*groups)->add(job, what.name) : std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root);
+    auto const known = groups != nullptr ? (*groups)->add(job, what.name)
+                                         : std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root);
     if (!known) return known;
     close_fence(what);
     limit_memory_of_gpus(what);
     auto const family = process::tree::of(root);
     if (!family) return groups != nullptr ? result<void>(family.failure()) : result<void>();
-    if (auto const placed = groups != nullptr ? (*groups)->place(job, root.pid) : result<void>(); !placed) return placed;
+    if (auto const placed = groups != nullptr ? (*groups)->place(job, root.pid) : result<void>(); !placed)
+        return placed;
     for (auto const& member : family->members()) {
         fence_.place(job, member.info.pid);
         auto const placed = groups != nullptr ? (*groups)->place(job, member.info.pid) : result<void>();
@@ -311,10 +338,14 @@ result<void> node_backend::kill(job_id job) noexcept {
 
 result<void> node_backend::remove(job_id job) noexcept {
     if (auto* const processes = std::get_if<std::unique_ptr<process::backend>>(&backend_))
-        if (auto const killed = (*processes)->kill(job); !killed && killed.failure().code == errc::timed_out) return killed;
+        if (auto const killed = (*processes)->kill(job); !killed && killed.failure().code == errc::timed_out)
+            return killed;
     auto const removed = std::visit([&](auto& b) { return b->remove(job); }, backend_);
     if (removed) outside_.erase(job);
-    if (removed) std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; }), fence_.open(job);
+    if (removed) {
+        std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; });
+        fence_.open(job);
+    }
     return removed;
 }
 

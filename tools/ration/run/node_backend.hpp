@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// This machine's backend: cgroups where they can be written, plain processes where not. One type, so that one engine serves both.
+/// This machine's backend: cgroups where they can be written, plain processes where not. One type, so that one engine
+/// serves both.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +18,17 @@
 #include <ration/process/backend.hpp>
 #include <ration/process/launch.hpp>
 
+#include "events/events.hpp"
+#include "run.hpp"
 #include "run/core_claims.hpp"
 #include "run/device_fence.hpp"
 #include "run/elastic_jobs.hpp"
 #include "run/gpu_memory.hpp"
-#include "events/events.hpp"
-#include "run.hpp"
 
 namespace ration::program {
 
-/// Says that a job has reached all it was meant to: what a release (amount 0) means for such a job. Nothing has happened to the job
-/// when this is done: it is asked to stop after the tick.
+/// Says that a job has reached all it was meant to: what a release (amount 0) means for such a job. Nothing has
+/// happened to the job when this is done: it is asked to stop after the tick.
 struct stop_operation {
     job_id job;
 };
@@ -53,7 +54,8 @@ class node_backend {
     elastic_jobs* elastic_ = nullptr;
     std::vector<std::pair<job_id, millicores>> caps_;  // of jobs on CPU devices
     std::map<job_id, error> unlimited_gpu_memory_;     // of jobs that were to have a limit
-    std::map<job_id, error> outside_;                  // of jobs whose first process has left their group and cannot be put back
+    // Of jobs whose first process has left their group and cannot be put back
+    std::map<job_id, error> outside_;
     std::map<job_id, std::int64_t> oom_kills_before_;  // on the whole machine, at the launch of a job without a group
 
 public:
@@ -64,9 +66,9 @@ public:
 
     struct options {
         backend_choice choice = backend_choice::automatic;
-        std::optional<std::uint32_t> cpus;  ///< cores that the jobs may use together
-        std::optional<rlimit> open_files{}; ///< of the jobs; not given: those of this process
-        std::string claims{};               ///< the file in which runs claim CPUs; empty: this one claims none
+        std::optional<std::uint32_t> cpus;   ///< cores that the jobs may use together
+        std::optional<rlimit> open_files{};  ///< of the jobs; not given: those of this process
+        std::string claims{};                ///< the file in which runs claim CPUs; empty: this one claims none
     };
 
     /// Errors: those of the backend asked for; `automatic` takes plain processes when no cgroup can limit the CPU.
@@ -82,27 +84,30 @@ public:
     [[nodiscard]] operation_text describe(operation const& op) noexcept;
 
     // --- Jobs
-    /// Starts the job in its place: limited and counted from its first instruction on. Plain processes have no limit on memory:
-    /// see `limits_memory`.
+    /// Starts the job in its place: limited and counted from its first instruction on. Plain processes have no limit on
+    /// memory: see `limits_memory`.
     struct start {
         job_id job;
         std::string const& name;
         std::string_view token;
         std::optional<bytes> memory;
         std::optional<millicores> cpu{};  ///< of its CPU devices: no grant lifts its limit above it in this launch
-        process::cpu_set cpus{};          ///< that it is bound to: a cpuset where there is one, else affinity; empty: all that the jobs share
-        std::optional<own_gpus> gpus{};                  ///< it is to open the files of no other GPU
-        std::optional<gpu_memory_limit> gpu_memory{};    ///< kept where its group has dmem
+        /// That it is bound to: a cpuset where there is one, else affinity; empty: all that the jobs share
+        process::cpu_set cpus{};
+        std::optional<own_gpus> gpus{};                ///< it is to open the files of no other GPU
+        std::optional<gpu_memory_limit> gpu_memory{};  ///< kept where its group has dmem
     };
     [[nodiscard]] result<process::child> launch(start const& what, process::launch_spec spec);
     [[nodiscard]] bool limits_memory() const noexcept;
-    /// Takes charge of a process that an earlier run started, to be limited as a launch is; of `what` the limits on memory and CPU of the host are left alone.
+    /// Takes charge of a process that an earlier run started, to be limited as a launch is; of `what` the limits on
+    /// memory and CPU of the host are left alone.
     [[nodiscard]] result<void> adopt(start const& what, process::child const& running) noexcept;
     /// Binds a job that runs to some of the CPUs that the jobs share.
     [[nodiscard]] result<void> confine(job_id job, process::cpu_set const& cpus) noexcept;
     /// Why the mask of a job that was launched, or adopted, with GPUs is advice; nothing where the kernel keeps it.
     [[nodiscard]] std::optional<error> why_unfenced(job_id job) const { return fence_.why_not(job); }
-    /// Why a job that was launched, or adopted, with a limit on GPU memory is not held to it; nothing where it is, and where this machine has no dmem at all.
+    /// Why a job that was launched, or adopted, with a limit on GPU memory is not held to it; nothing where it is, and
+    /// where this machine has no dmem at all.
     [[nodiscard]] std::optional<error> why_gpu_memory_unlimited(job_id job) const;
     /// By which version of cgroups jobs can be kept from these GPUs. Errors: why masks are advice.
     [[nodiscard]] result<cgroup::version> find_fence(std::span<cuda::found_gpu const> gpus) const;
@@ -122,19 +127,25 @@ public:
     [[nodiscard]] result<void> remove(job_id job) noexcept;
     [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept;
     /// Jobs have groups of their own.
-    [[nodiscard]] bool has_groups() const noexcept { return std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_); }
-    /// Compares the job with its last grants and restores what another program, or the job, has changed; says so in sentences.
-    /// Until its first process can be put into its group, no limit of it can be planned.
+    [[nodiscard]] bool has_groups() const noexcept {
+        return std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_);
+    }
+    /// Compares the job with its last grants and restores what another program, or the job, has changed; says so in
+    /// sentences. Until its first process can be put into its group, no limit of it can be planned.
     [[nodiscard]] std::vector<std::string> reconcile(job_id job, process::child const& first);
     [[nodiscard]] bool keeps_limits(job_id job) const { return !outside_.contains(job); }
-    /// Whether a message of this process can be the job's own: it is in the job's group, or belongs to it by descent or session.
+    /// Whether a message of this process can be the job's own: it is in the job's group, or belongs to it by descent or
+    /// session.
     [[nodiscard]] bool may_report(job_id job, pid_t pid) noexcept;
-    /// Whether the kernel has killed processes of the job for lack of memory, as a sentence; empty when it has not. Before `remove`.
+    /// Whether the kernel has killed processes of the job for lack of memory, as a sentence; empty when it has not.
+    /// Before `remove`.
     [[nodiscard]] std::string memory_shortage_of(job_id job);
 
 private:
-    [[nodiscard]] result<process::child> launch_in_group(cgroup::backend& groups, start const& what, process::launch_spec& spec);
-    [[nodiscard]] result<process::child> launch_alone(process::backend& processes, start const& what, process::launch_spec& spec);
+    [[nodiscard]] result<process::child> launch_in_group(cgroup::backend& groups, start const& what,
+                                                         process::launch_spec& spec);
+    [[nodiscard]] result<process::child> launch_alone(process::backend& processes, start const& what,
+                                                      process::launch_spec& spec);
     [[nodiscard]] static result<void> limit_memory(cgroup::backend& groups, start const& what);
     [[nodiscard]] result<void> plan_devices(setting const& wanted, ration::plan<operation>& out) noexcept;
     [[nodiscard]] result<void> put(resize_operation const& op, std::int64_t amount) noexcept;
@@ -148,7 +159,8 @@ public:
     [[nodiscard]] nanoseconds next_wakeup() const noexcept;
     void run_due(nanoseconds now) noexcept;
 
-    /// Files that this process keeps open for a job that runs: its first process, its output, its group in each hierarchy.
+    /// Files that this process keeps open for a job that runs: its first process, its output, its group in each
+    /// hierarchy.
     [[nodiscard]] std::size_t files_per_job() const noexcept;
 
     // --- What people want to know

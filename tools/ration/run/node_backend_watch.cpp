@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What became of a job under its backend: which processes are its own, whether its limits still are as they were written, and its memory.
+// What became of a job under its backend: which processes are its own, whether its limits still are as they were
+// written, and its memory.
 #include <algorithm>
-
 #include <fmt/ranges.h>
 
 #include "error_text.hpp"
@@ -29,10 +29,15 @@ std::vector<std::string> node_backend::reconcile(job_id job, process::child cons
         outside_.insert_or_assign(job, found->restored.failure());
     else
         outside_.erase(job);
-    if (stays_outside) said.push_back(fmt::format("its first process has left its cgroup and cannot be put back: {}; its limits are not kept", to_text(found->restored.failure())));
-    if (found->had_left && !stays_outside) said.emplace_back("its first process had left its cgroup, which keeps its limits; it was put back");
+    if (stays_outside)
+        said.push_back(
+            fmt::format("its first process has left its cgroup and cannot be put back: {}; its limits are not kept",
+                        to_text(found->restored.failure())));
+    if (found->had_left && !stays_outside)
+        said.emplace_back("its first process had left its cgroup, which keeps its limits; it was put back");
     if (!found->changed.empty() && found->restored)
-        said.push_back(fmt::format("another program, or the job, had changed {}; the last limits are written again", fmt::join(found->changed, ", ")));
+        said.push_back(fmt::format("another program, or the job, had changed {}; the last limits are written again",
+                                   fmt::join(found->changed, ", ")));
     return said;
 }
 
@@ -44,12 +49,15 @@ bool node_backend::may_report(job_id job, pid_t pid) noexcept {
 std::string node_backend::memory_shortage_of(job_id job) {
     if (auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_)) {
         auto const place = (*groups)->place_of(job, cgroup::controller::memory);
-        auto const found = place && *place != nullptr ? cgroup::find_shortage(**place) : result<cgroup::memory_shortage>(cgroup::memory_shortage{});
+        auto const found = place && *place != nullptr ? cgroup::find_shortage(**place)
+                                                      : result<cgroup::memory_shortage>(cgroup::memory_shortage{});
         return sentence_of(found.value_or({}));
     }
     auto const before = oom_kills_before_.find(job);
     bool const since = before != oom_kills_before_.end() && oom_kills_of_machine() > before->second;
-    return since ? "perhaps out of memory: the kernel has killed a process of this machine for that since the job's start" : "";
+    return since
+               ? "perhaps out of memory: the kernel has killed a process of this machine for that since the job's start"
+               : "";
 }
 
 }  // namespace ration::program

@@ -2,10 +2,9 @@
 #include "run/output_tail.hpp"
 
 #include <algorithm>
-#include <utility>
-
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <ration/process/input_file.hpp>
 
@@ -19,7 +18,7 @@ constexpr std::size_t longest_line = 160;
 constexpr process::input_rules output_of_job{.remedy = "let the job keep the file that its output goes to"};
 
 [[nodiscard]] std::string end_of_file(int file, std::size_t size) {
-    struct stat about {};
+    struct stat about{};
     if (::fstat(file, &about) != 0) return {};
     auto const begin = std::max<off_t>(0, about.st_size - static_cast<off_t>(size));
     std::string text(size, '\0');
@@ -55,7 +54,9 @@ std::string last_line(std::string const& path) {
     std::string text = end_of_file(file->get(), 4096);
     auto const visible = [](unsigned char c) { return c > ' ' && c != 127; };
     auto const last = std::find_if(text.rbegin(), text.rend(), visible).base();
-    auto const first = std::find_if(std::make_reverse_iterator(last), text.rend(), [](char c) { return c == '\n' || c == '\r'; }).base();
+    auto const first = std::find_if(std::make_reverse_iterator(last), text.rend(), [](char c) {
+                           return c == '\n' || c == '\r';
+                       }).base();
     std::string line(first, last);
     std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
     line.resize(std::min(line.size(), longest_line));

@@ -4,14 +4,13 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include <fcntl.h>
+#include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace ration::program {
 namespace {
@@ -28,7 +27,9 @@ constexpr char const* remedy = "remove it, or set XDG_RUNTIME_DIR to a folder of
 }
 
 /// In a user namespace root may have no number; then the owner of "/" has its place.
-[[nodiscard]] bool is_trusted(uid_t owner, uid_t of_root) noexcept { return owner == 0 || owner == ::geteuid() || owner == of_root; }
+[[nodiscard]] bool is_trusted(uid_t owner, uid_t of_root) noexcept {
+    return owner == 0 || owner == ::geteuid() || owner == of_root;
+}
 
 [[nodiscard]] bool only_trusted_can_change(struct stat const& about, uid_t of_root) noexcept {
     bool const closed = (about.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (about.st_mode & S_ISVTX) != 0;
@@ -45,7 +46,9 @@ void push_components(std::vector<std::string>& left, std::string_view path) {
     }
 }
 
-[[nodiscard]] process::descriptor open_root() { return process::descriptor(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+[[nodiscard]] process::descriptor open_root() {
+    return process::descriptor(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
 
 /// One walk from "/".
 class walk {
@@ -57,7 +60,7 @@ class walk {
 
 public:
     explicit walk(std::string_view path) {
-        struct stat about {};
+        struct stat about{};
         if (::fstat(at_.get(), &about) == 0) of_root_ = about.st_uid;
         push_components(left_, path);
     }
@@ -70,7 +73,7 @@ public:
         left_.pop_back();
         passed_ += '/' + name;
         process::descriptor next(::openat(at_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        struct stat about {};
+        struct stat about{};
         if (!next || ::fstat(next.get(), &about) != 0) return failed(passed_);
         if (S_ISLNK(about.st_mode)) return follow(next, about.st_uid);
         if (!only_trusted_can_change(about, of_root_)) return refused(passed_);
@@ -100,16 +103,18 @@ result<process::descriptor> open_trusted_folder(std::string const& path) {
     return here.take();
 }
 
-result<process::descriptor> open_private_folder(process::descriptor const& parent, std::string const& name, std::string const& path) {
+result<process::descriptor> open_private_folder(process::descriptor const& parent, std::string const& name,
+                                                std::string const& path) {
     process::descriptor folder(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!folder && (errno == ENOTDIR || errno == ELOOP)) return refused(path);
-    struct stat about {};
+    struct stat about{};
     if (!folder || ::fstat(folder.get(), &about) != 0) return failed(path);
     if (about.st_uid != ::geteuid() || (about.st_mode & 0077) != 0) return refused(path);
     return folder;
 }
 
-result<process::descriptor> make_private_folder(process::descriptor const& parent, std::string const& name, std::string const& path) {
+result<process::descriptor> make_private_folder(process::descriptor const& parent, std::string const& name,
+                                                std::string const& path) {
     if (::mkdirat(parent.get(), name.c_str(), 0700) != 0 && errno != EEXIST) return failed(path);
     return open_private_folder(parent, name, path);
 }

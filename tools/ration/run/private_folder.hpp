@@ -9,22 +9,25 @@
 
 namespace ration::program {
 
-/// Opens a folder (O_PATH) from "/" on, one component at a time. Each folder and each symbolic link on the way must belong to root or
-/// to this user; a folder that others may write to must be sticky, as /tmp is. So nobody else can put another folder in its place.
-/// Errors: `denied` with the component that fails, those of openat(2).
+/// Opens a folder (O_PATH) from "/" on, one component at a time. Each folder and each symbolic link on the way must
+/// belong to root or to this user; a folder that others may write to must be sticky, as /tmp is. So nobody else can put
+/// another folder in its place. Errors: `denied` with the component that fails, those of openat(2).
 [[nodiscard]] result<process::descriptor> open_trusted_folder(std::string const& path);
 
-/// Opens the folder `name` in `parent`: it belongs to this user, and its mode gives others nothing. `path` is for messages.
-/// Errors: `denied`, those of openat(2).
-[[nodiscard]] result<process::descriptor> open_private_folder(process::descriptor const& parent, std::string const& name, std::string const& path);
+/// Opens the folder `name` in `parent`: it belongs to this user, and its mode gives others nothing. `path` is for
+/// messages. Errors: `denied`, those of openat(2).
+[[nodiscard]] result<process::descriptor> open_private_folder(process::descriptor const& parent,
+                                                              std::string const& name, std::string const& path);
 
 /// The same; makes it (mode 0700) where it is missing.
-[[nodiscard]] result<process::descriptor> make_private_folder(process::descriptor const& parent, std::string const& name, std::string const& path);
+[[nodiscard]] result<process::descriptor> make_private_folder(process::descriptor const& parent,
+                                                              std::string const& name, std::string const& path);
 
 /// Opens any folder. Errors: those of open(2).
 [[nodiscard]] result<process::descriptor> open_folder(std::string const& path);
 
-/// Takes the folder's lock (flock(2)), which ends with the last copy of the descriptor. False while another holder has it.
+/// Takes the folder's lock (flock(2)), which ends with the last copy of the descriptor. False while another holder has
+/// it.
 [[nodiscard]] bool try_lock(process::descriptor const& folder) noexcept;
 
 }  // namespace ration::program

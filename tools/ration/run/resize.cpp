@@ -2,20 +2,14 @@
 #include "run/resize.hpp"
 
 #include <algorithm>
-
 #include <fmt/core.h>
 
 #include "quantity.hpp"
 
 namespace ration::program {
 
-std::string_view name_of(resize_phase phase) noexcept {
-    constexpr std::string_view names[] = {"queued",      "starting", "steady",   "saving", "stopping",
-                                          "terminating", "killing",  "clearing", "over"};
-    return names[static_cast<std::size_t>(phase)];
-}
-
-resize::resize(job_id job, device_table& table, resize_rules const& rules, double first_cost) : job_(job), table_(&table), rules_(rules) {
+resize::resize(job_id job, device_table& table, resize_rules const& rules, double first_cost)
+    : job_(job), table_(&table), rules_(rules) {
     s_.cost = first_cost;
 }
 
@@ -68,16 +62,19 @@ void resize::advance(nanoseconds now) {
     seen_ = now;
     if (s_.now == resize_phase::queued) return start_queued(now);
     if (s_.now == resize_phase::steady) return advance_steady(now);
-    bool const ends = s_.finishing && (s_.now == resize_phase::starting || s_.now == resize_phase::saving);  // whoever ends it has deadlines
+    // Whoever ends it has deadlines
+    bool const ends = s_.finishing && (s_.now == resize_phase::starting || s_.now == resize_phase::saving);
     if (s_.now == resize_phase::over || awaits_launch() || now < deadline_ || ends) return;
     switch (s_.now) {
         case resize_phase::saving:
-            return abandon(fmt::format("it has reported no checkpoint within {}", duration_text(rules_.deadlines.save)), now);
+            return abandon(fmt::format("it has reported no checkpoint within {}", duration_text(rules_.deadlines.save)),
+                           now);
         case resize_phase::stopping: return terminate(now);
         case resize_phase::terminating: return kill(now);
         case resize_phase::starting:
             if (heard_ || !s_.falls_back) return settle();
-            return turn_back(fmt::format("it has not said hello within {}", duration_text(rules_.deadlines.start)), now);
+            return turn_back(fmt::format("it has not said hello within {}", duration_text(rules_.deadlines.start)),
+                             now);
         default: break;  // killing and clearing: whatever holds on to the devices keeps them, and people are told
     }
     if (!std::exchange(stuck_told_, true))
@@ -96,7 +93,8 @@ void resize::start_queued(nanoseconds now) {
 }
 
 void resize::advance_steady(nanoseconds now) {
-    auto const keeps = static_cast<std::int64_t>(table_->sound(s_.holds).size());  // one that was set aside is left as soon as may be
+    // One that was set aside is left as soon as may be
+    auto const keeps = static_cast<std::int64_t>(table_->sound(s_.holds).size());
     if ((s_.wanted == size() && keeps == size()) || s_.finishing) return waits_.reset();
     if (!can_change(now)) return;
     if (s_.wanted - keeps <= table_->free(job_)) return begin(now);
@@ -149,7 +147,8 @@ exit_meaning resize::exited(bool clean, bool done, nanoseconds now) {
         enter(resize_phase::clearing, now + rules_.clear, "it ended with a device that was set aside");
         return exit_meaning::part_of_resize;
     }
-    if (s_.finishing || s_.now == resize_phase::steady || s_.now == resize_phase::queued || s_.now == resize_phase::over)
+    if (s_.finishing || s_.now == resize_phase::steady || s_.now == resize_phase::queued ||
+        s_.now == resize_phase::over)
         return exit_meaning::job_is_over;
     bool const asked = s_.now != resize_phase::starting && s_.now != resize_phase::saving;
     if (clean && (done || !asked)) return exit_meaning::job_is_over;  // it came to its own end meanwhile
@@ -176,8 +175,8 @@ void resize::replace_lost() {
     s_.next = table_->change(job_, kept, std::min(static_cast<std::int64_t>(s_.next.size()), most));
 }
 
-/// A process that ended before it had settled. Where it was to: what it falls back on; if there is nothing, it gets three tries more,
-/// unless it has never trained: then its end is its own doing.
+/// A process that ended before it had settled. Where it was to: what it falls back on; if there is nothing, it gets
+/// three tries more, unless it has never trained: then its end is its own doing.
 bool resize::survives_its_start(std::string why, nanoseconds now) {
     if (s_.falls_back) {
         fail(static_cast<std::int64_t>(s_.origin.size()), std::move(why), now);
@@ -205,7 +204,9 @@ void resize::cleared(nanoseconds now) {
 
 void resize::queue(nanoseconds now) {
     table_->release(job_);
-    s_.holds.clear(), s_.next.clear(), s_.origin.clear();
+    s_.holds.clear();
+    s_.next.clear();
+    s_.origin.clear();
     s_.falls_back = s_.returning = false;
     cost_from_.reset();
     enter(resize_phase::queued, now);
@@ -239,7 +240,9 @@ void resize::launch_failed(std::string why, nanoseconds now) {
 
 std::string resize::wrong_world(std::uint32_t world) const {
     auto const ranks = table_->ranks(s_.holds);
-    return world == 0 || world == ranks ? "" : fmt::format("it says that it has {} ranks on {} device{}", world, ranks, ranks == 1 ? "" : "s");
+    return world == 0 || world == ranks
+               ? ""
+               : fmt::format("it says that it has {} ranks on {} device{}", world, ranks, ranks == 1 ? "" : "s");
 }
 
 std::string resize::wrong_devices(std::string_view devices) const {
@@ -249,7 +252,8 @@ std::string resize::wrong_devices(std::string_view devices) const {
 }
 
 bool resize::is_at_work() const noexcept {
-    return !s_.finishing && !awaits_launch() && (s_.now == resize_phase::starting || s_.now == resize_phase::steady || s_.now == resize_phase::saving);
+    return !s_.finishing && !awaits_launch() &&
+           (s_.now == resize_phase::starting || s_.now == resize_phase::steady || s_.now == resize_phase::saving);
 }
 
 void resize::hello(bool control, std::uint32_t world, std::string_view devices, nanoseconds now) {
@@ -258,12 +262,14 @@ void resize::hello(bool control, std::uint32_t world, std::string_view devices, 
     if (auto fault = wrong_devices(devices); !fault.empty()) return object(std::move(fault), now);
     if (s_.now != resize_phase::starting || heard_) return;
     if (auto fault = wrong_world(world); !fault.empty()) {
-        // A script that does not start a rank for each device is wrong about its speed, not about whose devices it uses.
+        // A script that does not start a rank for each device is wrong about its speed, not about whose devices it
+        // uses.
         if (s_.falls_back) return object(std::move(fault), now);
         note("unverified", std::move(fault));
     }
     heard_ = true;
-    verified_ = !devices.empty() && !table_->has_shares();  // it sees the GPU; whether it keeps to its share is found out later
+    // It sees the GPU; whether it keeps to its share is found out later
+    verified_ = !devices.empty() && !table_->has_shares();
     if (devices.empty()) note("unverified", "it does not say which devices it sees");
     deadline_ = now + rules_.deadlines.start;
     if (!s_.falls_back && !s_.returning) settle();  // its end would be its own doing: there is nothing to wait for
@@ -275,7 +281,9 @@ void resize::hello_of(std::uint32_t rank, std::string_view devices, nanoseconds 
     while (!devices.empty()) {
         auto const name = devices.substr(0, devices.find(','));
         if (given.find(fmt::format(",{},", name)) == std::string::npos)
-            return object(fmt::format("its rank {} sees the device {} and was given {}", rank, name, table_->seen(s_.holds)), now);
+            return object(
+                fmt::format("its rank {} sees the device {} and was given {}", rank, name, table_->seen(s_.holds)),
+                now);
         devices.remove_prefix(std::min(devices.size(), name.size() + 1));
     }
 }
@@ -301,8 +309,10 @@ void resize::settle() {
     deaths_ = 0;
     auto const from = coming_from();
     s_.now = resize_phase::steady;
-    notes_.push_back({came_back ? "restored" : "settled", came_back ? size() : from, size(), verified_ ? "verified" : "", s_.holds});
-    s_.origin.clear(), s_.next.clear();
+    notes_.push_back(
+        {came_back ? "restored" : "settled", came_back ? size() : from, size(), verified_ ? "verified" : "", s_.holds});
+    s_.origin.clear();
+    s_.next.clear();
     s_.falls_back = false;
 }
 
@@ -324,7 +334,8 @@ void resize::turn_back(std::string why, nanoseconds now) {
 }
 
 void resize::fail(std::int64_t stays_at, std::string why, nanoseconds now) {
-    notes_.push_back({"failed", stays_at, s_.now == resize_phase::steady ? s_.wanted : going_to(), std::move(why), s_.holds});
+    notes_.push_back(
+        {"failed", stays_at, s_.now == resize_phase::steady ? s_.wanted : going_to(), std::move(why), s_.holds});
     s_.wanted = stays_at;
     waits_.reset();
     rest_until_ = now + nanoseconds{rules_.back_off.count << std::min(failures_, 4)};
@@ -342,7 +353,8 @@ void resize::give_up_waiting(std::string why) {
 void resize::ended(bool clean, nanoseconds now) {
     s_.finishing = true;
     s_.wanted = 0;
-    s_.next.clear(), s_.origin.clear();
+    s_.next.clear();
+    s_.origin.clear();
     if (clean) {
         table_->release(job_);
         s_.holds.clear();
@@ -379,7 +391,8 @@ bool resize::restore(resize_state const& from, bool alive, nanoseconds now) {
         s_.next = s_.holds;
         s_.wanted = size();
     }
-    s_.returning = s_.returning || s_.now == resize_phase::starting || s_.now == resize_phase::saving || s_.now == resize_phase::steady;
+    s_.returning = s_.returning || s_.now == resize_phase::starting || s_.now == resize_phase::saving ||
+                   s_.now == resize_phase::steady;
     enter(resize_phase::clearing, now + rules_.clear);
     return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How one job with devices comes to another number of them: saved, stopped, launched again. A machine of states without a clock,
-/// a process or a file of its own: it is told what has happened, and says what is to be done. docs/elastic.md has the sequence.
+/// How one job with devices comes to another number of them: saved, stopped, launched again. A machine of states
+/// without a clock, a process or a file of its own: it is told what has happened, and says what is to be done.
+/// docs/elastic.md has the sequence.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,11 @@ enum class resize_phase : std::uint8_t {
     clearing,     ///< its first process is gone; waits until nothing of it is left, on its devices neither
     over,         ///< the job has ended
 };
-[[nodiscard]] std::string_view name_of(resize_phase phase) noexcept;
+[[nodiscard]] inline std::string_view name_of(resize_phase phase) noexcept {
+    constexpr std::string_view names[] = {"queued",      "starting", "steady",   "saving", "stopping",
+                                          "terminating", "killing",  "clearing", "over"};
+    return names[static_cast<std::size_t>(phase)];
+}
 
 /// What the machine wants done, in this order.
 enum class resize_order : std::uint8_t {
@@ -46,8 +51,8 @@ enum class resize_order : std::uint8_t {
 struct resize_note {
     std::string_view what;  ///< "waiting", the name of a phase, "settled", "failed", "restored", "stuck", "unverified"
     std::int64_t from = 0, to = 0;
-    std::string why;        ///< may be empty
-    device_list devices;    ///< that its process has, or is launched with
+    std::string why;      ///< may be empty
+    device_list devices;  ///< that its process has, or is launched with
 };
 
 struct resize_rules {
@@ -92,7 +97,8 @@ public:
     void want(std::int64_t devices) noexcept { s_.wanted = devices; }
     /// The same of the samples per step, from the next launch on; 0: the job's own choice.
     void want_batch(std::int64_t samples) noexcept { s_.batch = samples; }
-    /// Whether its size may change now: not before it is known how it could be saved, and not for a while after a failure.
+    /// Whether its size may change now: not before it is known how it could be saved, and not for a while after a
+    /// failure.
     [[nodiscard]] bool can_change(nanoseconds now) const noexcept { return *why_not(now) == '\0'; }
     /// The same as a sentence: why not. Empty when it may.
     [[nodiscard]] char const* why_not(nanoseconds now) const noexcept;
@@ -116,11 +122,13 @@ public:
     /// The launch that was ordered has been made; its deadline counts from now. It may have waited for long.
     void launched(nanoseconds now);
     void launch_failed(std::string why, nanoseconds now);
-    /// Before the launch that was ordered: in the place of devices that were set aside meanwhile it gets others, as far as there are any. Without any it is queued.
+    /// Before the launch that was ordered: in the place of devices that were set aside meanwhile it gets others, as far
+    /// as there are any. Without any it is queued.
     void replace_before_launch(nanoseconds now);
     /// The job is to end as a whole: no launch any more.
     void finish() noexcept { s_.finishing = true; }
-    /// It has. `clean`: nothing of it is left, so that others may have its devices; else they stay reserved until `cleared`.
+    /// It has. `clean`: nothing of it is left, so that others may have its devices; else they stay reserved until
+    /// `cleared`.
     void ended(bool clean, nanoseconds now);
     /// A command could not be sent, or the job refuses it.
     void command_failed(std::string why, nanoseconds now);
@@ -141,14 +149,20 @@ public:
     [[nodiscard]] std::int64_t batch() const noexcept { return s_.batch; }
     /// Devices that are large enough for it.
     [[nodiscard]] std::int64_t large_enough() const { return table_->large_enough(job_); }
-    /// The devices that it could have now: of a job that needs much memory those that it has and the free ones that have enough, else all.
+    /// The devices that it could have now: of a job that needs much memory those that it has and the free ones that
+    /// have enough, else all.
     [[nodiscard]] std::int64_t most() const {
-        return table_->has_needs(job_) ? static_cast<std::int64_t>(table_->of(job_).size()) + table_->free(job_) : static_cast<std::int64_t>(table_->size());
+        return table_->has_needs(job_) ? static_cast<std::int64_t>(table_->of(job_).size()) + table_->free(job_)
+                                       : static_cast<std::int64_t>(table_->size());
     }
     /// Its launch was ordered, and not made yet.
-    [[nodiscard]] bool awaits_launch() const noexcept { return s_.now == resize_phase::starting && !launched_ && !s_.finishing; }
+    [[nodiscard]] bool awaits_launch() const noexcept {
+        return s_.now == resize_phase::starting && !launched_ && !s_.finishing;
+    }
     /// Whether it would go on if its process failed because of a device.
-    [[nodiscard]] bool outlives_a_device() const noexcept { return !s_.finishing && s_.has_saved && s_.now == resize_phase::steady; }
+    [[nodiscard]] bool outlives_a_device() const noexcept {
+        return !s_.finishing && s_.has_saved && s_.now == resize_phase::steady;
+    }
     /// Between being stopped and training again, at whichever size.
     [[nodiscard]] bool is_restarting() const noexcept;
     /// It has been given more than there is to take yet.

@@ -5,18 +5,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
+#include <fmt/core.h>
 #include <optional>
 #include <sstream>
 #include <string_view>
-#include <system_error>
-
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
-
-#include <fmt/core.h>
 
 #include <ration/process/proc.hpp>
 #include <ration/progress/token.hpp>
@@ -35,8 +33,9 @@ constexpr off_t longest_record = off_t{16} << 20;
 constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;
 
 [[nodiscard]] bool is_own_folder(char const* path) {
-    struct stat about {};
-    return *path == '/' && ::stat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() && ::access(path, W_OK) == 0;
+    struct stat about{};
+    return *path == '/' && ::stat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&
+           ::access(path, W_OK) == 0;
 }
 
 /// The folder above the one of all runs, and the name of that one.
@@ -51,22 +50,25 @@ constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;
     auto const [above, name] = place_of_runs();
     auto const parent = open_trusted_folder(above);
     if (!parent) return parent.failure();
-    auto base = make ? make_private_folder(*parent, name, run_directory::base()) : open_private_folder(*parent, name, run_directory::base());
+    auto base = make ? make_private_folder(*parent, name, run_directory::base())
+                     : open_private_folder(*parent, name, run_directory::base());
     if (base && ::flock(base->get(), LOCK_EX) != 0)
-        return process::system_error("lock", run_directory::base(), errno, "set XDG_RUNTIME_DIR to a folder on a local file system");
+        return process::system_error("lock", run_directory::base(), errno,
+                                     "set XDG_RUNTIME_DIR to a folder on a local file system");
     return base;
 }
 
 [[nodiscard]] bool write_and_sync(int folder, char const* name, std::string_view text) {
     process::descriptor const file(::openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file.get()) == 0;
+    return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+           ::fsync(file.get()) == 0;
 }
 
 /// At most so much: `longest_record` and one byte more are too long. Nothing where there is no such file.
 [[nodiscard]] std::optional<std::string> text_of(int folder, char const* name) {
     process::descriptor const file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file && errno == ENOENT) return std::nullopt;
-    struct stat about {};
+    struct stat about{};
     if (!file || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return "";
     std::string text(static_cast<std::size_t>(std::clamp<off_t>(about.st_size, 0, longest_record + 1)), '\0');
     auto const n = ::pread(file.get(), text.data(), text.size(), 0);
@@ -97,8 +99,10 @@ void forget_processes(run_record& run) {
     run.record.run = fs::path(run.folder.path()).filename().string();
     std::istringstream tokens(text_of(run.folder.get(), "launches").value_or(""));
     for (std::string token; tokens >> token;) run.launches.insert(token);
-    if (run.record.boot != this_boot()) run.record.written_ns = process::now().count;  // its clock goes on as if no time had passed
-    if (run.record.boot != this_boot() || run.record.pid_namespace != this_pid_namespace()) forget_processes(run.record);
+    // Its clock goes on as if no time had passed
+    if (run.record.boot != this_boot()) run.record.written_ns = process::now().count;
+    if (run.record.boot != this_boot() || run.record.pid_namespace != this_pid_namespace())
+        forget_processes(run.record);
     return run;
 }
 
@@ -111,7 +115,8 @@ void forget_processes(run_record& run) {
     return here && !process::same_process(record.owner, record.owner_start_time);
 }
 
-/// False while the run lives. A launch that was cut short keeps the lock of its dead owner until its program starts, or it ends.
+/// False while the run lives. A launch that was cut short keeps the lock of its dead owner until its program starts, or
+/// it ends.
 [[nodiscard]] bool lock_dead(process::descriptor const& folder) {
     for (auto const last = process::now() + seconds(10);; ::usleep(2'000)) {
         if (try_lock(folder)) return true;
@@ -120,14 +125,15 @@ void forget_processes(run_record& run) {
 }
 
 [[nodiscard]] bool is_removed(process::descriptor const& folder) {
-    struct stat about {};
+    struct stat about{};
     return ::fstat(folder.get(), &about) != 0 || about.st_nlink == 0;
 }
 
 }  // namespace
 
 run_directory::run_directory(locked_folder folder) : folder_(std::move(folder)) {
-    launches_ = process::above_standard(process::descriptor(::openat(folder_.get(), "launches", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)));
+    launches_ = process::above_standard(process::descriptor(
+        ::openat(folder_.get(), "launches", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)));
 }
 
 /// Only root and this user can change the path, which was checked when the folder was opened.
@@ -147,15 +153,19 @@ result<run_directory> run_directory::create(std::string const& run) {
     std::string const path = base() + '/' + run;
     auto folder = make_private_folder(*base_folder, run, path);
     if (!folder) return folder.failure();
-    if (!try_lock(*folder)) return process::system_error("lock", path, errno, "set XDG_RUNTIME_DIR to a folder on a local file system");
+    if (!try_lock(*folder))
+        return process::system_error("lock", path, errno, "set XDG_RUNTIME_DIR to a folder on a local file system");
     run_directory made(locked_folder(path, std::move(folder).value()));
     made.remove_at_end();
     return made;
 }
 
 result<void> run_directory::save(run_record const& record) const {
-    constexpr char const *fresh = "run.json.new", *remedy = "free some space: without the record a later start cannot find this run's jobs";
-    auto const failed = [&](char const* operation) { return process::system_error(operation, folder() + "/run.json", errno, remedy); };
+    constexpr char const *fresh = "run.json.new",
+                         *remedy = "free some space: without the record a later start cannot find this run's jobs";
+    auto const failed = [&](char const* operation) {
+        return process::system_error(operation, folder() + "/run.json", errno, remedy);
+    };
     if (!write_and_sync(folder_.get(), fresh, to_json(record))) return failed("write");
     if (::renameat(folder_.get(), fresh, folder_.get(), "run.json") != 0) return failed("replace");
     return ::fsync(folder_.get()) == 0 ? result<void>() : failed("synchronise");
@@ -169,7 +179,8 @@ result<std::vector<abandoned_run>> abandoned_runs() {
     std::error_code failure;
     for (auto const& entry : fs::directory_iterator(run_directory::base(), failure)) {
         auto folder = open_private_folder(*base, entry.path().filename().string(), entry.path().string());
-        if (folder && lock_dead(*folder) && !is_removed(*folder)) found.push_back(read_run({entry.path().string(), std::move(folder).value()}));
+        if (folder && lock_dead(*folder) && !is_removed(*folder))
+            found.push_back(read_run({entry.path().string(), std::move(folder).value()}));
     }
     return found;
 }
@@ -177,11 +188,12 @@ result<std::vector<abandoned_run>> abandoned_runs() {
 std::string this_boot() {
     process::descriptor const file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     char text[36];
-    return file && ::read(file.get(), text, sizeof text) == sizeof text ? std::string(text, sizeof text) : std::string();
+    return file && ::read(file.get(), text, sizeof text) == sizeof text ? std::string(text, sizeof text)
+                                                                        : std::string();
 }
 
 std::uint64_t this_pid_namespace() {
-    struct stat about {};
+    struct stat about{};
     return ::stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The private folder of a run: the progress socket, and the record by which a later start finds what an earlier one left.
-/// A run holds the lock of its folder as long as it lives, wherever its process numbers count.
+/// The private folder of a run: the progress socket, and the record by which a later start finds what an earlier one
+/// left. A run holds the lock of its folder as long as it lives, wherever its process numbers count.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,22 @@
 
 namespace ration::program {
 
-/// The folder of a run whose lock this process holds: no other ration takes the run for dead, takes it over or cleans it.
+/// The folder of a run whose lock this process holds: no other ration takes the run for dead, takes it over or cleans
+/// it.
 class locked_folder {
     std::string path_;
     process::descriptor folder_;
 
 public:
-    locked_folder(std::string path, process::descriptor folder) noexcept : path_(std::move(path)), folder_(std::move(folder)) {}
+    locked_folder(std::string path, process::descriptor folder) noexcept
+        : path_(std::move(path)), folder_(std::move(folder)) {}
 
     [[nodiscard]] std::string const& path() const noexcept { return path_; }
     [[nodiscard]] int get() const noexcept { return folder_.get(); }
 };
 
-/// Private (0700). The destructor removes one of a new run, with everything in it; that of an earlier run stays until `remove_at_end`.
+/// Private (0700). The destructor removes one of a new run, with everything in it; that of an earlier run stays until
+/// `remove_at_end`.
 class run_directory {
     locked_folder folder_;
     process::descriptor launches_;
@@ -41,7 +44,8 @@ public:
     run_directory& operator=(run_directory&&) = delete;
     ~run_directory();
 
-    /// A new one below `base()`. Errors: as of mkdir(2), `denied` when another user can change the base or a folder above it.
+    /// A new one below `base()`. Errors: as of mkdir(2), `denied` when another user can change the base or a folder
+    /// above it.
     [[nodiscard]] static result<run_directory> create(std::string const& run);
 
     /// The run has come to its end.
@@ -52,7 +56,8 @@ public:
     [[nodiscard]] static std::string socket_of(std::string const& run) { return base() + '/' + run + "/progress"; }
     /// Written to a new file first and then put in place, with both file and folder synchronised.
     [[nodiscard]] result<void> save(run_record const& record) const;
-    /// Open for appending: each launch adds its token, in the last moment before its program starts. -1: it could not be opened.
+    /// Open for appending: each launch adds its token, in the last moment before its program starts. -1: it could not
+    /// be opened.
     [[nodiscard]] int launches() const noexcept { return launches_.get(); }
 
     /// Where the folders of all runs of this user are: $XDG_RUNTIME_DIR/ration, or /tmp/ration-UID.

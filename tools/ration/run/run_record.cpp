@@ -5,12 +5,11 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <fmt/core.h>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
-
-#include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "config/config.hpp"
 #include "events/json_reader.hpp"
@@ -27,23 +26,51 @@ constexpr std::int64_t longest_run = std::int64_t{1} << 60;  // 36 years in nano
 /// Each field of a job with its name, for both ways.
 template <class Job, class Visit>
 void for_each_field(Job& job, Visit&& visit) {
-    visit("name", job.name), visit("id", job.id), visit("pid", job.pid), visit("start_time", job.start_time), visit("epoch", job.epoch);
-    visit("token", job.token), visit("launching", job.launching), visit("started_ns", job.started_ns), visit("tier", job.tier), visit("definition", job.definition);
+    visit("name", job.name);
+    visit("id", job.id);
+    visit("pid", job.pid);
+    visit("start_time", job.start_time);
+    visit("epoch", job.epoch);
+    visit("token", job.token);
+    visit("launching", job.launching);
+    visit("started_ns", job.started_ns);
+    visit("tier", job.tier);
+    visit("definition", job.definition);
     visit("phase", job.phase);
-    visit("holds", job.holds), visit("next", job.next), visit("origin", job.origin);
-    visit("wanted", job.wanted), visit("batch", job.batch), visit("launched_batch", job.launched_batch);
-    visit("falls_back", job.falls_back), visit("returning", job.returning), visit("has_saved", job.has_saved), visit("finishing", job.finishing);
-    visit("cost", job.cost), visit("control", job.control), visit("checkpoint", job.checkpoint), visit("how", job.how), visit("why", job.why);
+    visit("holds", job.holds);
+    visit("next", job.next);
+    visit("origin", job.origin);
+    visit("wanted", job.wanted);
+    visit("batch", job.batch);
+    visit("launched_batch", job.launched_batch);
+    visit("falls_back", job.falls_back);
+    visit("returning", job.returning);
+    visit("has_saved", job.has_saved);
+    visit("finishing", job.finishing);
+    visit("cost", job.cost);
+    visit("control", job.control);
+    visit("checkpoint", job.checkpoint);
+    visit("how", job.how);
+    visit("why", job.why);
 }
 
 /// The same of a run, but its jobs.
 template <class Run, class Visit>
 void for_each_field_of_run(Run& run, Visit&& visit) {
-    visit("run", run.run), visit("owner", run.owner), visit("owner_start_time", run.owner_start_time), visit("file", run.file);
-    visit("policy", run.policy), visit("memberships", run.memberships), visit("boot", run.boot), visit("pid_namespace", run.pid_namespace), visit("written_ns", run.written_ns), visit("clock_ns", run.clock_ns);
+    visit("run", run.run);
+    visit("owner", run.owner);
+    visit("owner_start_time", run.owner_start_time);
+    visit("file", run.file);
+    visit("policy", run.policy);
+    visit("memberships", run.memberships);
+    visit("boot", run.boot);
+    visit("pid_namespace", run.pid_namespace);
+    visit("written_ns", run.written_ns);
+    visit("clock_ns", run.clock_ns);
 }
 
-// A value as one of its type; false when it is none. nlohmann's own conversions cut numbers to size and take a truth for a number.
+// A value as one of its type; false when it is none. nlohmann's own conversions cut numbers to size and take a truth
+// for a number.
 
 [[nodiscard]] bool take(json const& value, std::string& into) {
     if (value.is_string()) into = value.get<std::string>();
@@ -132,7 +159,9 @@ public:
     }
 };
 
-[[nodiscard]] std::string no_such(std::string_view field) { return fmt::format("its field {} is missing or cannot be", quoted(field)); }
+[[nodiscard]] std::string no_such(std::string_view field) {
+    return fmt::format("its field {} is missing or cannot be", quoted(field));
+}
 
 /// FNV-1a of 64 bits: enough to tell a record that is as it was written from one with a bit less. Source: RFC 9923.
 [[nodiscard]] std::string sum_of(std::string_view text) {
@@ -141,7 +170,9 @@ public:
     return fmt::format("{:016x}", sum);
 }
 
-[[nodiscard]] std::string text_of(json const& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+[[nodiscard]] std::string text_of(json const& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 [[nodiscard]] std::string read_jobs(json const& from, run_record& into) {
     if (!from.is_array() || from.size() > max_jobs) return no_such("jobs");
@@ -153,7 +184,8 @@ public:
         for_each_field(job, reader);
         char const* const wrong = !reader.wrong.empty() ? reader.wrong.c_str() : wrong_field_of(job, into.clock_ns);
         if (wrong != nullptr) return no_such(fmt::format("jobs/{}/{}", into.jobs.size() - 1, wrong));
-        if (auto const* const twice = taken.add(job); twice != nullptr) return fmt::format("two of its jobs have the same {}", quoted(twice));
+        if (auto const* const twice = taken.add(job); twice != nullptr)
+            return fmt::format("two of its jobs have the same {}", quoted(twice));
     }
     return {};
 }
@@ -163,7 +195,9 @@ public:
 std::string to_json(run_record const& record) {
     json run, jobs = json::array();
     for_each_field_of_run(record, [&](char const* name, auto const& value) { run[name] = value; });
-    for (auto const& job : record.jobs) for_each_field(job, [&, row = &jobs.emplace_back()](char const* name, auto const& value) { (*row)[name] = value; });
+    for (auto const& job : record.jobs)
+        for_each_field(job,
+                       [&, row = &jobs.emplace_back()](char const* name, auto const& value) { (*row)[name] = value; });
     run["jobs"] = std::move(jobs);
     auto const text = text_of(run);
     return fmt::format(R"({{"run":{},"sum":"{}"}})", text, sum_of(text));
@@ -172,7 +206,8 @@ std::string to_json(run_record const& record) {
 std::string read_record(std::string_view text, run_record& into) {
     into = {};
     auto const whole = parse_json(text);
-    if (!whole.is_object() || !whole.contains("run") || !whole.contains("sum")) return "it is no record, or part of one";
+    if (!whole.is_object() || !whole.contains("run") || !whole.contains("sum"))
+        return "it is no record, or part of one";
     auto const& run = whole["run"];
     if (!run.is_object() || whole["sum"] != sum_of(text_of(run))) return "it is not as it was written";
     field_reader reader{run};

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
-
 #include <sys/types.h>
+#include <vector>
 
 namespace ration::program {
 
@@ -19,40 +18,47 @@ struct recorded_job {
     std::uint64_t start_time = 0;  ///< clock ticks after boot: proves that the pid is still the same process
     std::uint32_t epoch = 0;
     std::string token;
-    bool launching = false;        ///< its launch was decided; whether it was made is written elsewhere, by the process itself
-    std::int64_t started_ns = 0;   ///< on the clock of the run
+    /// Its launch was decided; whether it was made is written elsewhere, by the process itself
+    bool launching = false;
+    std::int64_t started_ns = 0;  ///< on the clock of the run
     std::uint32_t tier = 0;
     std::vector<std::string> definition{};  ///< of `job_config`
     // --- of a job with devices; by their names
-    std::string phase{};           ///< of `resize_phase`; "over" also for a job without devices that has ended; empty: no devices
+    /// Of `resize_phase`; "over" also for a job without devices that has ended; empty: no devices
+    std::string phase{};
     std::vector<std::string> holds{}, next{}, origin{};
     std::int64_t wanted = 0, batch = 0, launched_batch = 0;
     bool falls_back = false, returning = false, has_saved = false, finishing = false;
     double cost = 0;
-    std::string control{};         ///< where it listens for commands
-    std::string checkpoint{};      ///< its folder
-    std::string how{}, why{};        ///< of one that is over
+    std::string control{};     ///< where it listens for commands
+    std::string checkpoint{};  ///< its folder
+    std::string how{}, why{};  ///< of one that is over
 };
 
-/// What a run writes down before and after every start of a job, at its end, and before each step of a change of its size.
+/// What a run writes down before and after every start of a job, at its end, and before each step of a change of its
+/// size.
 struct run_record {
-    std::string run;               ///< its name, also that of its groups
+    std::string run;  ///< its name, also that of its groups
     pid_t owner = 0;
     std::uint64_t owner_start_time = 0;
     std::string file, policy;
-    std::string memberships;       ///< the owner's /proc/self/cgroup: its groups lie below, wherever the next start comes from
-    std::string boot;              ///< the kernel's number of this boot: neither processes nor clocks of another one are meant
+    /// The owner's /proc/self/cgroup: its groups lie below, wherever the next start comes from
+    std::string memberships;
+    /// The kernel's number of this boot: neither processes nor clocks of another one are meant
+    std::string boot;
     std::uint64_t pid_namespace = 0;  ///< in which the numbers of processes count
-    std::int64_t written_ns = 0;   ///< CLOCK_MONOTONIC when this was written down
-    std::int64_t clock_ns = 0;     ///< the clock of the run then
+    std::int64_t written_ns = 0;      ///< CLOCK_MONOTONIC when this was written down
+    std::int64_t clock_ns = 0;        ///< the clock of the run then
     std::vector<recorded_job> jobs;
 };
 
-/// One JSON object with a sum of what is in it. What is not UTF-8 in its texts becomes U+FFFD: a record with a letter less is better than none.
+/// One JSON object with a sum of what is in it. What is not UTF-8 in its texts becomes U+FFFD: a record with a letter
+/// less is better than none.
 [[nodiscard]] std::string to_json(run_record const& record);
 
-/// Why this is no record of a run, as a sentence; empty: `into` holds one that can be acted upon. Everything in it is doubted: it is as it was written, each number is in its
-/// range, a process is named by its number and its start or not at all, no two jobs have the same name, process, token or device.
+/// Why this is no record of a run, as a sentence; empty: `into` holds one that can be acted upon. Everything in it is
+/// doubted: it is as it was written, each number is in its range, a process is named by its number and its start or not
+/// at all, no two jobs have the same name, process, token or device.
 [[nodiscard]] std::string read_record(std::string_view text, run_record& into);
 
 }  // namespace ration::program

@@ -35,7 +35,10 @@ result<void> shown_tables::bind(std::span<column_info const> schema, limits cons
     std::array<std::size_t, table_count> columns{};
     for (auto const& column : schema) {
         ++columns[static_cast<std::size_t>(column.table)];
-        if (is_changed_by_grants(column)) copied_.push_back({column}), copied_.back().values.reserve(most_rows(column, most) * row_bytes(column));
+        if (is_changed_by_grants(column)) {
+            copied_.push_back({column});
+            copied_.back().values.reserve(most_rows(column, most) * row_bytes(column));
+        }
     }
     for (std::size_t t = 0; t < table_count; ++t) slots_[t].reserve(columns[t]);
     return policy_.bind(schema, most);

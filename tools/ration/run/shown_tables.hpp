@@ -15,8 +15,8 @@ namespace ration::program {
 /// Whether the grants of a tick change this column within the tick: what jobs hold, and what is left over on nodes.
 [[nodiscard]] bool is_changed_by_grants(column_info const& column) noexcept;
 
-/// Asks another policy, and keeps the tables as they were then. Only columns that grants change are copied, into memory of `bind`;
-/// of the others it keeps where they are, so `last` holds until rows come or go.
+/// Asks another policy, and keeps the tables as they were then. Only columns that grants change are copied, into memory
+/// of `bind`; of the others it keeps where they are, so `last` holds until rows come or go.
 class shown_tables final : public decider {
     struct copied_column {
         column_info column;

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-
 #include <unistd.h>
 
 #include <ration/process/input_file.hpp>
@@ -49,7 +48,8 @@ void spare_cpu::read(nanoseconds now) {
     std::int64_t const ticks = idle_ticks(*text, cpus_);
     if (at_) {
         double const elapsed = to_seconds(now - *at_);
-        double const rate = 1000.0 * static_cast<double>(ticks - idle_ticks_) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / elapsed;
+        double const rate =
+            1000.0 * static_cast<double>(ticks - idle_ticks_) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / elapsed;
         double const weight = known_ ? elapsed / (2 + elapsed) : 1;
         idle_ += weight * (rate - idle_);
         known_ = true;

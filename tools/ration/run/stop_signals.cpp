@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <csignal>
-
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -15,7 +14,8 @@ result<stop_signals> stop_signals::open() {
     sigemptyset(&set);
     for (int const number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
     stop_signals s;
-    if (::sigprocmask(SIG_BLOCK, &set, nullptr) == 0) s.fd_ = process::descriptor(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+    if (::sigprocmask(SIG_BLOCK, &set, nullptr) == 0)
+        s.fd_ = process::descriptor(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
     if (!s.fd_) return error{.code = errc::io, .operation = "listen for signals", .system = errno};
     return s;
 }

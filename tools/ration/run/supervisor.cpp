@@ -3,10 +3,8 @@
 #include "run/supervisor.hpp"
 
 #include <algorithm>
-
-#include <poll.h>
-
 #include <fmt/core.h>
+#include <poll.h>
 
 namespace ration::program {
 namespace {
@@ -35,13 +33,17 @@ constexpr nanoseconds longest_wait = milliseconds(250);
 }  // namespace
 
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
-    : parts_(parts), began_(start_of(parts.adopted)),
-      receiver_(std::move(receiver)), elastic_(parts.devices.names()),
-      placement_(device_placement::of(parts.topology, parts.devices.pci(), parts.node.cpus())), board_(parts.config.jobs, supply_of(parts)), shown_(parts.policy),
-      engine_(parts.node, shown_, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()), {}),
+    : parts_(parts), began_(start_of(parts.adopted)), receiver_(std::move(receiver)), elastic_(parts.devices.names()),
+      placement_(device_placement::of(parts.topology, parts.devices.pci(), parts.node.cpus())),
+      board_(parts.config.jobs, supply_of(parts)), shown_(parts.policy),
+      engine_(parts.node, shown_, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()),
+              {}),
       spare_(parts.node.cpus()) {
     open_control();
-    if (board_.shares_devices()) share_devices(), watch_over_gpus(clock());
+    if (board_.shares_devices()) {
+        share_devices();
+        watch_over_gpus(clock());
+    }
 }
 
 nanoseconds supervisor::clock() const noexcept { return process::now() - began_; }
@@ -67,7 +69,8 @@ result<run_summary> supervisor::run() {
         if (news_ || now >= next_tick_) tick(now);
         parts_.out.show(view(now), now);
         parts_.out.flush(now);
-        if (auto* const metrics = parts_.out.metrics()) metrics->serve({board_, receiver_.counts(), parts_.out.lost(), elastic_.table().aside()});
+        if (auto* const metrics = parts_.out.metrics())
+            metrics->serve({board_, receiver_.counts(), parts_.out.lost(), elastic_.table().aside()});
     }
     nanoseconds const now = clock();
     auto const total = summary(now);
@@ -87,11 +90,13 @@ void supervisor::wait(nanoseconds now) {
         if (job.alive() && !job.process->ended()) fds.push_back({job.process->pidfd(), POLLIN, 0});
         if (job.waiting() && !board_.arrived(job)) until = std::min(until, job.config->at);
         if (job.devices != nullptr)
-            if (auto const deadline = job.devices->next_deadline()) until = std::min(until, std::max(*deadline, job.clear_at));
+            if (auto const deadline = job.devices->next_deadline())
+                until = std::min(until, std::max(*deadline, job.clear_at));
         if (job.alive() && job.adapter) until = std::min(until, now + output_interval);
     }
     if (gpus_) fds.push_back({gpus_->fd(), POLLIN, 0});
-    auto wake = std::min(began_ + until, parts_.node.next_wakeup());  // which may be never: from here on CLOCK_MONOTONIC
+    // Which may be never: from here on CLOCK_MONOTONIC
+    auto wake = std::min(began_ + until, parts_.node.next_wakeup());
     if (auto const* const metrics = parts_.out.metrics()) wake = std::min(wake, metrics->join(fds));
     auto const left = std::max<std::int64_t>(0, (wake - began_ - now).count);
     timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
@@ -105,11 +110,14 @@ void supervisor::read_progress(nanoseconds now) {
         return (job.alive() && job.process->pid() == pid) || parts_.node.may_report(id, pid);
     };
     auto const drained = receiver_.drain(now, belongs, [&](progress::update const& said) { hear(said, now); });
-    if (!drained) warn_once("progress", fmt::format("{}: {}", drained.failure().operation, name_of(drained.failure().code)), now);
+    if (!drained)
+        warn_once("progress", fmt::format("{}: {}", drained.failure().operation, name_of(drained.failure().code)), now);
     auto const& counts = receiver_.counts();
     if (counts.wrong_token + counts.wrong_uid + counts.wrong_process + counts.malformed > 0)
-        warn_once("progress",
-                  "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped", now);
+        warn_once(
+            "progress",
+            "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped",
+            now);
 }
 
 void supervisor::read_outputs(nanoseconds now) {
@@ -129,21 +137,29 @@ void supervisor::hear(progress::update const& said, nanoseconds now) {
     hear_of_stop(job, said, now);
     hear_of_model(job, said, now);
     if (job.devices != nullptr) hear_of_devices(job, said, now);
-    bool const is_value = said.said.type == progress::message_type::step || said.said.type == progress::message_type::eval;
+    bool const is_value =
+        said.said.type == progress::message_type::step || said.said.type == progress::message_type::eval;
     bool const new_tier = job.take(said.said, now);
     if (is_value) {
         bool const is_step = said.said.type == progress::message_type::step;
-        tell(job_progress{.job = job.config->name, .epoch = said.run.value, .step = job.step,
+        tell(job_progress{.job = job.config->name,
+                          .epoch = said.run.value,
+                          .step = job.step,
                           .metric = is_step ? std::string_view("loss") : said.said.metric,
-                          .value = is_step ? said.said.loss_mean : said.said.value, .count = is_step ? said.said.loss_count : 1,
+                          .value = is_step ? said.said.loss_mean : said.said.value,
+                          .count = is_step ? said.said.loss_count : 1,
                           .smoothed = job.tracker.smoothed()},
              now);
     }
     if (said.said.non_finite > 0 || said.said.type == progress::message_type::bye) judge_health(now);
     if (!new_tier) return;
     news_ = true;
-    if (job.config->saves_at_acceptable && job.model.now == delivery::phase::none) job.model = {.now = delivery::phase::wanted, .from = job.step, .command = 0, .deadline = {}};
-    tell(tier_reached{.job = job.config->name, .tier = job.tracker.tier(), .step = job.step, .value = job.tracker.smoothed().value_or(0),
+    if (job.config->saves_at_acceptable && job.model.now == delivery::phase::none)
+        job.model = {.now = delivery::phase::wanted, .from = job.step, .command = 0, .deadline = {}};
+    tell(tier_reached{.job = job.config->name,
+                      .tier = job.tracker.tier(),
+                      .step = job.step,
+                      .value = job.tracker.smoothed().value_or(0),
                       .after = now - job.config->at},
          now);
     if (job.tracker.tier() >= two_tier_target::objective_tier) parts_.node.may_end(job.id);
@@ -156,7 +172,8 @@ void supervisor::reap(nanoseconds now) {
                 read_progress(now);  // its last words, before its place is gone
                 read_outputs(now);
                 if (waits_for_look(job, *how, now)) continue;
-                bool const over = job.devices == nullptr || job.devices->exited(how->success(), job.said_done, now) == exit_meaning::job_is_over;
+                bool const over = job.devices == nullptr ||
+                                  job.devices->exited(how->success(), job.said_done, now) == exit_meaning::job_is_over;
                 job.cpu_time = std::max(job.cpu_time, how->cpu_time);
                 over ? end(job, *how, now) : end_epoch(job, now);
             }
@@ -185,10 +202,16 @@ void supervisor::warn_once(std::string_view subject, std::string sentence, nanos
 }
 
 view_model supervisor::view(nanoseconds now) const {
-    view_model model{.policy = parts_.policy_name, .backend = parts_.node.name(), .elapsed = now,
-                     .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000), .used = cpu_of_all_.per_second() * 1e-9,
+    view_model model{.policy = parts_.policy_name,
+                     .backend = parts_.node.name(),
+                     .elapsed = now,
+                     .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000),
+                     .used = cpu_of_all_.per_second() * 1e-9,
                      .devices = static_cast<std::int64_t>(elastic_.table().size()),
-                     .devices_held = elastic_.table().held(), .devices_aside = elastic_.table().aside(), .jobs = {}, .notice = notice_};
+                     .devices_held = elastic_.table().held(),
+                     .devices_aside = elastic_.table().aside(),
+                     .jobs = {},
+                     .notice = notice_};
     for (auto const& job : board_.jobs()) {
         auto& shown = model.jobs.emplace_back(job.view(now));
         if (auto const held = board_.held_cpu(job); job.alive() && held != 0) shown.held = millicores{held};
@@ -198,8 +221,12 @@ view_model supervisor::view(nanoseconds now) const {
 }
 
 run_summary supervisor::summary(nanoseconds now) const {
-    run_summary total{.policy = parts_.policy_name, .jobs = {}, .makespan = {}, .approximate = parts_.node.approximations(),
-                      .interrupted = interrupted_, .lost_events = parts_.out.lost()};
+    run_summary total{.policy = parts_.policy_name,
+                      .jobs = {},
+                      .makespan = {},
+                      .approximate = parts_.node.approximations(),
+                      .interrupted = interrupted_,
+                      .lost_events = parts_.out.lost()};
     nanoseconds used{};
     for (auto const& job : board_.jobs()) {
         total.jobs.push_back(job.summary());

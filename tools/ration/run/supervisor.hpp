@@ -14,6 +14,7 @@
 #include <ration/progress/control.hpp>
 #include <ration/progress/receiver.hpp>
 
+#include "policies/policy_log.hpp"
 #include "run/device_placement.hpp"
 #include "run/elastic_jobs.hpp"
 #include "run/gpu_shares.hpp"
@@ -23,12 +24,11 @@
 #include "run/leftovers.hpp"
 #include "run/machine_topology.hpp"
 #include "run/node_backend.hpp"
-#include "policies/policy_log.hpp"
-#include "view/reporter.hpp"
 #include "run/run_directory.hpp"
 #include "run/shown_tables.hpp"
 #include "run/spare_cpu.hpp"
 #include "run/stop_signals.hpp"
+#include "view/reporter.hpp"
 
 namespace ration::program {
 
@@ -39,20 +39,20 @@ struct run_parts {
     decider& policy;
     node_backend& node;
     host_devices const& devices;
-    gpu_shares const* shares;     ///< null: the devices are no shares of a GPU
+    gpu_shares const* shares;  ///< null: the devices are no shares of a GPU
     machine_topology const& topology;
     policy_log& log;
     reporter& out;
     run_directory const& directory;
-    std::string run;              ///< its name
-    std::string output_folder;    ///< where the jobs' output goes
+    std::string run;            ///< its name
+    std::string output_folder;  ///< where the jobs' output goes
     stop_signals& signals;
-    leftover const* adopted = nullptr;    ///< an earlier run to continue
+    leftover const* adopted = nullptr;  ///< an earlier run to continue
 };
 
 class supervisor {
     run_parts parts_;
-    nanoseconds began_;           // CLOCK_MONOTONIC
+    nanoseconds began_;  // CLOCK_MONOTONIC
     progress::receiver receiver_;
     std::optional<progress::control> control_;
     elastic_jobs elastic_;
@@ -63,10 +63,10 @@ class supervisor {
     engine<node_backend> engine_;
     spare_cpu spare_;
     std::optional<gpu_watch> gpus_;  // none: the run shares none
-    bool fenced_ = false;         // the kernel is to keep jobs to their GPUs
-    rate_meter cpu_of_all_;       // the jobs' own rates lag behind an arrival, each for itself, and so does their sum
+    bool fenced_ = false;            // the kernel is to keep jobs to their GPUs
+    rate_meter cpu_of_all_;  // the jobs' own rates lag behind an arrival, each for itself, and so does their sum
     nanoseconds next_tick_{0};
-    bool news_ = true;            // something happened that the policy should know at once
+    bool news_ = true;  // something happened that the policy should know at once
     bool interrupted_ = false;
     std::string notice_;
     std::vector<std::string> said_;  // warnings given once
@@ -91,6 +91,7 @@ private:
     [[nodiscard]] result<std::vector<std::string>> environment_of(live_job const& job) const;
     void start(live_job& job, nanoseconds now);
     [[nodiscard]] result<void> launch(live_job& job, nanoseconds now);
+    void report_start(live_job const& job, std::vector<std::string> const& command, nanoseconds now);
     void cannot_start(live_job& job, std::string why, nanoseconds now);
     void adopt_run(leftover const& run);
     void adopt(recorded_job const& recorded, job_traces const& traces, nanoseconds now);
@@ -159,7 +160,8 @@ private:
     [[nodiscard]] control control_of_devices(std::vector<std::string>& advice);
     void add_advice_of_shares(std::span<cuda::found_gpu const> gpus, std::vector<std::string>& advice) const;
     [[nodiscard]] std::optional<own_gpus> fence_of(live_job const& job, std::span<std::uint32_t const> devices) const;
-    [[nodiscard]] std::optional<gpu_memory_limit> gpu_memory_of(live_job const& job, std::span<std::uint32_t const> devices) const;
+    [[nodiscard]] std::optional<gpu_memory_limit> gpu_memory_of(live_job const& job,
+                                                                std::span<std::uint32_t const> devices) const;
     void tell_of_limits(live_job const& job, nanoseconds now);
     [[nodiscard]] int percent_of(live_job const& job) const;
     [[nodiscard]] std::vector<std::string> share_environment(live_job const& job) const;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the supervisor delivers the model of a job at its Acceptable tier: the job saves, and a copy of its checkpoint is kept while it trains on.
-#include "run/supervisor.hpp"
-
+// How the supervisor delivers the model of a job at its Acceptable tier: the job saves, and a copy of its checkpoint is
+// kept while it trains on.
 #include <fmt/core.h>
 
 #include "error_text.hpp"
 #include "quantity.hpp"
 #include "run/linked_copy.hpp"
+#include "run/supervisor.hpp"
 
 namespace ration::program {
 namespace {
@@ -18,7 +18,9 @@ using phase = delivery::phase;
 }
 
 /// A job on its way to another size saves by itself.
-[[nodiscard]] bool is_resizing(live_job const& job) noexcept { return job.devices != nullptr && job.devices->phase() != resize_phase::steady; }
+[[nodiscard]] bool is_resizing(live_job const& job) noexcept {
+    return job.devices != nullptr && job.devices->phase() != resize_phase::steady;
+}
 
 }  // namespace
 
@@ -27,7 +29,9 @@ void supervisor::work_on_deliveries(nanoseconds now) {
         if (!job.alive() || job.asked_to_stop) continue;
         if (job.model.now == phase::wanted && !is_resizing(job)) ask_for_model(job, now);
         if (job.model.now == phase::asked && now >= *job.model.deadline)
-            await_model(job, fmt::format("it has reported no checkpoint within {}", duration_text(save_timeout(*job.config))), now);
+            await_model(
+                job, fmt::format("it has reported no checkpoint within {}", duration_text(save_timeout(*job.config))),
+                now);
     }
 }
 
@@ -35,7 +39,8 @@ void supervisor::work_on_deliveries(nanoseconds now) {
 void supervisor::ask_for_model(live_job& job, nanoseconds now) {
     if (!control_ || job.control.empty()) return await_model(job, "it takes no commands", now);
     auto const patience = save_timeout(*job.config);
-    auto const sent = control_->send(job.control, job.run, job.token.view(), {.type = progress::command_type::save, .by = patience, .hold = true});
+    auto const sent = control_->send(job.control, job.run, job.token.view(),
+                                     {.type = progress::command_type::save, .by = patience, .hold = true});
     if (!sent) return await_model(job, to_text(sent.failure()), now);
     job.model.now = phase::asked;
     job.model.command = *sent;
@@ -44,13 +49,15 @@ void supervisor::ask_for_model(live_job& job, nanoseconds now) {
 
 void supervisor::await_model(live_job& job, std::string why, nanoseconds now) {
     job.model.now = phase::awaited;
-    warn_once(job.config->name, fmt::format("its model at Acceptable is not delivered yet: {}; its next checkpoint will be", why), now);
+    warn_once(job.config->name,
+              fmt::format("its model at Acceptable is not delivered yet: {}; its next checkpoint will be", why), now);
 }
 
 void supervisor::hear_of_model(live_job& job, progress::update const& said, nanoseconds now) {
     if (job.model.now == phase::none || job.model.now == phase::done) return;
     auto const& what = said.said;
-    if (what.type == progress::message_type::acknowledge && !what.taken_in && job.model.now == phase::asked && what.command == job.model.command)
+    if (what.type == progress::message_type::acknowledge && !what.taken_in && job.model.now == phase::asked &&
+        what.command == job.model.command)
         return await_model(job, "it does not know the command to save", now);
     if (what.type != progress::message_type::checkpoint) return;
     if (what.durable && what.step >= job.model.from) return deliver(job, what.step, now);
@@ -61,10 +68,13 @@ void supervisor::deliver(live_job& job, std::uint64_t step, nanoseconds now) {
     std::string const folder = parts_.output_folder + '/' + job.config->name + ".acceptable";
     bool const holds = job.model.now == phase::asked && !is_resizing(job) && !job.asked_to_stop;
     auto const copied = make_linked_copy(job.checkpoint, folder);
-    if (holds) static_cast<void>(control_->send(job.control, job.run, job.token.view(), {.type = progress::command_type::go}));  // else its hold ends by itself
+    // Else its hold ends by itself
+    if (holds)
+        static_cast<void>(control_->send(job.control, job.run, job.token.view(), {.type = progress::command_type::go}));
     if (!copied) return await_model(job, to_text(copied.failure()), now);
     job.model.now = phase::done;
-    tell(delivered{.job = job.config->name, .epoch = job.run.value, .step = step, .files = *copied, .folder = folder}, now);
+    tell(delivered{.job = job.config->name, .epoch = job.run.value, .step = step, .files = *copied, .folder = folder},
+         now);
 }
 
 }  // namespace ration::program

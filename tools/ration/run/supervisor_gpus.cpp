@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the supervisor does about GPUs as such: how far jobs are held to theirs and to their shares, and which of them show a fault.
+// What the supervisor does about GPUs as such: how far jobs are held to theirs and to their shares, and which of them
+// show a fault.
 #include <algorithm>
-#include <memory>
-
 #include <fmt/core.h>
+#include <memory>
 
 #include <ration/cuda/inventory.hpp>
 #include <ration/cuda/xid.hpp>
@@ -53,7 +53,8 @@ void supervisor::look_at_gpus(nanoseconds now) {
     if (trouble) warn_once("GPUs", *trouble, now);
 }
 
-/// Whether a look has been judged that began when this was first asked for the job, or later. The other jobs go on meanwhile.
+/// Whether a look has been judged that began when this was first asked for the job, or later. The other jobs go on
+/// meanwhile.
 bool supervisor::has_looked(live_job& job, nanoseconds now) {
     if (!gpus_) return true;
     if (!job.look) job.look = gpus_->ask(idle_devices(), now);
@@ -67,7 +68,8 @@ bool supervisor::waits_for_look(live_job& job, process::exit_report const& how, 
     return job.devices != nullptr && !how.success() && job.devices->outlives_a_device() && !has_looked(job, now);
 }
 
-/// Whether it is known that nothing of a job is on its devices any more. On CPU devices it is when its processes are gone, and so on shares of a GPU, where others compute all the time.
+/// Whether it is known that nothing of a job is on its devices any more. On CPU devices it is when its processes are
+/// gone, and so on shares of a GPU, where others compute all the time.
 bool supervisor::has_left_devices(live_job& job, nanoseconds now) {
     auto const& devices = job.devices->devices();
     if (job.placed || !gpus_ || parts_.devices.of_shares() || devices.empty()) return !job.placed;
@@ -82,14 +84,16 @@ control supervisor::control_of_devices(std::vector<std::string>& advice) {
     auto const fence = parts_.node.find_fence(gpus);
     fenced_ = static_cast<bool>(fence);
     std::string const level = fence ? fmt::format("enforced by cgroup {}", cgroup::name_of(*fence)) : "advisory";
-    out.backend += parts_.shares != nullptr ? fmt::format(" (advisory; which GPU: {})", level) : fmt::format(" ({})", level);
+    out.backend +=
+        parts_.shares != nullptr ? fmt::format(" (advisory; which GPU: {})", level) : fmt::format(" ({})", level);
     if (!fence) advice.push_back("a job that changes its mask reaches the GPUs of others: " + to_text(fence.failure()));
     if (parts_.shares != nullptr) add_advice_of_shares(gpus, advice);
     return out;
 }
 
 void supervisor::add_advice_of_shares(std::span<cuda::found_gpu const> gpus, std::vector<std::string>& advice) const {
-    advice.push_back("a job that changes CUDA_MPS_ACTIVE_THREAD_PERCENTAGE has another share; whether it is a client of MPS is looked at after its first step");
+    advice.push_back(
+        "a job that changes CUDA_MPS_ACTIVE_THREAD_PERCENTAGE has another share; whether it is a client of MPS is looked at after its first step");
     for (auto const& gpu : gpus)
         if (gpu.what.id.name().view() == parts_.devices.whole())
             for (auto const& way : cuda::ways_past_mps({&gpu, 1}, {})) advice.push_back(to_text(way));
@@ -97,11 +101,13 @@ void supervisor::add_advice_of_shares(std::span<cuda::found_gpu const> gpus, std
 
 std::optional<own_gpus> supervisor::fence_of(live_job const& job, std::span<std::uint32_t const> devices) const {
     if (job.devices == nullptr || !gpus_) return std::nullopt;
-    return own_gpus{.names = parts_.shares != nullptr ? std::vector{parts_.devices.whole()} : names_of(devices), .of = gpus_->seen().gpus};
+    return own_gpus{.names = parts_.shares != nullptr ? std::vector{parts_.devices.whole()} : names_of(devices),
+                    .of = gpus_->seen().gpus};
 }
 
 /// On each of its GPUs as much as it asks each of them to have.
-std::optional<gpu_memory_limit> supervisor::gpu_memory_of(live_job const& job, std::span<std::uint32_t const> devices) const {
+std::optional<gpu_memory_limit> supervisor::gpu_memory_of(live_job const& job,
+                                                          std::span<std::uint32_t const> devices) const {
     auto const pci = parts_.devices.pci();
     if (job.devices == nullptr || job.config->elastic->gpu_memory.count == 0) return std::nullopt;
     gpu_memory_limit out{.gpus = {}, .most = job.config->elastic->gpu_memory};
@@ -161,15 +167,27 @@ void supervisor::judge_client(live_job& job, result<std::vector<std::int32_t>> c
     constexpr nanoseconds interval = milliseconds(500);
     job.share.next = now + interval;
     if (now - *job.share.from < cuda::mps::patience) return;
-    tell_of_share(job, "unverified", fmt::format("none of its processes is a client of MPS, so nothing holds it to {} % of its GPU; does it change CUDA_MPS_PIPE_DIRECTORY, "
-                                                 "or run in a container or as another user?", percent_of(job)), now);
+    tell_of_share(
+        job, "unverified",
+        fmt::format(
+            "none of its processes is a client of MPS, so nothing holds it to {} % of its GPU; does it change CUDA_MPS_PIPE_DIRECTORY, "
+            "or run in a container or as another user?",
+            percent_of(job)),
+        now);
 }
 
 void supervisor::tell_of_share(live_job& job, std::string_view what, std::string why, nanoseconds now) {
     job.share.done = true;
     auto const& devices = job.devices->devices();
     auto const count = static_cast<std::int64_t>(devices.size());
-    tell(resize_told{.job = job.config->name, .epoch = job.run.value, .what = what, .from = count, .to = count, .devices = elastic_.table().names(devices), .why = std::move(why)}, now);
+    tell(resize_told{.job = job.config->name,
+                     .epoch = job.run.value,
+                     .what = what,
+                     .from = count,
+                     .to = count,
+                     .devices = elastic_.table().names(devices),
+                     .why = std::move(why)},
+         now);
 }
 
 }  // namespace ration::program

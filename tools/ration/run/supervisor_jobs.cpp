@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // How the supervisor starts jobs, and what it does when they have ended. How it stops them: supervisor_stop.cpp.
-#include "run/supervisor.hpp"
-
 #include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
-
 #include <fmt/core.h>
+#include <iterator>
 
 #include <ration/process/environment.hpp>
 #include <ration/progress/token.hpp>
 
 #include "error_text.hpp"
+#include "run/supervisor.hpp"
 
 namespace ration::program {
 namespace {
@@ -34,12 +32,15 @@ namespace {
 /// Whether it has ended as a program does that is told to: well, or by SIGTERM, of which launchers make exit code 143.
 [[nodiscard]] bool obeyed(process::exit_report const& how) noexcept {
     using kind = process::exit_report::kind;
-    return how.how == kind::unknown || how.success() || how.number == (how.how == kind::killed ? SIGTERM : 128 + SIGTERM);
+    return how.how == kind::unknown || how.success() ||
+           how.number == (how.how == kind::killed ? SIGTERM : 128 + SIGTERM);
 }
 
 /// `shortage`: of memory, as a sentence, or empty. The kernel's SIGKILL for it is not worth a mention beside it.
-[[nodiscard]] std::string trouble_of(live_job const& job, process::exit_report const& how, std::string const& shortage) {
-    bool const by_kernel = how.how == process::exit_report::kind::killed && how.number == SIGKILL && shortage.starts_with("out");
+[[nodiscard]] std::string trouble_of(live_job const& job, process::exit_report const& how,
+                                     std::string const& shortage) {
+    bool const by_kernel =
+        how.how == process::exit_report::kind::killed && how.number == SIGKILL && shortage.starts_with("out");
     std::string out = by_kernel ? shortage : sentence_of(how);
     if (!shortage.empty() && !by_kernel) out += "; " + shortage;
     auto const line = last_line(job.output.path());
@@ -58,13 +59,17 @@ void supervisor::start_due_jobs(nanoseconds now) {
     if (interrupted_) return;
     if (board_.arrive(now)) news_ = true;
     for (auto& job : board_.jobs())
-        if (job.waiting() && board_.arrived(job) && job.devices == nullptr) start(job, now);  // the others when they get devices
+        // The others when they get devices
+        if (job.waiting() && board_.arrived(job) && job.devices == nullptr) start(job, now);
 }
 
 result<std::vector<std::string>> supervisor::environment_of(live_job const& job) const {
-    process::environment_request wanted{.inherited = process::current_environment(), .declared = declared_of(*job.config),
+    process::environment_request wanted{.inherited = process::current_environment(),
+                                        .declared = declared_of(*job.config),
                                         .cpu = std::min(millicores{job.config->cpu.maximum}, parts_.node.capacity()),
-                                        .job = job.config->name, .incarnation = job.run, .token = std::string(job.token.view()),
+                                        .job = job.config->name,
+                                        .incarnation = job.run,
+                                        .token = std::string(job.token.view()),
                                         .progress = "unix:" + std::string(receiver_.path())};
     wanted.checkpoint = job.checkpoint;
     if (job.devices == nullptr) return process::make_environment(wanted);
@@ -73,7 +78,8 @@ result<std::vector<std::string>> supervisor::environment_of(live_job const& job)
     if (!masks) return masks.failure();
     std::ranges::move(share_environment(job), std::back_inserter(*masks));
     wanted.cpu = std::min(wanted.cpu, cpu_of_devices(names.size()).value_or(wanted.cpu));
-    if (!job.place.cpus.empty()) wanted.cpu = std::min(wanted.cpu, millicores{std::int64_t{1000} * job.place.cpus.size()});
+    if (!job.place.cpus.empty())
+        wanted.cpu = std::min(wanted.cpu, millicores{std::int64_t{1000} * job.place.cpus.size()});
     wanted.ranks = elastic_.table().ranks(job.devices->devices());
     wanted.devices = elastic_.table().seen(job.devices->devices());
     wanted.batch = job.batch > 0 ? std::to_string(job.batch) : "";
@@ -88,7 +94,13 @@ void supervisor::start(live_job& job, nanoseconds now) {
 void supervisor::cannot_start(live_job& job, std::string why, nanoseconds now) {
     job.ended_at = now;
     set_condition(job, condition::failed, std::move(why), now);
-    tell(job_ended{.job = job.config->name, .epoch = job.run.value, .how = job.now, .exit_code = {}, .signal = {}, .why = job.why}, now);
+    tell(job_ended{.job = job.config->name,
+                   .epoch = job.run.value,
+                   .how = job.now,
+                   .exit_code = {},
+                   .signal = {},
+                   .why = job.why},
+         now);
     record();  // else a later run would take it for one that was never started
 }
 
@@ -106,7 +118,8 @@ void supervisor::cannot_start(live_job& job, std::string why, nanoseconds now) {
 /// Of a job that does not report by itself.
 static void hear_through_output(live_job& job) {
     if (job.config->log.empty()) return;
-    if (auto adapter = progress::log_adapter::make(job.config->log, job.id, job.run)) job.adapter = std::move(adapter).value();
+    if (auto adapter = progress::log_adapter::make(job.config->log, job.id, job.run))
+        job.adapter = std::move(adapter).value();
 }
 
 result<void> supervisor::launch(live_job& job, nanoseconds now) {
@@ -116,7 +129,8 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     auto const token = progress::random_token();
     if (!token) return token.failure();
     job.token = *token;
-    if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return known.failure();
+    if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known)
+        return known.failure();
     if (job.devices != nullptr || job.config->saves_at_acceptable)
         if (auto ready = prepare_checkpoints(job); !ready) return ready;
     if (placement_ && job.devices != nullptr) job.place = placement_->settle(job.id, job.devices->devices());
@@ -126,19 +140,26 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     job.share = {};
     std::string const output = parts_.output_folder + '/' + job.config->name + ".log";
     std::error_code ignored;
-    if (!job.started_at) std::filesystem::remove(output, ignored);  // a later launch goes on where the earlier one stopped
+    // A later launch goes on where the earlier one stopped
+    if (!job.started_at) std::filesystem::remove(output, ignored);
     if (!job.started_at) job.started_at = now;
     if (job.config->memory && !parts_.node.limits_memory())
-        warn_once(job.config->name, "its limit on memory is not kept: this machine's backend cannot; ration doctor says why", now);
+        warn_once(job.config->name,
+                  "its limit on memory is not kept: this machine's backend cannot; ration doctor says why", now);
     job.launching = true;
     record();  // the token, by which a later start finds a process that was started and not written down yet
     auto const command = command_of(job, elastic_.table());
     auto const cpu = job.devices != nullptr ? cpu_of_devices(job.devices->devices().size()) : std::nullopt;
-    std::span<std::uint32_t const> const holds = job.devices != nullptr ? std::span(job.devices->devices()) : std::span<std::uint32_t const>();
-    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu, job.place.cpus, fence_of(job, holds), gpu_memory_of(job, holds)},
-                                    {.command = command, .working_directory = job.config->directory,
-                                     .environment = std::move(*environment), .output_file = output,
-                                     .journal = parts_.directory.launches(), .journal_entry = std::string(job.token.view()) + '\n'});
+    std::span<std::uint32_t const> const holds =
+        job.devices != nullptr ? std::span(job.devices->devices()) : std::span<std::uint32_t const>();
+    auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu,
+                                     job.place.cpus, fence_of(job, holds), gpu_memory_of(job, holds)},
+                                    {.command = command,
+                                     .working_directory = job.config->directory,
+                                     .environment = std::move(*environment),
+                                     .output_file = output,
+                                     .journal = parts_.directory.launches(),
+                                     .journal_entry = std::string(job.token.view()) + '\n'});
     job.launching = false;
     if (!child) return child.failure();
     job.process = std::move(child).value();
@@ -148,13 +169,25 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
         if (auto opened = job.output.open(output); !opened) warn_once(job.config->name, to_text(opened.failure()), now);
     hear_through_output(job);
     job.health = progress::health(now);
-    set_condition(job, job.devices != nullptr && job.devices->is_restarting() ? condition::restarting : condition::running, "", now);
-    tell(job_started{.job = job.config->name, .id = job.id, .epoch = job.run.value, .pid = job.process->pid(), .command = command,
-                     .devices = job.devices != nullptr ? elastic_.table().names(job.devices->devices()) : "",
-                     .cpus = job.place.cpu_list(), .placement = job.place.why, .percent = percent_of(job)},
-         now);
+    set_condition(job,
+                  job.devices != nullptr && job.devices->is_restarting() ? condition::restarting : condition::running,
+                  "", now);
+    report_start(job, command, now);
     record();
     return {};
+}
+
+void supervisor::report_start(live_job const& job, std::vector<std::string> const& command, nanoseconds now) {
+    tell(job_started{.job = job.config->name,
+                     .id = job.id,
+                     .epoch = job.run.value,
+                     .pid = job.process->pid(),
+                     .command = command,
+                     .devices = job.devices != nullptr ? elastic_.table().names(job.devices->devices()) : "",
+                     .cpus = job.place.cpu_list(),
+                     .placement = job.place.why,
+                     .percent = percent_of(job)},
+         now);
 }
 
 void supervisor::adopt_run(leftover const& run) {
@@ -164,12 +197,14 @@ void supervisor::adopt_run(leftover const& run) {
 }
 
 void supervisor::adopt(recorded_job const& recorded, job_traces const& traces, nanoseconds now) {
-    auto const at = std::ranges::find(board_.jobs(), recorded.name, [](live_job const& job) { return job.config->name; });
+    auto const at =
+        std::ranges::find(board_.jobs(), recorded.name, [](live_job const& job) { return job.config->name; });
     if (at == board_.jobs().end()) return;
     auto& job = *at;
     job.run.value = recorded.epoch;
     if (!traces.has_first) end_remains(job, recorded, traces, now);
-    if (job.devices == nullptr && recorded.launching && !traces.launched) {  // the intent was written down, and no launch followed
+    // The intent was written down, and no launch followed
+    if (job.devices == nullptr && recorded.launching && !traces.launched) {
         job.run.value -= 1;
         return;
     }
@@ -185,16 +220,19 @@ void supervisor::adopt(recorded_job const& recorded, job_traces const& traces, n
         return set_condition(job, condition::failed, "ended while no ration was there to see how", now);
     }
     set_condition(job, condition::running, "", now);
-    parts_.out.say(fmt::format("{}: taken over from an earlier run (process {})", job.config->name, job.process->pid()));
+    parts_.out.say(
+        fmt::format("{}: taken over from an earlier run (process {})", job.config->name, job.process->pid()));
 }
 
 /// Ends what a first process that has ended, or was never written down, has left running.
-void supervisor::end_remains(live_job const& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now) {
+void supervisor::end_remains(live_job const& job, recorded_job const& recorded, job_traces const& traces,
+                             nanoseconds now) {
     if (traces.processes.empty()) return;
     warn_once(job.config->name, fmt::format("ended {} running", text_of(traces)), now);
     for (auto const& one : traces.processes)  // one in the job's group may lack the token
         if (auto held = process::attach(one.pid, one.start_time); held) static_cast<void>(held->signal(SIGKILL));
-    if (auto const gone = process::kill_marked(process::mark_of(recorded.token)); !gone) warn_once(job.config->name, to_text(gone.failure()), now);
+    if (auto const gone = process::kill_marked(process::mark_of(recorded.token)); !gone)
+        warn_once(job.config->name, to_text(gone.failure()), now);
 }
 
 result<void> supervisor::adopt_process(live_job& job, recorded_job const& recorded) {
@@ -202,8 +240,14 @@ result<void> supervisor::adopt_process(live_job& job, recorded_job const& record
     if (!attached) return attached.failure();
     if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return known;
     auto const holds = numbers_of(recorded.holds, clock());
-    if (auto placed = parts_.node.adopt({.job = job.id, .name = job.config->name, .token = recorded.token, .memory = {}, .gpus = fence_of(job, holds),
-                                         .gpu_memory = gpu_memory_of(job, holds)}, *attached); !placed)
+    if (auto placed = parts_.node.adopt({.job = job.id,
+                                         .name = job.config->name,
+                                         .token = recorded.token,
+                                         .memory = {},
+                                         .gpus = fence_of(job, holds),
+                                         .gpu_memory = gpu_memory_of(job, holds)},
+                                        *attached);
+        !placed)
         return placed;
     tell_of_limits(job, clock());
     job.placed = true;
@@ -220,7 +264,8 @@ void supervisor::end(live_job& job, process::exit_report const& how, nanoseconds
     std::string why = sentence_of(how);
     auto const trouble = trouble_of(job, how, parts_.node.memory_shortage_of(job.id));
     if (job.now == condition::diverged || job.health.at(now) == progress::condition::diverged) {
-        state = condition::diverged, why = fmt::format("its {} is no finite number any more", job.config->target.metric);
+        state = condition::diverged;
+        why = fmt::format("its {} is no finite number any more", job.config->target.metric);
     } else if (!job.refused.empty()) {
         why = job.refused;
     } else if (job.asked_to_stop) {
@@ -235,11 +280,13 @@ void supervisor::end(live_job& job, process::exit_report const& how, nanoseconds
     over(job, state, std::move(why), how, now);
 }
 
-void supervisor::over(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now) {
+void supervisor::over(live_job& job, condition how, std::string why, process::exit_report const& report,
+                      nanoseconds now) {
     leave_place(job, now);
     using delivering = delivery::phase;
     if (job.model.now != delivering::none && job.model.now != delivering::done)
-        warn_once(job.config->name, "its model at Acceptable is not delivered: it has reported no checkpoint since then", now);
+        warn_once(job.config->name,
+                  "its model at Acceptable is not delivered: it has reported no checkpoint since then", now);
     job.look.reset();  // what it waited for was another thing
     if (job.devices != nullptr) job.devices->ended(has_left_devices(job, now), now);
     engine_.release(job.id);
@@ -249,9 +296,13 @@ void supervisor::over(live_job& job, condition how, std::string why, process::ex
     job.now = how;
     job.why = std::move(why);
     using kind = process::exit_report::kind;
-    tell(job_ended{.job = job.config->name, .epoch = job.run.value, .how = how,
+    tell(job_ended{.job = job.config->name,
+                   .epoch = job.run.value,
+                   .how = how,
                    .exit_code = report.how == kind::exited ? std::optional(report.number) : std::nullopt,
-                   .signal = report.how == kind::killed ? std::optional(report.number) : std::nullopt, .step = job.step, .why = job.why},
+                   .signal = report.how == kind::killed ? std::optional(report.number) : std::nullopt,
+                   .step = job.step,
+                   .why = job.why},
          now);
     record();
 }
@@ -271,12 +322,17 @@ void supervisor::judge_health(nanoseconds now) {
         if (job.devices != nullptr && job.devices->is_restarting()) continue;  // it has deadlines of its own
         switch (job.health.at(now)) {
             case progress::condition::diverged:
-                set_condition(job, condition::diverged, fmt::format("its {} is no finite number any more", job.config->target.metric), now);
-                job.now = condition::running;  // until its process has ended
+                set_condition(job, condition::diverged,
+                              fmt::format("its {} is no finite number any more", job.config->target.metric), now);
+                job.now = condition::running;                            // until its process has ended
                 if (begin_to_end(job, "diverged")) terminate(job, now);  // what it would save is of no use
                 break;
-            case progress::condition::stalled: set_condition(job, condition::stalled, "no step and no CPU use", now); break;
-            case progress::condition::silent: set_condition(job, condition::silent, "it works and has stopped reporting", now); break;
+            case progress::condition::stalled:
+                set_condition(job, condition::stalled, "no step and no CPU use", now);
+                break;
+            case progress::condition::silent:
+                set_condition(job, condition::silent, "it works and has stopped reporting", now);
+                break;
             default: set_condition(job, condition::running, "", now);
         }
     }
@@ -293,18 +349,37 @@ void supervisor::set_condition(live_job& job, condition state, std::string why, 
 void supervisor::record() {
     auto const self = process::read_process(::getpid());
     auto const now = clock();
-    run_record all{.run = parts_.run, .owner = ::getpid(), .owner_start_time = self ? self->start_time : 0, .file = parts_.config.file,
-                   .policy = parts_.policy_name, .memberships = parts_.node.memberships(), .boot = this_boot(),
-                   .pid_namespace = this_pid_namespace(), .written_ns = (began_ + now).count, .clock_ns = now.count, .jobs = {}};
+    run_record all{.run = parts_.run,
+                   .owner = ::getpid(),
+                   .owner_start_time = self ? self->start_time : 0,
+                   .file = parts_.config.file,
+                   .policy = parts_.policy_name,
+                   .memberships = parts_.node.memberships(),
+                   .boot = this_boot(),
+                   .pid_namespace = this_pid_namespace(),
+                   .written_ns = (began_ + now).count,
+                   .clock_ns = now.count,
+                   .jobs = {}};
     for (auto const& job : board_.jobs()) {
         if (!job.over() && job.run.value == 0) continue;
-        auto& row = all.jobs.emplace_back(recorded_job{.name = job.config->name, .id = job.id.value, .epoch = job.run.value,
-                                                       .token = std::string(job.token.view()), .launching = job.launching,
-                                                       .started_ns = job.started_at ? job.started_at->count : 0, .tier = job.tracker.tier(),
+        auto& row = all.jobs.emplace_back(recorded_job{.name = job.config->name,
+                                                       .id = job.id.value,
+                                                       .epoch = job.run.value,
+                                                       .token = std::string(job.token.view()),
+                                                       .launching = job.launching,
+                                                       .started_ns = job.started_at ? job.started_at->count : 0,
+                                                       .tier = job.tracker.tier(),
                                                        .definition = job.config->definition});
-        if (job.alive()) row.pid = job.process->pid(), row.start_time = job.process->start_time();
-        if (job.over()) row.phase = "over", row.how = name_of(job.now), row.why = job.why;
-        else if (job.devices != nullptr) record_devices(job, row);
+        if (job.alive()) {
+            row.pid = job.process->pid();
+            row.start_time = job.process->start_time();
+        }
+        if (job.over()) {
+            row.phase = "over";
+            row.how = name_of(job.now);
+            row.why = job.why;
+        } else if (job.devices != nullptr)
+            record_devices(job, row);
     }
     if (auto saved = parts_.directory.save(all); !saved) warn_once("record", to_text(saved.failure()), now);
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the supervisor does for jobs with devices: it carries out what their machines order (resize.hpp), and tells them what happens.
-#include "run/supervisor.hpp"
-
+// What the supervisor does for jobs with devices: it carries out what their machines order (resize.hpp), and tells them
+// what happens.
 #include <algorithm>
 #include <filesystem>
-
 #include <fmt/core.h>
 
 #include <ration/process/environment.hpp>
 
 #include "error_text.hpp"
+#include "run/supervisor.hpp"
 
 namespace ration::program {
 namespace {
@@ -28,7 +27,8 @@ constexpr nanoseconds clear_interval = milliseconds(200);
 void supervisor::share_devices() {
     for (auto& job : board_.jobs())
         if (job.config->elastic)
-            elastic_.add(job.id, {.deadlines = job.config->elastic->deadlines}, to_seconds(job.config->elastic->restart_cost));
+            elastic_.add(job.id, {.deadlines = job.config->elastic->deadlines},
+                         to_seconds(job.config->elastic->restart_cost));
     elastic_.table().set_memory(parts_.devices.memory());
     for (auto& job : board_.jobs()) {
         job.devices = elastic_.find(job.id);
@@ -58,9 +58,15 @@ void supervisor::choose_by_place() {
 void supervisor::warn_of_placement(nanoseconds now) {
     auto const& topology = parts_.topology;
     if (!topology.why_not.empty())
-        warn_once("placement", fmt::format("GPUs are chosen by number, and no CPU is bound: {}; {}", topology.why_not, topology.remedy), now);
+        warn_once(
+            "placement",
+            fmt::format("GPUs are chosen by number, and no CPU is bound: {}; {}", topology.why_not, topology.remedy),
+            now);
     if (topology.machine && !topology.is_this_machine)
-        warn_once("placement", "GPUs are chosen by the machine that HWLOC_XMLFILE names, and no CPU is bound; unset it, or set HWLOC_THISSYSTEM=1 if it is this one", now);
+        warn_once(
+            "placement",
+            "GPUs are chosen by the machine that HWLOC_XMLFILE names, and no CPU is bound; unset it, or set HWLOC_THISSYSTEM=1 if it is this one",
+            now);
 }
 
 void supervisor::work_on_devices(nanoseconds now) {
@@ -73,7 +79,8 @@ void supervisor::work_on_devices(nanoseconds now) {
         if (job.devices != nullptr) attend(job, now);
 }
 
-/// What is ordered is written down first: whoever starts after a crash finds either the state before the order or the one after it.
+/// What is ordered is written down first: whoever starts after a crash finds either the state before the order or the
+/// one after it.
 void supervisor::attend(live_job& job, nanoseconds now) {
     for (;;) {
         auto const notes = job.devices->take_notes();
@@ -87,8 +94,13 @@ void supervisor::attend(live_job& job, nanoseconds now) {
 
 void supervisor::tell(live_job& job, resize_note const& note, nanoseconds now) {
     news_ = true;
-    tell(resize_told{.job = job.config->name, .epoch = job.run.value, .what = note.what, .from = note.from, .to = note.to,
-                     .devices = elastic_.table().names(note.devices), .why = note.why},
+    tell(resize_told{.job = job.config->name,
+                     .epoch = job.run.value,
+                     .what = note.what,
+                     .from = note.from,
+                     .to = note.to,
+                     .devices = elastic_.table().names(note.devices),
+                     .why = note.why},
          now);
     if (note.what == "failed") take_back(job, note, now);
     if (job.over()) return;
@@ -103,7 +115,8 @@ void supervisor::take_back(live_job& job, resize_note const& note, nanoseconds n
         job.devices->want_batch(job.batch);
         engine_.adopt({job.id, 0, resource_id::batch, job.batch}, now);
     }
-    auto const failed = event_of(event_kind::grant_failed, {job.id, 0, resource_id::gpu, note.to}, static_cast<std::uint32_t>(job.row), now);
+    auto const failed = event_of(event_kind::grant_failed, {job.id, 0, resource_id::gpu, note.to},
+                                 static_cast<std::uint32_t>(job.row), now);
     parts_.policy.on_events({&failed, 1});
 }
 
@@ -111,7 +124,8 @@ void supervisor::carry_out(live_job& job, resize_order order, nanoseconds now) {
     auto const& deadlines = job.config->elastic->deadlines;
     result<void> done;
     switch (order) {
-        case resize_order::save: return send(job, {.type = progress::command_type::save, .by = deadlines.save, .hold = true}, now);
+        case resize_order::save:
+            return send(job, {.type = progress::command_type::save, .by = deadlines.save, .hold = true}, now);
         case resize_order::go: return send(job, {.type = progress::command_type::go}, now);
         case resize_order::stop: return send(job, {.type = progress::command_type::stop, .by = deadlines.stop}, now);
         case resize_order::terminate: done = ask_to_end(job, now); break;
@@ -199,8 +213,11 @@ void supervisor::hear_of_devices(live_job& job, progress::update const& said, na
             return;
         case progress::message_type::checkpoint: job.devices->checkpoint(what.durable, now); return attend(job, now);
         case progress::message_type::step:
-            if (!job.devices->can_be_saved() && job.config->elastic->devices.minimum < job.config->elastic->devices.maximum)
-                warn_once(job.config->name, "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md", now);
+            if (!job.devices->can_be_saved() &&
+                job.config->elastic->devices.minimum < job.config->elastic->devices.maximum)
+                warn_once(job.config->name,
+                          "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md",
+                          now);
             job.devices->stepped(now);
             if (!job.share.from) job.share.from = now;  // it computes by now
             return attend(job, now);
@@ -215,9 +232,16 @@ void supervisor::hear_of_devices(live_job& job, progress::update const& said, na
 void supervisor::record_devices(live_job const& job, recorded_job& into) const {
     auto const& s = job.devices->state();
     into.phase = name_of(s.now);
-    into.holds = names_of(s.holds), into.next = names_of(s.next), into.origin = names_of(s.origin);
-    into.wanted = s.wanted, into.batch = s.batch, into.launched_batch = job.batch;
-    into.falls_back = s.falls_back, into.returning = s.returning, into.has_saved = s.has_saved, into.finishing = s.finishing;
+    into.holds = names_of(s.holds);
+    into.next = names_of(s.next);
+    into.origin = names_of(s.origin);
+    into.wanted = s.wanted;
+    into.batch = s.batch;
+    into.launched_batch = job.batch;
+    into.falls_back = s.falls_back;
+    into.returning = s.returning;
+    into.has_saved = s.has_saved;
+    into.finishing = s.finishing;
     into.cost = s.cost;
     into.control = job.control;
     into.checkpoint = job.checkpoint;
@@ -236,33 +260,49 @@ device_list supervisor::numbers_of(std::vector<std::string> const& recorded, nan
     for (auto const& name : recorded) {
         auto const known = elastic_.table().size();
         out.push_back(elastic_.table().number(name));
-        if (elastic_.table().size() > known) tell(device_told{.device = name, .what = "set_aside", .why = "this run does not share it"}, now);
+        if (elastic_.table().size() > known)
+            tell(device_told{.device = name, .what = "set_aside", .why = "this run does not share it"}, now);
     }
     return out;
 }
 
 void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now) {
     auto const numbers = [&](std::vector<std::string> const& names) { return numbers_of(names, now); };
-    resize_state const state{.now = phase_of(recorded.phase), .wanted = recorded.wanted, .holds = numbers(recorded.holds),
-                             .next = numbers(recorded.next), .origin = numbers(recorded.origin), .falls_back = recorded.falls_back,
-                             .returning = recorded.returning, .control = !recorded.control.empty(), .has_saved = recorded.has_saved,
-                             .finishing = recorded.finishing, .cost = recorded.cost, .batch = recorded.batch};
-    job.control = recorded.control, job.checkpoint = recorded.checkpoint, job.batch = recorded.launched_batch;
-    auto const bound = process::cpu_set::of_thread(traces.has_first ? recorded.pid : 0);  // another group may bind it to other CPUs
+    resize_state const state{.now = phase_of(recorded.phase),
+                             .wanted = recorded.wanted,
+                             .holds = numbers(recorded.holds),
+                             .next = numbers(recorded.next),
+                             .origin = numbers(recorded.origin),
+                             .falls_back = recorded.falls_back,
+                             .returning = recorded.returning,
+                             .control = !recorded.control.empty(),
+                             .has_saved = recorded.has_saved,
+                             .finishing = recorded.finishing,
+                             .cost = recorded.cost,
+                             .batch = recorded.batch};
+    job.control = recorded.control;
+    job.checkpoint = recorded.checkpoint;
+    job.batch = recorded.launched_batch;
+    // Another group may bind it to other CPUs
+    auto const bound = process::cpu_set::of_thread(traces.has_first ? recorded.pid : 0);
     bool const alive = traces.has_first && adopt_process(job, recorded);
     if (alive && parts_.devices.of_cpu())
         if (auto const capped = parts_.node.cap_cpu(job.id, *cpu_of_devices(state.holds.size())); !capped)
             warn_once(job.config->name, to_text(capped.failure()), now);
     bool const ours = job.devices->restore(state, alive, now);
     if (ours && alive && placement_) take_place(job, bound, now);
-    bool const was_ended = !alive && traces.launched && !state.has_saved && (state.now == resize_phase::steady || state.now == resize_phase::starting);
+    bool const was_ended = !alive && traces.launched && !state.has_saved &&
+                           (state.now == resize_phase::steady || state.now == resize_phase::starting);
     if (!ours || (was_ended && !state.falls_back && !state.returning))
-        return over(job, condition::failed, ours ? "ended while no ration was there to see how" : "its devices are another job's", {}, now);
-    if (state.finishing && !alive) return over(job, condition::finished, "ended while no ration was there to see how", {}, now);
+        return over(job, condition::failed,
+                    ours ? "ended while no ration was there to see how" : "its devices are another job's", {}, now);
+    if (state.finishing && !alive)
+        return over(job, condition::finished, "ended while no ration was there to see how", {}, now);
     engine_.adopt({job.id, 0, resource_id::gpu, job.devices->wanted()}, now);
     if (state.batch != 0) engine_.adopt({job.id, 0, resource_id::batch, state.batch}, now);
     bool const restarting = !alive || job.devices->is_restarting();
-    if (state.now != resize_phase::queued) set_condition(job, restarting ? condition::restarting : condition::running, "", now);
+    if (state.now != resize_phase::queued)
+        set_condition(job, restarting ? condition::restarting : condition::running, "", now);
     parts_.out.say(fmt::format("{}: taken over from an earlier run ({})", job.config->name,
                                alive ? fmt::format("process {}", job.process->pid()) : "between two launches"));
 }
@@ -273,19 +313,24 @@ std::vector<std::string> supervisor::names_of(std::span<std::uint32_t const> dev
     return out;
 }
 
-/// One that the user names is never emptied: what is in it is where the job goes on. Ration's own one is empty at the first launch.
+/// One that the user names is never emptied: what is in it is where the job goes on. Ration's own one is empty at the
+/// first launch.
 result<void> supervisor::prepare_checkpoints(live_job& job) const {
     namespace fs = std::filesystem;
     std::error_code failure;
     if (job.checkpoint.empty()) {
         bool const own = !job.config->elastic || job.config->elastic->checkpoint.empty();
-        job.checkpoint = own ? parts_.output_folder + '/' + job.config->name + ".checkpoint" : fs::absolute(job.config->elastic->checkpoint).string();
+        job.checkpoint = own ? parts_.output_folder + '/' + job.config->name + ".checkpoint"
+                             : fs::absolute(job.config->elastic->checkpoint).string();
         if (own) fs::remove_all(job.checkpoint, failure);
     }
     fs::create_directories(job.checkpoint, failure);
     if (!failure) return {};
-    return error{.code = errc::io, .operation = "make the folder for checkpoints", .subject = std::string_view(job.checkpoint),
-                 .system = failure.value(), .remedy = "name another one: checkpoint = \"folder\""};
+    return error{.code = errc::io,
+                 .operation = "make the folder for checkpoints",
+                 .subject = std::string_view(job.checkpoint),
+                 .system = failure.value(),
+                 .remedy = "name another one: checkpoint = \"folder\""};
 }
 
 std::int64_t supervisor::batch_of(live_job const& job) const {

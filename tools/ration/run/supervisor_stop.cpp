@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the supervisor brings jobs to their end: by the protocol's command where they take any, so that they save first; by SIGTERM; by SIGKILL.
+// How the supervisor brings jobs to their end: by the protocol's command where they take any, so that they save first;
+// by SIGTERM; by SIGKILL.
 #include <csignal>
-
 #include <fmt/core.h>
 
 #include <ration/process/environment.hpp>
@@ -60,7 +60,8 @@ bool supervisor::command_stop(live_job& job) {
 void supervisor::terminate(live_job& job, nanoseconds now) {
     job.terminate_at.reset();
     job.kill_at = now + job_grace_period;
-    if (auto asked = ask_to_end(job, now); !asked && asked.failure().code != errc::gone) warn_once(job.config->name, to_text(asked.failure()), now);
+    if (auto asked = ask_to_end(job, now); !asked && asked.failure().code != errc::gone)
+        warn_once(job.config->name, to_text(asked.failure()), now);
 }
 
 /// SIGTERM to all of the job. Its first process gets one of its own where it is not in the job's group.
@@ -80,15 +81,20 @@ result<void> supervisor::kill(live_job& job) {
 /// Kills processes of a job that has ended which had left its group: they have its token in their environment.
 void supervisor::end_strays(live_job const& job, nanoseconds now) {
     auto const mark = process::mark_of(job.token.view());
-    auto const strays = parts_.node.has_groups() ? process::find_marked(mark) : result<std::vector<process::process_info>>(std::vector<process::process_info>());
+    auto const strays = parts_.node.has_groups()
+                            ? process::find_marked(mark)
+                            : result<std::vector<process::process_info>>(std::vector<process::process_info>());
     if (!strays || strays->empty()) return;
-    warn_once(job.config->name, fmt::format("{} of its processes had left its cgroup; they are killed", strays->size()), now);
-    if (auto const killed = process::kill_marked(mark); !killed) warn_once(job.config->name, to_text(killed.failure()), now);
+    warn_once(job.config->name, fmt::format("{} of its processes had left its cgroup; they are killed", strays->size()),
+              now);
+    if (auto const killed = process::kill_marked(mark); !killed)
+        warn_once(job.config->name, to_text(killed.failure()), now);
 }
 
 /// Its answer to a command is that it does not know it.
 void supervisor::hear_of_stop(live_job& job, progress::update const& said, nanoseconds now) {
-    bool const refused = said.said.type == progress::message_type::acknowledge && !said.said.taken_in && said.said.command == job.last_command;
+    bool const refused = said.said.type == progress::message_type::acknowledge && !said.said.taken_in &&
+                         said.said.command == job.last_command;
     if (refused && job.terminate_at) terminate(job, now);
 }
 
@@ -96,7 +102,10 @@ void supervisor::keep_deadlines(nanoseconds now) {
     for (auto& job : board_.jobs()) {
         if (!job.alive()) continue;
         if (job.terminate_at && now >= *job.terminate_at && !job.kill_at) {
-            warn_once(job.config->name, fmt::format("it was told to stop and has not within {}", duration_text(stop_timeout(*job.config))), now);
+            warn_once(
+                job.config->name,
+                fmt::format("it was told to stop and has not within {}", duration_text(stop_timeout(*job.config))),
+                now);
             terminate(job, now);
         }
         if (!job.kill_at || now < *job.kill_at) continue;

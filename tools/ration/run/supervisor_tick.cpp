@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
 // One turn of the engine, told to everybody.
-#include "run/supervisor.hpp"
-
+#include <fmt/core.h>
 #include <fstream>
+#include <sys/utsname.h>
 #include <utility>
 
-#include <sys/utsname.h>
-
-#include <fmt/core.h>
-
-#include "error_text.hpp"
 #include "doctor/machine.hpp"
+#include "error_text.hpp"
 #include "policies/plugin_policy.hpp"
+#include "run/supervisor.hpp"
 
 namespace ration::program {
 
 void supervisor::announce(nanoseconds now) {
-    run_started begin{.policy = parts_.policy_name, .policy_version = std::string(parts_.policy.about().version),
+    run_started begin{.policy = parts_.policy_name,
+                      .policy_version = std::string(parts_.policy.about().version),
                       .isolation = isolation_of(parts_.policy),
-                      .unix_time = std::time(nullptr), .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000),
-                      .tick = parts_.config.tick, .file = parts_.config.file, .source = parts_.config.source,
-                      .machine = machine_here(), .controls = parts_.node.controls(),
-                      .devices = {parts_.devices.names().begin(), parts_.devices.names().end()}, .schema = board_.store().schema()};
+                      .unix_time = std::time(nullptr),
+                      .cpus = static_cast<std::uint32_t>(parts_.node.capacity().count / 1000),
+                      .tick = parts_.config.tick,
+                      .file = parts_.config.file,
+                      .source = parts_.config.source,
+                      .machine = machine_here(),
+                      .controls = parts_.node.controls(),
+                      .devices = {parts_.devices.names().begin(), parts_.devices.names().end()},
+                      .schema = board_.store().schema()};
     std::vector<std::string> advice;
     if (board_.shares_devices()) begin.controls.push_back(control_of_devices(advice));
     tell(std::move(begin), now);
@@ -57,7 +60,8 @@ void supervisor::tick(nanoseconds now) {
     tell(report, took);
     for (auto const& change : report.changes) {
         auto& job = board_.job(change.grant.job);
-        bool const sizes_it = change.grant.resource() == resource_id::gpu || change.grant.resource() == resource_id::batch;
+        bool const sizes_it =
+            change.grant.resource() == resource_id::gpu || change.grant.resource() == resource_id::batch;
         if (sizes_it && !parts_.node.ends(job.id)) continue;  // its machine sees to it
         if (change.grant.amount() != 0)
             job.health.resume(now);
@@ -81,7 +85,8 @@ void supervisor::reconcile(live_job& job, nanoseconds now) {
 void supervisor::end_released(tick_report const& report, nanoseconds now) {
     auto const ids = std::as_const(board_.store())[board_.columns().id];
     for (auto const& g : report.grants) {
-        if (g.amount != 0 || g.resource != static_cast<std::uint16_t>(resource_id::cpu) || g.job >= ids.size()) continue;
+        if (g.amount != 0 || g.resource != static_cast<std::uint16_t>(resource_id::cpu) || g.job >= ids.size())
+            continue;
         auto& job = board_.job({ids[g.job]});
         if (job.alive() && parts_.node.ends(job.id)) ask_to_stop(job, "objective reached", now);
     }
@@ -90,7 +95,9 @@ void supervisor::end_released(tick_report const& report, nanoseconds now) {
 void supervisor::tell_policy_log(nanoseconds now) {
     for (auto const& line : parts_.log.take()) {
         auto const showing = voice_.judge(line);
-        tell(policy_logged{.policy = parts_.policy_name, .level = name_of_level(line.level), .text = line.text,
+        tell(policy_logged{.policy = parts_.policy_name,
+                           .level = name_of_level(line.level),
+                           .text = line.text,
                            .for_people = showing != policy_voice::showing::no},
              now);
         if (showing == policy_voice::showing::last)
@@ -101,20 +108,31 @@ void supervisor::tell_policy_log(nanoseconds now) {
 void supervisor::tell(tick_report const& report, nanoseconds took) {
     nanoseconds const now = report.now;
     auto const shown = shown_.last(), left = board_.store().view();
-    tell(decision{.number = report.number, .seed = report.number, .budget = milliseconds(100), .took = took,
-                  .schema = board_.store().schema(), .shown = &shown, .left = &left, .status = static_cast<int>(report.policy_status),
-                  .grants = report.grants, .fell_back = report.fell_back},
+    tell(decision{.number = report.number,
+                  .seed = report.number,
+                  .budget = milliseconds(100),
+                  .took = took,
+                  .schema = board_.store().schema(),
+                  .shown = &shown,
+                  .left = &left,
+                  .status = static_cast<int>(report.policy_status),
+                  .grants = report.grants,
+                  .fell_back = report.fell_back},
          now);
     if (auto const trouble = trouble_of(parts_.policy); !trouble.empty())
         warn_once("policy " + parts_.policy_name, trouble + "; the last good limits stay", now);
     else if (report.fell_back)
-        warn_once("policy " + parts_.policy_name, fmt::format("its answer was refused (status {}); the last good limits stay",
-                                                              static_cast<int>(report.policy_status)), now);
+        warn_once("policy " + parts_.policy_name,
+                  fmt::format("its answer was refused (status {}); the last good limits stay",
+                              static_cast<int>(report.policy_status)),
+                  now);
     for (auto const& change : report.changes) {
         auto& job = board_.job(change.grant.job);
         job.waits.reset();
         for (auto const& operation : report.operations.subspan(change.first_operation, change.operations))
-            tell(change_applied{.job = job.config->name, .operation = operation, .took = took,
+            tell(change_applied{.job = job.config->name,
+                                .operation = operation,
+                                .took = took,
                                 .reason = parts_.policy.about().reason(change.grant.reason())},
                  now);
     }
@@ -122,17 +140,23 @@ void supervisor::tell(tick_report const& report, nanoseconds took) {
         auto& job = board_.job(grant.job);
         if (job.waits == why) continue;
         job.waits = why;
-        tell(change_deferred{.job = job.config->name, .resource = standard_resources[static_cast<std::size_t>(grant.resource())].name,
-                             .amount = grant.amount(), .why = name_of(why)},
+        tell(change_deferred{.job = job.config->name,
+                             .resource = standard_resources[static_cast<std::size_t>(grant.resource())].name,
+                             .amount = grant.amount(),
+                             .why = name_of(why)},
              now);
     }
     for (auto const& rejected : report.rejected)
-        tell(grant_rejected{.row = report.grants[rejected.row], .rule = name_of(rejected.rule), .detail = parts_.policy_name}, now);
+        tell(
+            grant_rejected{
+                .row = report.grants[rejected.row], .rule = name_of(rejected.rule), .detail = parts_.policy_name},
+            now);
     for (auto const& failed : report.failed)
-        warn_once(board_.job(failed.grant.job).config->name,
-                  fmt::format("a limit could not be changed: {}{}", to_text(failed.failure.cause),
-                              failed.failure.rolled_back ? "; the old one stays" : "; the old one could not be restored"),
-                  now);
+        warn_once(
+            board_.job(failed.grant.job).config->name,
+            fmt::format("a limit could not be changed: {}{}", to_text(failed.failure.cause),
+                        failed.failure.rolled_back ? "; the old one stays" : "; the old one could not be restored"),
+            now);
 }
 
 }  // namespace ration::program

@@ -42,7 +42,8 @@ public:
         std::uint64_t seen = 0;
         for (std::size_t i = 0; i < classes; ++i) {
             seen += counts_[i];
-            if (seen > 0 && static_cast<double>(seen) >= wanted) return std::min(std::exp2(static_cast<double>(i + 1) / parts), longest_) * 1e-9;
+            if (seen > 0 && static_cast<double>(seen) >= wanted)
+                return std::min(std::exp2(static_cast<double>(i + 1) / parts), longest_) * 1e-9;
         }
         return 0;
     }
@@ -69,12 +70,15 @@ public:
     [[nodiscard]] lost_tick const* first_lost() const noexcept { return lost_ ? &first_ : nullptr; }
 
     [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
-    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override { return policy_.bind(schema, most); }
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
+        return policy_.bind(schema, most);
+    }
     [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         auto const start = std::chrono::steady_clock::now();
         auto const said = policy_.decide(t, out);
-        times_.add(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+        times_.add(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
         if (said != status::ok && !lost_) note(t, said);
         return said;
     }
@@ -86,7 +90,8 @@ private:
     void note(tick_data const& t, status said) {
         lost_ = true;
         first_ = {.number = t.number, .at = t.now, .why = trouble_of(policy_)};
-        if (first_.why.empty()) first_.why = "it said " + std::to_string(static_cast<int>(said)) + ", see docs/errors.md";
+        if (first_.why.empty())
+            first_.why = "it said " + std::to_string(static_cast<int>(said)) + ", see docs/errors.md";
     }
 };
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-
 #include <fmt/format.h>
 
 #include <ration/sim/cpu_files.hpp>
@@ -31,9 +30,10 @@ constexpr std::int64_t most_devices = 1'000, most_cores = 10'000;  // of one nod
 }
 
 [[nodiscard]] std::string problem_with_group(std::string_view group) {
-    return fmt::format("{} is not a group of nodes: write NODESxDEVICES, as in 16x4, up to {} nodes with up to {} devices each, and a name behind "
-                       "a colon if they are of several types: 16x4:v100,8x8:a100; a node with cores is 1x8cores, or 1x4+8cores, up to {} cores",
-                       program::quoted(group), most_nodes, most_devices, most_cores);
+    return fmt::format(
+        "{} is not a group of nodes: write NODESxDEVICES, as in 16x4, up to {} nodes with up to {} devices each, and a name behind "
+        "a colon if they are of several types: 16x4:v100,8x8:a100; a node with cores is 1x8cores, or 1x4+8cores, up to {} cores",
+        program::quoted(group), most_nodes, most_devices, most_cores);
 }
 
 /// "8cores", "1core".
@@ -65,8 +65,10 @@ constexpr std::int64_t most_devices = 1'000, most_cores = 10'000;  // of one nod
     std::string const type(colon == text.size() ? "gpu" : text.substr(colon + 1));
     auto found = std::ranges::find(to.types, type);
     if (found == to.types.end()) found = to.types.insert(to.types.end(), type);
-    group.nodes = static_cast<std::size_t>(*nodes), group.type = static_cast<std::uint32_t>(found - to.types.begin());
-    return to.groups.push_back(group), true;
+    group.nodes = static_cast<std::size_t>(*nodes);
+    group.type = static_cast<std::uint32_t>(found - to.types.begin());
+    to.groups.push_back(group);
+    return true;
 }
 
 /// Reads all of `text`; false also where the number does not fit into the type.
@@ -87,7 +89,8 @@ template <class Number>
 }
 
 /// The models of one path, or a problem.
-[[nodiscard]] sim::trace::outcome<sim::model_library> read_models(std::string const& path, sim::cluster const& machines, double interference) {
+[[nodiscard]] sim::trace::outcome<sim::model_library> read_models(std::string const& path, sim::cluster const& machines,
+                                                                  double interference) {
     if (!std::filesystem::is_directory(path)) {
         auto const text = sim::trace::contents(path.c_str());
         if (!text) return text.failure();
@@ -95,15 +98,19 @@ template <class Number>
         std::string_view const first = rows.next() ? rows.fields()[0] : "";
         if (first == "model") return sim::read_rates(*text, machines.types);
         if (first == "name") return sim::read_cpu_models(*text);
-        return sim::trace::problem{1, "this is no file of models: its first column is called model in one of measured rates, and name in one of fitted losses"};
+        return sim::trace::problem{
+            1,
+            "this is no file of models: its first column is called model in one of measured rates, and name in one of fitted losses"};
     }
     sim::profile_options how{.interference = interference, .devices_per_node = {}};
     for (auto const& group : machines.groups)
-        if (std::ranges::find(how.devices_per_node, group.devices) == how.devices_per_node.end()) how.devices_per_node.push_back(group.devices);
+        if (std::ranges::find(how.devices_per_node, group.devices) == how.devices_per_node.end())
+            how.devices_per_node.push_back(group.devices);
     return sim::load_profiles(path, how);
 }
 
-[[nodiscard]] sim::model_library read_library(simulation_options const& options, sim::cluster const& machines, std::vector<std::string>& problems) {
+[[nodiscard]] sim::model_library read_library(simulation_options const& options, sim::cluster const& machines,
+                                              std::vector<std::string>& problems) {
     sim::model_library library;
     for (auto const& path : options.models) {
         auto read = read_models(path, machines, options.interference);
@@ -112,23 +119,32 @@ template <class Number>
         else
             std::ranges::move(*read, std::back_inserter(library));
     }
-    if (options.interference > 0 && std::ranges::none_of(library, [](sim::named_model const& one) { return one.model->feels_contention(); }))
-        problems.emplace_back("--interference: only jobs with measured profiles feel it: name their folder with --models, as in --models bench/data/pollux");
+    if (options.interference > 0 &&
+        std::ranges::none_of(library, [](sim::named_model const& one) { return one.model->feels_contention(); }))
+        problems.emplace_back(
+            "--interference: only jobs with measured profiles feel it: name their folder with --models, as in --models bench/data/pollux");
     return library;
 }
 
-constexpr std::pair<std::string_view, generated::kind> kinds[] = {
-    {"rigid", generated::kind::rigid}, {"scaling", generated::kind::scaling}, {"profiled", generated::kind::profiled}, {"cpu", generated::kind::cpu}};
-constexpr std::pair<std::string_view, sim::arrival_pattern> patterns[] = {
-    {"poisson", sim::arrival_pattern::poisson}, {"bursty", sim::arrival_pattern::bursty}, {"diurnal", sim::arrival_pattern::diurnal}};
+constexpr std::pair<std::string_view, generated::kind> kinds[] = {{"rigid", generated::kind::rigid},
+                                                                  {"scaling", generated::kind::scaling},
+                                                                  {"profiled", generated::kind::profiled},
+                                                                  {"cpu", generated::kind::cpu}};
+constexpr std::pair<std::string_view, sim::arrival_pattern> patterns[] = {{"poisson", sim::arrival_pattern::poisson},
+                                                                          {"bursty", sim::arrival_pattern::bursty},
+                                                                          {"diurnal", sim::arrival_pattern::diurnal}};
 constexpr std::size_t most_jobs = 1'000'000;
 constexpr double cpu_jobs_per_hour = 200;  // they take seconds: less often they would not meet
 
 template <class T, std::size_t N>
-[[nodiscard]] std::string choose(std::string_view what, std::string_view word, std::pair<std::string_view, T> const (&from)[N], T& into) {
+[[nodiscard]] std::string choose(std::string_view what, std::string_view word,
+                                 std::pair<std::string_view, T> const (&from)[N], T& into) {
     std::vector<std::string_view> names;
     for (auto const& [name, value] : from) {
-        if (name == word) return into = value, std::string();
+        if (name == word) {
+            into = value;
+            return std::string();
+        }
         names.push_back(name);
     }
     return fmt::format("there {} {}{}", what, program::quoted(word), suggestion(word, names));
@@ -141,67 +157,86 @@ template <class T, std::size_t N>
     if (key == "jobs") {
         auto const jobs = whole_number(value, most_jobs);
         if (jobs) into.jobs = static_cast<std::size_t>(*jobs);
-        return jobs ? std::string() : fmt::format("jobs is a whole number from 1 to {}, not {}", most_jobs, program::quoted(value));
+        return jobs ? std::string()
+                    : fmt::format("jobs is a whole number from 1 to {}, not {}", most_jobs, program::quoted(value));
     }
     if (key == "per_hour") {
         auto const [end, failed] = std::from_chars(value.data(), value.data() + value.size(), into.jobs_per_hour);
-        bool const good = failed == std::errc{} && end == value.data() + value.size() && into.jobs_per_hour >= 0.001 && into.jobs_per_hour <= 1e6;
-        return good ? std::string() : fmt::format("per_hour is a number of jobs from 0.001 to 1000000, not {}", program::quoted(value));
+        bool const good = failed == std::errc{} && end == value.data() + value.size() && into.jobs_per_hour >= 0.001 &&
+                          into.jobs_per_hour <= 1e6;
+        return good ? std::string()
+                    : fmt::format("per_hour is a number of jobs from 0.001 to 1000000, not {}", program::quoted(value));
     }
     if (key == "arrivals") return choose("are no arrivals", value, patterns, into.arrivals);
-    return fmt::format("there is nothing called {} to set{}", program::quoted(key), suggestion(key, {"jobs", "per_hour", "arrivals"}));
+    return fmt::format("there is nothing called {} to set{}", program::quoted(key),
+                       suggestion(key, {"jobs", "per_hour", "arrivals"}));
 }
 
 [[nodiscard]] std::string no_devices(std::string_view who) {
-    return fmt::format("{} devices, and --cluster has none: write 1x4 for a node with 4 of them, or 1x4+8cores for one with cores too", who);
+    return fmt::format(
+        "{} devices, and --cluster has none: write 1x4 for a node with 4 of them, or 1x4+8cores for one with cores too",
+        who);
 }
 [[nodiscard]] std::string no_cores(std::string_view who) {
-    return fmt::format("{} on processors, and --cluster has none: write 1x8cores for a node with 8 of them, or 1x4+8cores for one with devices too", who);
+    return fmt::format(
+        "{} on processors, and --cluster has none: write 1x8cores for a node with 8 of them, or 1x4+8cores for one with devices too",
+        who);
 }
 
 [[nodiscard]] sim::workload make(generated const& what, sim::model_library const& library, std::int64_t devices) {
     switch (what.of) {
         case generated::kind::rigid: return make_rigid(what.how, {.most_devices = std::min<std::int64_t>(devices, 32)});
-        case generated::kind::scaling: return make_scaling(what.how, {.most_devices = std::min<std::int64_t>(devices, 16)});
+        case generated::kind::scaling:
+            return make_scaling(what.how, {.most_devices = std::min<std::int64_t>(devices, 16)});
         case generated::kind::profiled: return make_profiled(what.how, library);
         case generated::kind::cpu: break;
     }
     return make_cpu(what.how, library);
 }
 
-void generate(simulation_options const& options, sim::model_library const& library, simulation_input& input, std::vector<std::string>& problems) {
+void generate(simulation_options const& options, sim::model_library const& library, simulation_input& input,
+              std::vector<std::string>& problems) {
     auto const parsed = parse_generator(options.generate);
     if (auto const* const wrong = std::get_if<std::string>(&parsed)) return problems.push_back("--generate: " + *wrong);
     auto what = std::get<generated>(parsed);
     bool const cpu = what.of == generated::kind::cpu;
-    if (!cpu && devices_of(input.machines) == 0) return problems.push_back("--generate: " + no_devices("these jobs need"));
+    if (!cpu && devices_of(input.machines) == 0)
+        return problems.push_back("--generate: " + no_devices("these jobs need"));
     if (cpu && !(cores_of(input.machines) > 0)) return problems.push_back("--generate: " + no_cores("these jobs run"));
     for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
         what.how.seed = seed;
         auto made = make(what, library, devices_of(input.machines));
         if (made.jobs.empty() && cpu)
-            return problems.push_back("--generate: jobs on processors need fitted losses: name their file with --models, as in --models bench/data/loss/fits.csv");
+            return problems.push_back(
+                "--generate: jobs on processors need fitted losses: name their file with --models, as in --models bench/data/loss/fits.csv");
         if (made.jobs.empty())
-            return problems.push_back("--generate: profiled jobs need the measured profiles: name their folder with --models, as in --models bench/data/pollux");
+            return problems.push_back(
+                "--generate: profiled jobs need the measured profiles: name their folder with --models, as in --models bench/data/pollux");
         input.samples.push_back({.jobs = std::move(made), .seed = seed, .needs = {}, .bounds = {}});
     }
 }
 
-/// A trace leaves nothing to chance but the noise of what its jobs report, and faults: with either it is a sample for each seed.
+/// A trace leaves nothing to chance but the noise of what its jobs report, and faults: with either it is a sample for
+/// each seed.
 void add_samples(sim::workload jobs, simulation_options const& options, simulation_input& input) {
-    bool const noisy = std::ranges::any_of(jobs.jobs, [&](auto const& job) { return jobs.models[job.model]->is_noisy(job); });
+    bool const noisy =
+        std::ranges::any_of(jobs.jobs, [&](auto const& job) { return jobs.models[job.model]->is_noisy(job); });
     bool const repeats = noisy || !options.faults.empty();
     if (!repeats && options.seeds > 1)
-        input.remarks.push_back(fmt::format("{} leaves nothing to chance, so that it is run once and not {} times", jobs.name, options.seeds));
-    for (std::uint64_t seed = 1; repeats && seed < options.seeds; ++seed) input.samples.push_back({.jobs = jobs, .seed = seed, .needs = {}, .bounds = {}});
+        input.remarks.push_back(fmt::format("{} leaves nothing to chance, so that it is run once and not {} times",
+                                            jobs.name, options.seeds));
+    for (std::uint64_t seed = 1; repeats && seed < options.seeds; ++seed)
+        input.samples.push_back({.jobs = jobs, .seed = seed, .needs = {}, .bounds = {}});
     input.samples.push_back({.jobs = std::move(jobs), .seed = repeats ? options.seeds : 0, .needs = {}, .bounds = {}});
 }
 
-void read_traces(simulation_options const& options, sim::model_library const& library, simulation_input& input, std::vector<std::string>& problems) {
+void read_traces(simulation_options const& options, sim::model_library const& library, simulation_input& input,
+                 std::vector<std::string>& problems) {
     auto as = sim::trace::format::detect;
     if (!options.format.empty() && !sim::trace::to_format(options.format, as))
-        return problems.push_back("there is no format " + program::quoted(options.format) +
-                                  suggestion(options.format, {sim::trace::format_names.begin(), sim::trace::format_names.end()}));
+        return problems.push_back(
+            "there is no format " + program::quoted(options.format) +
+            suggestion(options.format, {sim::trace::format_names.begin(), sim::trace::format_names.end()}));
     for (auto const& path : options.traces) {
         auto read = sim::trace::read_file(path.c_str(), library, as);
         if (!read) {
@@ -210,7 +245,9 @@ void read_traces(simulation_options const& options, sim::model_library const& li
             problems.push_back(fmt::format("{}: there is no job in it that needs a device", path));
         } else {
             if (read->left_out > 0)
-                input.remarks.push_back(fmt::format("{} rows of {} are no jobs and were left out: they have no device or no run time", read->left_out, path));
+                input.remarks.push_back(
+                    fmt::format("{} rows of {} are no jobs and were left out: they have no device or no run time",
+                                read->left_out, path));
             add_samples(std::move(*read), options, input);
         }
     }
@@ -220,8 +257,10 @@ void read_traces(simulation_options const& options, sim::model_library const& li
 [[nodiscard]] std::string problem_with_machines(sim::workload const& jobs, sim::cluster const& machines) {
     auto const cpu = std::ranges::count_if(jobs.jobs, [&](auto const& job) { return jobs.runs_on_cpu(job); });
     auto const all = std::ssize(jobs.jobs);
-    if (cpu > 0 && !(cores_of(machines) > 0)) return no_cores(fmt::format("{} of the {} jobs of {} run", cpu, all, jobs.name));
-    if (cpu < all && devices_of(machines) == 0) return no_devices(fmt::format("{} of the {} jobs of {} need", all - cpu, all, jobs.name));
+    if (cpu > 0 && !(cores_of(machines) > 0))
+        return no_cores(fmt::format("{} of the {} jobs of {} run", cpu, all, jobs.name));
+    if (cpu < all && devices_of(machines) == 0)
+        return no_devices(fmt::format("{} of the {} jobs of {} need", all - cpu, all, jobs.name));
     return {};
 }
 
@@ -232,8 +271,9 @@ void find_bounds(simulation_input& input) {
         s.bounds = bounds_of(s.jobs, s.needs, input.machines);
         auto const too_large = std::ranges::count_if(s.needs, [](auto const& needs) { return !needs.possible(); });
         if (too_large > 0)
-            input.remarks.push_back(fmt::format("{} of the {} jobs of {} need more devices than the cluster has, and are never started", too_large,
-                                                s.jobs.jobs.size(), s.jobs.name));
+            input.remarks.push_back(
+                fmt::format("{} of the {} jobs of {} need more devices than the cluster has, and are never started",
+                            too_large, s.jobs.jobs.size(), s.jobs.name));
     }
 }
 
@@ -248,7 +288,8 @@ std::variant<sim::cluster, std::string> parse_cluster(std::string_view text) {
         nodes += machines.groups.back().nodes;
         from = to + 1;
     }
-    if (nodes > most_nodes) return fmt::format("the groups have {} nodes together, of {} that there may be", nodes, most_nodes);
+    if (nodes > most_nodes)
+        return fmt::format("the groups have {} nodes together, of {} that there may be", nodes, most_nodes);
     return machines;
 }
 
@@ -266,41 +307,53 @@ std::variant<generated, std::string> parse_generator(std::string_view text) {
 }
 
 std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept {
-    if (!text.empty() && text.find_first_not_of("0123456789.") == text.npos) return parse_duration(std::string(text) + 's');
+    if (!text.empty() && text.find_first_not_of("0123456789.") == text.npos)
+        return parse_duration(std::string(text) + 's');
     return parse_duration(text);
 }
 
 std::string add_setting(std::string_view text, run_config& into) {
     std::size_t const dot = text.find('.'), equals = text.find('=');
     if (equals == text.npos || dot >= equals || dot == 0 || dot + 1 == equals)
-        return fmt::format("{} is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0", program::quoted(text));
+        return fmt::format("{} is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0",
+                           program::quoted(text));
     std::string const policy(text.substr(0, dot)), name(text.substr(dot + 1, equals - dot - 1));
     auto found = std::ranges::find(into.parameters, policy, &policy_parameters::policy);
-    if (found == into.parameters.end()) found = into.parameters.insert(found, {.policy = policy, .at = {}, .parameters = {}});
+    if (found == into.parameters.end())
+        found = into.parameters.insert(found, {.policy = policy, .at = {}, .parameters = {}});
     if (std::ranges::find(found->parameters, name, &parameter::name) != found->parameters.end())
         return fmt::format("{}.{} is set twice: leave one out", policy, name);
-    found->parameters.push_back({.name = name, .value = as_value(text.substr(equals + 1)), .name_at = {}, .value_at = {}});
+    found->parameters.push_back(
+        {.name = name, .value = as_value(text.substr(equals + 1)), .name_at = {}, .value_at = {}});
     return {};
 }
 
 simulation_input read_simulation(simulation_options const& options, std::vector<std::string>& problems) {
     simulation_input input;
     auto machines = parse_cluster(options.cluster);
-    if (auto const* const wrong = std::get_if<std::string>(&machines)) return problems.push_back("--cluster: " + *wrong), input;
+    if (auto const* const wrong = std::get_if<std::string>(&machines)) {
+        problems.push_back("--cluster: " + *wrong);
+        return input;
+    }
     input.machines = std::get<sim::cluster>(std::move(machines));
     std::vector<std::string_view> stems;
     for (auto const& policy : options.policies) stems.push_back(policy_stem(policy));
     for (auto const& setting : options.settings)
-        if (auto const wrong = add_setting(setting, input.settings); !wrong.empty()) problems.push_back("--set: " + wrong);
+        if (auto const wrong = add_setting(setting, input.settings); !wrong.empty())
+            problems.push_back("--set: " + wrong);
     for (auto const& set : input.settings.parameters)
         if (std::ranges::find(stems, set.policy) == stems.end())
-            problems.push_back(fmt::format("--set: {} is none of the policies that are run{}", program::quoted(set.policy), suggestion(set.policy, stems)));
+            problems.push_back(fmt::format("--set: {} is none of the policies that are run{}",
+                                           program::quoted(set.policy), suggestion(set.policy, stems)));
     auto const library = read_library(options, input.machines, problems);
-    if (options.traces.empty() == options.generate.empty()) problems.push_back("name the jobs: either --trace FILE, or --generate KIND");
+    if (options.traces.empty() == options.generate.empty())
+        problems.push_back("name the jobs: either --trace FILE, or --generate KIND");
     if (!problems.empty()) return input;
-    options.generate.empty() ? read_traces(options, library, input, problems) : generate(options, library, input, problems);
+    options.generate.empty() ? read_traces(options, library, input, problems)
+                             : generate(options, library, input, problems);
     for (auto const& s : input.samples)
-        if (auto wrong = problem_with_machines(s.jobs, input.machines); !wrong.empty() && problems.empty()) problems.push_back(std::move(wrong));
+        if (auto wrong = problem_with_machines(s.jobs, input.machines); !wrong.empty() && problems.empty())
+            problems.push_back(std::move(wrong));
     if (problems.empty()) find_bounds(input);
     if (problems.empty() && !options.faults.empty()) draw_faults(options, input, problems);
     return input;

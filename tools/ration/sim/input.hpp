@@ -30,13 +30,13 @@ struct sample {
 
 struct simulation_input {
     sim::cluster machines;
-    std::vector<sample> samples;  ///< at least one, none of them empty
-    run_config settings;          ///< the parameters of policies, as a jobs file would say them
+    std::vector<sample> samples;       ///< at least one, none of them empty
+    run_config settings;               ///< the parameters of policies, as a jobs file would say them
     std::vector<std::string> remarks;  ///< whole sentences on what was left out or not done as asked
 };
 
-/// "16x4,8x8:a100": nodes x devices of each, and the name of their type. "2x8cores", "1x4+8cores": nodes with cores. Otherwise a sentence, without
-/// the option's name.
+/// "16x4,8x8:a100": nodes x devices of each, and the name of their type. "2x8cores", "1x4+8cores": nodes with cores.
+/// Otherwise a sentence, without the option's name.
 [[nodiscard]] std::variant<sim::cluster, std::string> parse_cluster(std::string_view text);
 
 /// A workload that is made up.
@@ -54,7 +54,8 @@ struct generated {
 /// "las.promote=0" becomes a parameter of las. Otherwise a sentence.
 [[nodiscard]] std::string add_setting(std::string_view text, run_config& into);
 
-/// Everything that the options name. What is wrong is added to `problems`, one sentence each; then the rest counts for nothing.
+/// Everything that the options name. What is wrong is added to `problems`, one sentence each; then the rest counts for
+/// nothing.
 [[nodiscard]] simulation_input read_simulation(simulation_options const& options, std::vector<std::string>& problems);
 
 }  // namespace ration::program

@@ -29,8 +29,9 @@ struct job_way {
     }
 };
 
-/// The member `jobs` of a simulation, what all policies have in common; and that of a policy, what became of each. Jobs of the first sample,
-/// at most 60 000 lines, 30 000 changes of amounts and as many of nodes over all policies, so that a page stays small.
+/// The member `jobs` of a simulation, what all policies have in common; and that of a policy, what became of each. Jobs
+/// of the first sample, at most 60 000 lines, 30 000 changes of amounts and as many of nodes over all policies, so that
+/// a page stays small.
 void write_common_jobs(json_writer& json, simulation_results const& all);
 void write_jobs_of(json_writer& json, simulation_results const& all, std::size_t policy);
 

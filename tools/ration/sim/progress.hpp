@@ -17,7 +17,8 @@ struct progress_state {
     nanoseconds elapsed{};
 };
 
-/// "[#####-----] 50 %  1 of 2 runs  812 jobs/s  0:12 left", without newline, not wider than `width`; the bar only if there is one.
+/// "[#####-----] 50 %  1 of 2 runs  812 jobs/s  0:12 left", without newline, not wider than `width`; the bar only if
+/// there is one.
 [[nodiscard]] std::string progress_text(progress_state const& state, bool bar, std::uint32_t width);
 
 /// Tells of `progress` from its own thread until it ends; the bar is gone then.

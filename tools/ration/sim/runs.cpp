@@ -2,9 +2,8 @@
 #include "sim/runs.hpp"
 
 #include <algorithm>
-#include <thread>
-
 #include <fmt/format.h>
+#include <thread>
 
 #include <ration/plugin/host/shared_file.hpp>
 #include <ration/sim/time_series.hpp>
@@ -18,14 +17,20 @@
 namespace ration::program {
 namespace {
 
-/// A plugin that has not answered by then is not slow but stuck. Long, since the result is not to depend on how busy the machine is.
+/// A plugin that has not answered by then is not slow but stuck. Long, since the result is not to depend on how busy
+/// the machine is.
 constexpr nanoseconds longest_decision = seconds(20);
 
-[[nodiscard]] std::unique_ptr<decider> policy_of(std::string const& name, simulation_input const& input, plugin::shared_columns const* columns,
+[[nodiscard]] std::unique_ptr<decider> policy_of(std::string const& name, simulation_input const& input,
+                                                 plugin::shared_columns const* columns,
                                                  std::vector<problem>& problems) {
     auto& log = policy_log::common_to(name);
     if (!is_plugin_path(name)) return make_policy(input.settings, name, log, problems);
-    return open_plugin({.path = name, .at = {}, .parameters = input.settings.parameters_of(name), .isolation = nullptr, .columns = columns,
+    return open_plugin({.path = name,
+                        .at = {},
+                        .parameters = input.settings.parameters_of(name),
+                        .isolation = nullptr,
+                        .columns = columns,
                         .deadline = longest_decision},
                        log, problems);
 }
@@ -58,26 +63,35 @@ public:
     run_watch(std::size_t jobs, runs_progress& progress, bool each, bool has_to_place)
         : progress_(progress), has_(jobs), ways_(each ? jobs : 0), nodes_(each && has_to_place ? jobs : 0) {}
 
-    void submitted(nanoseconds now, std::uint64_t) noexcept override { there_.add(now, 1), waiting_.add(now, 1); }
-    void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept override { change(devices_, now, job, static_cast<double>(devices)); }
+    void submitted(nanoseconds now, std::uint64_t) noexcept override {
+        there_.add(now, 1);
+        waiting_.add(now, 1);
+    }
+    void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept override {
+        change(devices_, now, job, static_cast<double>(devices));
+    }
     void uses(nanoseconds now, std::uint64_t job, double cores) noexcept override { change(cores_, now, job, cores); }
     void runs_on(nanoseconds now, std::uint64_t job, std::uint32_t node) noexcept override {
         if (!nodes_.empty()) nodes_[job - 1].add(now, node);
     }
     void finished(nanoseconds now, std::uint64_t) noexcept override {
-        there_.add(now, -1), waiting_.add(now, -1);  // it has just come to hold nothing
+        there_.add(now, -1);
+        waiting_.add(now, -1);  // it has just come to hold nothing
         progress_.jobs_done.fetch_add(1, std::memory_order_relaxed);
     }
 
     void draw(nanoseconds end, simulated_run& into) {
         into.ways = std::move(ways_);
         into.nodes = std::move(nodes_);
-        into.devices = devices_.drawn(end), into.cores = cores_.drawn(end);
-        into.there = there_.drawn(end), into.queue = waiting_.drawn(end);
+        into.devices = devices_.drawn(end);
+        into.cores = cores_.drawn(end);
+        into.there = there_.drawn(end);
+        into.queue = waiting_.drawn(end);
     }
 };
 
-void run_one(simulation_options const& options, simulation_input const& input, runs_progress& progress, simulated_run& into) {
+void run_one(simulation_options const& options, simulation_input const& input, runs_progress& progress,
+             simulated_run& into) {
     auto const start = std::chrono::steady_clock::now();
     sample const& from = input.samples[into.sample];
     auto const& name = options.policies[into.policy];
@@ -93,8 +107,13 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     leave_alone fallback;
     bool const each = into.sample == 0 && (options.json || !options.report.empty());
     run_watch watch(from.jobs.jobs.size(), progress, each, has_to_place(input.machines));
-    sim::sim_options how{.interval = options.interval, .seed = from.seed, 
-                         .stop_at_bad_grant = options.stop_at_bad_grant, .faults = from.faults, .checkpoint = options.checkpoint, .save = options.save, .observer = &watch,
+    sim::sim_options how{.interval = options.interval,
+                         .seed = from.seed,
+                         .stop_at_bad_grant = options.stop_at_bad_grant,
+                         .faults = from.faults,
+                         .checkpoint = options.checkpoint,
+                         .save = options.save,
+                         .observer = &watch,
                          .columns = columns ? &*columns : nullptr};
     if (options.until) how.limit = *options.until;
     auto ran = sim::simulation(from.jobs, input.machines, timed, fallback, how).run();
@@ -113,8 +132,9 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 /// The sentence for a policy that does not fit these runs.
 [[nodiscard]] std::string refusal(std::string const& name, error const& why) {
     if (why.code == errc::not_found && std::string_view(why.operation) == "bind column")
-        return fmt::format("the policy {} reads the column {}, which a simulation does not offer: choose a policy that does without", quoted(name),
-                           why.subject.view());
+        return fmt::format(
+            "the policy {} reads the column {}, which a simulation does not offer: choose a policy that does without",
+            quoted(name), why.subject.view());
     return fmt::format("the policy {} cannot run here: {}", quoted(name), to_text(why));
 }
 
@@ -125,17 +145,24 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 /// Whether it looks at the resource at all.
 [[nodiscard]] bool looks_at(decider const& policy, std::string const& resource) {
     auto const of_jobs = [&](char const* what) { return policy.reads(what + resource); };
-    return shares(policy, resource) || of_jobs("jobs/held.") || of_jobs("jobs/request.") || of_jobs("jobs/min.") || of_jobs("jobs/max.");
+    return shares(policy, resource) || of_jobs("jobs/held.") || of_jobs("jobs/request.") || of_jobs("jobs/min.") ||
+           of_jobs("jobs/max.");
 }
 
-/// A policy that shares out what the cluster has not, and does not care for what it has; nothing when there is something to share.
-[[nodiscard]] std::string nothing_to_share(std::string const& name, decider const& policy, sim::cluster const& machines) {
+/// A policy that shares out what the cluster has not, and does not care for what it has; nothing when there is
+/// something to share.
+[[nodiscard]] std::string nothing_to_share(std::string const& name, decider const& policy,
+                                           sim::cluster const& machines) {
     if (shares(policy, "gpu") && !looks_at(policy, "cpu") && devices_of(machines) == 0)
-        return fmt::format("the policy {} shares devices, and --cluster has none: choose one that shares cores, such as equal_share, or write 1x4+8cores for a "
-                           "node with both", quoted(name));
+        return fmt::format(
+            "the policy {} shares devices, and --cluster has none: choose one that shares cores, such as equal_share, or write 1x4+8cores for a "
+            "node with both",
+            quoted(name));
     if (shares(policy, "cpu") && !looks_at(policy, "gpu") && !(cores_of(machines) > 0))
-        return fmt::format("the policy {} shares cores, and --cluster has none: choose one that shares devices, such as fifo, or write 1x4+8cores for a node "
-                           "with both", quoted(name));
+        return fmt::format(
+            "the policy {} shares cores, and --cluster has none: choose one that shares devices, such as fifo, or write 1x4+8cores for a node "
+            "with both",
+            quoted(name));
     return {};
 }
 
@@ -146,8 +173,10 @@ void run_one(simulation_options const& options, simulation_input const& input, r
         return std::ranges::any_of(s.jobs.jobs, [&](auto const& job) { return s.jobs.runs_on_cpu(job); });
     };
     if (places || !has_to_place(input.machines) || std::ranges::none_of(input.samples, runs_on_cpu)) return {};
-    return fmt::format("the policy {} does not place jobs on processors, and --cluster has cores on other nodes than the first: choose one that does, such as tradl, "
-                       "or give all cores to the first node, as in 1x8cores or 1x4+8cores,8x4", quoted(name));
+    return fmt::format(
+        "the policy {} does not place jobs on processors, and --cluster has cores on other nodes than the first: choose one that does, such as tradl, "
+        "or give all cores to the first node, as in 1x8cores or 1x4+8cores,8x4",
+        quoted(name));
 }
 
 /// Nothing when the policy fits.
@@ -156,7 +185,8 @@ void run_one(simulation_options const& options, simulation_input const& input, r
         snapshot_store store;
         auto const declared = sim::sim_columns::declare(store, s.jobs, input.machines);
         if (!declared) return to_text(declared.failure());
-        if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound) return refusal(name, bound.failure());
+        if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound)
+            return refusal(name, bound.failure());
     }
     auto const wrong = nothing_to_share(name, policy, input.machines);
     return wrong.empty() ? cannot_place(name, policy, input) : wrong;
@@ -169,14 +199,18 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 }
 
 [[nodiscard]] std::string_view resource_name(std::uint32_t resource) {
-    return resource < std::size(standard_resources) ? standard_resources[resource].name : "a resource that is not there";
+    return resource < std::size(standard_resources) ? standard_resources[resource].name
+                                                    : "a resource that is not there";
 }
 
-[[nodiscard]] std::string at_tick(std::uint64_t number, nanoseconds at) { return fmt::format("at tick {} ({})", number, duration_text(at)); }
+[[nodiscard]] std::string at_tick(std::uint64_t number, nanoseconds at) {
+    return fmt::format("at tick {} ({})", number, duration_text(at));
+}
 
 }  // namespace
 
-std::vector<policy_text> try_policies(simulation_options const& options, simulation_input const& input, std::vector<std::string>& problems) {
+std::vector<policy_text> try_policies(simulation_options const& options, simulation_input const& input,
+                                      std::vector<std::string>& problems) {
     std::vector<policy_text> all;
     for (auto const& name : options.policies) {
         std::vector<problem> found;
@@ -193,13 +227,18 @@ std::vector<policy_text> try_policies(simulation_options const& options, simulat
 }
 
 std::size_t threads_for(simulation_options const& options, std::size_t runs) noexcept {
-    std::size_t const wanted = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+    std::size_t const wanted =
+        options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
     return std::clamp<std::size_t>(runs, 1, wanted);
 }
 
-std::vector<simulated_run> run_all(simulation_options const& options, simulation_input const& input, runs_progress& progress) {
+std::vector<simulated_run> run_all(simulation_options const& options, simulation_input const& input,
+                                   runs_progress& progress) {
     std::vector<simulated_run> runs(options.policies.size() * input.samples.size());
-    for (std::size_t i = 0; i < runs.size(); ++i) runs[i].policy = i / input.samples.size(), runs[i].sample = i % input.samples.size();
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        runs[i].policy = i / input.samples.size();
+        runs[i].sample = i % input.samples.size();
+    }
     std::atomic<std::size_t> next{0};
     auto const work = [&] {
         for (std::size_t i; (i = next.fetch_add(1)) < runs.size();) {
@@ -214,29 +253,38 @@ std::vector<simulated_run> run_all(simulation_options const& options, simulation
     return runs;
 }
 
-std::vector<std::string> remarks_on(simulated_run const& run, std::string const& policy, simulation_input const& input) {
+std::vector<std::string> remarks_on(simulated_run const& run, std::string const& policy,
+                                    simulation_input const& input) {
     std::vector<std::string> remarks;
     auto const& from = input.samples[run.sample];
     auto const say = [&](std::string sentence) {
         std::string const where = input.samples.size() > 1 ? fmt::format("{} on {}", policy, from.jobs.name) : policy;
         remarks.push_back(printable(fmt::format("{}: {}", where, sentence)));
     };
-    if (!run.failure.empty()) return say("did not run: " + run.failure), remarks;
+    if (!run.failure.empty()) {
+        say("did not run: " + run.failure);
+        return remarks;
+    }
     if (auto const& bad = run.outcome.first_bad)
-        say(fmt::format("{} it granted {} of {} on node {} to {}, but {}; {}", at_tick(bad->tick, bad->at), bad->row.amount,
-                        resource_name(bad->row.resource), bad->row.node, job_name(from.jobs, bad->job), name_of(bad->rule),
-                        run.outcome.how == sim::ending::bad_grant ? "the run ends there"
-                                                                  : fmt::format("{} of its grants were refused in all", run.outcome.rejected)));
+        say(fmt::format("{} it granted {} of {} on node {} to {}, but {}; {}", at_tick(bad->tick, bad->at),
+                        bad->row.amount, resource_name(bad->row.resource), bad->row.node, job_name(from.jobs, bad->job),
+                        name_of(bad->rule),
+                        run.outcome.how == sim::ending::bad_grant
+                            ? "the run ends there"
+                            : fmt::format("{} of its grants were refused in all", run.outcome.rejected)));
     if (run.lost)
-        say(fmt::format("{} it gave no answer: {}; {} ticks went without one, and everything stayed as it was", at_tick(run.lost->number, run.lost->at),
-                        run.lost->why, run.outcome.refused_ticks));
+        say(fmt::format("{} it gave no answer: {}; {} ticks went without one, and everything stayed as it was",
+                        at_tick(run.lost->number, run.lost->at), run.lost->why, run.outcome.refused_ticks));
     std::size_t const left = run.figures.jobs - run.figures.finished;
     if (run.outcome.how == sim::ending::starved)
-        say(fmt::format("{} jobs wait, nothing runs, and it starts none of them; the run ends there, {} after its begin", left,
-                        duration_text(run.outcome.end)));
+        say(fmt::format(
+            "{} jobs wait, nothing runs, and it starts none of them; the run ends there, {} after its begin", left,
+            duration_text(run.outcome.end)));
     if (!from.faults.empty() && run.outcome.end > from.faults_until)
-        say(fmt::format("it took longer than faults were drawn for: after {} nothing goes wrong", duration_text(from.faults_until)));
-    if (run.outcome.how == sim::ending::time_limit) say(fmt::format("{} of {} jobs are not done at the time limit", left, run.figures.jobs));
+        say(fmt::format("it took longer than faults were drawn for: after {} nothing goes wrong",
+                        duration_text(from.faults_until)));
+    if (run.outcome.how == sim::ending::time_limit)
+        say(fmt::format("{} of {} jobs are not done at the time limit", left, run.figures.jobs));
     return remarks;
 }
 

@@ -27,14 +27,15 @@ struct simulated_run {
     std::size_t policy = 0, sample = 0;  ///< places on the command line
     sim::run_outcome outcome;
     sim::figures figures;
-    drawn_series devices, cores;         ///< held, of devices; got, of cores
-    std::vector<job_way> ways;           ///< of each job, in the first sample and where somebody reads them
-    std::vector<job_way> nodes;          ///< the same, with the node whose cores the job runs on as the amount; empty where the first node has all cores
-    drawn_series there, queue;           ///< jobs that are submitted and not done; those of them that wait
+    drawn_series devices, cores;  ///< held, of devices; got, of cores
+    std::vector<job_way> ways;    ///< of each job, in the first sample and where somebody reads them
+    /// The same, with the node whose cores the job runs on as the amount; empty where the first node has all cores
+    std::vector<job_way> nodes;
+    drawn_series there, queue;  ///< jobs that are submitted and not done; those of them that wait
     std::optional<lost_tick> lost;
-    std::string failure;                 ///< why there was no run; then the rest says nothing
-    decision_times decisions;            ///< measured, as is `wall`
-    double wall = 0;                     ///< seconds
+    std::string failure;       ///< why there was no run; then the rest says nothing
+    decision_times decisions;  ///< measured, as is `wall`
+    double wall = 0;           ///< seconds
 };
 
 /// How far all runs are, for another thread.
@@ -50,15 +51,19 @@ struct policy_text {
 };
 
 /// Tries every policy on the columns that these runs offer. What is wrong is added to `problems`, one sentence each.
-[[nodiscard]] std::vector<policy_text> try_policies(simulation_options const& options, simulation_input const& input, std::vector<std::string>& problems);
+[[nodiscard]] std::vector<policy_text> try_policies(simulation_options const& options, simulation_input const& input,
+                                                    std::vector<std::string>& problems);
 
 /// In the order of the command line: all samples of the first policy, then those of the next.
-[[nodiscard]] std::vector<simulated_run> run_all(simulation_options const& options, simulation_input const& input, runs_progress& progress);
+[[nodiscard]] std::vector<simulated_run> run_all(simulation_options const& options, simulation_input const& input,
+                                                 runs_progress& progress);
 
 /// How many runs at the same time: what was asked for, else one for each core; never more than there are runs.
 [[nodiscard]] std::size_t threads_for(simulation_options const& options, std::size_t runs) noexcept;
 
-/// One sentence for each thing that did not go well in a run: wrong grants, ticks without an answer, jobs that nobody starts.
-[[nodiscard]] std::vector<std::string> remarks_on(simulated_run const& run, std::string const& policy, simulation_input const& input);
+/// One sentence for each thing that did not go well in a run: wrong grants, ticks without an answer, jobs that nobody
+/// starts.
+[[nodiscard]] std::vector<std::string> remarks_on(simulated_run const& run, std::string const& policy,
+                                                  simulation_input const& input);
 
 }  // namespace ration::program

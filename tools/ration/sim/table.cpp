@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "problem.hpp"
@@ -14,8 +13,9 @@ namespace ration::program {
 namespace {
 
 /// Of two-sided intervals with 95 %, by degrees of freedom from 1; beyond them the normal distribution's is within 2 %.
-constexpr std::array student{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-                             2.120,  2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+constexpr std::array student{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                             2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+                             2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
 
 /// How far above the bound; a run that left jobs undone has no such figure, since it had less to do.
 [[nodiscard]] double gap(simulated_run const& run, sample const& of, double reached, double bound) noexcept {
@@ -24,9 +24,10 @@ constexpr std::array student{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2
 }
 
 constexpr figure_line lines[] = {
-    {"mean_jct", "mean JCT", "time from a job's submission to its end, mean over the jobs that are done", figure_unit::time,
-     [](simulated_run const& r, sample const&) { return r.figures.mean_jct; }},
-    {"mean_jct_gap", "  above the bound", "how far the mean JCT is above what no schedule can beat", figure_unit::change,
+    {"mean_jct", "mean JCT", "time from a job's submission to its end, mean over the jobs that are done",
+     figure_unit::time, [](simulated_run const& r, sample const&) { return r.figures.mean_jct; }},
+    {"mean_jct_gap", "  above the bound", "how far the mean JCT is above what no schedule can beat",
+     figure_unit::change,
      [](simulated_run const& r, sample const& s) { return gap(r, s, r.figures.mean_jct, s.bounds.mean_jct); }},
     {"median_jct", "median JCT", "half of the jobs that are done took no longer", figure_unit::time,
      [](simulated_run const& r, sample const&) { return r.figures.median_jct; }},
@@ -34,45 +35,50 @@ constexpr figure_line lines[] = {
      [](simulated_run const& r, sample const&) { return r.figures.p95_jct; }},
     {"p99_jct", "p99 JCT", "99 % of the jobs that are done took no longer", figure_unit::time,
      [](simulated_run const& r, sample const&) { return r.figures.p99_jct; }},
-    {"mean_wait", "mean wait", "time from a job's submission to its first devices, mean over the jobs that had any", figure_unit::time,
-     [](simulated_run const& r, sample const&) { return r.figures.mean_wait; }},
-    {"mean_to_acceptable", "mean to Acceptable", "time from a job's submission to the first tier of its loss, mean over the jobs that reached it", figure_unit::time,
-     [](simulated_run const& r, sample const&) { return r.figures.mean_to_acceptable; }},
-    {"mean_to_objective", "mean to Objective", "time from a job's submission to the second tier of its loss, mean over the jobs that reached it", figure_unit::time,
-     [](simulated_run const& r, sample const&) { return r.figures.mean_to_objective; }},
+    {"mean_wait", "mean wait", "time from a job's submission to its first devices, mean over the jobs that had any",
+     figure_unit::time, [](simulated_run const& r, sample const&) { return r.figures.mean_wait; }},
+    {"mean_to_acceptable", "mean to Acceptable",
+     "time from a job's submission to the first tier of its loss, mean over the jobs that reached it",
+     figure_unit::time, [](simulated_run const& r, sample const&) { return r.figures.mean_to_acceptable; }},
+    {"mean_to_objective", "mean to Objective",
+     "time from a job's submission to the second tier of its loss, mean over the jobs that reached it",
+     figure_unit::time, [](simulated_run const& r, sample const&) { return r.figures.mean_to_objective; }},
     {"makespan", "makespan", "time from the first submission to the last end", figure_unit::time,
      [](simulated_run const& r, sample const&) { return r.figures.makespan; }},
-    {"makespan_gap", "  above the bound", "how far the makespan is above what no schedule can beat", figure_unit::change,
+    {"makespan_gap", "  above the bound", "how far the makespan is above what no schedule can beat",
+     figure_unit::change,
      [](simulated_run const& r, sample const& s) { return gap(r, s, r.figures.makespan, s.bounds.makespan); }},
-    {"utilisation", "utilisation", "device-seconds held by jobs over those that there were until the end", figure_unit::share,
-     [](simulated_run const& r, sample const&) { return r.figures.utilisation; }},
-    {"restarts", "restarts per job", "how often devices of a job that had run before were changed, over all jobs", figure_unit::number,
-     [](simulated_run const& r, sample const&) { return r.figures.restarts; }},
-    {"jain", "Jain's index", "of (time alone on the cluster / JCT): 1 when all jobs are slowed down alike", figure_unit::number,
-     [](simulated_run const& r, sample const&) { return r.figures.jain; }},
-    {"mean_rho", "mean rho", "finish-time fairness: JCT over the time alone with an equal share of the cluster", figure_unit::number,
-     [](simulated_run const& r, sample const&) { return r.figures.mean_rho; }},
+    {"utilisation", "utilisation", "device-seconds held by jobs over those that there were until the end",
+     figure_unit::share, [](simulated_run const& r, sample const&) { return r.figures.utilisation; }},
+    {"restarts", "restarts per job", "how often devices of a job that had run before were changed, over all jobs",
+     figure_unit::number, [](simulated_run const& r, sample const&) { return r.figures.restarts; }},
+    {"jain", "Jain's index", "of (time alone on the cluster / JCT): 1 when all jobs are slowed down alike",
+     figure_unit::number, [](simulated_run const& r, sample const&) { return r.figures.jain; }},
+    {"mean_rho", "mean rho", "finish-time fairness: JCT over the time alone with an equal share of the cluster",
+     figure_unit::number, [](simulated_run const& r, sample const&) { return r.figures.mean_rho; }},
     {"worst_rho", "worst rho", "the largest finish-time fairness of a job", figure_unit::number,
      [](simulated_run const& r, sample const&) { return r.figures.worst_rho; }},
-    {"unfair", "jobs with rho > 1", "part of the jobs that were done later than with an equal share", figure_unit::share,
-     [](simulated_run const& r, sample const&) { return r.figures.unfair; }},
+    {"unfair", "jobs with rho > 1", "part of the jobs that were done later than with an equal share",
+     figure_unit::share, [](simulated_run const& r, sample const&) { return r.figures.unfair; }},
     {"deadlines_met", "deadlines met", "part of the jobs with a deadline that were done by then", figure_unit::share,
      [](simulated_run const& r, sample const&) { return r.figures.deadlines_met; }},
     {"unfinished", "jobs not done", "jobs that were not done when the run ended", figure_unit::number,
-     [](simulated_run const& r, sample const&) { return static_cast<double>(r.figures.jobs - r.figures.finished); }, false},
-    {"faults", "faults", "nodes that were lost or slowed down, and devices that failed, until the run ended", figure_unit::number,
-     [](simulated_run const& r, sample const&) { return r.figures.faults; }, false},
+     [](simulated_run const& r, sample const&) { return static_cast<double>(r.figures.jobs - r.figures.finished); },
+     false},
+    {"faults", "faults", "nodes that were lost or slowed down, and devices that failed, until the run ended",
+     figure_unit::number, [](simulated_run const& r, sample const&) { return r.figures.faults; }, false},
     {"stops", "jobs stopped by faults", "how often a fault stopped a job, over all jobs together", figure_unit::number,
      [](simulated_run const& r, sample const&) { return r.figures.stops; }, false},
-    {"lost_work", "lost work", "device-seconds between the last checkpoint and a stop by a fault, over those held", figure_unit::share,
-     [](simulated_run const& r, sample const&) { return r.figures.lost_work; }, false},
+    {"lost_work", "lost work", "device-seconds between the last checkpoint and a stop by a fault, over those held",
+     figure_unit::share, [](simulated_run const& r, sample const&) { return r.figures.lost_work; }, false},
 };
 
 [[nodiscard]] std::string one_number(double value, figure_unit unit, time_unit times) {
     switch (unit) {
         case figure_unit::time: return short_number(value / times.seconds);
         case figure_unit::share: return fmt::format("{:.1f} %", 100 * value);
-        case figure_unit::change: return fmt::format("{:+.1f} %", std::abs(value) < 0.0005 ? 0 : 100 * value);  // no "-0.0"
+        // No "-0.0"
+        case figure_unit::change: return fmt::format("{:+.1f} %", std::abs(value) < 0.0005 ? 0 : 100 * value);
         case figure_unit::number: break;
     }
     return short_number(value);
@@ -85,7 +91,9 @@ constexpr figure_line lines[] = {
     return traces == all.input.samples.size() ? "traces" : "samples";
 }
 
-[[nodiscard]] std::string counted(std::size_t number, std::string_view what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
+[[nodiscard]] std::string counted(std::size_t number, std::string_view what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
 
 [[nodiscard]] std::string cores_text(double cores) { return counted(static_cast<std::size_t>(cores), "core"); }
 
@@ -100,13 +108,15 @@ constexpr figure_line lines[] = {
 [[nodiscard]] std::string machines_text(sim::cluster const& machines) {
     std::string const devices = counted(static_cast<std::size_t>(devices_of(machines)), "device");
     if (!(cores_of(machines) > 0)) return devices;
-    return devices_of(machines) > 0 ? devices + " and " + cores_text(cores_of(machines)) : cores_text(cores_of(machines));
+    return devices_of(machines) > 0 ? devices + " and " + cores_text(cores_of(machines))
+                                    : cores_text(cores_of(machines));
 }
 
 [[nodiscard]] std::string bound_line(simulation_results const& all, time_unit times) {
     auto const bounds = mean_bounds(all.input);
     if (!(bounds.mean_jct > 0)) return {};
-    return fmt::format("No schedule can beat a mean JCT of {} {} and a makespan of {} {}.\n", short_number(bounds.mean_jct / times.seconds), times.name,
+    return fmt::format("No schedule can beat a mean JCT of {} {} and a makespan of {} {}.\n",
+                       short_number(bounds.mean_jct / times.seconds), times.name,
                        short_number(bounds.makespan / times.seconds), times.name);
 }
 
@@ -190,8 +200,10 @@ std::string headline(simulation_results const& all) {
         if (names.find(s.jobs.name) == names.npos) names += (names.empty() ? "" : ", ") + s.jobs.name;
         jobs += s.jobs.jobs.size();
     }
-    for (auto const& g : all.input.machines.groups) groups += (groups.empty() ? "" : " + ") + group_text(g, all.input.machines.types[g.type]);
-    std::string out = fmt::format("{}: {} on {} ({})", names, counted(jobs / samples.size(), "job"), machines_text(all.input.machines), groups);
+    for (auto const& g : all.input.machines.groups)
+        groups += (groups.empty() ? "" : " + ") + group_text(g, all.input.machines.types[g.type]);
+    std::string out = fmt::format("{}: {} on {} ({})", names, counted(jobs / samples.size(), "job"),
+                                  machines_text(all.input.machines), groups);
     if (samples.size() > 1) out += fmt::format(", {} {}", samples.size(), kind_of_samples(all));
     return printable(out);
 }
@@ -209,7 +221,8 @@ std::vector<std::string> all_remarks(simulation_results const& all) {
     std::vector<std::string> remarks;
     for (auto const& remark : all.input.remarks) remarks.push_back(printable(remark));
     for (auto const& run : all.runs)
-        for (auto& remark : remarks_on(run, all.policies[run.policy].label, all.input)) remarks.push_back(std::move(remark));
+        for (auto& remark : remarks_on(run, all.policies[run.policy].label, all.input))
+            remarks.push_back(std::move(remark));
     return remarks;
 }
 
@@ -220,19 +233,24 @@ std::vector<std::vector<std::string>> figure_cells(simulation_results const& all
     for (auto const& line : lines) {
         if (!is_told(all, line)) continue;
         auto& row = table.emplace_back();
-        row.emplace_back(line.unit == figure_unit::time ? fmt::format("{} ({})", line.label, times.name) : std::string(line.label));
-        for (std::size_t p = 0; p < all.policies.size(); ++p) row.push_back(figure_text(figure_of(all, p, line), line.unit, times));
+        row.emplace_back(line.unit == figure_unit::time ? fmt::format("{} ({})", line.label, times.name)
+                                                        : std::string(line.label));
+        for (std::size_t p = 0; p < all.policies.size(); ++p)
+            row.push_back(figure_text(figure_of(all, p, line), line.unit, times));
     }
     return table;
 }
 
 std::vector<std::vector<std::string>> measured_cells(simulation_results const& all) {
-    std::vector<std::vector<std::string>> table{{""}, {"decision, mean"}, {"decision, p99"}, {"decision, longest"}, {"whole run"}};
+    std::vector<std::vector<std::string>> table{
+        {""}, {"decision, mean"}, {"decision, p99"}, {"decision, longest"}, {"whole run"}};
     for (std::size_t p = 0; p < all.policies.size(); ++p) {
         double mean = 0, p99 = 0, longest = 0, wall = 0;
         auto const n = static_cast<double>(all.input.samples.size());
         for (auto const& run : all.runs_of(p)) {
-            mean += run.decisions.mean() / n, p99 += run.decisions.quantile(0.99) / n, wall += run.wall / n;
+            mean += run.decisions.mean() / n;
+            p99 += run.decisions.quantile(0.99) / n;
+            wall += run.wall / n;
             longest = std::max(longest, run.decisions.longest());
         }
         table[0].push_back(all.policies[p].label);
@@ -249,6 +267,8 @@ std::string table_text(simulation_results const& all) {
     return out;
 }
 
-std::string measured_text(simulation_results const& all) { return "Measured on this machine, not the same twice:\n" + aligned(measured_cells(all)); }
+std::string measured_text(simulation_results const& all) {
+    return "Measured on this machine, not the same twice:\n" + aligned(measured_cells(all));
+}
 
 }  // namespace ration::program

@@ -11,7 +11,9 @@ namespace ration::program {
 namespace {
 
 /// What does not exist is null.
-void write(json_writer& json, std::string_view name, double value) { json.member(name, std::isfinite(value) ? std::optional(value) : std::nullopt); }
+void write(json_writer& json, std::string_view name, double value) {
+    json.member(name, std::isfinite(value) ? std::optional(value) : std::nullopt);
+}
 
 /// Divides, so that whole seconds stay whole in the output.
 [[nodiscard]] double in_seconds(nanoseconds t) noexcept { return static_cast<double>(t.count) / 1e9; }
@@ -21,11 +23,15 @@ void write(json_writer& json, std::string_view name, double value) { json.member
 
 void write_cluster(json_writer& json, sim::cluster const& machines) {
     json.key("cluster").object([&] {
-        json.member("devices", devices_of(machines)), json.member("cores", whole(cores_of(machines)));
+        json.member("devices", devices_of(machines));
+        json.member("cores", whole(cores_of(machines)));
         json.key("groups").array([&] {
             for (auto const& g : machines.groups)
                 json.object([&] {
-                    json.member("nodes", g.nodes), json.member("devices", g.devices), json.member("cores", whole(g.cores)), json.member("type", machines.types[g.type]);
+                    json.member("nodes", g.nodes);
+                    json.member("devices", g.devices);
+                    json.member("cores", whole(g.cores));
+                    json.member("type", machines.types[g.type]);
                 });
         });
     });
@@ -33,11 +39,14 @@ void write_cluster(json_writer& json, sim::cluster const& machines) {
 
 void write_sample(json_writer& json, sample const& s) {
     json.object([&] {
-        json.member("workload", s.jobs.name), json.member("seed", s.seed), json.member("jobs", s.jobs.jobs.size());
+        json.member("workload", s.jobs.name);
+        json.member("seed", s.seed);
+        json.member("jobs", s.jobs.jobs.size());
         json.member("left_out", s.jobs.left_out);
         json.key("bound").object([&] {
             json.member("jobs", s.bounds.jobs);
-            write(json, "mean_jct", s.bounds.mean_jct), write(json, "makespan", s.bounds.makespan);
+            write(json, "mean_jct", s.bounds.mean_jct);
+            write(json, "makespan", s.bounds.makespan);
         });
     });
 }
@@ -47,8 +56,13 @@ void write_bad_grant(json_writer& json, sim::run_outcome const& ran) {
     if (!ran.first_bad) return json.null();
     auto const& bad = *ran.first_bad;
     json.object([&] {
-        json.member("tick", bad.tick), json.member("at", in_seconds(bad.at)), json.member("job", bad.job), json.member("node", bad.row.node);
-        json.member("resource", bad.row.resource), json.member("amount", bad.row.amount), json.member("rule", name_of(bad.rule));
+        json.member("tick", bad.tick);
+        json.member("at", in_seconds(bad.at));
+        json.member("job", bad.job);
+        json.member("node", bad.row.node);
+        json.member("resource", bad.row.resource);
+        json.member("amount", bad.row.amount);
+        json.member("rule", name_of(bad.rule));
     });
 }
 
@@ -58,10 +72,16 @@ void write_run(json_writer& json, simulated_run const& run, sample const& from) 
         json.member("sample", run.sample);
         json.member("failure", run.failure.empty() ? std::nullopt : std::optional(run.failure));
         if (!run.failure.empty()) return;
-        json.member("ending", name_of(ran.how)), json.member("end", in_seconds(ran.end));
-        json.member("jobs", run.figures.jobs), json.member("finished", run.figures.finished), json.member("never_started", run.figures.never_started);
-        json.member("ticks", ran.ticks), json.member("events", ran.events), json.member("changes", ran.changes);
-        json.member("refused_grants", ran.rejected), json.member("unanswered_ticks", ran.refused_ticks);
+        json.member("ending", name_of(ran.how));
+        json.member("end", in_seconds(ran.end));
+        json.member("jobs", run.figures.jobs);
+        json.member("finished", run.figures.finished);
+        json.member("never_started", run.figures.never_started);
+        json.member("ticks", ran.ticks);
+        json.member("events", ran.events);
+        json.member("changes", ran.changes);
+        json.member("refused_grants", ran.rejected);
+        json.member("unanswered_ticks", ran.refused_ticks);
         write_bad_grant(json, ran);
         json.key("figures").object([&] {
             for (auto const& line : figure_lines()) write(json, line.name, line.of(run, from));
@@ -70,7 +90,8 @@ void write_run(json_writer& json, simulated_run const& run, sample const& from) 
 }
 
 /// How long jobs took to one of their moments, over all samples of a policy.
-void write_times(json_writer& json, std::string_view name, std::span<simulated_run const> runs, nanoseconds sim::job_outcome::*when) {
+void write_times(json_writer& json, std::string_view name, std::span<simulated_run const> runs,
+                 nanoseconds sim::job_outcome::* when) {
     std::vector<double> took;
     std::size_t of = 0;
     for (auto const& run : runs) {
@@ -91,28 +112,38 @@ void write_series(json_writer& json, std::string_view name, drawn_series const& 
 void write_charts(json_writer& json, simulation_results const& all, std::size_t policy) {
     auto const runs = all.runs_of(policy);
     json.key("distributions").object([&] {
-        write_times(json, "jct", runs, &sim::job_outcome::finished), write_times(json, "wait", runs, &sim::job_outcome::started);
-        write_times(json, "to_acceptable", runs, &sim::job_outcome::acceptable), write_times(json, "to_objective", runs, &sim::job_outcome::objective);
+        write_times(json, "jct", runs, &sim::job_outcome::finished);
+        write_times(json, "wait", runs, &sim::job_outcome::started);
+        write_times(json, "to_acceptable", runs, &sim::job_outcome::acceptable);
+        write_times(json, "to_objective", runs, &sim::job_outcome::objective);
     });
     auto const& first = runs.front();
     json.key("series").object([&] {
-        write_series(json, "devices", first.devices), write_series(json, "cores", first.cores);
-        write_series(json, "there", first.there), write_series(json, "waiting", first.queue);
+        write_series(json, "devices", first.devices);
+        write_series(json, "cores", first.cores);
+        write_series(json, "there", first.there);
+        write_series(json, "waiting", first.queue);
     });
 }
 
 void write_policy(json_writer& json, simulation_results const& all, std::size_t policy) {
     json.object([&] {
         auto const& who = all.policies[policy];
-        json.member("policy", who.name), json.member("id", who.id), json.member("version", who.version);
+        json.member("policy", who.name);
+        json.member("id", who.id);
+        json.member("version", who.version);
         json.key("parameters").object([&] {
             if (auto const* const set = all.input.settings.parameters_of(who.name))
-                for (auto const& p : set->parameters) std::visit([&](auto const& value) { json.member(p.name, value); }, p.value);
+                for (auto const& p : set->parameters)
+                    std::visit([&](auto const& value) { json.member(p.name, value); }, p.value);
         });
         json.key("figures").object([&] {
             for (auto const& line : figure_lines()) {
                 auto const figure = figure_of(all, policy, line);
-                json.key(line.name).object([&] { write(json, "mean", figure.mean), write(json, "half_of_95", figure.half); });
+                json.key(line.name).object([&] {
+                    write(json, "mean", figure.mean);
+                    write(json, "half_of_95", figure.half);
+                });
             }
         });
         write_charts(json, all, policy);
@@ -129,13 +160,16 @@ std::string table_json(simulation_results const& all) {
     std::string out;
     json_writer json(out);
     json.object([&] {
-        json.member("event", "simulation"), json.member("version", version_text());
+        json.member("event", "simulation");
+        json.member("version", version_text());
         write_cluster(json, all.input.machines);
-        json.member("interval", in_seconds(all.options.interval)), json.member("interference", all.options.interference);
+        json.member("interval", in_seconds(all.options.interval));
+        json.member("interference", all.options.interference);
         json.key("faults").array([&] {
             for (auto const& kind : all.options.faults) json.value(kind);
         });
-        json.member("checkpoint", in_seconds(all.options.checkpoint)), json.member("save", in_seconds(all.options.save));
+        json.member("checkpoint", in_seconds(all.options.checkpoint));
+        json.member("save", in_seconds(all.options.save));
         json.key("samples").array([&] {
             for (auto const& s : all.input.samples) write_sample(json, s);
         });
@@ -158,10 +192,14 @@ std::string measured_json(simulation_results const& all) {
         json.key("runs").array([&] {
             for (auto const& run : all.runs)
                 json.object([&] {
-                    json.member("policy", all.policies[run.policy].name), json.member("sample", run.sample);
-                    json.member("decisions", run.decisions.number()), json.member("decision_mean", run.decisions.mean());
-                    json.member("decision_p50", run.decisions.quantile(0.5)), json.member("decision_p99", run.decisions.quantile(0.99));
-                    json.member("decision_longest", run.decisions.longest()), json.member("run", run.wall);
+                    json.member("policy", all.policies[run.policy].name);
+                    json.member("sample", run.sample);
+                    json.member("decisions", run.decisions.number());
+                    json.member("decision_mean", run.decisions.mean());
+                    json.member("decision_p50", run.decisions.quantile(0.5));
+                    json.member("decision_p99", run.decisions.quantile(0.99));
+                    json.member("decision_longest", run.decisions.longest());
+                    json.member("run", run.wall);
                 });
         });
     });

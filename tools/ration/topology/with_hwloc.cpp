@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "run/machine_topology.hpp"
-
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -8,6 +6,7 @@
 #include <ration/hwloc/reader.hpp>
 
 #include "error_text.hpp"
+#include "run/machine_topology.hpp"
 
 namespace ration::program {
 namespace {

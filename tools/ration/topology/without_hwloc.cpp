@@ -4,7 +4,9 @@
 namespace ration::program {
 
 machine_topology find_topology() {
-    return {.reader = {}, .machine = {}, .why_not = "this program was built without hwloc",
+    return {.reader = {},
+            .machine = {},
+            .why_not = "this program was built without hwloc",
             .remedy = "install libhwloc-dev and configure and build ration again"};
 }
 

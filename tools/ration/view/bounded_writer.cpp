@@ -96,8 +96,11 @@ result<void> bounded_writer::close() noexcept {
 }
 
 result<process::descriptor> open_for_writing(std::string const& path) noexcept {
-    process::descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
-    if (!file) return process::system_error("open for writing", path, errno, "give a path in a directory that you may write to");
+    process::descriptor file(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
+    if (!file)
+        return process::system_error("open for writing", path, errno,
+                                     "give a path in a directory that you may write to");
     return file;
 }
 

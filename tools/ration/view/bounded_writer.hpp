@@ -13,9 +13,9 @@
 
 namespace ration::program {
 
-/// Whole lines, in order, or not at all: what cannot be written now waits in a buffer of bounded size; lines that find it full
-/// are dropped and counted. A reader never finds half a line followed by another one.
-/// SIGPIPE and SIGXFSZ must be ignored by the program.
+/// Whole lines, in order, or not at all: what cannot be written now waits in a buffer of bounded size; lines that find
+/// it full are dropped and counted. A reader never finds half a line followed by another one. SIGPIPE and SIGXFSZ must
+/// be ignored by the program.
 class bounded_writer {
     process::descriptor file_;
     std::string pending_;  // begins with the rest of a line if torn_ is not 0
@@ -39,17 +39,20 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(file_); }
 
     /// Whether `add` would take a line of this length.
-    [[nodiscard]] bool has_room_for(std::size_t length) const noexcept { return pending_.size() + length + 1 <= capacity_; }
+    [[nodiscard]] bool has_room_for(std::size_t length) const noexcept {
+        return pending_.size() + length + 1 <= capacity_;
+    }
 
     /// Takes in one line without its newline; false when it was dropped.
     bool add(std::string_view line);
 
-    /// Writes what is waiting, as far as that is possible without blocking. After a failure it does nothing for `retry_after`.
-    /// Returns the error of a write that failed in this call (a reader that is merely slow is no error).
+    /// Writes what is waiting, as far as that is possible without blocking. After a failure it does nothing for
+    /// `retry_after`. Returns the error of a write that failed in this call (a reader that is merely slow is no error).
     [[nodiscard]] result<void> flush(nanoseconds now) noexcept;
 
-    /// The last try, without regard to `retry_after`; then removes a half-written last line from a regular file and closes.
-    /// Returns the error of that try; lines that remain are counted as lost, also those that a slow reader did not take.
+    /// The last try, without regard to `retry_after`; then removes a half-written last line from a regular file and
+    /// closes. Returns the error of that try; lines that remain are counted as lost, also those that a slow reader did
+    /// not take.
     [[nodiscard]] result<void> close() noexcept;
 
     /// Lines dropped so far.

@@ -21,8 +21,9 @@ namespace {
 constexpr std::string_view hide_cursor = "\x1b[?25l", show_cursor = "\x1b[?25h", erase_line_end = "\x1b[K",
                            erase_below = "\x1b[J";
 
-/// Those of signal(7) that end a program which does nothing about them, but for SIGKILL and those that ration waits for.
-constexpr int deadly_signals[] = {SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,    SIGILL,  SIGTRAP, SIGSYS, SIGQUIT, SIGUSR1,
+/// Those of signal(7) that end a program which does nothing about them, but for SIGKILL and those that ration waits
+/// for.
+constexpr int deadly_signals[] = {SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,    SIGILL,  SIGTRAP, SIGSYS, SIGQUIT,  SIGUSR1,
                                   SIGUSR2, SIGALRM, SIGPROF, SIGVTALRM, SIGXCPU, SIGPOLL, SIGPWR, SIGSTKFLT};
 
 std::atomic<int> cursor_hidden_on{-1};       // the terminal to give the cursor back to
@@ -97,12 +98,11 @@ struct screen_size {
 /// Columns of a line that may hold SGR sequences.
 [[nodiscard]] std::uint32_t shown_columns(std::string_view line) noexcept {
     std::uint32_t columns = 0;
-    for (std::size_t i = 0; i < line.size();) {
+    for (std::size_t i = 0; i < line.size();)
         if (line[i] == '\x1b')
             i = std::min(line.find('m', i), line.size() - 1) + 1;
         else
             columns += columns_of(line.substr(i++, 1));
-    }
     return columns;
 }
 

@@ -16,8 +16,8 @@
 namespace ration::program {
 
 /// One per process and only on a terminal. Never waits for the terminal: a screen that is held (Ctrl-S) misses frames.
-/// The cursor comes back when the object ends, at exit(3), after every signal that ends the program but SIGKILL, and while Ctrl-Z
-/// stops it.
+/// The cursor comes back when the object ends, at exit(3), after every signal that ends the program but SIGKILL, and
+/// while Ctrl-Z stops it.
 class live_view {
     process::descriptor terminal_;
     view_style style_;

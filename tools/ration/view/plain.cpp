@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <fmt/format.h>
 
-#include "view/job_text.hpp"
 #include "problem.hpp"
 #include "quantity.hpp"
+#include "view/job_text.hpp"
 #include "view/view.hpp"
 
 namespace ration::program {
@@ -22,19 +22,22 @@ namespace {
     for (auto const& c : e.controls)
         controls += fmt::format("{}{} by {}{}", controls.empty() ? ": " : ", ", c.resource, c.backend,
                                 c.approximate.empty() ? "" : ", approximate");
-    std::string const devices = e.devices.empty() ? "" : fmt::format(" and {} device{}", e.devices.size(), e.devices.size() == 1 ? "" : "s");
-    return fmt::format("policy {}{} shares {} core{}{}{}", e.policy, e.isolation == "in-process" ? " (in this process)" : "", e.cpus,
-                       e.cpus == 1 ? "" : "s", devices, controls);
+    std::string const devices =
+        e.devices.empty() ? "" : fmt::format(" and {} device{}", e.devices.size(), e.devices.size() == 1 ? "" : "s");
+    return fmt::format("policy {}{} shares {} core{}{}{}", e.policy,
+                       e.isolation == "in-process" ? " (in this process)" : "", e.cpus, e.cpus == 1 ? "" : "s", devices,
+                       controls);
 }
 
 [[nodiscard]] std::string sentence(job_started const& e) {
     std::string const share = e.percent > 0 ? fmt::format(", with {} % of its GPU", e.percent) : "";
-    return fmt::format("{} started as process {}{}{}", e.job, e.pid, e.epoch > 1 ? fmt::format(", epoch {}", e.epoch) : "", share);
+    return fmt::format("{} started as process {}{}{}", e.job, e.pid,
+                       e.epoch > 1 ? fmt::format(", epoch {}", e.epoch) : "", share);
 }
 
 [[nodiscard]] std::string sentence(tier_reached const& e) {
-    return fmt::format("{} reached {} after {}, with {:.4g} at step {}", e.job, tier_name(e.tier), duration_text(e.after),
-                       e.value, e.step);
+    return fmt::format("{} reached {} after {}, with {:.4g} at step {}", e.job, tier_name(e.tier),
+                       duration_text(e.after), e.value, e.step);
 }
 
 [[nodiscard]] std::string sentence(condition_changed const& e) {
@@ -43,8 +46,8 @@ namespace {
 
 [[nodiscard]] std::string sentence(change_applied const& e) {
     auto const subject = e.operation.subject.view();  // the whole path is in the event log
-    return fmt::format("{}: {} from {} to {}{}", e.job, subject.substr(subject.rfind('/') + 1), e.operation.old_value.view(),
-                       e.operation.new_value.view(), aside(e.reason));
+    return fmt::format("{}: {} from {} to {}{}", e.job, subject.substr(subject.rfind('/') + 1),
+                       e.operation.old_value.view(), e.operation.new_value.view(), aside(e.reason));
 }
 
 [[nodiscard]] std::string sentence(warning const& e) {
@@ -60,20 +63,24 @@ namespace {
 }
 
 [[nodiscard]] std::string sentence(run_ended const& e) {
-    return fmt::format("{} after {}, {:.2f} cores used on average", e.summary.interrupted ? "interrupted" : "all jobs are over",
-                       duration_text(e.summary.makespan), e.summary.mean_cpu);
+    return fmt::format("{} after {}, {:.2f} cores used on average",
+                       e.summary.interrupted ? "interrupted" : "all jobs are over", duration_text(e.summary.makespan),
+                       e.summary.mean_cpu);
 }
 
 /// Of the steps on the way only the ends are told.
 [[nodiscard]] std::string sentence(resize_told const& e) {
     auto const devices = [](std::int64_t n) { return fmt::format("{} device{}", n, n == 1 ? "" : "s"); };
-    if (e.what == "settled" && (e.from == 0 || e.from == e.to)) return fmt::format("{} runs on {}{}", e.job, devices(e.to), aside(e.why));
-    if (e.what == "settled") return fmt::format("{} runs on {} instead of {}{}", e.job, devices(e.to), e.from, aside(e.why));
+    if (e.what == "settled" && (e.from == 0 || e.from == e.to))
+        return fmt::format("{} runs on {}{}", e.job, devices(e.to), aside(e.why));
+    if (e.what == "settled")
+        return fmt::format("{} runs on {} instead of {}{}", e.job, devices(e.to), e.from, aside(e.why));
     if (e.what == "restored") return fmt::format("{} runs on {} again{}", e.job, devices(e.to), aside(e.why));
     if (e.what == "verified") return fmt::format("{} has {} (verified)", e.job, e.why);
     if (e.what == "unverified") return fmt::format("{} is not verified: {}", e.job, e.why);
     if (e.what == "queued") return fmt::format("{} is saved and waits for devices", e.job);
-    if (e.what == "failed") return fmt::format("{} stays at {} and does not get {}: {}", e.job, devices(e.from), e.to, e.why);
+    if (e.what == "failed")
+        return fmt::format("{} stays at {} and does not get {}: {}", e.job, devices(e.from), e.to, e.why);
     if (e.what == "stuck") return fmt::format("warning: {}: {}", e.job, e.why);
     return {};
 }
@@ -83,7 +90,8 @@ namespace {
 }
 
 [[nodiscard]] std::string sentence(device_told const& e) {
-    return e.what == "back" ? fmt::format("{} is given to jobs again", e.device) : fmt::format("warning: {} is given to nobody for a while: {}", e.device, e.why);
+    return e.what == "back" ? fmt::format("{} is given to jobs again", e.device)
+                            : fmt::format("warning: {} is given to nobody for a while: {}", e.device, e.why);
 }
 
 /// Too many of them to be told.
@@ -94,7 +102,9 @@ template <class Body>
 
 }  // namespace
 
-std::string_view tier_name(std::uint32_t tier) noexcept { return tier == 0 ? "" : tier == 1 ? "Acceptable" : "Objective"; }
+std::string_view tier_name(std::uint32_t tier) noexcept {
+    return tier == 0 ? "" : tier == 1 ? "Acceptable" : "Objective";
+}
 
 std::string value_text(job_view const& job) {
     return job.value ? fmt::format("{} {:.4g}", job.metric, *job.value) : job.metric + " -";
@@ -102,7 +112,8 @@ std::string value_text(job_view const& job) {
 
 std::string held_text(job_view const& job) {
     if (job.devices) {
-        std::string const going = job.going_to && *job.going_to != *job.devices ? fmt::format(">{}", *job.going_to) : "";
+        std::string const going =
+            job.going_to && *job.going_to != *job.devices ? fmt::format(">{}", *job.going_to) : "";
         return fmt::format("{}{} dev", *job.devices, going);
     }
     if (!job.held) return "-";
@@ -125,8 +136,10 @@ std::string plain_line(event const& e) {
 }
 
 std::string status_line(view_model const& model) {
-    std::string out = fmt::format("[{:>7}] {:.2f} of {} cores used", duration_text(model.elapsed), model.used, model.cpus);
-    if (model.devices > 0) out += fmt::format(", {} of {} devices held{}", model.devices_held, model.devices, set_aside_text(model));
+    std::string out =
+        fmt::format("[{:>7}] {:.2f} of {} cores used", duration_text(model.elapsed), model.used, model.cpus);
+    if (model.devices > 0)
+        out += fmt::format(", {} of {} devices held{}", model.devices_held, model.devices, set_aside_text(model));
     for (auto const& job : model.jobs) {
         if (job.now == condition::waiting || is_over(job.now)) continue;
         out += fmt::format("; {} {}, holds {}, uses {:.2f}", job.name, value_text(job), held_text(job), job.used);

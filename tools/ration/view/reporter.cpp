@@ -2,10 +2,8 @@
 #include "view/reporter.hpp"
 
 #include <cstdio>
-
-#include <unistd.h>
-
 #include <fmt/core.h>
+#include <unistd.h>
 
 namespace ration::program {
 namespace {
@@ -13,7 +11,8 @@ namespace {
 /// What even those want to see who asked for quiet.
 [[nodiscard]] bool is_warning(event const& e) {
     auto const* const said = std::get_if<policy_logged>(&e.body);
-    return said != nullptr ? said->for_people : std::holds_alternative<warning>(e.body) || std::holds_alternative<device_told>(e.body);
+    return said != nullptr ? said->for_people
+                           : std::holds_alternative<warning>(e.body) || std::holds_alternative<device_told>(e.body);
 }
 
 }  // namespace
@@ -55,7 +54,8 @@ void reporter::tell(event const& e) {
     if (std::holds_alternative<change_applied>(e.body) && live_ && !explain_) return;  // the bars show it
     if (auto const line = plain_line(e); !line.empty()) say(line);
     auto const* const started = std::get_if<job_started>(&e.body);
-    if (explain_ && started != nullptr && !started->placement.empty()) say(fmt::format("{:>10} {}: {}", "", started->job, started->placement));
+    if (explain_ && started != nullptr && !started->placement.empty())
+        say(fmt::format("{:>10} {}: {}", "", started->job, started->placement));
 }
 
 void reporter::say(std::string_view line) {
@@ -78,7 +78,8 @@ void reporter::show(view_model const& model, nanoseconds now) {
 void reporter::flush(nanoseconds now) {
     for (auto* const log : {&log_, &json_}) {
         if (!*log) continue;
-        if (auto const warning = log->flush(now); !warning.empty()) std::fprintf(stderr, "ration: %s\n", warning.c_str());
+        if (auto const warning = log->flush(now); !warning.empty())
+            std::fprintf(stderr, "ration: %s\n", warning.c_str());
     }
 }
 

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "events/event_log.hpp"
-#include "view/live_view.hpp"
 #include "metrics/exporter.hpp"
 #include "run.hpp"
+#include "view/live_view.hpp"
 
 namespace ration::program {
 

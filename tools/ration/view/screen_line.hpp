@@ -18,8 +18,8 @@ enum class colour : std::uint8_t { none, dim, red, green, yellow, blue };
 /// The first `columns` columns of the text.
 [[nodiscard]] std::string_view first_columns(std::string_view text, std::uint32_t columns) noexcept;
 
-/// The text made safe for a terminal (no control characters, valid UTF-8 or, without `unicode`, ASCII), not wider than `columns`:
-/// a longer one ends in '~'.
+/// The text made safe for a terminal (no control characters, valid UTF-8 or, without `unicode`, ASCII), not wider than
+/// `columns`: a longer one ends in '~'.
 [[nodiscard]] std::string fitted(std::string_view text, std::uint32_t columns, bool unicode);
 
 /// Appends to a line until it is full; what is beyond is cut off.

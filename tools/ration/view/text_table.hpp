@@ -7,8 +7,8 @@
 
 namespace ration::program {
 
-/// Lines of cells as text: the first column to the left, the others to the right. Lines end in '\n', none in blanks. A line may
-/// have fewer cells than the first.
+/// Lines of cells as text: the first column to the left, the others to the right. Lines end in '\n', none in blanks. A
+/// line may have fewer cells than the first.
 [[nodiscard]] std::string aligned(std::vector<std::vector<std::string>> const& lines);
 
 }  // namespace ration::program

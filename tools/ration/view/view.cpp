@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
-#include "view/job_text.hpp"
 #include "quantity.hpp"
+#include "view/job_text.hpp"
 #include "view/screen_line.hpp"
 
 namespace ration::program {
@@ -53,8 +53,8 @@ constexpr std::uint32_t longest_name = 16, short_name = 10, longest_state = 30, 
     return out + (unicode ? "▏" : "]");
 }
 
-/// With two tiers the way to Acceptable is the first half of the bar and the way on to Objective the second: on one scale the
-/// marks of most losses would stand at the far end, since a loss falls fast first and slowly then.
+/// With two tiers the way to Acceptable is the first half of the bar and the way on to Objective the second: on one
+/// scale the marks of most losses would stand at the far end, since a loss falls fast first and slowly then.
 [[nodiscard]] std::string job_bar(job_view const& job, std::uint32_t cells, bool unicode) {
     bool const both = job.acceptable && job.objective;
     std::optional<double> const mark = both ? std::optional(0.5) : std::nullopt;
@@ -116,7 +116,8 @@ public:
 [[nodiscard]] std::string head_line(view_model const& m, std::uint32_t width, view_style style) {
     screen_line line(width, style);
     double const share = m.cpus == 0 ? 0 : std::clamp(m.used / m.cpus, 0.0, 1.0);
-    line.add("ration").add(fmt::format("  {}  {}  cpu ", fitted(m.policy, 24, style.unicode), duration_text(m.elapsed)));
+    line.add("ration").add(
+        fmt::format("  {}  {}  cpu ", fitted(m.policy, 24, style.unicode), duration_text(m.elapsed)));
     line.add(bar(share, machine_bar, {}, style.unicode), colour::blue);
     line.add(fmt::format(" {:.2f} of {} core{}", m.used, m.cpus, m.cpus == 1 ? "" : "s"));
     if (m.devices > 0) line.add(fmt::format("  {} of {} devices{}", m.devices_held, m.devices, set_aside_text(m)));
@@ -167,9 +168,12 @@ public:
         auto const count = std::ranges::count_if(jobs, [&](job_view const& job) {
             return job.now == static_cast<condition>(c) && std::ranges::find(shown, &job) == shown.end();
         });
-        if (count > 0) kinds += fmt::format("{} {} {}", kinds.empty() ? ":" : ",", count, name_of(static_cast<condition>(c)));
+        if (count > 0)
+            kinds += fmt::format("{} {} {}", kinds.empty() ? ":" : ",", count, name_of(static_cast<condition>(c)));
     }
-    return screen_line(width, style).add(fmt::format("and {} more{}", jobs.size() - shown.size(), kinds), colour::dim).take();
+    return screen_line(width, style)
+        .add(fmt::format("and {} more{}", jobs.size() - shown.size(), kinds), colour::dim)
+        .take();
 }
 
 }  // namespace
@@ -191,7 +195,8 @@ std::string render(view_model const& model, std::uint32_t width, std::uint32_t h
     for (auto const* job : shown) lines.push_back(job_line(*job, l, width, style));
     if (!all && room > 0) lines.push_back(rest_line(model.jobs, shown, width, style));
     if (!model.notice.empty())
-        lines.push_back(screen_line(width, style).add(fitted(model.notice, width, style.unicode), colour::yellow).take());
+        lines.push_back(
+            screen_line(width, style).add(fitted(model.notice, width, style.unicode), colour::yellow).take());
     if (lines.size() > height) lines.resize(height);
     std::string out;
     for (auto const& line : lines) out += line + '\n';
@@ -206,7 +211,8 @@ view_style style_of_environment() noexcept {
     view_style style{.unicode = false, .colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb"};
     for (char const* name : {"LC_ALL", "LC_CTYPE", "LANG"})
         if (auto const locale = variable(name); !locale.empty()) {
-            for (std::string_view spelling : {"UTF-8", "utf-8", "UTF8", "utf8"}) style.unicode |= locale.ends_with(spelling);
+            for (std::string_view spelling : {"UTF-8", "utf-8", "UTF8", "utf8"})
+                style.unicode |= locale.ends_with(spelling);
             break;
         }
     return style;

@@ -28,9 +28,9 @@ struct job_view {
     std::optional<double> acceptable, objective;
     std::uint32_t tier = 0;  ///< reached: 0, 1 = Acceptable, 2 = Objective
 
-    std::optional<millicores> held;  ///< none: holds nothing; `unlimited`: no limit
+    std::optional<millicores> held;                 ///< none: holds nothing; `unlimited`: no limit
     std::optional<std::int64_t> devices, going_to;  ///< that it has, and is to have; none: it has no use for any
-    double used = 0;                 ///< cores, measured
+    double used = 0;                                ///< cores, measured
 };
 
 struct view_model {
@@ -51,9 +51,10 @@ struct view_style {
 /// From the environment: LC_ALL, LC_CTYPE, LANG (the first that is set decides) and NO_COLOR, TERM=dumb.
 [[nodiscard]] view_style style_of_environment() noexcept;
 
-/// Text for a screen: a head line, titles, a line for each job with a bar towards its tiers, the notice. Columns that do not fit
-/// go in this order: tier, value, share. Lines, each ended by '\n', none wider than `width` columns, at most `height` of them, with
-/// no escape sequences but SGR. Jobs that do not fit are counted in words, those that are over first.
+/// Text for a screen: a head line, titles, a line for each job with a bar towards its tiers, the notice. Columns that
+/// do not fit go in this order: tier, value, share. Lines, each ended by '\n', none wider than `width` columns, at most
+/// `height` of them, with no escape sequences but SGR. Jobs that do not fit are counted in words, those that are over
+/// first.
 [[nodiscard]] std::string render(view_model const& model, std::uint32_t width, std::uint32_t height, view_style style);
 
 /// How far from `first` to `goal`, 0 to 1: the length of a bar.

@@ -4,10 +4,9 @@
 
 #include <cstddef>
 #include <span>
-#include <utility>
-
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 namespace ration::plugin {
 
@@ -40,8 +39,10 @@ class mapping {
 public:
     mapping() noexcept = default;
     mapping(int fd, std::size_t size, int protection) noexcept
-        : place_(size == 0 ? MAP_FAILED : ::mmap(nullptr, size, protection, MAP_SHARED | MAP_NORESERVE, fd, 0)), size_(size) {}
-    mapping(mapping&& other) noexcept : place_(std::exchange(other.place_, MAP_FAILED)), size_(std::exchange(other.size_, 0)) {}
+        : place_(size == 0 ? MAP_FAILED : ::mmap(nullptr, size, protection, MAP_SHARED | MAP_NORESERVE, fd, 0)),
+          size_(size) {}
+    mapping(mapping&& other) noexcept
+        : place_(std::exchange(other.place_, MAP_FAILED)), size_(std::exchange(other.size_, 0)) {}
     mapping& operator=(mapping&& other) noexcept {
         std::swap(place_, other.place_);
         std::swap(size_, other.size_);
@@ -53,7 +54,9 @@ public:
 
     explicit operator bool() const noexcept { return place_ != MAP_FAILED; }
     [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(place_); }
-    [[nodiscard]] std::span<std::byte> bytes() const noexcept { return *this ? std::span(data(), size_) : std::span<std::byte>{}; }
+    [[nodiscard]] std::span<std::byte> bytes() const noexcept {
+        return *this ? std::span(data(), size_) : std::span<std::byte>{};
+    }
 };
 
 }  // namespace ration::plugin

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What an ELF file says of itself, read from its bytes without running any of it. Every offset and size in the file is doubted.
+/// What an ELF file says of itself, read from its bytes without running any of it. Every offset and size in the file is
+/// doubted.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <elf.h>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <elf.h>
 
 #include <ration/plugin/abi.h>
 #include <ration/result.hpp>
@@ -23,7 +23,8 @@ struct elf_facts {
     std::vector<std::string> exports;         ///< defined symbols that others can see; of very many, the first 4096
     std::vector<std::string> unique_symbols;  ///< those of them that keep the file mapped for ever (STB_GNU_UNIQUE)
     std::vector<std::string> needed;          ///< libraries it is linked with
-    std::vector<std::string> search;          ///< where the dynamic linker looks for them first (DT_RUNPATH or DT_RPATH): folders with ':' between
+    /// Where the dynamic linker looks for them first (DT_RUNPATH or DT_RPATH): folders with ':' between
+    std::vector<std::string> search;
     bool text_relocations = false, executable_stack = false;
 };
 
@@ -54,7 +55,8 @@ public:
         auto const all = bytes(strings.sh_offset, strings.sh_size);
         if (at >= all.size()) return {};
         auto const* const first = reinterpret_cast<char const*>(all.data()) + at;
-        auto const* const end = static_cast<char const*>(std::memchr(first, 0, std::min(all.size() - at, longest_name)));
+        auto const* const end =
+            static_cast<char const*>(std::memchr(first, 0, std::min(all.size() - at, longest_name)));
         return end == nullptr ? std::string_view{} : std::string_view(first, static_cast<std::size_t>(end - first));
     }
 };
@@ -93,10 +95,12 @@ inline constexpr std::uint16_t this_machine = EM_AARCH64;
     auto& h = found.header;
     if (!found.view.read(0, h) || std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
         return elf_error(errc::invalid_value, "header", "it is no ELF file: name a .so that was built as a policy");
-    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != this_machine || h.e_type != ET_DYN)
+    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != this_machine ||
+        h.e_type != ET_DYN)
         return elf_error(errc::not_supported, "header", "it is no shared object for this machine: build it here");
     if (h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shnum == 0 || h.e_shstrndx >= h.e_shnum)
-        return elf_error(errc::invalid_value, "section table", "the file is damaged, or stripped of its sections: build it again");
+        return elf_error(errc::invalid_value, "section table",
+                         "the file is damaged, or stripped of its sections: build it again");
     found.all.resize(h.e_shnum);
     for (std::size_t i = 0; i < found.all.size(); ++i)
         if (!found.view.read(h.e_shoff + i * sizeof(Elf64_Shdr), found.all[i]))
@@ -108,10 +112,12 @@ inline void add_symbols(elf_sections const& s, elf_facts& facts) {
     auto const* const symbols = s.find(SHT_DYNSYM);
     if (symbols == nullptr || symbols->sh_link >= s.all.size()) return;
     Elf64_Sym symbol;
-    for (std::uint64_t at = sizeof symbol; at + sizeof symbol <= symbols->sh_size && facts.exports.size() < most_names; at += sizeof symbol) {
+    for (std::uint64_t at = sizeof symbol; at + sizeof symbol <= symbols->sh_size && facts.exports.size() < most_names;
+         at += sizeof symbol) {
         if (!s.view.read(symbols->sh_offset + at, symbol)) return;
         auto const bind = ELF64_ST_BIND(symbol.st_info);
-        bool const seen = ELF64_ST_VISIBILITY(symbol.st_other) == STV_DEFAULT || ELF64_ST_VISIBILITY(symbol.st_other) == STV_PROTECTED;
+        bool const seen = ELF64_ST_VISIBILITY(symbol.st_other) == STV_DEFAULT ||
+                          ELF64_ST_VISIBILITY(symbol.st_other) == STV_PROTECTED;
         if (symbol.st_shndx == SHN_UNDEF || bind == STB_LOCAL || !seen) continue;
         std::string const name(s.view.text(s.all[symbols->sh_link], symbol.st_name));
         facts.exports.push_back(name);
@@ -123,12 +129,15 @@ inline void add_dynamic_facts(elf_sections const& s, elf_facts& facts) {
     auto const* const dynamic = s.find(SHT_DYNAMIC);
     if (dynamic == nullptr || dynamic->sh_link >= s.all.size()) return;
     Elf64_Dyn entry;
-    for (std::uint64_t at = 0; at + sizeof entry <= dynamic->sh_size && facts.needed.size() < most_names; at += sizeof entry) {
+    for (std::uint64_t at = 0; at + sizeof entry <= dynamic->sh_size && facts.needed.size() < most_names;
+         at += sizeof entry) {
         if (!s.view.read(dynamic->sh_offset + at, entry) || entry.d_tag == DT_NULL) return;
         auto const text = [&] { return s.view.text(s.all[dynamic->sh_link], entry.d_un.d_val); };
         if (entry.d_tag == DT_NEEDED) facts.needed.emplace_back(text());
-        if ((entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH) && facts.search.size() < 2) facts.search.emplace_back(text());
-        facts.text_relocations |= entry.d_tag == DT_TEXTREL || (entry.d_tag == DT_FLAGS && (entry.d_un.d_val & DF_TEXTREL) != 0);
+        if ((entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH) && facts.search.size() < 2)
+            facts.search.emplace_back(text());
+        facts.text_relocations |=
+            entry.d_tag == DT_TEXTREL || (entry.d_tag == DT_FLAGS && (entry.d_un.d_val & DF_TEXTREL) != 0);
     }
 }
 
@@ -151,18 +160,21 @@ inline void add_stack_fact(elf_sections const& s, elf_facts& facts) {
     return facts;
 }
 
-/// The manifest, as it stands in the file. A shorter one, of an older header, ends in zeros. Errors: those of `inspect`, not_found.
+/// The manifest, as it stands in the file. A shorter one, of an older header, ends in zeros. Errors: those of
+/// `inspect`, not_found.
 [[nodiscard]] inline result<ration_manifest> manifest_in(std::span<std::byte const> file) {
     auto const sections = detail::sections_of(file);
     if (!sections) return sections.failure();
     auto const* const section = sections->find(std::string_view(RATION_ABI_SECTION));
     if (section == nullptr)
-        return detail::elf_error(errc::not_found, "section ration", "it has no manifest, so it is no policy: end its source with RATION_EXPORT_POLICY");
+        return detail::elf_error(errc::not_found, "section ration",
+                                 "it has no manifest, so it is no policy: end its source with RATION_EXPORT_POLICY");
     auto const bytes = section->sh_type == SHT_NOBITS ? std::span<std::byte const>{}
-                                                       : sections->view.bytes(section->sh_offset, section->sh_size);
+                                                      : sections->view.bytes(section->sh_offset, section->sh_size);
     ration_manifest manifest{};
     if (bytes.size() < offsetof(ration_manifest, id))
-        return detail::elf_error(errc::invalid_value, "section ration", "the manifest is cut short: build the plugin again");
+        return detail::elf_error(errc::invalid_value, "section ration",
+                                 "the manifest is cut short: build the plugin again");
     std::memcpy(&manifest, bytes.data(), std::min(bytes.size(), sizeof manifest));
     return manifest;
 }

@@ -16,17 +16,19 @@ namespace ration::plugin {
 
 enum class fault_kind : std::uint8_t {
     none,
-    refused,     ///< it returned an error of its own
-    rejected,    ///< grants of its answer broke a rule
-    malformed,   ///< the answer as a whole cannot be: more rows than there is space, a changed field of the host, an unknown code
-    late,        ///< it answered after the hard deadline, or not at all
-    meddled,     ///< it changed what belongs to the process: floating-point modes, signal handlers
-    died,        ///< its worker process ended
-    absent,      ///< its worker is being started again: the consequence of a fault, not one more
+    refused,   ///< it returned an error of its own
+    rejected,  ///< grants of its answer broke a rule
+    /// The answer as a whole cannot be: more rows than there is space, a changed field of the host, an unknown code
+    malformed,
+    late,     ///< it answered after the hard deadline, or not at all
+    meddled,  ///< it changed what belongs to the process: floating-point modes, signal handlers
+    died,     ///< its worker process ended
+    absent,   ///< its worker is being started again: the consequence of a fault, not one more
 };
 
 [[nodiscard]] constexpr std::string_view name_of(fault_kind kind) noexcept {
-    constexpr std::string_view names[] = {"none", "refused", "rejected", "malformed", "late", "meddled", "died", "absent"};
+    constexpr std::string_view names[] = {"none", "refused", "rejected", "malformed",
+                                          "late", "meddled", "died",     "absent"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -48,14 +50,17 @@ protected:
     limited_log log_;
     plugin_policy(ration_manifest const& m, log_sink log) : described_(m), log_(log) {}
 
-    [[nodiscard, gnu::cold, gnu::noinline]] status fail(fault_kind kind, std::uint64_t tick, std::string_view what, status code = status::internal) noexcept {
+    [[nodiscard, gnu::cold, gnu::noinline]] status fail(fault_kind kind, std::uint64_t tick, std::string_view what,
+                                                        status code = status::internal) noexcept {
         fault_ = {kind, tick, what};
         return code;
     }
 
 public:
     [[nodiscard]] meta const& about() const noexcept final { return described_.about(); }
-    [[nodiscard]] bool reads(std::string_view column) const noexcept final { return needs(described_.manifest(), column); }
+    [[nodiscard]] bool reads(std::string_view column) const noexcept final {
+        return needs(described_.manifest(), column);
+    }
     [[nodiscard]] described_policy const& described() const noexcept { return described_; }
     /// What was wrong with the last tick; kind `none` when nothing was.
     [[nodiscard]] fault const& last_fault() const noexcept { return fault_; }

@@ -10,11 +10,12 @@
 
 namespace ration::plugin::detail {
 
-/// Floating-point modes belong to the thread that ticks: a policy that leaves flush-to-zero on changes what all others compute.
-/// What this thread had when it first came here is what is put back: a host that changes its own modes does so before.
-/// Reading the control word takes longer than a small tick, so most ticks look at what sums come to: half a unit in the last place
-/// vanishes on both sides of 1 when sums are rounded to nearest, and twice the smallest number vanishes when it is flushed to zero.
-/// A mode that changes no result, an unmasked exception, is found when the word is read: at every 64th tick.
+/// Floating-point modes belong to the thread that ticks: a policy that leaves flush-to-zero on changes what all others
+/// compute. What this thread had when it first came here is what is put back: a host that changes its own modes does so
+/// before. Reading the control word takes longer than a small tick, so most ticks look at what sums come to: half a
+/// unit in the last place vanishes on both sides of 1 when sums are rounded to nearest, and twice the smallest number
+/// vanishes when it is flushed to zero. A mode that changes no result, an unmasked exception, is found when the word is
+/// read: at every 64th tick.
 class float_modes {
 #if defined(__x86_64__)
     static constexpr unsigned flags = 0x3F;  // every operation sets them

@@ -25,7 +25,8 @@ inline void keep_for_good(std::unique_ptr<plugin_policy> policy) noexcept {
     };
     static std::atomic<kept*> last{nullptr};
     auto* const one = new (std::nothrow) kept{policy.release(), last.load(std::memory_order_relaxed)};
-    while (one != nullptr && !last.compare_exchange_weak(one->before, one, std::memory_order_release, std::memory_order_relaxed)) {
+    while (one != nullptr &&
+           !last.compare_exchange_weak(one->before, one, std::memory_order_release, std::memory_order_relaxed)) {
     }
 }
 
@@ -36,8 +37,8 @@ struct strike_rules {
     int window = 64;  ///< among so many (at most 64) end in quarantine
 };
 
-/// Passes ticks on until the policy has earned its quarantine; from then on it is not called again, not even to be destroyed, and
-/// every tick is refused at once, so that the engine's fallback answers.
+/// Passes ticks on until the policy has earned its quarantine; from then on it is not called again, not even to be
+/// destroyed, and every tick is refused at once, so that the engine's fallback answers.
 class guarded_policy final : public decider {
     std::unique_ptr<plugin_policy> policy_;
     int most_strikes_;
@@ -88,7 +89,9 @@ public:
         if (!quarantined_) policy_->on_events(events);
     }
 
-    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return quarantined_ ? 0 : policy_->save(space); }
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override {
+        return quarantined_ ? 0 : policy_->save(space);
+    }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override {
         return quarantined_ ? status::state : policy_->load(saved);
     }

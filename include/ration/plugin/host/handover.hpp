@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How a policy gets from one thread to another: to the thread of the ticks when it was prepared beside them, and away from it when it
-/// has retired, because opening and closing code takes longer than a tick may.
+/// How a policy gets from one thread to another: to the thread of the ticks when it was prepared beside them, and away
+/// from it when it has retired, because opening and closing code takes longer than a tick may.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,9 @@ public:
     [[nodiscard]] bool leave(std::unique_ptr<decider>& policy) noexcept {
         decider* nothing = nullptr;
         // Release: who takes it sees all that was done to it here.
-        if (!there_.compare_exchange_strong(nothing, policy.get(), std::memory_order_release, std::memory_order_relaxed)) return false;
+        if (!there_.compare_exchange_strong(nothing, policy.get(), std::memory_order_release,
+                                            std::memory_order_relaxed))
+            return false;
         static_cast<void>(policy.release());
         return true;
     }

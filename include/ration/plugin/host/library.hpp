@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A plugin as loaded code: a sealed copy, checked before any of it runs, mapped by Boost.DLL, and asked after unloading whether it
-/// really went.
+/// A plugin as loaded code: a sealed copy, checked before any of it runs, mapped by Boost.DLL, and asked after
+/// unloading whether it really went.
 #pragma once
 
 #define BOOST_DLL_USE_STD_FS
 
+#include <boost/dll/shared_library.hpp>
 #include <cstddef>
 #include <cstring>
+#include <dlfcn.h>
 #include <exception>
 #include <optional>
 #include <string>
 #include <utility>
-
-#include <boost/dll/shared_library.hpp>
-#include <dlfcn.h>
 
 #include <ration/plugin/abi.h>
 #include <ration/plugin/host/elf_file.hpp>
@@ -47,7 +46,9 @@ struct plugin_file {
         if (!manifest) return manifest.failure();
         if (auto const good = acceptable(*manifest); !good) return good.failure();
         if (facts->text_relocations || facts->executable_stack)
-            return detail::file_error(errc::denied, path, "it wants writable code or an executable stack: build it with -fPIC -z noexecstack");
+            return detail::file_error(
+                errc::denied, path,
+                "it wants writable code or an executable stack: build it with -fPIC -z noexecstack");
         return plugin_file{path, std::move(copy), *manifest, std::move(facts).value()};
     }
 };
@@ -62,19 +63,23 @@ namespace detail {
 }
 
 /// The table as this host knows it: an older plugin's is shorter and ends in null functions.
-[[nodiscard]] inline result<ration_policy> copy_table(void const* symbol, ration_manifest const& manifest, std::string_view path) noexcept {
+[[nodiscard]] inline result<ration_policy> copy_table(void const* symbol, ration_manifest const& manifest,
+                                                      std::string_view path) noexcept {
     auto const refuse = [&](char const* remedy) { return file_error(errc::invalid_value, path, remedy); };
     ration_policy table{};
     std::uint32_t size = 0;
     std::memcpy(&size, symbol, sizeof size);
-    if (size < offsetof(ration_policy, extension) || size > 65536) return refuse("the size of ration_policy_v1 is absurd: build the plugin again");
+    if (size < offsetof(ration_policy, extension) || size > 65536)
+        return refuse("the size of ration_policy_v1 is absurd: build the plugin again");
     std::memcpy(&table, symbol, size < sizeof table ? size : sizeof table);
     if (table.create == nullptr || table.destroy == nullptr || table.bind == nullptr || table.decide == nullptr)
         return refuse("create, destroy, bind and decide must all be there");
-    if ((table.save == nullptr) != (table.load == nullptr)) return refuse("save and load must both be there, or neither");
+    if ((table.save == nullptr) != (table.load == nullptr))
+        return refuse("save and load must both be there, or neither");
     ration_manifest loaded{};
     if (table.manifest == nullptr) return refuse("ration_policy_v1 names no manifest");
-    std::memcpy(&loaded, table.manifest, table.manifest->struct_size < sizeof loaded ? table.manifest->struct_size : sizeof loaded);
+    std::memcpy(&loaded, table.manifest,
+                table.manifest->struct_size < sizeof loaded ? table.manifest->struct_size : sizeof loaded);
     if (std::memcmp(&loaded, &manifest, sizeof loaded) != 0 || table.flags != manifest.flags)
         return refuse("the loaded code is not that of the file: its manifest differs");
     return table;
@@ -94,24 +99,29 @@ public:
     library(library&&) noexcept = default;
     library& operator=(library&&) = delete;
 
-    /// Runs the plugin's static constructors. Errors: invalid_value (what is loaded is not what was read, or misses a function),
-    /// not_supported (the dynamic linker refuses, with its words in `message`).
+    /// Runs the plugin's static constructors. Errors: invalid_value (what is loaded is not what was read, or misses a
+    /// function), not_supported (the dynamic linker refuses, with its words in `message`).
     [[nodiscard]] static result<library> load(plugin_file file, std::string* message = nullptr) {
         library loaded(std::move(file));
         std::string const path = loaded.file_.copy.path();
-        auto const refuse = [&](errc code, char const* remedy) { return detail::file_error(code, loaded.file_.path, remedy); };
-        if (detail::is_resident(path)) return refuse(errc::internal, "other code is loaded under the same name: start the program again");
+        auto const refuse = [&](errc code, char const* remedy) {
+            return detail::file_error(code, loaded.file_.path, remedy);
+        };
+        if (detail::is_resident(path))
+            return refuse(errc::internal, "other code is loaded under the same name: start the program again");
         try {
             loaded.code_.load(path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
         } catch (std::exception const& e) {
             if (message != nullptr) *message = e.what();
             return refuse(errc::not_supported, "the dynamic linker refuses it: see ldd for what is missing");
         }
-        if (!loaded.code_.has(RATION_ABI_SYMBOL)) return refuse(errc::invalid_value, "it has no symbol ration_policy_v1: build it again");
+        if (!loaded.code_.has(RATION_ABI_SYMBOL))
+            return refuse(errc::invalid_value, "it has no symbol ration_policy_v1: build it again");
         void const* const symbol = &loaded.code_.get<ration_policy const>(RATION_ABI_SYMBOL);
         Dl_info where{};
         if (::dladdr(symbol, &where) == 0 || path != where.dli_fname)
-            return refuse(errc::invalid_value, "ration_policy_v1 comes from a library that it is linked with: link that statically");
+            return refuse(errc::invalid_value,
+                          "ration_policy_v1 comes from a library that it is linked with: link that statically");
         auto const table = detail::copy_table(symbol, loaded.file_.manifest, loaded.file_.path);
         if (!table) return table.failure();
         loaded.table_ = *table;
@@ -121,10 +131,11 @@ public:
     [[nodiscard]] plugin_file const& file() const noexcept { return file_; }
     [[nodiscard]] ration_policy const& table() const noexcept { return table_; }
 
-    /// Unmaps the code. False when it stays all the same: a unique symbol, a destructor of a thread's own object, or a reference of
-    /// its own holds it. Then nothing is broken, the memory is just not given back.
+    /// Unmaps the code. False when it stays all the same: a unique symbol, a destructor of a thread's own object, or a
+    /// reference of its own holds it. Then nothing is broken, the memory is just not given back.
     [[nodiscard]] bool unload() noexcept {
-        if (!code_.is_loaded() || (file_.manifest.flags & (RATION_F_NO_UNLOAD | RATION_F_OWN_THREADS)) != 0) return false;
+        if (!code_.is_loaded() || (file_.manifest.flags & (RATION_F_NO_UNLOAD | RATION_F_OWN_THREADS)) != 0)
+            return false;
         code_.unload();
         return !detail::is_resident(file_.copy.path());
     }

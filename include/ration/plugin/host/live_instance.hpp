@@ -38,8 +38,10 @@ template <class Action>
 
 /// The tables of a snapshot are laid out as the ABI wants them.
 [[nodiscard]] inline ration_table const* const* tables_of(snapshot const& data) noexcept {
-    static_assert(sizeof(table_view) == sizeof(ration_table) && offsetof(table_view, slots) == offsetof(ration_table, n_slots) &&
-                  offsetof(table_view, rows) == offsetof(ration_table, n_rows) && offsetof(table_view, slot) == offsetof(ration_table, slot));
+    static_assert(sizeof(table_view) == sizeof(ration_table) &&
+                  offsetof(table_view, slots) == offsetof(ration_table, n_slots) &&
+                  offsetof(table_view, rows) == offsetof(ration_table, n_rows) &&
+                  offsetof(table_view, slot) == offsetof(ration_table, slot));
     return reinterpret_cast<ration_table const* const*>(data.tables);
 }
 
@@ -58,16 +60,21 @@ class live_instance {
 
     static void log(void* context, std::uint32_t level, char const* text, std::uint64_t length) noexcept {
         auto const& sink = static_cast<live_instance*>(context)->sink_;
-        if (sink.write != nullptr && text != nullptr) sink.write(sink.context, level, {text, length < longest_log_line ? length : longest_log_line});
+        if (sink.write != nullptr && text != nullptr)
+            sink.write(sink.context, level, {text, length < longest_log_line ? length : longest_log_line});
     }
     static void const* extension(void* context, char const* id) noexcept {
-        return id != nullptr && std::string_view(id) == RATION_EXT_CHANGED_ROWS ? static_cast<live_instance*>(context)->changed_ : nullptr;
+        return id != nullptr && std::string_view(id) == RATION_EXT_CHANGED_ROWS
+                   ? static_cast<live_instance*>(context)->changed_
+                   : nullptr;
     }
 
 public:
     /// `table` must outlive it, and `changed` too; null: the extension of that name is not offered.
-    explicit live_instance(ration_policy const& table, log_sink sink = {}, ration_changed_rows const* changed = nullptr) noexcept
-        : table_(&table), sink_(sink), changed_(changed), host_{sizeof host_, RATION_ABI_MINOR, this, &log, &extension} {}
+    explicit live_instance(ration_policy const& table, log_sink sink = {},
+                           ration_changed_rows const* changed = nullptr) noexcept
+        : table_(&table), sink_(sink), changed_(changed),
+          host_{sizeof host_, RATION_ABI_MINOR, this, &log, &extension} {}
     live_instance(live_instance const&) = delete;
     live_instance& operator=(live_instance const&) = delete;
     ~live_instance() {
@@ -91,16 +98,24 @@ public:
         schema_.assign(schema.begin(), schema.end());
         columns_.clear();
         for (auto const& c : schema_)
-            columns_.push_back({c.name.c_str(), static_cast<std::uint32_t>(c.table), static_cast<std::uint32_t>(c.type), c.width, c.slot, 0, 0});
-        ration_schema const given{sizeof given, static_cast<std::uint32_t>(columns_.size()), sizeof(ration_column), static_cast<std::uint32_t>(most.resources),
-                                  most.jobs, most.nodes, most.grants(), columns_.data()};
+            columns_.push_back({c.name.c_str(), static_cast<std::uint32_t>(c.table), static_cast<std::uint32_t>(c.type),
+                                c.width, c.slot, 0, 0});
+        ration_schema const given{sizeof given,
+                                  static_cast<std::uint32_t>(columns_.size()),
+                                  sizeof(ration_column),
+                                  static_cast<std::uint32_t>(most.resources),
+                                  most.jobs,
+                                  most.nodes,
+                                  most.grants(),
+                                  columns_.data()};
         err_[0] = '\0';
         scratch_size_ = 0;
         auto const code =
             detail::without_exceptions([&] { return table_->bind(self_, &given, &scratch_size_, err_, sizeof err_); });
         if (code != RATION_OK) return code;
         if (scratch_size_ > largest_scratch) {
-            std::snprintf(err_, sizeof err_, "its bind asks for a scratch_size of %llu bytes, and 256 MiB are the most: ask for less",
+            std::snprintf(err_, sizeof err_,
+                          "its bind asks for a scratch_size of %llu bytes, and 256 MiB are the most: ask for less",
                           static_cast<unsigned long long>(scratch_size_));
             return RATION_E_ARG;
         }
@@ -127,7 +142,8 @@ public:
     void on_events(std::span<event const> events) noexcept {
         if (table_->on_event == nullptr || events.empty()) return;
         auto const code = detail::without_exceptions([&] {
-            return table_->on_event(self_, reinterpret_cast<ration_event const*>(events.data()), events.size(), sizeof(event));
+            return table_->on_event(self_, reinterpret_cast<ration_event const*>(events.data()), events.size(),
+                                    sizeof(event));
         });
         if (code == RATION_E_STATE && events.back().kind != event_kind::state_lost) start_anew(events.back().at.count);
     }
@@ -136,7 +152,8 @@ public:
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept {
         if (table_->save == nullptr) return 0;
         std::uint64_t size = 0;
-        auto const code = detail::without_exceptions([&] { return table_->save(self_, space.data(), space.size(), &size); });
+        auto const code =
+            detail::without_exceptions([&] { return table_->save(self_, space.data(), space.size(), &size); });
         bool const told = code == RATION_OK || code == RATION_E_CAPACITY;
         return told && size <= largest_state ? size : 0;
     }

@@ -13,8 +13,8 @@
 
 namespace ration::plugin {
 
-/// Takes what a plugin logs; `level` is one of RATION_LOG_*. For a worker it is called by the thread that ticks, in process by any
-/// thread of the plugin. The text comes from outside: it may hold any bytes but line ends.
+/// Takes what a plugin logs; `level` is one of RATION_LOG_*. For a worker it is called by the thread that ticks, in
+/// process by any thread of the plugin. The text comes from outside: it may hold any bytes but line ends.
 struct log_sink {
     void (*write)(void* context, std::uint32_t level, std::string_view text) = nullptr;
     void* context = nullptr;
@@ -55,13 +55,18 @@ public:
         text = text.substr(0, longest_log_line);
         for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1)) {
             end = text.find('\n');
-            if (++lines_ <= most) to_.write(to_.context, level < RATION_LOG_ERROR ? level : std::uint32_t{RATION_LOG_ERROR}, text.substr(0, end));
+            if (++lines_ <= most)
+                to_.write(to_.context, level < RATION_LOG_ERROR ? level : std::uint32_t{RATION_LOG_ERROR},
+                          text.substr(0, end));
         }
     }
 
     /// The same as a sink.
     [[nodiscard]] log_sink as_sink() noexcept {
-        return {[](void* self, std::uint32_t level, std::string_view text) { static_cast<limited_log*>(self)->write(level, text); }, this};
+        return {[](void* self, std::uint32_t level, std::string_view text) {
+                    static_cast<limited_log*>(self)->write(level, text);
+                },
+                this};
     }
 };
 

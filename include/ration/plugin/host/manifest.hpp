@@ -46,11 +46,13 @@ template <std::size_t N>
 /// One line of `needs`. False when it is none.
 [[nodiscard]] inline bool parse_need(std::string_view line, needed_column& column) {
     std::size_t const space = line.find(' ');
-    if (space == line.npos || table_index_of(line.substr(0, space)) == table_count || space > longest_column_name) return false;
+    if (space == line.npos || table_index_of(line.substr(0, space)) == table_count || space > longest_column_name)
+        return false;
     std::string_view word = line.substr(space + 1);
     column.shape = word.ends_with("[]") ? column_shape::vector : column_shape::scalar;
     if (word.ends_with("[]")) word.remove_suffix(2);
-    for (column_type const type : {column_type::u32, column_type::i64, column_type::u64, column_type::f32, column_type::f64})
+    for (column_type const type :
+         {column_type::u32, column_type::i64, column_type::u64, column_type::f32, column_type::f64})
         if (word == type_word(type)) {
             column.name = line.substr(0, space);
             column.type = type;
@@ -64,15 +66,24 @@ template <std::size_t N>
 }
 
 [[nodiscard]] inline bool all_terminated(ration_manifest const& m) noexcept {
-    for (std::span<char const> const field :
-         {std::span<char const>(m.id), {m.name}, {m.version}, {m.vendor}, {m.license}, {m.summary}, {m.needs}, {m.extensions}, {m.reasons}, {m.parameters}})
+    for (std::span<char const> const field : {std::span<char const>(m.id),
+                                              {m.name},
+                                              {m.version},
+                                              {m.vendor},
+                                              {m.license},
+                                              {m.summary},
+                                              {m.needs},
+                                              {m.extensions},
+                                              {m.reasons},
+                                              {m.parameters}})
         if (!is_terminated(field)) return false;
     return true;
 }
 
 /// The texts of one line have no control characters, which would reach terminals and logs.
 [[nodiscard]] inline bool all_plain(ration_manifest const& m) noexcept {
-    for (auto const line : {text_in(m.id), text_in(m.name), text_in(m.version), text_in(m.vendor), text_in(m.license), text_in(m.summary)})
+    for (auto const line : {text_in(m.id), text_in(m.name), text_in(m.version), text_in(m.vendor), text_in(m.license),
+                            text_in(m.summary)})
         for (char const c : line)
             if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return false;
     return true;
@@ -94,7 +105,9 @@ inline constexpr std::uint32_t known_flags =
     std::vector<needed_column> all;
     for (auto const line : detail::lines_of(detail::text_in(m.needs)))
         if (!detail::parse_need(line, all.emplace_back()))
-            return error{.code = errc::invalid_value, .operation = "read manifest: needs", .subject = line,
+            return error{.code = errc::invalid_value,
+                         .operation = "read manifest: needs",
+                         .subject = line,
                          .remedy = "each line is a column and its type, such as 'jobs/state u32'"};
     return all;
 }
@@ -106,19 +119,29 @@ inline constexpr std::uint32_t known_flags =
         return error{.code = code, .operation = "read manifest:", .subject = subject, .remedy = remedy};
     };
     if (std::memcmp(m.magic, RATION_ABI_MAGIC, sizeof m.magic) != 0)
-        return refuse(errc::not_supported, "ABI", "the plugin was built for another major version: build it with this host's ration/plugin/abi.h");
+        return refuse(errc::not_supported, "ABI",
+                      "the plugin was built for another major version: build it with this host's ration/plugin/abi.h");
     if (m.abi_minor_needed > RATION_ABI_MINOR)
-        return refuse(errc::not_supported, "ABI minor", "the plugin needs a newer host: upgrade the host, or build with its header");
+        return refuse(errc::not_supported, "ABI minor",
+                      "the plugin needs a newer host: upgrade the host, or build with its header");
     if (m.layout != RATION_LAYOUT)
-        return refuse(errc::not_supported, "layout", "the plugin was built with an edited header, other packing or another pointer size: build it again");
+        return refuse(
+            errc::not_supported, "layout",
+            "the plugin was built with an edited header, other packing or another pointer size: build it again");
     if (m.struct_size < offsetof(ration_manifest, parameters))
         return refuse(errc::invalid_value, "size", "the manifest is cut short: build the plugin again");
-    if (!detail::all_terminated(m)) return refuse(errc::invalid_value, "text", "a text lacks its zero byte: build the plugin again");
-    if (!detail::all_plain(m)) return refuse(errc::invalid_value, "text", "a text holds control characters: take them out");
-    if (m.id[0] == '\0' || m.name[0] == '\0') return refuse(errc::invalid_value, "id and name", "both must be given: see ration::meta");
-    if ((m.flags & ~known_flags) != 0) return refuse(errc::not_supported, "flags", "the plugin asks for what this host does not know: upgrade the host");
+    if (!detail::all_terminated(m))
+        return refuse(errc::invalid_value, "text", "a text lacks its zero byte: build the plugin again");
+    if (!detail::all_plain(m))
+        return refuse(errc::invalid_value, "text", "a text holds control characters: take them out");
+    if (m.id[0] == '\0' || m.name[0] == '\0')
+        return refuse(errc::invalid_value, "id and name", "both must be given: see ration::meta");
+    if ((m.flags & ~known_flags) != 0)
+        return refuse(errc::not_supported, "flags",
+                      "the plugin asks for what this host does not know: upgrade the host");
     if (m.extensions[0] != '\0')
-        return refuse(errc::not_supported, detail::first_extension(m), "this host does not offer it: choose a plugin that does without, or a host that does");
+        return refuse(errc::not_supported, detail::first_extension(m),
+                      "this host does not offer it: choose a plugin that does without, or a host that does");
     if (auto const needed = needs_of(m); !needed) return needed.failure();
     return {};
 }
@@ -139,7 +162,8 @@ inline constexpr std::uint32_t known_flags =
     auto const needed = needs_of(m);
     if (!needed) return needed.failure();
     for (auto const& column : *needed)
-        if (auto const found = bind_column(schema, {column.name, column.type, column.shape}); !found) return found.failure();
+        if (auto const found = bind_column(schema, {column.name, column.type, column.shape}); !found)
+            return found.failure();
     return {};
 }
 
@@ -150,9 +174,14 @@ class described_policy {
     meta about_;
 
 public:
-    explicit described_policy(ration_manifest const& m) : manifest_(m), reasons_(detail::lines_of(detail::text_in(manifest_.reasons))) {
-        about_ = {.id = detail::text_in(manifest_.id), .version = detail::text_in(manifest_.version), .summary = detail::text_in(manifest_.summary),
-                  .reasons = reasons_, .vendor = detail::text_in(manifest_.vendor), .license = detail::text_in(manifest_.license)};
+    explicit described_policy(ration_manifest const& m)
+        : manifest_(m), reasons_(detail::lines_of(detail::text_in(manifest_.reasons))) {
+        about_ = {.id = detail::text_in(manifest_.id),
+                  .version = detail::text_in(manifest_.version),
+                  .summary = detail::text_in(manifest_.summary),
+                  .reasons = reasons_,
+                  .vendor = detail::text_in(manifest_.vendor),
+                  .license = detail::text_in(manifest_.license)};
     }
     described_policy(described_policy const&) = delete;
     described_policy& operator=(described_policy const&) = delete;

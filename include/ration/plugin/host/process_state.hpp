@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What of a process a plugin must leave alone: signals, the CPUs that it runs on, the working directory, the mask for new files, floating-point modes.
+/// What of a process a plugin must leave alone: signals, the CPUs that it runs on, the working directory, the mask for
+/// new files, floating-point modes.
 #pragma once
 
 #include <csignal>
 #include <cstring>
-
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -31,14 +31,17 @@ class process_state {
     }
     [[nodiscard]] static bool same_place(int folder) noexcept {
         struct stat then{}, now{};
-        return ::fstat(folder, &then) == 0 && ::stat(".", &now) == 0 && then.st_dev == now.st_dev && then.st_ino == now.st_ino;
+        return ::fstat(folder, &then) == 0 && ::stat(".", &now) == 0 && then.st_dev == now.st_dev &&
+               then.st_ino == now.st_ino;
     }
     [[nodiscard]] bool restore_handlers() const noexcept {
         bool changed = false;
         for (int signal = 1; signal < NSIG; ++signal) {
             struct sigaction now{};
             auto const& then = handlers_[signal];
-            if (::sigaction(signal, nullptr, &now) != 0 || (now.sa_handler == then.sa_handler && now.sa_flags == then.sa_flags)) continue;
+            if (::sigaction(signal, nullptr, &now) != 0 ||
+                (now.sa_handler == then.sa_handler && now.sa_flags == then.sa_flags))
+                continue;
             changed = true;
             ::sigaction(signal, &then, nullptr);
         }
@@ -74,8 +77,14 @@ public:
             what = "changed the working directory";
             if (::fchdir(folder_.get()) != 0) what = "changed the working directory for good";
         }
-        if (current_mask() != mask_) ::umask(mask_), what = "changed the mask for new files";
-        if (detail::float_modes::now() != float_modes_) detail::float_modes::set(float_modes_), what = "changed the floating-point modes";
+        if (current_mask() != mask_) {
+            ::umask(mask_);
+            what = "changed the mask for new files";
+        }
+        if (detail::float_modes::now() != float_modes_) {
+            detail::float_modes::set(float_modes_);
+            what = "changed the floating-point modes";
+        }
         return what;
     }
 };

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a worker process may ask of the kernel: memory, time, reading libraries (readable_files.hpp says which), sleeping. It may not start
-/// programs or threads, reach a network, write files or touch other processes. Source: seccomp(2), prctl(2).
+/// What a worker process may ask of the kernel: memory, time, reading libraries (readable_files.hpp says which),
+/// sleeping. It may not start programs or threads, reach a network, write files or touch other processes. Source:
+/// seccomp(2), prctl(2).
 #pragma once
 
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <span>
-
 #include <fcntl.h>
+#include <initializer_list>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <span>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -38,35 +38,83 @@ struct allowed_call {
 struct sandbox_rules {
     std::uint64_t shared_bytes = 0;  ///< address space beyond `worker_memory`
     std::uint64_t file_bytes = 0;    ///< the largest size to which an open file may grow
-    bool threads = false;            ///< any number may be started; no limit holds for one process alone and for root too
-    std::span<allowed_call const> also{};                   ///< system calls beyond those of a worker
-    std::uint32_t refusal = SECCOMP_RET_ERRNO | EPERM;      ///< the filter's answer to all other calls
-    std::uint32_t punishment = SECCOMP_RET_KILL_PROCESS;    ///< and to those that only an attack makes
+    /// Any number may be started; no limit holds for one process alone and for root too
+    bool threads = false;
+    std::span<allowed_call const> also{};                 ///< system calls beyond those of a worker
+    std::uint32_t refusal = SECCOMP_RET_ERRNO | EPERM;    ///< the filter's answer to all other calls
+    std::uint32_t punishment = SECCOMP_RET_KILL_PROCESS;  ///< and to those that only an attack makes
 };
 
 namespace detail {
 
 /// Allowed whatever their arguments.
 inline constexpr unsigned harmless_calls[] = {
-    __NR_read,           __NR_pread64,     __NR_readv,          __NR_close,         __NR_fstat,           __NR_newfstatat,
-    __NR_statx,          __NR_lseek,       __NR_mmap,           __NR_munmap,        __NR_mprotect,        __NR_mremap,
-    __NR_madvise,        __NR_brk,         __NR_futex,          __NR_exit,          __NR_exit_group,      __NR_getpid,
-    __NR_gettid,         __NR_getppid,     __NR_getuid,         __NR_geteuid,       __NR_getgid,          __NR_getegid,
-    __NR_clock_gettime,  __NR_clock_getres, __NR_clock_nanosleep, __NR_nanosleep,   __NR_gettimeofday,    __NR_sched_yield,
-    __NR_getrandom,      __NR_sysinfo,     __NR_uname,          __NR_readlinkat,    __NR_getcwd,          __NR_faccessat,
-    __NR_rt_sigprocmask, __NR_rt_sigreturn, __NR_sigaltstack,   __NR_set_robust_list, __NR_rseq,          __NR_sched_getaffinity,
-    __NR_getrusage,      __NR_restart_syscall, __NR_getdents64, __NR_rt_sigaction,
-    __NR_landlock_create_ruleset, __NR_landlock_add_rule, __NR_landlock_restrict_self,  // by which a process can lose rights, and gain none
+    __NR_read,
+    __NR_pread64,
+    __NR_readv,
+    __NR_close,
+    __NR_fstat,
+    __NR_newfstatat,
+    __NR_statx,
+    __NR_lseek,
+    __NR_mmap,
+    __NR_munmap,
+    __NR_mprotect,
+    __NR_mremap,
+    __NR_madvise,
+    __NR_brk,
+    __NR_futex,
+    __NR_exit,
+    __NR_exit_group,
+    __NR_getpid,
+    __NR_gettid,
+    __NR_getppid,
+    __NR_getuid,
+    __NR_geteuid,
+    __NR_getgid,
+    __NR_getegid,
+    __NR_clock_gettime,
+    __NR_clock_getres,
+    __NR_clock_nanosleep,
+    __NR_nanosleep,
+    __NR_gettimeofday,
+    __NR_sched_yield,
+    __NR_getrandom,
+    __NR_sysinfo,
+    __NR_uname,
+    __NR_readlinkat,
+    __NR_getcwd,
+    __NR_faccessat,
+    __NR_rt_sigprocmask,
+    __NR_rt_sigreturn,
+    __NR_sigaltstack,
+    __NR_set_robust_list,
+    __NR_rseq,
+    __NR_sched_getaffinity,
+    __NR_getrusage,
+    __NR_restart_syscall,
+    __NR_getdents64,
+    __NR_rt_sigaction,
+    // By which a process can lose rights, and gain none
+    __NR_landlock_create_ruleset,
+    __NR_landlock_add_rule,
+    __NR_landlock_restrict_self,
 #if defined(__x86_64__)
-    __NR_arch_prctl,     __NR_access,      __NR_readlink,       __NR_stat,          __NR_time,
+    __NR_arch_prctl,
+    __NR_access,
+    __NR_readlink,
+    __NR_stat,
+    __NR_time,
 #endif
 };
 
 /// No program has a use for them that is not an attack: the worker ends at once, and the report says so.
-inline constexpr unsigned deadly_calls[] = {__NR_execve,          __NR_execveat,          __NR_ptrace, __NR_socket, __NR_kill,
-                                            __NR_process_vm_readv, __NR_process_vm_writev, __NR_mount,  __NR_bpf,    __NR_init_module};
+inline constexpr unsigned deadly_calls[] = {
+    __NR_execve,           __NR_execveat,          __NR_ptrace, __NR_socket, __NR_kill,
+    __NR_process_vm_readv, __NR_process_vm_writev, __NR_mount,  __NR_bpf,    __NR_init_module};
 
-/// Builds the filter in place: each rule loads the number of the call again, so that rules do not depend on their order.
+/// Builds the filter in place: each rule loads the number of the call again, so that rules do not depend on their
+/// order.
 class call_filter {
     static constexpr std::size_t most = 512;
     sock_filter code_[most];
@@ -78,7 +126,9 @@ class call_filter {
     }
     void load(std::size_t offset) noexcept { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
 
-    static constexpr std::size_t argument(int n) noexcept { return offsetof(seccomp_data, args) + 8 * static_cast<std::size_t>(n); }
+    static constexpr std::size_t argument(int n) noexcept {
+        return offsetof(seccomp_data, args) + 8 * static_cast<std::size_t>(n);
+    }
 
 public:
     /// `refusal` is the answer to calls that no rule allows.
@@ -131,7 +181,8 @@ public:
     for (auto const& call : rules.also) filter.allow_if(call.number, call.argument, call.mask, call.value);
     for (unsigned const call : deadly_calls) filter.answer(call, rules.punishment);
     if (rules.threads) {
-        filter.answer(__NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);  // its flags lie in memory: the C library goes on with clone
+        // Its flags lie in memory: the C library goes on with clone
+        filter.answer(__NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);
         filter.allow_if(__NR_clone, 0, CLONE_THREAD, CLONE_THREAD);
     }
     filter.allow_if(__NR_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
@@ -148,8 +199,8 @@ inline void limit_resource(__rlimit_resource what, rlim_t most) noexcept {
     static_cast<void>(::setrlimit(what, &limit));  // tightening what is tighter already fails, and is no loss
 }
 
-/// A sanitizer answers a crash with a report, for which it wants to start a program, and with an exit code. The host of a worker has
-/// to see the signal.
+/// A sanitizer answers a crash with a report, for which it wants to start a program, and with an exit code. The host of
+/// a worker has to see the signal.
 inline void let_crashes_be_crashes() noexcept {
     for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(signal, SIG_DFL);
 }
@@ -161,11 +212,10 @@ inline void let_crashes_be_crashes() noexcept {
     detail::limit_resource(RLIMIT_CORE, 0);
     detail::limit_resource(RLIMIT_FSIZE, rules.file_bytes);
     detail::limit_resource(RLIMIT_NOFILE, 64);
-    if (RATION_SANITIZED) {
+    if (RATION_SANITIZED)
         detail::let_crashes_be_crashes();
-    } else {
+    else
         detail::limit_resource(RLIMIT_AS, worker_memory + rules.shared_bytes);
-    }
     return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && detail::limit_calls(rules);
 }
 

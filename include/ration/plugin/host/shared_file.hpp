@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
-#include <utility>
-#include <vector>
-
 #include <fcntl.h>
+#include <iterator>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <ration/column_memory.hpp>
 #include <ration/plugin/host/descriptor.hpp>
@@ -33,8 +32,10 @@ struct shared_file {
     explicit operator bool() const noexcept { return fd && map; }
 };
 
-/// Columns that a worker reads where the host writes them: give it to the store (`snapshot_store(&columns)`) and to the workers
-/// (`worker_options::columns`), and no tick copies a column. The worker sees all columns of the store, and can write none.
+/// Columns that a worker reads where the host writes them: give it to the store (`snapshot_store(&columns)`) and to the
+/// workers
+/// (`worker_options::columns`), and no tick copies a column. The worker sees all columns of the store, and can write
+/// none.
 class shared_columns final : public column_memory {
     struct gap {
         std::size_t at, size;
@@ -45,8 +46,8 @@ class shared_columns final : public column_memory {
     std::vector<gap> gaps_;  // below `used_`, in order, none beside another
 
 public:
-    /// Takes address space only, until columns are written. Since tables grow by half at least, three times the size of the largest
-    /// ones is enough; beyond it a table says `no_capacity`.
+    /// Takes address space only, until columns are written. Since tables grow by half at least, three times the size of
+    /// the largest ones is enough; beyond it a table says `no_capacity`.
     explicit shared_columns(std::size_t most = std::size_t{4} << 30) noexcept
         : file_(shared_file::make("ration-columns", most, PROT_READ | PROT_WRITE, F_SEAL_FUTURE_WRITE)) {}
     shared_columns(shared_columns const&) = delete;
@@ -58,17 +59,24 @@ public:
         auto const fits = std::ranges::find_if(gaps_, [&](gap const& g) { return g.size >= bytes; });
         if (fits == gaps_.end()) return bytes > size() - used_ ? nullptr : at(std::exchange(used_, used_ + bytes));
         std::size_t const place = fits->at;
-        fits->at += bytes, fits->size -= bytes;
+        fits->at += bytes;
+        fits->size -= bytes;
         if (fits->size == 0) gaps_.erase(fits);
         return at(place);
     }
-    /// For later columns. Its pages do not go back to the system before the end: the seal that keeps workers from writing to the file keeps
-    /// this process from making a hole in it (memfd_create(2), F_SEAL_FUTURE_WRITE).
+    /// For later columns. Its pages do not go back to the system before the end: the seal that keeps workers from
+    /// writing to the file keeps this process from making a hole in it (memfd_create(2), F_SEAL_FUTURE_WRITE).
     void release(void* place, std::size_t bytes) noexcept override {
         gap freed{offset_of(place), bytes};
         auto next = std::ranges::find_if(gaps_, [&](gap const& g) { return g.at > freed.at; });
-        if (next != gaps_.end() && next->at == freed.end()) freed.size += next->size, next = gaps_.erase(next);
-        if (next != gaps_.begin() && std::prev(next)->end() == freed.at) freed = {std::prev(next)->at, std::prev(next)->size + freed.size}, next = gaps_.erase(std::prev(next));
+        if (next != gaps_.end() && next->at == freed.end()) {
+            freed.size += next->size;
+            next = gaps_.erase(next);
+        }
+        if (next != gaps_.begin() && std::prev(next)->end() == freed.at) {
+            freed = {std::prev(next)->at, std::prev(next)->size + freed.size};
+            next = gaps_.erase(std::prev(next));
+        }
         if (freed.end() == used_)
             used_ = freed.at;
         else

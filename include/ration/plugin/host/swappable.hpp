@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Changing the policy while it runs: the new one is prepared beside the old one, takes over its state between two ticks, decides
-/// in its shadow for a while, and gives the place back when it fails.
+/// Changing the policy while it runs: the new one is prepared beside the old one, takes over its state between two
+/// ticks, decides in its shadow for a while, and gives the place back when it fails.
 #pragma once
 
 #include <algorithm>
@@ -50,11 +50,14 @@ public:
     /// What is not needed any more, to be destroyed outside the tick; null when there is nothing.
     [[nodiscard]] std::unique_ptr<decider> take_retired() noexcept { return std::move(retired_); }
 
-    /// Binds `next`, gives it the state of the present policy and begins the change. On an error the present one stays: those of
-    /// `decider::bind`; conflict when `next` cannot read that state; busy while another change goes on.
+    /// Binds `next`, gives it the state of the present policy and begins the change. On an error the present one stays:
+    /// those of `decider::bind`; conflict when `next` cannot read that state; busy while another change goes on.
     [[nodiscard]] result<void> change_to(std::unique_ptr<decider> next, swap_rules rules = {}) {
         if (report_.phase != swap_phase::settled)
-            return error{.code = errc::busy, .operation = "change the policy", .subject = next->about().id, .remedy = "wait until the last change is settled"};
+            return error{.code = errc::busy,
+                         .operation = "change the policy",
+                         .subject = next->about().id,
+                         .remedy = "wait until the last change is settled"};
         if (auto const bound = next->bind(schema_, most_); !bound) return bound;
         if (auto const moved = move_state(*next); !moved) return moved;
         rules_ = rules;
@@ -104,7 +107,9 @@ private:
         if (state.empty() || current_->about().id != next.about().id) return {};  // another policy starts anew
         state.resize(std::min(state.size(), current_->save(state)));
         if (next.load(state) == status::ok) return {};
-        return error{.code = errc::conflict, .operation = "change the policy", .subject = next.about().id,
+        return error{.code = errc::conflict,
+                     .operation = "change the policy",
+                     .subject = next.about().id,
                      .remedy = "the new version cannot read the state of the old one: end the run and start it again"};
     }
 
@@ -112,13 +117,12 @@ private:
     void advance() noexcept {
         if (report_.phase == swap_phase::warm && failed_) roll_back();
         if (report_.phase == swap_phase::settled) return;
-        if (left_ != 0) {
+        if (left_ != 0)
             --left_;
-        } else if (report_.phase == swap_phase::shadow) {
+        else if (report_.phase == swap_phase::shadow)
             take_over();
-        } else {
+        else
             settle();
-        }
     }
 
     void compare(tick_data const& t, std::span<grant const> counted) noexcept {

@@ -5,16 +5,15 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <fcntl.h>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <ration/plugin/host/descriptor.hpp>
 #include <ration/result.hpp>
@@ -29,8 +28,8 @@ namespace detail {
     return {.code = code, .operation = "load plugin", .subject = path, .system = system, .remedy = remedy};
 }
 
-/// Nobody but root and the user that this process runs as may be able to put other bytes there. A folder that others may write to
-/// is fine when they cannot replace what they do not own (sticky, as /tmp is).
+/// Nobody but root and the user that this process runs as may be able to put other bytes there. A folder that others
+/// may write to is fine when they cannot replace what they do not own (sticky, as /tmp is).
 [[nodiscard]] inline bool only_we_can_change(struct stat const& about) noexcept {
     bool const ours = about.st_uid == 0 || about.st_uid == ::geteuid();
     bool const sticky_folder = S_ISDIR(about.st_mode) && (about.st_mode & S_ISVTX) != 0;
@@ -38,32 +37,45 @@ namespace detail {
 }
 
 [[nodiscard]] inline result<void> check_folders(std::string const& path) noexcept {
-    for (std::size_t slash = path.rfind('/'); slash != path.npos; slash = slash == 0 ? path.npos : path.rfind('/', slash - 1)) {
+    for (std::size_t slash = path.rfind('/'); slash != path.npos;
+         slash = slash == 0 ? path.npos : path.rfind('/', slash - 1)) {
         std::string const folder = slash == 0 ? "/" : path.substr(0, slash);
         struct stat about{};
-        if (::stat(folder.c_str(), &about) != 0) return file_error(errc::not_found, folder, "name a file that is there", errno);
+        if (::stat(folder.c_str(), &about) != 0)
+            return file_error(errc::not_found, folder, "name a file that is there", errno);
         if (!only_we_can_change(about))
-            return file_error(errc::denied, folder, "its group or others may write to this folder, or own it: chmod go-w it, or move the plugin");
+            return file_error(
+                errc::denied, folder,
+                "its group or others may write to this folder, or own it: chmod go-w it, or move the plugin");
     }
     return {};
 }
 
 }  // namespace detail
 
-/// Opens a plugin for reading. Errors: invalid_value (no absolute path, no regular file), not_found, denied (others could change
-/// the file or a folder above it), no_capacity (more than 256 MiB).
+/// Opens a plugin for reading. Errors: invalid_value (no absolute path, no regular file), not_found, denied (others
+/// could change the file or a folder above it), no_capacity (more than 256 MiB).
 [[nodiscard]] inline result<descriptor> open_trusted(std::string const& path) noexcept {
     using detail::file_error;
     if (!path.starts_with('/')) return file_error(errc::invalid_value, path, "give the whole path, from / on");
     descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     if (!file)
-        return file_error(errno == ELOOP ? errc::invalid_value : errno == ENOENT ? errc::not_found : errc::denied, path,
-                          errno == ELOOP ? "it is a symbolic link: name the file that it leads to" : "name a file that is there and can be read", errno);
+        return file_error(errno == ELOOP    ? errc::invalid_value
+                          : errno == ENOENT ? errc::not_found
+                                            : errc::denied,
+                          path,
+                          errno == ELOOP ? "it is a symbolic link: name the file that it leads to"
+                                         : "name a file that is there and can be read",
+                          errno);
     struct stat about{};
-    if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return file_error(errc::invalid_value, path, "it is no regular file: name the .so of a policy");
+    if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
+        return file_error(errc::invalid_value, path, "it is no regular file: name the .so of a policy");
     if (!detail::only_we_can_change(about))
-        return file_error(errc::denied, path, "its group or others may write to it, or own it: chmod go-w the file, or copy it to one of your own");
-    if (static_cast<std::uint64_t>(about.st_size) > largest_plugin) return file_error(errc::no_capacity, path, "a plugin has at most 256 MiB");
+        return file_error(
+            errc::denied, path,
+            "its group or others may write to it, or own it: chmod go-w the file, or copy it to one of your own");
+    if (static_cast<std::uint64_t>(about.st_size) > largest_plugin)
+        return file_error(errc::no_capacity, path, "a plugin has at most 256 MiB");
     if (auto const folders = detail::check_folders(path); !folders) return folders.failure();
     return file;
 }
@@ -79,12 +91,13 @@ public:
         struct stat about{};
         sealed_copy copy;
         copy.fd_ = descriptor(::memfd_create("ration-plugin", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-        if (!copy.fd_ || ::fstat(file.get(), &about) != 0) return detail::file_error(errc::io, path, "free some memory", errno);
+        if (!copy.fd_ || ::fstat(file.get(), &about) != 0)
+            return detail::file_error(errc::io, path, "free some memory", errno);
         auto const size = static_cast<std::size_t>(about.st_size);
-        for (off_t at = 0; static_cast<std::size_t>(at) < size;) {
+        for (off_t at = 0; static_cast<std::size_t>(at) < size;)
             if (::sendfile(copy.fd_.get(), file.get(), &at, size) <= 0)
-                return detail::file_error(errc::io, path, "the file could not be read to its end: copy it again", errno);
-        }
+                return detail::file_error(errc::io, path, "the file could not be read to its end: copy it again",
+                                          errno);
         if (::fcntl(copy.fd_.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
             return detail::file_error(errc::io, path, "memory files cannot be sealed on this kernel", errno);
         copy.map_ = mapping(copy.fd_.get(), size, PROT_READ);
@@ -96,7 +109,8 @@ public:
         struct stat about{};
         int const seals = ::fcntl(fd.get(), F_GET_SEALS);
         if (seals < 0 || (seals & F_SEAL_WRITE) == 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd.get(), &about) != 0)
-            return detail::file_error(errc::denied, "the passed file", "only a sealed copy is loaded: start this through a plugin host", errno);
+            return detail::file_error(errc::denied, "the passed file",
+                                      "only a sealed copy is loaded: start this through a plugin host", errno);
         sealed_copy copy;
         copy.map_ = mapping(fd.get(), static_cast<std::size_t>(about.st_size), PROT_READ);
         copy.fd_ = std::move(fd);

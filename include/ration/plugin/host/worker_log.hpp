@@ -15,7 +15,8 @@
 
 namespace ration::plugin {
 
-/// What the plugin has logged and the host has not read yet: lines of a level and a length, each a std::uint32_t, and the text.
+/// What the plugin has logged and the host has not read yet: lines of a level and a length, each a std::uint32_t, and
+/// the text.
 struct worker_log {
     std::atomic<std::uint32_t> size{0};     ///< bytes of whole lines
     std::atomic<std::uint32_t> dropped{0};  ///< lines for which there was no room
@@ -54,17 +55,24 @@ public:
     }
 
     [[nodiscard]] log_sink as_sink() noexcept {
-        return {[](void* self, std::uint32_t level, std::string_view text) { static_cast<worker_log_writer*>(self)->write(level, text); }, this};
+        return {[](void* self, std::uint32_t level, std::string_view text) {
+                    static_cast<worker_log_writer*>(self)->write(level, text);
+                },
+                this};
     }
 };
 
-/// The host's side: passes on what has come beyond the first `read` bytes, and returns how many are read then. Sizes and lengths are
-/// the worker's word: nothing is read beyond the end of the log, and each text is copied before anybody looks at it.
-[[nodiscard]] inline std::uint32_t read_worker_log(worker_log const& log, std::uint32_t read, limited_log& to) noexcept {
+/// The host's side: passes on what has come beyond the first `read` bytes, and returns how many are read then. Sizes
+/// and lengths are the worker's word: nothing is read beyond the end of the log, and each text is copied before anybody
+/// looks at it.
+[[nodiscard]] inline std::uint32_t read_worker_log(worker_log const& log, std::uint32_t read,
+                                                   limited_log& to) noexcept {
     std::uint32_t const size = std::min<std::uint32_t>(log.size.load(std::memory_order_acquire), sizeof log.lines);
-    for (std::uint32_t head[2]; read < size && size - read >= sizeof head; read += static_cast<std::uint32_t>(sizeof head) + head[1]) {
+    for (std::uint32_t head[2]; read < size && size - read >= sizeof head;
+         read += static_cast<std::uint32_t>(sizeof head) + head[1]) {
         std::memcpy(head, log.lines + read, sizeof head);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // what is checked now is what is used: nobody reads them there again
+        // What is checked now is what is used: nobody reads them there again
+        std::atomic_signal_fence(std::memory_order_seq_cst);
         if (head[1] > size - read - sizeof head) break;
         to.write(head[0], std::string(log.lines + read + sizeof head, head[1]));
     }

@@ -12,12 +12,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
-
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <ration/plugin/host/library.hpp>
 #include <ration/plugin/host/live_instance.hpp>
@@ -34,14 +33,16 @@ namespace detail {
     return ::fstat(fd, &about) == 0 ? mapping(fd, static_cast<std::size_t>(about.st_size), protection) : mapping{};
 }
 
-/// How often the state is saved while one request follows the other: after every answer when that is a matter of nanoseconds, else so that
-/// saving takes about one part in 256 of the time, and once a second at least.
+/// How often the state is saved while one request follows the other: after every answer when that is a matter of
+/// nanoseconds, else so that saving takes about one part in 256 of the time, and once a second at least.
 class save_pace {
     static constexpr nanoseconds always{2000}, longest = seconds(1), most_patient = milliseconds(5);
     nanoseconds begun_{}, ended_{}, takes_{};
 
 public:
-    [[nodiscard]] bool due() const noexcept { return takes_ <= always || monotonic_now() - ended_ >= std::min(nanoseconds{takes_.count * 256}, longest); }
+    [[nodiscard]] bool due() const noexcept {
+        return takes_ <= always || monotonic_now() - ended_ >= std::min(nanoseconds{takes_.count * 256}, longest);
+    }
     /// So long nobody has to ask before there is time to save: who asks before that would have waited for it.
     [[nodiscard]] nanoseconds patience() const noexcept { return std::clamp(takes_, short_wait, most_patient); }
     void begin() noexcept { begun_ = monotonic_now(); }
@@ -66,13 +67,17 @@ class worker {
     std::uint32_t kept_ = 0, written_ = 1;  // places for the state: the one to keep, and the last one written
     bool saved_ = true;                     // the last answer's state is written
     save_pace pace_;
-    std::uint64_t number_ = 0;              // of the last tick
-    std::uint64_t changes_ = 0;             // how many rows the plugin says that it has changed
+    std::uint64_t number_ = 0;   // of the last tick
+    std::uint64_t changes_ = 0;  // how many rows the plugin says that it has changed
     ration_changed_rows changed_{};
-    std::uint32_t told_ = 0;                // the request whose answer stands in the grants, as the host was told; 0: none
-    std::uint64_t same_ = 0;                // so many rows in front are as the host has them, if it still has that answer
+    // The request whose answer stands in the grants, as the host was told; 0: none
+    std::uint32_t told_ = 0;
+    // So many rows in front are as the host has them, if it still has that answer
+    std::uint64_t same_ = 0;
 
-    [[nodiscard]] worker_request const& request() const noexcept { return *reinterpret_cast<worker_request const*>(input_.data()); }
+    [[nodiscard]] worker_request const& request() const noexcept {
+        return *reinterpret_cast<worker_request const*>(input_.data());
+    }
     [[nodiscard]] worker_reply& reply() const noexcept { return *reinterpret_cast<worker_reply*>(output_.data()); }
     [[nodiscard]] output_places places() const noexcept { return {brief_.most_grants, brief_.state_capacity}; }
 
@@ -125,15 +130,22 @@ public:
         auto const shared = brief_.input_size + brief_.output_size + brief_.columns_size;
         if (!enter_sandbox({.shared_bytes = shared, .threads = brief_.threads != 0}))
             return answer(RATION_E_UNSUPPORTED, "this kernel has no seccomp filters, so a worker cannot be shut in");
-        auto file = copy ? plugin_file::check(std::move(copy).value(), "the passed file") : result<plugin_file>(copy.failure());
+        auto file =
+            copy ? plugin_file::check(std::move(copy).value(), "the passed file") : result<plugin_file>(copy.failure());
         if (!file) return answer(RATION_E_UNSUPPORTED, file.failure().remedy);
         if (readable_files files; !files.enforce_for(file->facts))
-            return answer(RATION_E_UNSUPPORTED, "this kernel has Landlock and refuses it, so a worker could read every file");
+            return answer(RATION_E_UNSUPPORTED,
+                          "this kernel has Landlock and refuses it, so a worker could read every file");
         std::string message;
         auto code = library::load(std::move(file).value(), &message);
-        if (!code) return answer(RATION_E_UNSUPPORTED, message.empty() ? std::string_view(code.failure().remedy) : message);
+        if (!code)
+            return answer(RATION_E_UNSUPPORTED, message.empty() ? std::string_view(code.failure().remedy) : message);
         worker_log_writer log(reply().log);
-        changed_ = {sizeof changed_, 0, places().most_changed, &changes_, reinterpret_cast<std::uint32_t*>(output_.data() + places().changed),
+        changed_ = {sizeof changed_,
+                    0,
+                    places().most_changed,
+                    &changes_,
+                    reinterpret_cast<std::uint32_t*>(output_.data() + places().changed),
                     &reply().written};
         live_instance live(code->table(), log.as_sink(), &changed_);
         return start(live, log);
@@ -144,8 +156,11 @@ private:
         auto const said = [&](std::int32_t result) { return answer(result, live.sentence()); };
         if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0) return said(made);
         number_columns();
-        if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes, brief_.most_resources}); bound != RATION_OK) return said(bound);
-        if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;  // it starts anew, and the host tells
+        if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes, brief_.most_resources});
+            bound != RATION_OK)
+            return said(bound);
+        // It starts anew, and the host tells
+        if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;
         static_cast<void>(said(RATION_OK));
         return serve(live, log);
     }
@@ -174,7 +189,8 @@ private:
                 save_state(live, done);
                 continue;
             }
-            reply().asleep.store(1);  // sequentially consistent on both sides: either the host sees this, or the wait sees its request
+            // Sequentially consistent on both sides: either the host sees this, or the wait sees its request
+            reply().asleep.store(1);
             wait_while(request().sequence, done, seconds(1));
             reply().asleep.store(0);
         }
@@ -188,8 +204,12 @@ private:
             slots_[i] = (place & in_columns) != 0 ? columns_.data() + (place - in_columns) : input_.data() + place;
         }
         ration_tick t = live.blank_tick();
-        t.number = asked.number, t.seed = asked.seed, t.now_ns = asked.now, t.budget_ns = asked.budget;
-        t.cancel = &asked.cancel, t.table = tables_of({shown_});
+        t.number = asked.number;
+        t.seed = asked.seed;
+        t.now_ns = asked.now;
+        t.budget_ns = asked.budget;
+        t.cancel = &asked.cancel;
+        t.table = tables_of({shown_});
         auto* const space = reinterpret_cast<ration_grant*>(output_.data() + places().grants);
         std::uint64_t const capacity = std::min(asked.capacity, brief_.most_grants);
         bool const known = told_ != 0 && asked.known == told_;
@@ -200,7 +220,8 @@ private:
         auto& r = reply();
         r.code = live.decide(t, out);
         r.meddled = modes.restore(t.number) ? 1 : 0;
-        r.changed = out.struct_size != sizeof out || out.flags != 0 || out.capacity != capacity || out.grant != space ? 1 : 0;
+        r.changed =
+            out.struct_size != sizeof out || out.flags != 0 || out.capacity != capacity || out.grant != space ? 1 : 0;
         r.count = out.count;
         r.changed_rows = known && changes_ <= changed_.capacity && out.count <= same_ ? changes_ : all_rows;
         r.written_again = r.written == changed_rows::anew ? 1 : 0;
@@ -228,7 +249,8 @@ private:
 
 }  // namespace detail
 
-/// The whole of a worker program: `int main() { return ration::plugin::worker_main(); }`. Exit code 2 when no host started it.
+/// The whole of a worker program: `int main() { return ration::plugin::worker_main(); }`. Exit code 2 when no host
+/// started it.
 [[nodiscard]] inline int worker_main() {
     detail::worker self;
     if (!self.read_brief()) return 2;

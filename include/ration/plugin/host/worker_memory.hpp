@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a host keeps of a worker for the one that may come after it: the state after an accepted answer, and what has happened since.
+/// What a host keeps of a worker for the one that may come after it: the state after an accepted answer, and what has
+/// happened since.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ class worker_memory {
 
     std::vector<told_event> told_;  // told, and perhaps not known to the state that a new worker would begin with
     std::vector<std::byte> state_;
-    // Numbers of ticks: whose answer was the last one accepted, after which accepted one the worker is known to have saved, and that of `state_`.
+    // Numbers of ticks: whose answer was the last one accepted, after which accepted one the worker is known to have
+    // saved, and that of `state_`.
     std::uint64_t accepted_ = never, saved_ = never, state_tick_ = never;
 
 public:
@@ -47,14 +49,15 @@ public:
         if (accepted_ == saved_) std::erase_if(told_, [&](told_event const& e) { return e.tick <= saved_; });
     }
 
-    /// The newest state that came after an accepted answer, out of a worker that is idle or dead: it may have died before it wrote the
-    /// later one.
+    /// The newest state that came after an accepted answer, out of a worker that is idle or dead: it may have died
+    /// before it wrote the later one.
     void keep(std::byte const* shared, output_places const& places) noexcept {
         auto const& r = *reinterpret_cast<worker_reply const*>(shared);
         for (std::uint64_t const wanted : {saved_, accepted_})
             for (std::size_t place = 0; place < 2; ++place) {
                 std::uint64_t const size = once(r.state_size[place]);
-                if (wanted == never || size == 0 || size > places.state_capacity || once(r.state_tick[place]) != wanted) continue;
+                if (wanted == never || size == 0 || size > places.state_capacity || once(r.state_tick[place]) != wanted)
+                    continue;
                 state_.assign(shared + places.state(place), shared + places.state(place) + size);
                 state_tick_ = wanted;
             }
@@ -67,7 +70,8 @@ public:
         told_.clear();
     }
 
-    /// What the state does not know of that a new worker begins with, and is not told again. Without a state it begins with the tables.
+    /// What the state does not know of that a new worker begins with, and is not told again. Without a state it begins
+    /// with the tables.
     [[nodiscard]] std::vector<event> untold() noexcept {
         std::vector<event> again;
         if (!state_.empty())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A plugin in a process of its own: it may crash, hang or lie, and the host goes on. The same file as for `in_process_policy`.
+/// A plugin in a separate process. The host survives its crashes, hangs and wrong answers.
 #pragma once
 
 #include <algorithm>
@@ -18,28 +18,21 @@
 #include <ration/assert.hpp>
 #include <ration/plugin/host/fault.hpp>
 #include <ration/plugin/host/library.hpp>
-#include <ration/plugin/host/shared_file.hpp>
 #include <ration/plugin/host/live_instance.hpp>
+#include <ration/plugin/host/shared_file.hpp>
 #include <ration/plugin/host/worker_answer.hpp>
+#include <ration/plugin/host/worker_brief.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
 #include <ration/plugin/host/worker_log.hpp>
 #include <ration/plugin/host/worker_memory.hpp>
+#include <ration/plugin/host/worker_options.hpp>
 #include <ration/plugin/host/worker_process.hpp>
 
 namespace ration::plugin {
 
-struct worker_options {
-    worker_program program{};
-    nanoseconds to_start = seconds(5);           ///< load, create and bind together
-    nanoseconds deadline = milliseconds(100);    ///< for one answer, or the tick's budget if that is longer
-    shared_columns const* columns = nullptr;     ///< where the host's store has its columns; without it they are copied each tick
-    bool threads = false;                        ///< of a plugin with RATION_F_OWN_THREADS: it may start some, and nothing limits how many
-    nanoseconds first_pause = milliseconds(100), longest_pause = seconds(60);  ///< before it is started again; doubled each time
-};
-
-/// One tick costs two context switches, a copy of the grants that have changed, and one of the columns that the manifest names unless they are shared. Where the host reads
-/// `grants::rows` and nothing else, these lie in this object's own memory, until the next tick. After a crash or a missed deadline the worker is started again, after a growing pause, with the state of
-/// its last accepted answer; where ticks follow each other without a pause and saving takes long, with one that is at most a second older.
+/// A tick costs two context switches, a copy of the changed grants and, unless they are shared, a copy of the columns
+/// in the manifest. The rows stay in this object's memory until the next tick. After a crash or a missed deadline the
+/// worker restarts after a growing pause, with the state of its last accepted answer or one at most a second older.
 class worker_policy final : public plugin_policy {
     enum class phase : std::uint8_t { down, starting, ready, off };
     struct shared_column {
@@ -64,17 +57,19 @@ class worker_policy final : public plugin_policy {
     worker_memory memory_;
     std::uint64_t answered_ = 0;  // the number of the tick
     bool last_taken_ = false;
-    bool woken_ = false;  // for this tick
+    bool woken_ = false;          // for this tick
     unsigned impatient_for_ = 0;  // so many answers: to stay awake for one was not enough
     nanoseconds pause_{}, started_{}, again_{};
 
 public:
     worker_policy(plugin_file file, std::string_view config, worker_options options, log_sink log)
-        : plugin_policy(file.manifest, log), file_(std::move(file)), config_(config), options_(std::move(options)), pause_(options_.first_pause) {}
+        : plugin_policy(file.manifest, log), file_(std::move(file)), config_(config), options_(std::move(options)),
+          pause_(options_.first_pause) {}
 
-    /// Runs the plugin's constructors and `create` once, in a worker that is thrown away. Errors: invalid_value with the plugin's
-    /// own sentence; timed_out; io.
-    [[nodiscard]] static result<std::unique_ptr<worker_policy>> create(plugin_file file, std::string_view config, worker_options options, log_sink log = {}) {
+    /// Runs the plugin's constructors and `create` once, in a worker that is thrown away. Errors: invalid_value with
+    /// the plugin's own sentence; timed_out; io.
+    [[nodiscard]] static result<std::unique_ptr<worker_policy>> create(plugin_file file, std::string_view config,
+                                                                       worker_options options, log_sink log = {}) {
         auto made = std::make_unique<worker_policy>(std::move(file), config, std::move(options), log);
         if (auto const tried = made->try_out(); !tried) return tried.failure();
         return made;
@@ -87,7 +82,8 @@ public:
         phase_ = phase::off;
     }
 
-    /// Starts a worker for this schema. Errors: those of `offers`; invalid_value with the plugin's own sentence; timed_out; io.
+    /// Starts a worker for this schema. Errors: those of `offers`; invalid_value with the plugin's own sentence;
+    /// timed_out; io.
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         if (auto const good = offers(schema, described().manifest()); !good) return good;
         wait_for_state();
@@ -97,7 +93,9 @@ public:
         for (auto const& column : *needed) schema_.push_back(*find_column(schema, column.name));
         most_ = most;
         most_grants_ = std::min<std::size_t>(most.grants(), 1U << 24);
-        events_.reserve(2 * most_worker_events), memory_.reserve(), answer_.reserve(most_grants_);
+        events_.reserve(2 * most_worker_events);
+        memory_.reserve();
+        answer_.reserve(most_grants_);
         state_capacity_ = on_line(std::min<std::size_t>(largest_state, 65536 + 256 * most.jobs));
         if (auto const started = start(false); !started) return started;
         return wait_until_ready();
@@ -107,7 +105,8 @@ public:
         fault_.kind = fault_kind::none;
         if (phase_ == phase::down && monotonic_now() >= again_) static_cast<void>(start(false));
         if (phase_ == phase::starting) look_whether_ready();
-        if (phase_ != phase::ready) return fail(fault_kind::absent, t.number, "is not there: it is started again after a pause");
+        if (phase_ != phase::ready)
+            return fail(fault_kind::absent, t.number, "is not there: it is started again after a pause");
         ask(t, out.room());
         if (!wait_for_answer(std::max(options_.deadline, t.budget), out.room())) return give_up_on(t.number);
         return take_answer(t.number, out);
@@ -116,7 +115,8 @@ public:
     void on_events(std::span<event const> events) noexcept override {
         for (auto const& e : events) {
             if (e.kind == event_kind::grant_rejected) last_taken_ = false;
-            if (events_.size() == most_worker_events) events_.assign(1, {.kind = event_kind::state_lost, .at = e.at});  // all, or none
+            // All, or none
+            if (events_.size() == most_worker_events) events_.assign(1, {.kind = event_kind::state_lost, .at = e.at});
             events_.push_back(e);
         }
     }
@@ -139,7 +139,9 @@ public:
 
 private:
     [[nodiscard]] worker_request& request() noexcept { return *reinterpret_cast<worker_request*>(input_.map.data()); }
-    [[nodiscard]] worker_reply const& reply() const noexcept { return *reinterpret_cast<worker_reply const*>(output_.map.data()); }
+    [[nodiscard]] worker_reply const& reply() const noexcept {
+        return *reinterpret_cast<worker_reply const*>(output_.map.data());
+    }
     [[nodiscard]] output_places places() const noexcept { return {most_grants_, state_capacity_}; }
 
     [[nodiscard]] result<void> try_out() {
@@ -150,24 +152,29 @@ private:
         return ready;
     }
 
-    /// The worker's files, then the process. It is `starting` until its first answer.
+    /// Makes the worker's files, then the process, which is `starting` until its first answer.
     [[nodiscard]] result<void> start(bool create_only) noexcept {
         process_.kill();
         phase_ = phase::down;
         again_ = monotonic_now() + pause_;
         place_columns();
         std::size_t const output_size = places().size();
-        std::size_t const input_size = on_line(sizeof(worker_request)) +
-                                       (shared_.empty() ? 0 : shared_.back().place + shared_.back().room);
+        std::size_t const input_size =
+            on_line(sizeof(worker_request)) + (shared_.empty() ? 0 : shared_.back().place + shared_.back().room);
         input_ = shared_file::make("ration-input", input_size, PROT_READ | PROT_WRITE, F_SEAL_FUTURE_WRITE);
         output_ = shared_file::make("ration-output", output_size, PROT_READ, 0);
         auto const brief = write_brief(create_only, input_size, output_size);
         if (!input_ || !output_ || !brief)
-            return error{.code = errc::io, .operation = "share memory with the worker", .subject = std::string_view(file_.path), .system = errno,
+            return error{.code = errc::io,
+                         .operation = "share memory with the worker",
+                         .subject = std::string_view(file_.path),
+                         .system = errno,
                          .remedy = "free some memory"};
         sequence_ = 1;
-        (new (input_.map.data()) worker_request)->sequence.store(sequence_, std::memory_order_release);  // before it can look
-        int const files[] = {file_.copy.fd(), brief.fd.get(), input_.fd.get(), output_.fd.get(), columns_size() != 0 ? options_.columns->fd() : -1};
+        // Before it can look
+        (new (input_.map.data()) worker_request)->sequence.store(sequence_, std::memory_order_release);
+        int const files[] = {file_.copy.fd(), brief.fd.get(), input_.fd.get(), output_.fd.get(),
+                             columns_size() != 0 ? options_.columns->fd() : -1};
         auto process = worker_process::start(options_.program, std::span(files, columns_size() != 0 ? 5 : 4));
         if (!process) return process.failure();
         process_ = std::move(process).value();
@@ -183,10 +190,13 @@ private:
     void tell_again() noexcept {
         auto const again = memory_.untold();
         events_.insert(events_.begin(), again.begin(), again.end());
-        if (events_.size() > most_worker_events) events_.assign(1, {.kind = event_kind::state_lost, .at = events_.back().at});
+        if (events_.size() > most_worker_events)
+            events_.assign(1, {.kind = event_kind::state_lost, .at = events_.back().at});
     }
 
-    [[nodiscard]] std::size_t columns_size() const noexcept { return options_.columns == nullptr ? 0 : options_.columns->size(); }
+    [[nodiscard]] std::size_t columns_size() const noexcept {
+        return options_.columns == nullptr ? 0 : options_.columns->size();
+    }
 
     void place_columns() noexcept {
         shared_.clear();
@@ -198,25 +208,24 @@ private:
         }
     }
 
-    [[nodiscard]] shared_file write_brief(bool create_only, std::size_t input_size, std::size_t output_size) const noexcept {
-        worker_brief brief{.columns = schema_.size(), .config_size = config_.size(), .state_size = create_only ? 0 : memory_.state().size(),
-                           .most_jobs = most_.jobs, .most_nodes = most_.nodes, .most_resources = most_.resources, .most_grants = most_grants_, .input_size = input_size,
-                           .output_size = output_size, .state_capacity = state_capacity_,
-                           .columns_size = columns_size(), .create_only = create_only ? 1U : 0U,
-                           .threads = options_.threads && (file_.manifest.flags & RATION_F_OWN_THREADS) != 0 ? 1U : 0U,
-                           .host = ::getpid()};
-        std::size_t const columns = on_line(schema_.size() * sizeof(column_info)), config = on_line(config_.size());
-        brief.size = on_line(sizeof brief) + columns + config + on_line(brief.state_size) + 64;
-        auto file = shared_file::make("ration-brief", brief.size, PROT_READ | PROT_WRITE, F_SEAL_FUTURE_WRITE);
-        if (!file) return file;
-        std::byte* at = file.map.data();
-        std::memcpy(at, &brief, sizeof brief);
-        at += on_line(sizeof brief);
-        if (!schema_.empty()) std::memcpy(at, schema_.data(), schema_.size() * sizeof(column_info));
-        at += columns;
-        std::memcpy(at, config_.data(), config_.size());
-        if (brief.state_size != 0) std::memcpy(at + config, memory_.state().data(), brief.state_size);
-        return file;
+    [[nodiscard]] shared_file write_brief(bool create_only, std::size_t input_size,
+                                          std::size_t output_size) const noexcept {
+        worker_brief const brief{
+            .columns = schema_.size(),
+            .config_size = config_.size(),
+            .state_size = create_only ? 0 : memory_.state().size(),
+            .most_jobs = most_.jobs,
+            .most_nodes = most_.nodes,
+            .most_resources = most_.resources,
+            .most_grants = most_grants_,
+            .input_size = input_size,
+            .output_size = output_size,
+            .state_capacity = state_capacity_,
+            .columns_size = columns_size(),
+            .create_only = create_only ? 1U : 0U,
+            .threads = options_.threads && (file_.manifest.flags & RATION_F_OWN_THREADS) != 0 ? 1U : 0U,
+            .host = ::getpid()};
+        return share_brief(brief, schema_, config_, memory_.state());
     }
 
     [[nodiscard]] result<void> wait_until_ready() noexcept {
@@ -226,7 +235,8 @@ private:
         }
         if (phase_ == phase::ready) return {};
         phase_ = phase::down;
-        return error{.code = fault_.kind == fault_kind::late ? errc::timed_out : errc::invalid_value, .operation = start_operation,
+        return error{.code = fault_.kind == fault_kind::late ? errc::timed_out : errc::invalid_value,
+                     .operation = start_operation,
                      .subject = fault_.what.view()};
     }
 
@@ -240,7 +250,8 @@ private:
             char said[sizeof(worker_reply::sentence)];
             std::memcpy(said, reply().sentence, sizeof said);
             std::size_t const length = ::strnlen(said, sizeof said);
-            static_cast<void>(fail(fault_kind::refused, 0, length == 0 ? text_of(reply().code) : std::string_view(said, length)));
+            static_cast<void>(
+                fail(fault_kind::refused, 0, length == 0 ? text_of(reply().code) : std::string_view(said, length)));
         } else if (!process_.alive()) {
             static_cast<void>(fail(fault_kind::died, 0, text<120>("its worker ").append(process_.end())));
         } else if (monotonic_now() - started_ > options_.to_start) {
@@ -262,7 +273,12 @@ private:
 
     void ask(tick_data const& t, std::size_t capacity) noexcept {
         auto& r = request();
-        r.number = t.number, r.seed = t.seed, r.now = t.now.count, r.budget = t.budget.count, r.cancel = 0, r.capacity = capacity;
+        r.number = t.number;
+        r.seed = t.seed;
+        r.now = t.now.count;
+        r.budget = t.budget.count;
+        r.cancel = 0;
+        r.capacity = capacity;
         for (std::size_t i = 0; i < table_count; ++i) r.rows[i] = t.data.tables[i]->rows;
         for (std::size_t i = 0; i < shared_.size(); ++i) r.place[i] = show(t.data, shared_[i]);
         r.log_read = std::exchange(log_read_, 0);
@@ -272,26 +288,29 @@ private:
         std::copy(events_.begin(), events_.end(), r.event_at);
         memory_.tell(events_, t.number, t.now);
         events_.clear();
-        r.known = answer_.await(), r.save = memory_.wants_state() ? 1 : 0;
+        r.known = answer_.await();
+        r.save = memory_.wants_state() ? 1 : 0;
         r.sequence.store(++sequence_);  // sequentially consistent: see `await` of the worker
         woken_ = reply().asleep.load() != 0;
         if (woken_) wake(r.sequence);
     }
 
-    /// Where the worker finds the column; copied there if need be.
     [[nodiscard]] std::uint64_t show(snapshot const& data, shared_column const& c) noexcept {
         auto const& table = data[c.table];
         void const* const values = table.slot[c.from_slot];
-        if (options_.columns != nullptr && options_.columns->holds(values)) return options_.columns->offset_of(values) | in_columns;
+        if (options_.columns != nullptr && options_.columns->holds(values))
+            return options_.columns->offset_of(values) | in_columns;
         std::size_t const used = table.rows * c.row_bytes;
-        RATION_ASSERT(on_line(used) <= c.room, "worker: more rows than bind() was told: call it again with higher limits");
+        RATION_ASSERT(on_line(used) <= c.room,
+                      "worker: more rows than bind() was told: call it again with higher limits");
         std::memcpy(input_.map.data() + c.place, values, used);
-        std::memset(input_.map.data() + c.place + used, 0, on_line(used) - used);  // of rows that have gone, nothing stays
+        // Of rows that have gone, nothing stays
+        std::memset(input_.map.data() + c.place + used, 0, on_line(used) - used);
         return c.place;
     }
 
-    /// Stays awake for as long as most answers take, which in process would take this core as well. Where that was not enough, as when
-    /// the worker needs this very core, not for long for the next 64 answers, and not at all after waking it.
+    /// Spins for as long as most answers take. After a miss, as when the worker needs this core, it spins only briefly
+    /// for the next 64 answers, and not at all after it woke the worker.
     [[nodiscard]] bool answers_at_once(std::uint32_t before, nanoseconds at_most, std::size_t room) noexcept {
         constexpr nanoseconds long_wait = milliseconds(5);
         bool const patient = impatient_for_ == 0;
@@ -326,7 +345,7 @@ private:
         return fail(fault_kind::died, tick, text<120>("its worker ").append(process_.end()));
     }
 
-    /// It may answer this tick while the next one is asked: only a new worker is in step again.
+    /// A late answer could be taken for the next tick's, so a new worker is started.
     [[nodiscard, gnu::cold, gnu::noinline]] status out_of_step(std::uint64_t tick) noexcept {
         keep_state();
         rest();
@@ -343,10 +362,12 @@ private:
         std::int32_t const code = once(r.code);
         if (r.sequence.load(std::memory_order_acquire) != sequence_) return out_of_step(tick);
         memory_.see_saved(r);
-        if (once(r.changed) != 0) return fail(fault_kind::malformed, tick, "changed a field of the answer that belongs to the host");
+        if (once(r.changed) != 0)
+            return fail(fault_kind::malformed, tick, "changed a field of the answer that belongs to the host");
         if (once(r.meddled) != 0) return fail(fault_kind::malformed, tick, "changed the floating-point modes");
         if (code != RATION_OK) return fail(fault_kind::refused, tick, text_of(code), known_status(code));
-        if (auto const wrong = answer_.take(output_.map.data(), places(), sequence_, out.room()); !wrong.empty()) return fail(fault_kind::malformed, tick, wrong);
+        if (auto const wrong = answer_.take(output_.map.data(), places(), sequence_, out.room()); !wrong.empty())
+            return fail(fault_kind::malformed, tick, wrong);
         show(out);
         answered_ = tick;
         last_taken_ = true;
@@ -366,7 +387,8 @@ private:
         if (phase_ != phase::ready || !last_taken_) return;
         memory_.accept(answered_);
         nanoseconds const deadline = monotonic_now() + options_.deadline;
-        for (std::uint32_t kept = 0; (kept = reply().kept.load(std::memory_order_acquire)) != sequence_ && monotonic_now() < deadline && process_.alive();)
+        for (std::uint32_t kept = 0; (kept = reply().kept.load(std::memory_order_acquire)) != sequence_ &&
+                                     monotonic_now() < deadline && process_.alive();)
             wait_while(reply().kept, kept, milliseconds(1));
     }
 

@@ -7,17 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fcntl.h>
 #include <optional>
 #include <span>
+#include <spawn.h>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
-
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <ration/plugin/host/descriptor.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
@@ -34,7 +33,8 @@ struct worker_program {
 
 /// How a process ended, in words.
 [[nodiscard]] inline text<95> describe_end(int wait_status) noexcept {
-    if (WIFEXITED(wait_status)) return text<95>("ended by itself with exit code ").append(std::to_string(WEXITSTATUS(wait_status)));
+    if (WIFEXITED(wait_status))
+        return text<95>("ended by itself with exit code ").append(std::to_string(WEXITSTATUS(wait_status)));
     int const signal = WTERMSIG(wait_status);
     if (signal == SIGSYS) return "was ended by the sandbox: it tried what a policy has no use for";
     char const* const name = ::sigabbrev_np(signal);
@@ -61,7 +61,8 @@ public:
     ~worker_process() { kill(); }
 
     /// `files` become the descriptors 3, 4, ...; nothing else is passed on but an empty environment and /dev/null.
-    [[nodiscard]] static result<worker_process> start(worker_program const& program, std::span<int const> files) noexcept {
+    [[nodiscard]] static result<worker_process> start(worker_program const& program,
+                                                      std::span<int const> files) noexcept {
         std::vector<descriptor> out_of_the_way;  // so that placing one never overwrites another
         for (int const fd : files) out_of_the_way.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 64));
         posix_spawn_file_actions_t actions;
@@ -69,26 +70,34 @@ public:
         ::posix_spawn_file_actions_init(&actions);
         ::posix_spawnattr_init(&attributes);
         sigset_t none, all;
-        ::sigemptyset(&none), ::sigfillset(&all);
+        ::sigemptyset(&none);
+        ::sigfillset(&all);
         ::posix_spawnattr_setsigmask(&attributes, &none);
         ::posix_spawnattr_setsigdefault(&attributes, &all);
         ::posix_spawnattr_setpgroup(&attributes, 0);  // an interrupt from the keyboard is the host's to handle
         ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
         bool placed = true;
-        for (int const fd : {0, 1, 2}) placed &= ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0) == 0;
-        for (std::size_t i = 0; i < out_of_the_way.size(); ++i) placed &= place(actions, out_of_the_way[i].get(), plugin_fd + static_cast<int>(i));
+        for (int const fd : {0, 1, 2})
+            placed &= ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0) == 0;
+        for (std::size_t i = 0; i < out_of_the_way.size(); ++i)
+            placed &= place(actions, out_of_the_way[i].get(), plugin_fd + static_cast<int>(i));
         placed &= ::posix_spawn_file_actions_addclosefrom_np(&actions, plugin_fd + static_cast<int>(files.size())) == 0;
         std::vector<char*> arguments{const_cast<char*>(program.path.c_str())};
         for (auto const& argument : program.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
         arguments.push_back(nullptr);
         char* environment[] = {nullptr};
         worker_process started;
-        int const failed = placed ? ::posix_spawn(&started.pid_, program.path.c_str(), &actions, &attributes, arguments.data(), environment) : EMFILE;
+        int const failed = placed ? ::posix_spawn(&started.pid_, program.path.c_str(), &actions, &attributes,
+                                                  arguments.data(), environment)
+                                  : EMFILE;
         ::posix_spawn_file_actions_destroy(&actions);
         ::posix_spawnattr_destroy(&attributes);
         if (failed == 0) return started;
         started.pid_ = -1;
-        return error{.code = errc::io, .operation = "start the worker", .subject = std::string_view(program.path), .system = failed,
+        return error{.code = errc::io,
+                     .operation = "start the worker",
+                     .subject = std::string_view(program.path),
+                     .system = failed,
                      .remedy = "name a program that calls ration::plugin::worker_main, such as `ration worker`"};
     }
 

@@ -33,21 +33,26 @@ struct allocation_value {
     bool exact = false;  ///< none is worth more than this one
 };
 
-/// Chooses for each job a number of devices so that what the jobs are worth adds up to the most and the devices suffice.
+/// Chooses for each job a number of devices so that what the jobs are worth adds up to the most and the devices
+/// suffice.
 ///
-/// `curves(j)(k)`, k from least to most, is what job j is worth with k devices: at least 0 and finite, or `impossible`. Nothing is asked of
-/// its shape: it may fall and have gaps. Of equally good allocations, that which gives the last job the fewest devices, then the last
-/// but one, and so on. Values are rounded to 2^-49 of what all jobs are worth at their best (`whole_curves`), and of these
-/// the answer is exact: the same on every machine, and whatever shortcuts below apply.
+/// `curves(j)(k)`, k from least to most, is what job j is worth with k devices: at least 0 and finite, or `impossible`.
+/// Nothing is asked of its shape: it may fall and have gaps. Of equally good allocations, that which gives the last job
+/// the fewest devices, then the last but one, and so on. Values are rounded to 2^-49 of what all jobs are worth at
+/// their best (`whole_curves`), and of these the answer is exact: the same on every machine, and whatever shortcuts
+/// below apply.
 ///
-/// 1. Devices get a price, the lowest at which they suffice when each job takes what is best for it. Against that every other
+/// 1. Devices get a price, the lowest at which they suffice when each job takes what is best for it. Against that every
+/// other
 ///    choice of a job loses something, and so does an idle device; the best allocation is the one that loses least.
-/// 2. Where devices suffice without a price, or the choices that lose nothing use all of them up, as they do where gains diminish, that is
+/// 2. Where devices suffice without a price, or the choices that lose nothing use all of them up, as they do where
+/// gains diminish, that is
 ///    the answer: O(values), where values is the sum of (most - least + 1).
-/// 3. Else it is seen whether choices that lose nothing can use all devices up although they leave gaps (`reachable_sums`). If not, the
-///    dynamic programme (`loss_dp`) looks for what loses least, only at choices that lose no more than a known allocation does: where
-///    what is left over goes to the jobs in order. That is after it has tried with a fraction of it. Mostly it is left with a few jobs
-///    and choices; at worst O(values x devices).
+/// 3. Else it is seen whether choices that lose nothing can use all devices up although they leave gaps
+/// (`reachable_sums`). If not, the
+///    dynamic programme (`loss_dp`) looks for what loses least, only at choices that lose no more than a known
+///    allocation does: where what is left over goes to the jobs in order. That is after it has tried with a fraction of
+///    it. Mostly it is left with a few jobs and choices; at worst O(values x devices).
 class allocation_dp {
     struct standing {
         std::int64_t low = 0, high = 0;  // fewest and most devices, above the least, that lose nothing
@@ -60,27 +65,35 @@ class allocation_dp {
     reachable_sums sums_;
     loss_dp dp_;
     buffer<standing> jobs_;
-    buffer<std::int64_t> asked_;         // of the jobs in undecided_: what they take at the price in question
+    buffer<std::int64_t> asked_;  // of the jobs in undecided_: what they take at the price in question
     buffer<std::uint32_t> undecided_;
-    buffer<std::uint32_t> open_;         // the jobs that have a choice, in order
-    buffer<extent> extents_;             // of their choices
-    buffer<lossy_choice> choices_;       // of one of them
+    buffer<std::uint32_t> open_;    // the jobs that have a choice, in order
+    buffer<extent> extents_;        // of their choices
+    buffer<lossy_choice> choices_;  // of one of them
     std::size_t most_open_ = 0;
     std::int64_t most_devices_ = 0;
-    std::int64_t spare_ = 0;             // devices above all the leasts
-    double price_ = 0;                   // of a device, whole
+    std::int64_t spare_ = 0;  // devices above all the leasts
+    double price_ = 0;        // of a device, whole
 
 public:
     static constexpr double impossible = whole_curves::impossible;
 
-    /// Later calls have at most so many jobs. With more devices than that the dynamic programme is not asked, and no job is given more.
-    /// `values` values are kept in a table of their own; those beyond are asked for again, a few times each. The dynamic programme takes
-    /// at most so many jobs that have a choice left; by default as many as there are. Memory: 3/8 byte for each of these and each
-    /// device, 8 bytes for each value, 150 bytes for each job, 300 for each device.
-    void reserve(std::size_t jobs, std::size_t devices, std::size_t values, std::size_t open = std::numeric_limits<std::size_t>::max()) noexcept {
+    /// Later calls have at most so many jobs. With more devices than that the dynamic programme is not asked, and no
+    /// job is given more. `values` values are kept in a table of their own; those beyond are asked for again, a few
+    /// times each. The dynamic programme takes at most so many jobs that have a choice left; by default as many as
+    /// there are. Memory: 3/8 byte for each of these and each device, 8 bytes for each value, 150 bytes for each job,
+    /// 300 for each device.
+    void reserve(std::size_t jobs, std::size_t devices, std::size_t values,
+                 std::size_t open = std::numeric_limits<std::size_t>::max()) noexcept {
         most_open_ = open < jobs ? open : jobs;
-        curves_.reserve(jobs, devices, values), sums_.reserve(most_open_, devices), dp_.reserve(most_open_, devices);
-        jobs_.reserve(jobs), asked_.reserve(jobs), undecided_.reserve(jobs), open_.reserve(jobs), extents_.reserve(jobs);
+        curves_.reserve(jobs, devices, values);
+        sums_.reserve(most_open_, devices);
+        dp_.reserve(most_open_, devices);
+        jobs_.reserve(jobs);
+        asked_.reserve(jobs);
+        undecided_.reserve(jobs);
+        open_.reserve(jobs);
+        extents_.reserve(jobs);
         choices_.reserve(devices + 1);
         most_devices_ = static_cast<std::int64_t>(devices);
     }
@@ -88,8 +101,8 @@ public:
     /// Additions of the dynamic programme since `reserve`.
     [[nodiscard]] std::int64_t additions() const noexcept { return sums_.additions() + dp_.additions(); }
 
-    /// Fills in what each job is given. Near the best only when the exact answer would take more than so many additions. Preconditions:
-    /// curves(j)(least) is possible, and the leasts of all jobs fit.
+    /// Fills in what each job is given. Near the best only when the exact answer would take more than so many
+    /// additions. Preconditions: curves(j)(least) is possible, and the leasts of all jobs fit.
     template <class Curves>
     allocation_value solve(std::span<device_choice> jobs, std::int64_t devices, Curves const& curves,
                            std::int64_t additions = std::numeric_limits<std::int64_t>::max()) noexcept {
@@ -102,7 +115,8 @@ public:
         for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = jobs[j].least + jobs_[j].low;
         if (!exact) {
             find_losses(row);
-            exact = divide_evenly(jobs) || improve(jobs, row, give_rest(jobs, row), devices <= most_devices_ ? additions : 0);
+            exact = divide_evenly(jobs) ||
+                    improve(jobs, row, give_rest(jobs, row), devices <= most_devices_ ? additions : 0);
         }
         exact = exact && curves_.complete();
         double const worth = allocation_dp::worth(jobs, curves);
@@ -119,16 +133,21 @@ public:
 
 private:
     /// The fewest devices, from `from` to `to`, that are best when each costs `price`.
-    [[nodiscard]] static std::int64_t best_at(double price, std::span<double const> row, std::int64_t from, std::int64_t to) noexcept {
+    [[nodiscard]] static std::int64_t best_at(double price, std::span<double const> row, std::int64_t from,
+                                              std::int64_t to) noexcept {
         std::int64_t found = from;
         double most = row[static_cast<std::size_t>(from)] - price * static_cast<double>(from);
         for (std::int64_t x = from + 1; x <= to; ++x)
-            if (double const worth = row[static_cast<std::size_t>(x)] - price * static_cast<double>(x); worth > most) most = worth, found = x;
+            if (double const worth = row[static_cast<std::size_t>(x)] - price * static_cast<double>(x); worth > most) {
+                most = worth;
+                found = x;
+            }
         return found;
     }
 
-    /// The lowest whole price at which the devices suffice; `low` is what each job takes then. It is sought for few jobs first, then for
-    /// eight times as many and their share of the devices, then for all: the price for some is near that for more.
+    /// The lowest whole price at which the devices suffice; `low` is what each job takes then. It is sought for few
+    /// jobs first, then for eight times as many and their share of the devices, then for all: the price for some is
+    /// near that for more.
     template <class Row>
     void find_price(Row const& row) noexcept {
         jobs_.clear();
@@ -145,12 +164,14 @@ private:
         }
     }
 
-    /// The lowest whole price at which the devices suffice for the undecided. As the price rises each job takes less, so that a job is
-    /// between what it took at two prices at any price between them.
+    /// The lowest whole price at which the devices suffice for the undecided. As the price rises each job takes less,
+    /// so that a job is between what it took at two prices at any price between them.
     template <class Row>
     [[nodiscard]] double price_near(Row const& row, double guess, std::int64_t devices) noexcept {
         // At the highest price all jobs together would pay more than they are worth.
-        double low = -1, high = std::floor(std::ldexp(1, whole_curves::most_bits) / static_cast<double>(spare_ > 0 ? spare_ : 1)) + 1;
+        double low = -1, high = std::floor(std::ldexp(1, whole_curves::most_bits) /
+                                           static_cast<double>(spare_ > 0 ? spare_ : 1)) +
+                                1;
         for (int round = 0; high - low > 1; ++round) {
             double middle = low < 0 ? 0 : round % 2 == 1 ? chord(row) : low;
             if (round > 1 && middle >= high) middle = high - 1;  // it is just below where many choices change together
@@ -163,7 +184,8 @@ private:
         return high;
     }
 
-    /// The price at which the undecided gain as much by the fewest devices as by the most: where many jobs are alike it is the one.
+    /// The price at which the undecided gain as much by the fewest devices as by the most: where many jobs are alike it
+    /// is the one.
     template <class Row>
     [[nodiscard]] double chord(Row const& row) const noexcept {
         double gain = 0;
@@ -189,7 +211,8 @@ private:
         return sum;
     }
 
-    /// They take no less than that when the price was too dear, else no more. Returns what those take who are decided now.
+    /// They take no less than that when the price was too dear, else no more. Returns what those take who are decided
+    /// now.
     [[nodiscard]] std::int64_t narrow(bool dear) noexcept {
         std::int64_t decided = 0;
         std::size_t left = 0;
@@ -241,8 +264,8 @@ private:
         return true;
     }
 
-    /// What is left over goes to the jobs in order: first where it loses nothing, then where it gains anything at all. Returns
-    /// what is lost by that.
+    /// What is left over goes to the jobs in order: first where it loses nothing, then where it gains anything at all.
+    /// Returns what is lost by that.
     template <class Row>
     [[nodiscard]] double give_rest(std::span<device_choice> jobs, Row const& row) noexcept {
         std::int64_t left = spare_;
@@ -252,15 +275,18 @@ private:
             auto const values = row(j);
             std::int64_t x = s.high < s.low + left ? s.high : s.low + left;
             while (loss(s, values, x) != 0) --x;
-            jobs[j].given += x - s.low, left -= x - s.low;
+            jobs[j].given += x - s.low;
+            left -= x - s.low;
         }
         double lost = price_ * static_cast<double>(left);
         for (std::size_t j = 0; j < jobs.size() && left > 0; ++j) {
             auto const values = row(j);
-            std::int64_t const held = jobs[j].given - jobs[j].least, last = static_cast<std::int64_t>(values.size()) - 1;
+            std::int64_t const held = jobs[j].given - jobs[j].least,
+                               last = static_cast<std::int64_t>(values.size()) - 1;
             std::int64_t const x = best_at(0, values, held, last < held + left ? last : held + left);
             lost -= values[static_cast<std::size_t>(x)] - values[static_cast<std::size_t>(held)];
-            jobs[j].given += x - held, left -= x - held;
+            jobs[j].given += x - held;
+            left -= x - held;
         }
         return lost;
     }
@@ -268,20 +294,26 @@ private:
     /// Gives the jobs that have no choice what they take, and returns what gives to the i-th of those that have one.
     [[nodiscard]] auto giver(std::span<device_choice> jobs) const noexcept {
         for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = jobs[j].least + jobs_[j].low;
-        return [this, jobs](std::size_t i, std::int64_t x) noexcept { jobs[open_[i]].given = jobs[open_[i]].least + x; };
+        return
+            [this, jobs](std::size_t i, std::int64_t x) noexcept { jobs[open_[i]].given = jobs[open_[i]].least + x; };
     }
 
     /// Finds the allocation that loses least, given one that loses `known`. False when it takes too many additions.
     template <class Row>
-    [[nodiscard]] bool improve(std::span<device_choice> jobs, Row const& row, double known, std::int64_t most_additions) noexcept {
+    [[nodiscard]] bool improve(std::span<device_choice> jobs, Row const& row, double known,
+                               std::int64_t most_additions) noexcept {
         if (most_additions <= 0) return false;
-        std::int64_t const end = most_additions < std::numeric_limits<std::int64_t>::max() - additions() ? additions() + most_additions : most_additions;
+        std::int64_t const end = most_additions < std::numeric_limits<std::int64_t>::max() - additions()
+                                     ? additions() + most_additions
+                                     : most_additions;
         if (lose_nothing(jobs, row, end - additions())) return true;
         double const all = static_cast<double>(curves_.values()) * static_cast<double>(spare_ + 1);
         auto const trials = additions() + static_cast<std::int64_t>(all / 16);  // cheap beside what they may save
         for (double limit = known / 4096; additions() < end; limit *= 8) {
             bool const last = limit >= known || additions() >= trials;
-            if (lose_at_most(last ? known : std::floor(limit), jobs, row, (last || end < trials ? end : trials) - additions())) return true;
+            if (lose_at_most(last ? known : std::floor(limit), jobs, row,
+                             (last || end < trials ? end : trials) - additions()))
+                return true;
             if (last) return false;
         }
         return false;
@@ -289,7 +321,8 @@ private:
 
     /// Uses up all devices by choices that lose nothing, if that is possible.
     template <class Row>
-    [[nodiscard]] bool lose_nothing(std::span<device_choice> jobs, Row const& row, std::int64_t most_additions) noexcept {
+    [[nodiscard]] bool lose_nothing(std::span<device_choice> jobs, Row const& row,
+                                    std::int64_t most_additions) noexcept {
         std::int64_t const left = spare_ - open(0, row);
         if (open_.size() > most_open_) return false;
         auto const choices = [&](std::size_t i) noexcept { return choices_of(i, 0, row); };
@@ -299,7 +332,8 @@ private:
     }
 
     template <class Row>
-    [[nodiscard]] bool lose_at_most(double limit, std::span<device_choice> jobs, Row const& row, std::int64_t most_additions) noexcept {
+    [[nodiscard]] bool lose_at_most(double limit, std::span<device_choice> jobs, Row const& row,
+                                    std::int64_t most_additions) noexcept {
         std::int64_t const left = spare_ - open(limit, row);
         if (open_.size() > most_open_) return false;
         auto const choices = [&](std::size_t i) noexcept { return choices_of(i, limit, row); };
@@ -308,10 +342,12 @@ private:
         return true;
     }
 
-    /// Lists the jobs that have a choice when none may lose more than `limit`. Returns how many devices the others take.
+    /// Lists the jobs that have a choice when none may lose more than `limit`. Returns how many devices the others
+    /// take.
     template <class Row>
     [[nodiscard]] std::int64_t open(double limit, Row const& row) noexcept {
-        open_.clear(), extents_.clear();
+        open_.clear();
+        extents_.clear();
         std::int64_t taken = 0;
         for (std::size_t j = 0; j < jobs_.size(); ++j) {
             standing const& s = jobs_[j];
@@ -324,8 +360,10 @@ private:
             }
             if (e.least == e.most)
                 taken += e.least;
-            else
-                open_.push_back(static_cast<std::uint32_t>(j)), extents_.push_back(e);
+            else {
+                open_.push_back(static_cast<std::uint32_t>(j));
+                extents_.push_back(e);
+            }
         }
         return taken;
     }

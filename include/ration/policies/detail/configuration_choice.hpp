@@ -19,8 +19,9 @@ struct configuration {
     std::uint32_t type = 0;
 };
 
-/// Chooses for each job one of its configurations or none, so that their values add up to the most and the devices of each type suffice.
-/// That is a knapsack of several dimensions; where a table of it would be too large, prices of the types give an answer near the best and a bound.
+/// Chooses for each job one of its configurations or none, so that their values add up to the most and the devices of
+/// each type suffice. That is a knapsack of several dimensions; where a table of it would be too large, prices of the
+/// types give an answer near the best and a bound.
 class configuration_choice {
     static constexpr std::uint32_t none = 0xFFFF'FFFF;
     struct job {
@@ -30,37 +31,47 @@ class configuration_choice {
     struct step {
         double gain;  // for each device more
         std::uint32_t job, option;
-        [[nodiscard]] static bool before(step const& a, step const& b) noexcept { return a.gain != b.gain ? a.gain > b.gain : a.job < b.job; }
+        [[nodiscard]] static bool before(step const& a, step const& b) noexcept {
+            return a.gain != b.gain ? a.gain > b.gain : a.job < b.job;
+        }
     };
 
     buffer<std::int64_t> capacities_, left_;  // by type
     buffer<double> prices_;
     buffer<job> jobs_;
     buffer<configuration> options_;
-    buffer<double> others_;                   // by job: the most it gains with another type, at the prices
+    buffer<double> others_;  // by job: the most it gains with another type, at the prices
     heap<step> steps_;
-    buffer<double> best_, before_;            // by state of the table: devices of each type taken
+    buffer<double> best_, before_;  // by state of the table: devices of each type taken
     buffer<std::uint16_t> table_;
     double bound_ = 0;
 
 public:
     /// `additions`: a table takes at most so many. A job with more than 16 options may allocate later.
     void reserve(std::size_t jobs, std::size_t types, std::size_t additions) noexcept {
-        capacities_.reserve(types), left_.reserve(types), prices_.reserve(types);
-        jobs_.reserve(jobs), others_.reserve(jobs), steps_.reserve(jobs), options_.reserve(16 * jobs);
-        best_.reserve(additions / 8), before_.reserve(additions / 8), table_.reserve(additions);
+        capacities_.reserve(types);
+        left_.reserve(types);
+        prices_.reserve(types);
+        jobs_.reserve(jobs);
+        others_.reserve(jobs);
+        steps_.reserve(jobs);
+        options_.reserve(16 * jobs);
+        best_.reserve(additions / 8);
+        before_.reserve(additions / 8);
+        table_.reserve(additions);
     }
 
     void begin(std::span<std::int64_t const> capacities) noexcept {
         capacities_.assign(capacities.data(), capacities.size());
-        jobs_.clear(), options_.clear();
+        jobs_.clear();
+        options_.clear();
     }
     void add_job() noexcept {
         auto const here = static_cast<std::uint32_t>(options_.size());
         jobs_.push_back({here, here, none});
     }
-    /// One more for the last job. Those of one type come together, in ascending order of devices; one that is worth no more than a smaller
-    /// one, or than none, is left out.
+    /// One more for the last job. Those of one type come together, in ascending order of devices; one that is worth no
+    /// more than a smaller one, or than none, is left out.
     void add(configuration const& c) noexcept {
         job& j = jobs_.back();
         if (!(c.value > 0) || c.devices > capacities_[c.type]) return;
@@ -81,12 +92,13 @@ public:
     /// No choice is worth more.
     [[nodiscard]] double bound() const noexcept { return bound_; }
 
-    /// True when the answer is the best there is, which it is when a table takes at most `additions`. O(options x product of all
-    /// capacities) for a table, and about 200 looks at each option for each type otherwise.
+    /// True when the answer is the best there is, which it is when a table takes at most `additions`. O(options x
+    /// product of all capacities) for a table, and about 200 looks at each option for each type otherwise.
     bool solve(std::int64_t additions) noexcept {
         double states = 1, options = static_cast<double>(options_.size() + jobs_.size());
         for (std::int64_t const c : capacities_) states *= static_cast<double>(c + 1);
-        bool const exact = states * options <= static_cast<double>(additions) && states * 8 <= static_cast<double>(additions);
+        bool const exact =
+            states * options <= static_cast<double>(additions) && states * 8 <= static_cast<double>(additions);
         if (exact) {
             fill_table(static_cast<std::size_t>(states));
             bound_ = value();
@@ -102,7 +114,8 @@ private:
     // The table: P(j, s) = the most that the first j jobs are worth with s devices of each type at most.
 
     void fill_table(std::size_t states) noexcept {
-        before_.reset(states), best_.reset(states);
+        before_.reset(states);
+        best_.reset(states);
         table_.clear();
         std::uint16_t* const table = table_.extend(states * jobs_.size());
         for (std::size_t j = 0; j < jobs_.size(); ++j) {
@@ -110,13 +123,16 @@ private:
             best_.assign(before_.data(), states);
             std::uint16_t* const row = table + j * states;
             for (std::size_t s = 0; s < states; ++s) row[s] = 0;
-            for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o) offer(o, static_cast<std::uint16_t>(o - jobs_[j].first + 1), row, states);
+            for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o)
+                offer(o, static_cast<std::uint16_t>(o - jobs_[j].first + 1), row, states);
         }
         std::size_t s = states - 1;
         for (std::size_t j = jobs_.size(); j-- > 0;) {
             std::uint16_t const taken = table[j * states + s];
             jobs_[j].chosen = taken == 0 ? none : jobs_[j].first + taken - 1;
-            if (taken != 0) s -= static_cast<std::size_t>(options_[jobs_[j].chosen].devices) * stride(options_[jobs_[j].chosen].type);
+            if (taken != 0)
+                s -= static_cast<std::size_t>(options_[jobs_[j].chosen].devices) *
+                     stride(options_[jobs_[j].chosen].type);
         }
     }
     [[nodiscard]] std::size_t stride(std::uint32_t type) const noexcept {
@@ -132,12 +148,17 @@ private:
         double* const best = best_.data();
         for (std::size_t start = 0; start < states; start += block)
             for (std::size_t s = start + shift; s < start + block; ++s)
-                if (double const sum = c.value + before[s - shift]; sum > best[s]) best[s] = sum, row[s] = name;
+                if (double const sum = c.value + before[s - shift]; sum > best[s]) {
+                    best[s] = sum;
+                    row[s] = name;
+                }
     }
 
     // Prices: every job takes what is best for it when a device of each type has its price.
 
-    [[nodiscard]] double net(configuration const& c) const noexcept { return c.value - prices_[c.type] * static_cast<double>(c.devices); }
+    [[nodiscard]] double net(configuration const& c) const noexcept {
+        return c.value - prices_[c.type] * static_cast<double>(c.devices);
+    }
 
     void find_prices() noexcept {
         prices_.reset(capacities_.size());
@@ -155,7 +176,8 @@ private:
             for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o) {
                 configuration const& c = options_[o];
                 if (c.type != type && net(c) > others_[j]) others_[j] = net(c);
-                if (c.type == type && c.value / static_cast<double>(c.devices) > high) high = c.value / static_cast<double>(c.devices);
+                if (c.type == type && c.value / static_cast<double>(c.devices) > high)
+                    high = c.value / static_cast<double>(c.devices);
             }
         }
         if (demand(type, 0) <= capacities_[type]) high = 0;
@@ -173,7 +195,10 @@ private:
             for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o) {
                 configuration const& c = options_[o];
                 double const worth = c.type == type ? c.value - price * static_cast<double>(c.devices) : 0;
-                if (worth > most) most = worth, devices = c.devices;
+                if (worth > most) {
+                    most = worth;
+                    devices = c.devices;
+                }
             }
             sum += devices;
         }
@@ -187,7 +212,10 @@ private:
             double most = 0;
             j.chosen = none;
             for (std::uint32_t o = j.first; o < j.last; ++o)
-                if (net(options_[o]) > most) most = net(options_[o]), j.chosen = o;
+                if (net(options_[o]) > most) {
+                    most = net(options_[o]);
+                    j.chosen = o;
+                }
             bound += most;
             if (j.chosen != none) left_[options_[j.chosen].type] -= options_[j.chosen].devices;
         }
@@ -196,7 +224,9 @@ private:
 
     // What the prices leave over, or overdraw where they influence each other.
 
-    [[nodiscard]] double value_of(std::uint32_t option) const noexcept { return option == none ? 0 : options_[option].value; }
+    [[nodiscard]] double value_of(std::uint32_t option) const noexcept {
+        return option == none ? 0 : options_[option].value;
+    }
     void choose(job& j, std::uint32_t option) noexcept {
         if (j.chosen != none) left_[options_[j.chosen].type] += options_[j.chosen].devices;
         j.chosen = option;
@@ -223,9 +253,14 @@ private:
                 choose(*cheapest, to);
             }
     }
-    void consider(job& j, std::uint32_t to, std::int64_t freed, double& least, job*& cheapest, std::uint32_t& best) const noexcept {
+    void consider(job& j, std::uint32_t to, std::int64_t freed, double& least, job*& cheapest,
+                  std::uint32_t& best) const noexcept {
         double const loss = (value_of(j.chosen) - value_of(to)) / static_cast<double>(freed);
-        if (loss < least) least = loss, cheapest = &j, best = to;
+        if (loss < least) {
+            least = loss;
+            cheapest = &j;
+            best = to;
+        }
     }
 
     /// The change that gains the most for each device that it takes, as long as one fits.
@@ -243,7 +278,9 @@ private:
         bool const same = j.chosen != none && options_[j.chosen].type == options_[option].type;
         return options_[option].devices - (same ? options_[j.chosen].devices : 0);
     }
-    [[nodiscard]] bool fits(job const& j, std::uint32_t option) const noexcept { return taken(j, option) <= left_[options_[option].type]; }
+    [[nodiscard]] bool fits(job const& j, std::uint32_t option) const noexcept {
+        return taken(j, option) <= left_[options_[option].type];
+    }
     void push_step(std::uint32_t index) noexcept {
         job const& j = jobs_[index];
         step best{0, index, none};
@@ -251,7 +288,8 @@ private:
             double const gain = options_[o].value - value_of(j.chosen);
             if (!(gain > 0) || !fits(j, o)) continue;
             std::int64_t const devices = taken(j, o);
-            double const each = devices > 0 ? gain / static_cast<double>(devices) : std::numeric_limits<double>::infinity();
+            double const each =
+                devices > 0 ? gain / static_cast<double>(devices) : std::numeric_limits<double>::infinity();
             if (best.option == none || each > best.gain) best = {each, index, o};
         }
         if (best.option != none) steps_.push(best);

@@ -17,14 +17,19 @@ namespace ration::policies {
 
 /// Of `optimus` and of `afs`.
 struct division_parameters {
-    double interval = 600;  ///< seconds after which the devices are divided anew; `afs` does so as well when jobs come or go
+    /// Seconds after which the devices are divided anew; `afs` does so as well when jobs come or go
+    double interval = 600;
 
     static constexpr parameter_note notes[] = {
-        {.name = "interval", .meaning = "seconds after which the devices are divided anew, 0 to 1000000", .least = 0, .most = 1e6}};
+        {.name = "interval",
+         .meaning = "seconds after which the devices are divided anew, 0 to 1000000",
+         .least = 0,
+         .most = 1e6}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        return interval >= 0 && interval <= 1e6 ? std::string_view{} : "interval is a time in seconds: write a number from 0 to 1000000";
+        return interval >= 0 && interval <= 1e6 ? std::string_view{}
+                                                : "interval is a time in seconds: write a number from 0 to 1000000";
     }
 };
 
@@ -39,8 +44,8 @@ struct share {
     std::int64_t least = 0, most = 0, given = 0;
 };
 
-/// Jobs that take as many devices as a policy chooses, within what they accept. Which division is right is the policy's rule; when to divide
-/// anew, and how the answer gets onto the nodes, is here. `is_due` is O(jobs + nodes).
+/// Jobs that take as many devices as a policy chooses, within what they accept. Which division is right is the policy's
+/// rule; when to divide anew, and how the answer gets onto the nodes, is here. `is_due` is O(jobs + nodes).
 class elastic_jobs {
     placement places_;
     buffer<share> shares_;
@@ -63,8 +68,8 @@ public:
     division last;
 
     enum reason : std::uint16_t { unexplained, its_share, others_first, node_lost_devices };
-    static constexpr std::string_view reasons[] = {"", "its share of the devices", "the devices are with jobs that come before it",
-                                                   "a node of its lost devices"};
+    static constexpr std::string_view reasons[] = {
+        "", "its share of the devices", "the devices are with jobs that come before it", "a node of its lost devices"};
 
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
@@ -72,21 +77,28 @@ public:
         targets_.reserve(most.jobs);
     }
 
-    /// Whether the devices have to be divided anew: so many seconds have passed, or a node has lost devices that jobs hold, or, where
-    /// `at_changes`, jobs or devices have come or gone. Asked again at the time of a division it says so again.
+    /// Whether the devices have to be divided anew: so many seconds have passed, or a node has lost devices that jobs
+    /// hold, or, where `at_changes`, jobs or devices have come or gone. Asked again at the time of a division it says
+    /// so again.
     template <class Tick>
     [[nodiscard]] bool is_due(Tick const& t, double interval, bool at_changes) noexcept {
         auto const ids = t.template get<"jobs/id">();
-        division now{.is_made = true, .at = t.now(), .last_id = ids.empty() ? 0 : ids.back(), .active = 0, .capacity = capacity_of(t)};
+        division now{.is_made = true,
+                     .at = t.now(),
+                     .last_id = ids.empty() ? 0 : ids.back(),
+                     .active = 0,
+                     .capacity = capacity_of(t)};
         for (auto const state : t.template get<"jobs/state">()) now.active += is_active(static_cast<job_state>(state));
         bool const changed = now.last_id != last.last_id || now.active != last.active || now.capacity != last.capacity;
-        bool const due = !last.is_made || t.now() == last.at || to_seconds(t.now() - last.at) >= interval || (at_changes && changed);
+        bool const due =
+            !last.is_made || t.now() == last.at || to_seconds(t.now() - last.at) >= interval || (at_changes && changed);
         if (!due && !supply_of(t).is_overdrawn) return false;
         last = now;
         return true;
     }
 
-    /// All active jobs that can run, with nothing yet, in the order of rows. `usable(row)`: what the job can use at most.
+    /// All active jobs that can run, with nothing yet, in the order of rows. `usable(row)`: what the job can use at
+    /// most.
     template <class Tick, class Usable>
     [[nodiscard]] std::span<share> list(Tick const& t, Usable const& usable) noexcept {
         auto const least = t.template get<"jobs/min.gpu">(), most = t.template get<"jobs/max.gpu">();
@@ -97,7 +109,8 @@ public:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!is_active(static_cast<job_state>(state[row]))) continue;
             devices_ += places_.held(t, row);
-            share s{.row = static_cast<std::uint32_t>(row), .least = least[row] > 1 ? least[row] : 1, .most = most[row]};
+            share s{
+                .row = static_cast<std::uint32_t>(row), .least = least[row] > 1 ? least[row] : 1, .most = most[row]};
             if (std::int64_t const u = usable(row); u < s.most) s.most = u;
             if (s.most > last.capacity) s.most = last.capacity;
             if (s.least <= s.most) shares_.push_back(s);
@@ -119,14 +132,15 @@ public:
         for (bool const growing : {false, true})
             for (std::size_t row = 0; row < t.jobs(); ++row) {
                 std::int64_t const held = places_.held(t, row), target = targets_[row];
-                if (held == target || (target > held) != growing || !is_active(static_cast<job_state>(state[row]))) continue;
+                if (held == target || (target > held) != growing || !is_active(static_cast<job_state>(state[row])))
+                    continue;
                 places_.resize(t, row, target, target > 0 ? its_share : others_first);
             }
         return places_.finish(out);
     }
 
-    /// The same for jobs that start again whenever their devices change, and may as well do so elsewhere: whoever changes is placed anew,
-    /// the largest first, so that few are spread over more nodes than they need.
+    /// The same for jobs that start again whenever their devices change, and may as well do so elsewhere: whoever
+    /// changes is placed anew, the largest first, so that few are spread over more nodes than they need.
     template <class Tick>
     [[nodiscard]] status apply_afresh(Tick const& t, grants& out) noexcept {
         targets_.reset(t.jobs());

@@ -14,21 +14,24 @@
 namespace ration::policies::detail {
 
 template <class... More>
-using goodput_columns = elastic_columns<in_rows<double, "jobs/goodput">, in_rows<std::int64_t, "jobs/batch">, in<std::int64_t, "jobs/held.batch">,
-                                        in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/free.batch">,
+using goodput_columns = elastic_columns<in_rows<double, "jobs/goodput">, in_rows<std::int64_t, "jobs/batch">,
+                                        in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.batch">,
+                                        in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/free.batch">,
                                         in<std::uint32_t, "nodes/type">, More...>;
 
-/// Gives each share that has devices the batch that is best with so many, where its job accepts that and the first node has as much free, which
-/// it has not on a host that lets nobody choose batches.
+/// Gives each share that has devices the batch that is best with so many, where its job accepts that and the first node
+/// has as much free, which it has not on a host that lets nobody choose batches.
 template <class Tick>
-[[nodiscard]] status choose_batches(Tick const& t, std::span<share const> shares, std::uint16_t reason, grants& out) noexcept {
+[[nodiscard]] status choose_batches(Tick const& t, std::span<share const> shares, std::uint16_t reason,
+                                    grants& out) noexcept {
     auto const batch = t.template get<"jobs/batch">();
     auto const held = t.template get<"jobs/held.batch">(), free = t.template get<"nodes/free.batch">();
     auto const least = t.template get<"jobs/min.batch">(), most = t.template get<"jobs/max.batch">();
     std::int64_t left = free.empty() ? 0 : free[0];
     for (auto const& s : shares) {
         auto const devices = static_cast<std::size_t>(s.given);
-        std::int64_t const best = devices > 0 && devices < batch.width() ? batch[s.row][devices] : 0, more = best - held[s.row];
+        std::int64_t const best = devices > 0 && devices < batch.width() ? batch[s.row][devices] : 0,
+                           more = best - held[s.row];
         if (best <= 0 || more == 0 || more > left || best < least[s.row] || best > most[s.row]) continue;
         if (!out.set(s.row, 0, resource_id::batch, best, reason)) return status::capacity;
         if (more > 0) left -= more;
@@ -36,7 +39,8 @@ template <class Tick>
     return status::ok;
 }
 
-/// Elastic jobs whose devices are divided exactly by what each is worth with so many, and that get the batch that is best for them.
+/// Elastic jobs whose devices are divided exactly by what each is worth with so many, and that get the batch that is
+/// best for them.
 class goodput_jobs {
     elastic_jobs jobs_;
     allocation_dp dp_;
@@ -72,8 +76,9 @@ public:
     [[nodiscard]] std::int64_t devices() const noexcept { return jobs_.devices(); }
     [[nodiscard]] speed_curve goodput(share const& s) const noexcept { return {goodput_[s.row]}; }
 
-    /// Gives the listed jobs so many devices each that what they are worth adds up to the most. `worth(share, goodput, held)` makes
-    /// the job's curve, a function of devices that is above 0 where the job runs; without devices a job is worth 0.
+    /// Gives the listed jobs so many devices each that what they are worth adds up to the most. `worth(share, goodput,
+    /// held)` makes the job's curve, a function of devices that is above 0 where the job runs; without devices a job is
+    /// worth 0.
     template <class Worth>
     void divide(Worth const& worth) noexcept {
         choices_.clear();

@@ -20,16 +20,20 @@ struct job_profile {
     bool batch_is_granted = false;        // the host leaves it to the job else
 
     /// `batch_capacity` is that of the node; 0: the host leaves the batch to the job.
-    job_profile(std::span<double const> speedups, std::span<std::int64_t const> best_batch, bounds const& wanted_devices,
-                bounds const& wanted_batches, std::int64_t batch_capacity) noexcept
+    job_profile(std::span<double const> speedups, std::span<std::int64_t const> best_batch,
+                bounds const& wanted_devices, bounds const& wanted_batches, std::int64_t batch_capacity) noexcept
         : speedup(speedups), batch(best_batch), devices(wanted_devices), batch_is_granted(batch_capacity > 0) {
         batches.minimum = !batch_is_granted ? 0 : wanted_batches.minimum > 1 ? wanted_batches.minimum : 1;
         batches.maximum = wanted_batches.maximum < batch_capacity ? wanted_batches.maximum : batch_capacity;
         if (!batch_is_granted) batches.maximum = 0;
     }
 
-    [[nodiscard]] std::int64_t batch_at(std::int64_t k) const noexcept { return batch_is_granted ? batch[static_cast<std::size_t>(k)] : 0; }
-    [[nodiscard]] bool accepts_batch(std::int64_t b) const noexcept { return b >= batches.minimum && b <= batches.maximum; }
+    [[nodiscard]] std::int64_t batch_at(std::int64_t k) const noexcept {
+        return batch_is_granted ? batch[static_cast<std::size_t>(k)] : 0;
+    }
+    [[nodiscard]] bool accepts_batch(std::int64_t b) const noexcept {
+        return b >= batches.minimum && b <= batches.maximum;
+    }
     [[nodiscard]] bool accepts(std::int64_t k, std::int64_t b) const noexcept {
         return k >= devices.minimum && k <= devices.maximum && accepts_batch(b);
     }
@@ -37,11 +41,13 @@ struct job_profile {
     /// The speed-up at so many devices, or `impossible`.
     [[nodiscard]] double at(std::int64_t k) const noexcept {
         double const f = speedup[static_cast<std::size_t>(k)];
-        return f > 0 && f <= std::numeric_limits<double>::max() && accepts_batch(batch_at(k)) ? f : allocation_dp::impossible;
+        return f > 0 && f <= std::numeric_limits<double>::max() && accepts_batch(batch_at(k))
+                   ? f
+                   : allocation_dp::impossible;
     }
 
-    /// The smallest and the largest possible number of devices, on a node that has so many; both 0 when there is none. O(1) where
-    /// they are all possible.
+    /// The smallest and the largest possible number of devices, on a node that has so many; both 0 when there is none.
+    /// O(1) where they are all possible.
     [[nodiscard]] device_choice choice(std::int64_t capacity) const noexcept {
         auto const width = static_cast<std::int64_t>(speedup.size() < batch.size() ? speedup.size() : batch.size());
         device_choice c{.least = within(devices.minimum, {1, unlimited}),

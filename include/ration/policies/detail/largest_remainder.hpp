@@ -22,14 +22,18 @@ struct claim {
     std::int64_t remainder = 0;
 };
 
-/// How much of `units` falls to the claim when all weigh `weights` together. Where no weight is left, everybody counts the same.
-[[nodiscard]] constexpr double quota_of(claim const& c, std::int64_t units, double weights, std::size_t claims) noexcept {
+/// How much of `units` falls to the claim when all weigh `weights` together. Where no weight is left, everybody counts
+/// the same.
+[[nodiscard]] constexpr double quota_of(claim const& c, std::int64_t units, double weights,
+                                        std::size_t claims) noexcept {
     return static_cast<double>(units) * (weights > 0 ? c.weight / weights : 1 / static_cast<double>(claims));
 }
 
-/// Takes out, from place `first` on, those whose quota reaches their room: they get the room and move to the front. What one does
-/// not take raises the quota of the others, so that whoever is full stays full. Returns the new first place.
-inline std::size_t fill_the_full(std::span<claim> claims, std::size_t first, std::int64_t& units, double& weights) noexcept {
+/// Takes out, from place `first` on, those whose quota reaches their room: they get the room and move to the front.
+/// What one does not take raises the quota of the others, so that whoever is full stays full. Returns the new first
+/// place.
+inline std::size_t fill_the_full(std::span<claim> claims, std::size_t first, std::int64_t& units,
+                                 double& weights) noexcept {
     for (std::size_t before = claims.size() + 1; first != before;) {
         before = first;
         weights = 0;
@@ -46,8 +50,9 @@ inline std::size_t fill_the_full(std::span<claim> claims, std::size_t first, std
     return first;
 }
 
-/// Divides `units` in proportion to the weights, nobody beyond its room: each gets the whole part of its quota, and the units left
-/// over go to the largest fractions. Reorders the claims. O(n log n), and O(n) more for each round in which somebody is full.
+/// Divides `units` in proportion to the weights, nobody beyond its room: each gets the whole part of its quota, and the
+/// units left over go to the largest fractions. Reorders the claims. O(n log n), and O(n) more for each round in which
+/// somebody is full.
 inline void largest_remainder(std::span<claim> claims, std::int64_t units) noexcept {
     double weights = 0;
     std::size_t const first = fill_the_full(claims, 0, units, weights);
@@ -57,7 +62,8 @@ inline void largest_remainder(std::span<claim> claims, std::int64_t units) noexc
         double const quota = quota_of(c, units, weights, open.size());
         c.units = static_cast<std::int64_t>(quota);
         left -= c.units;
-        // On a grid: fractions that differ by rounding only are equal, and equality that is not transitive would not sort.
+        // On a grid: fractions that differ by rounding only are equal, and equality that is not transitive would not
+        // sort.
         c.remainder = std::llround((quota - static_cast<double>(c.units)) * (1 << 20));
     }
     ration::detail::sort(open.data(), open.size(), [](claim const& a, claim const& b) {

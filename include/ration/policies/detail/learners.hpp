@@ -20,7 +20,9 @@ namespace ration::policies {
 /// Which node a learner comes onto: the fullest or the emptiest on which it fits.
 enum class learner_placement : std::uint8_t { pack, spread };
 inline constexpr std::string_view learner_placement_names[] = {"pack", "spread"};
-[[nodiscard]] constexpr std::span<std::string_view const> words_of(learner_placement) noexcept { return learner_placement_names; }
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(learner_placement) noexcept {
+    return learner_placement_names;
+}
 
 /// Of `pack` and of `spread`.
 struct learner_parameters {
@@ -28,13 +30,19 @@ struct learner_parameters {
     double give_up = 0;        ///< seconds after which a job that lacks learners frees those that it has; 0 = never
 
     static constexpr parameter_note notes[] = {
-        {.name = "learner", .meaning = "devices of one learner at most, 0 = as many as the largest node has", .least = 0},
-        {.name = "give_up", .meaning = "seconds after which a job that lacks learners frees those that it has, 0 = never, 1000000 at most", .least = 0, .most = 1e6}};
+        {.name = "learner",
+         .meaning = "devices of one learner at most, 0 = as many as the largest node has",
+         .least = 0},
+        {.name = "give_up",
+         .meaning = "seconds after which a job that lacks learners frees those that it has, 0 = never, 1000000 at most",
+         .least = 0,
+         .most = 1e6}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (learner < 0) return "learner is a number of devices: write 0 or more";
-        return give_up >= 0 && give_up <= 1e6 ? std::string_view{} : "give_up is a time in seconds: write a number from 0 to 1000000";
+        return give_up >= 0 && give_up <= 1e6 ? std::string_view{}
+                                              : "give_up is a time in seconds: write a number from 0 to 1000000";
     }
 };
 
@@ -53,18 +61,21 @@ class learners {
 
 public:
     enum reason : std::uint16_t { unexplained, fits, not_all_fit, node_lost_devices, gives_up };
-    static constexpr std::string_view reasons[] = {"", "there is a node on which its learner fits", "its other learners fit nowhere",
-                                                   "a node of its lost devices", "its other learners fit nowhere for too long"};
+    static constexpr std::string_view reasons[] = {"", "there is a node on which its learner fits",
+                                                   "its other learners fit nowhere", "a node of its lost devices",
+                                                   "its other learners fit nowhere for too long"};
 
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
         queue_.reserve(most.jobs);
     }
 
-    /// False when no job lacks devices, or none are free and none will be, unless `frees`. `learner`: devices of one at most; 0 = what the largest
-    /// node has. A job that loses a learner with its node keeps the others, unless `whole` or below its minimum.
+    /// False when no job lacks devices, or none are free and none will be, unless `frees`. `learner`: devices of one at
+    /// most; 0 = what the largest node has. A job that loses a learner with its node keeps the others, unless `whole`
+    /// or below its minimum.
     template <class Tick>
-    [[nodiscard]] bool begin(Tick const& t, std::int64_t learner, learner_placement where, bool whole, bool frees = false) noexcept {
+    [[nodiscard]] bool begin(Tick const& t, std::int64_t learner, learner_placement where, bool whole,
+                             bool frees = false) noexcept {
         auto const supplied = supply_of(t);
         if (supplied.free == 0 && !supplied.is_overdrawn && !frees) return false;
         auto const asked = t.template get<"jobs/request.gpu">(), held = t.template get<"jobs/held.gpu">();
@@ -72,7 +83,8 @@ public:
         for (std::size_t row = 0; row < t.jobs(); ++row)
             if (asked[row] > held[row] && wanted(t, row) > 0) queue_.push_back(static_cast<std::uint32_t>(row));
         if (queue_.empty() && !supplied.is_overdrawn) return false;
-        learner_ = learner, where_ = where;
+        learner_ = learner;
+        where_ = where;
         if (learner_ == 0) learner_ = largest_node(t);
         places_.begin(t, node_lost_devices);
         most_free_ = capacity_of(t);
@@ -84,12 +96,14 @@ public:
     [[nodiscard]] buffer<std::uint32_t>& queue() noexcept { return queue_; }
     [[nodiscard]] bool is_full() const noexcept { return places_.spare() == 0; }
 
-    /// Starts learners of the job: all that it lacks, or one, or as many as its minimum takes. False, and nothing has changed, when not all
-    /// of these fit.
+    /// Starts learners of the job: all that it lacks, or one, or as many as its minimum takes. False, and nothing has
+    /// changed, when not all of these fit.
     template <class Tick>
     [[nodiscard]] bool start(Tick const& t, std::size_t row, bool all) noexcept {
         std::int64_t const before = places_.held(t, row), asked = wanted(t, row);
-        std::int64_t const least = t.template get<"jobs/min.gpu">()[row], needed = all ? asked : least < asked ? least : asked;
+        std::int64_t const least = t.template get<"jobs/min.gpu">()[row], needed = all             ? asked
+                                                                                   : least < asked ? least
+                                                                                                   : asked;
         for (std::int64_t have = before; have == before || have < needed;) {
             std::int64_t const size = asked - have < learner_ ? asked - have : learner_;
             std::size_t const node = node_for(size);
@@ -174,13 +188,15 @@ private:
     }
 };
 
-/// The rule of `pack` and `spread`: a job of k devices is ceil(k / learner) learners. Those of all queued jobs are taken in random order, each
-/// is started on the fullest or the emptiest node on which it fits, and stays until its job ends. So jobs of several learners may hold
-/// devices while others of theirs wait, and may wait for each other; `gang` is the rule without that. A job never holds less than its
-/// minimum: so many learners go together. A learner lost with its node is queued again.
+/// The rule of `pack` and `spread`: a job of k devices is ceil(k / learner) learners. Those of all queued jobs are
+/// taken in random order, each is started on the fullest or the emptiest node on which it fits, and stays until its job
+/// ends. So jobs of several learners may hold devices while others of theirs wait, and may wait for each other; `gang`
+/// is the rule without that. A job never holds less than its minimum: so many learners go together. A learner lost with
+/// its node is queued again.
 ///
-/// With `give_up` such a deadlock is temporary: of the jobs that have been incomplete for so long, the one that was submitted last frees its
-/// learners, and is queued again from the next time on at which the policy is asked. It is for jobs that make no step before they are complete.
+/// With `give_up` such a deadlock is temporary: of the jobs that have been incomplete for so long, the one that was
+/// submitted last frees its learners, and is queued again from the next time on at which the policy is asked. It is for
+/// jobs that make no step before they are complete.
 ///
 /// The random order models pods that are created at the same time (a reading). O(jobs + nodes) and O(nodes) for each
 /// learner; state: since when each job is incomplete, with `give_up`; the tick's random seed.
@@ -207,7 +223,8 @@ public:
         auto& queue = jobs_.queue();
         std::uint64_t state = t.seed();
         while (!queue.empty() && !jobs_.is_full()) {
-            state = state * 6364136223846793005u + 1442695040888963407u;  // the generator of MMIX; its high bits are the good ones
+            // The generator of MMIX; its high bits are the good ones
+            state = state * 6364136223846793005u + 1442695040888963407u;
             auto const drawn = static_cast<std::size_t>((state >> 32) * queue.size() >> 32);
             if (jobs_.start(t, queue[drawn], false) && !jobs_.is_complete(t, queue[drawn])) continue;
             queue[drawn] = queue.back();
@@ -218,7 +235,8 @@ public:
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
-        out.put(last_), incomplete_.save(out);
+        out.put(last_);
+        incomplete_.save(out);
         return out.needed();
     }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
@@ -227,7 +245,8 @@ public:
         auto incomplete = job_memory<since>{};
         incomplete.reserve(most_jobs_);
         if (!in.get(last) || !incomplete.load(in) || !in.finished()) return status::state;
-        last_ = last, incomplete_ = std::move(incomplete);
+        last_ = last;
+        incomplete_ = std::move(incomplete);
         return status::ok;
     }
 
@@ -255,15 +274,18 @@ private:
     job_memory<since> incomplete_;
     std::size_t most_jobs_ = 0;
 
-    /// The job that gives up at this time, as its row; the number of rows when none does. Asked again at the same time it is the same job.
+    /// The job that gives up at this time, as its row; the number of rows when none does. Asked again at the same time
+    /// it is the same job.
     [[nodiscard]] std::size_t latest_to_give_up(tick<inputs> const& t) noexcept {
         auto const ids = t.template get<"jobs/id">();
         incomplete_.follow(ids);
         std::size_t late = t.jobs();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             auto& from = incomplete_[row].at;
-            if (!learners::is_incomplete(t, row)) from = nanoseconds{-1};
-            else if (from.count < 0) from = t.now();
+            if (!learners::is_incomplete(t, row))
+                from = nanoseconds{-1};
+            else if (from.count < 0)
+                from = t.now();
             if (from.count >= 0 && to_seconds(t.now() - from) >= parameters_.give_up) late = row;
         }
         if (t.now() == last_.at) {

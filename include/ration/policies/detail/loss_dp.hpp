@@ -19,16 +19,16 @@ struct extent {
     std::int64_t least = 0, most = 0;
 };
 
-/// One choice for each job, so that they take all devices and lose the least. What remains idle is taken by a job in front of the
-/// first, which loses as much by each device.
+/// One choice for each job, so that they take all devices and lose the least. What remains idle is taken by a job in
+/// front of the first, which loses as much by each device.
 ///
-/// L(j, k) = min over the choices c of job j of loss(c) + L(j - 1, k - devices(c)). Only those k are looked at which the jobs so far can
-/// take and which the jobs to come can complete, and of these, those in between that lose at most the limit. Of all L(j, .) every
-/// 32nd is kept, and the others are found again on the way back: that costs little, since there it is known how many devices
-/// the jobs so far have, so that few k come into question.
+/// L(j, k) = min over the choices c of job j of loss(c) + L(j - 1, k - devices(c)). Only those k are looked at which
+/// the jobs so far can take and which the jobs to come can complete, and of these, those in between that lose at most
+/// the limit. Of all L(j, .) every 32nd is kept, and the others are found again on the way back: that costs little,
+/// since there it is known how many devices the jobs so far have, so that few k come into question.
 ///
-/// Losses are whole numbers and their sums are below 2^53, so that all sums are exact. Time O(devices x choices of all jobs),
-/// space O(devices x jobs / 32).
+/// Losses are whole numbers and their sums are below 2^53, so that all sums are exact. Time O(devices x choices of all
+/// jobs), space O(devices x jobs / 32).
 class loss_dp {
     static constexpr std::size_t stride = 32;
 
@@ -40,7 +40,7 @@ class loss_dp {
         std::size_t place = 0;  // of L(j, at.first)
     };
 
-    buffer<double> now_, next_;            // L(j, k) at [k + origin_]
+    buffer<double> now_, next_;  // L(j, k) at [k + origin_]
     buffer<double> checkpoints_, between_;
     buffer<row> checkpoint_rows_, between_rows_;
     std::int64_t origin_ = 0;
@@ -53,26 +53,32 @@ public:
     void reserve(std::size_t jobs, std::size_t devices) noexcept {
         std::size_t const width = devices + 1, rows = jobs / stride + 1, block = jobs < stride ? jobs : stride;
         origin_ = static_cast<std::int64_t>(width);
-        now_.resize(2 * width + min_plus_lanes), next_.resize(2 * width + min_plus_lanes);
-        checkpoints_.reserve(rows * width), between_.reserve(block * width);
-        checkpoint_rows_.reserve(rows), between_rows_.reserve(block);
+        now_.resize(2 * width + min_plus_lanes);
+        next_.resize(2 * width + min_plus_lanes);
+        checkpoints_.reserve(rows * width);
+        between_.reserve(block * width);
+        checkpoint_rows_.reserve(rows);
+        between_rows_.reserve(block);
     }
 
     /// Additions since `reserve`.
     [[nodiscard]] std::int64_t additions() const noexcept { return additions_; }
 
-    /// The least loss, when it is at most `limit`; infinite else, or when it takes more than so many additions. `choices(j)` are those of
-    /// job j by ascending devices, within `jobs[j]`; each `idle` device loses so much.
+    /// The least loss, when it is at most `limit`; infinite else, or when it takes more than so many additions.
+    /// `choices(j)` are those of job j by ascending devices, within `jobs[j]`; each `idle` device loses so much.
     template <class Choices>
-    [[nodiscard]] double least(std::span<extent const> jobs, std::int64_t devices, double idle, double limit, std::int64_t additions,
-                               Choices const& choices) noexcept {
-        std::int64_t const end = additions < std::numeric_limits<std::int64_t>::max() - additions_ ? additions_ + additions : additions;
-        checkpoints_.clear(), checkpoint_rows_.clear();
+    [[nodiscard]] double least(std::span<extent const> jobs, std::int64_t devices, double idle, double limit,
+                               std::int64_t additions, Choices const& choices) noexcept {
+        std::int64_t const end =
+            additions < std::numeric_limits<std::int64_t>::max() - additions_ ? additions_ + additions : additions;
+        checkpoints_.clear();
+        checkpoint_rows_.clear();
         extent rest = total(jobs);
         start(devices, idle, limit, rest);
         for (std::size_t j = 0; j < jobs.size() && at_.first <= at_.last; ++j) {
             if (j % stride == 0) keep(checkpoints_, checkpoint_rows_);
-            rest.least -= jobs[j].least, rest.most -= jobs[j].most;
+            rest.least -= jobs[j].least;
+            rest.most -= jobs[j].most;
             step(jobs[j], choices(j), {devices - rest.most, devices - rest.least}, limit);
             if (additions_ > end) return std::numeric_limits<double>::infinity();
         }
@@ -80,8 +86,9 @@ public:
         return least_;
     }
 
-    /// The choices that lose the least: `take(j, devices)`, from the last job to the first. Of equally good ones those that give
-    /// the last job the fewest devices, then the last but one, and so on. Precondition: `least` found some for the same jobs.
+    /// The choices that lose the least: `take(j, devices)`, from the last job to the first. Of equally good ones those
+    /// that give the last job the fewest devices, then the last but one, and so on. Precondition: `least` found some
+    /// for the same jobs.
     template <class Choices, class Take>
     void trace(std::span<extent const> jobs, std::int64_t devices, Choices const& choices, Take const& take) noexcept {
         double loss = least_;
@@ -92,7 +99,8 @@ public:
             for (std::size_t j = end; j-- > begin;) {
                 lossy_choice const c = taken(between_rows_[j - begin], devices, loss, choices(j));
                 take(j, c.devices);
-                devices -= c.devices, loss -= c.loss;
+                devices -= c.devices;
+                loss -= c.loss;
             }
         }
     }
@@ -102,7 +110,10 @@ private:
 
     [[nodiscard]] static extent total(std::span<extent const> jobs) noexcept {
         extent sum;
-        for (extent const& j : jobs) sum.least += j.least, sum.most += j.most;
+        for (extent const& j : jobs) {
+            sum.least += j.least;
+            sum.most += j.most;
+        }
         return sum;
     }
 
@@ -119,8 +130,10 @@ private:
         window to{at_.first + of.least, at_.last + of.most};
         if (to.first < goal.least) to.first = goal.least;
         if (to.last > goal.most) to.last = goal.most;
-        for (std::int64_t k = to.first - of.most; k < at_.first; ++k) value(k) = std::numeric_limits<double>::infinity();
-        for (std::int64_t k = at_.last + 1; k <= to.last - of.least; ++k) value(k) = std::numeric_limits<double>::infinity();
+        for (std::int64_t k = to.first - of.most; k < at_.first; ++k)
+            value(k) = std::numeric_limits<double>::infinity();
+        for (std::int64_t k = at_.last + 1; k <= to.last - of.least; ++k)
+            value(k) = std::numeric_limits<double>::infinity();
         min_plus(now_.data() + origin_, next_.data() + origin_, to.first, to.last, choices);
         if (to.first <= to.last) additions_ += (to.last - to.first + 1) * static_cast<std::int64_t>(choices.size());
         now_.swap(next_);
@@ -135,27 +148,33 @@ private:
         std::memcpy(values.extend(size), &value(at_.first), size * sizeof(double));
     }
 
-    /// Finds all L(j, .) of these jobs again, as far as they lead to so many devices and this loss after the last of them.
+    /// Finds all L(j, .) of these jobs again, as far as they lead to so many devices and this loss after the last of
+    /// them.
     template <class Choices>
-    void repeat(std::span<extent const> jobs, std::size_t first_job, std::int64_t devices, double loss, Choices const& choices) noexcept {
+    void repeat(std::span<extent const> jobs, std::size_t first_job, std::int64_t devices, double loss,
+                Choices const& choices) noexcept {
         extent rest = total(jobs);
         row const& from = checkpoint_rows_[first_job / stride];
         at_ = from.at;
         if (at_.first < devices - rest.most) at_.first = devices - rest.most;
         if (at_.last > devices - rest.least) at_.last = devices - rest.least;
-        auto const skipped = static_cast<std::size_t>(at_.first - from.at.first), size = static_cast<std::size_t>(at_.last - at_.first + 1);
+        auto const skipped = static_cast<std::size_t>(at_.first - from.at.first),
+                   size = static_cast<std::size_t>(at_.last - at_.first + 1);
         std::memcpy(&value(at_.first), checkpoints_.data() + from.place + skipped, size * sizeof(double));
-        between_.clear(), between_rows_.clear();
+        between_.clear();
+        between_rows_.clear();
         for (std::size_t j = 0;; ++j) {
             keep(between_, between_rows_);
             if (j + 1 == jobs.size()) return;
-            rest.least -= jobs[j].least, rest.most -= jobs[j].most;
+            rest.least -= jobs[j].least;
+            rest.most -= jobs[j].most;
             step(jobs[j], choices(first_job + j), {devices - rest.most, devices - rest.least}, loss);
         }
     }
 
     /// The choice with the fewest devices that leads from `before` to so many devices and this loss.
-    [[nodiscard]] lossy_choice taken(row const& before, std::int64_t devices, double loss, std::span<lossy_choice const> choices) const noexcept {
+    [[nodiscard]] lossy_choice taken(row const& before, std::int64_t devices, double loss,
+                                     std::span<lossy_choice const> choices) const noexcept {
         double const* const values = between_.data() + before.place;
         for (lossy_choice const& c : choices) {
             std::int64_t const k = devices - c.devices;

@@ -14,13 +14,17 @@ namespace ration::policies::detail {
 /// The nodes by type, and which type each job is on.
 class node_types {
     static constexpr std::uint32_t no_type = 0xFFFF'FFFF;  // on none, on several, or its node failed
-    buffer<std::int64_t> sizes_, available_;  // by type: devices of its largest node; devices for the jobs
-    buffer<std::uint32_t> type_of_;           // by row
+    buffer<std::int64_t> sizes_, available_;               // by type: devices of its largest node; devices for the jobs
+    buffer<std::uint32_t> type_of_;                        // by row
 
 public:
     static constexpr std::uint32_t most_types = 64;  ///< higher numbers count as the last of them
 
-    void reserve(limits const& most) noexcept { sizes_.reserve(most_types), available_.reserve(most_types), type_of_.reserve(most.jobs); }
+    void reserve(limits const& most) noexcept {
+        sizes_.reserve(most_types);
+        available_.reserve(most_types);
+        type_of_.reserve(most.jobs);
+    }
 
     /// Reads the types of all nodes. A type of which there is no node counts as one without devices. O(nodes).
     template <class Tick>
@@ -58,10 +62,12 @@ public:
         for (std::size_t i = 0; i < owner.size(); ++i) {
             while (row < ids.size() && ids[row] < owner[i]) ++row;
             if (row == ids.size()) break;
-            bool const counts = ids[row] == owner[i] && resource[i] == static_cast<std::uint32_t>(resource_id::gpu) && node[i] < t.nodes();
+            bool const counts = ids[row] == owner[i] && resource[i] == static_cast<std::uint32_t>(resource_id::gpu) &&
+                                node[i] < t.nodes();
             if (!counts || !is_active(static_cast<job_state>(t.template get<"jobs/state">()[row]))) continue;
             std::uint32_t const type = of_node(t, node[i]);
-            if (t.template get<"nodes/free.gpu">()[node[i]] >= 0) available_[type] += t.template get<"held/amount">()[i];
+            if (t.template get<"nodes/free.gpu">()[node[i]] >= 0)
+                available_[type] += t.template get<"held/amount">()[i];
             types[row] = i > 0 && owner[i - 1] == owner[i] && types[row] != type ? no_type : type;
         }
         for (std::size_t i = 0; i < places.touched(); ++i) types[places.touched_row(i)] = no_type;

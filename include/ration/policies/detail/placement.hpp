@@ -16,9 +16,10 @@ namespace ration::policies::detail {
 /// The columns that placing reads, and those that a policy reads besides.
 template <class... More>
 using cluster_columns =
-    columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.gpu">, in<std::uint64_t, "held/job">,
-            in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">, in<std::int64_t, "held/amount">,
-            in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/free.gpu">, More...>;
+    columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.gpu">,
+            in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">,
+            in<std::int64_t, "held/amount">, in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/free.gpu">,
+            More...>;
 
 /// The first place in an ascending column that does not come before `value`.
 [[nodiscard]] inline std::size_t lower_bound(std::span<std::uint64_t const> ascending, std::uint64_t value) noexcept {
@@ -43,7 +44,10 @@ template <class Tick>
 [[nodiscard]] supply supply_of(Tick const& t) noexcept {
     supply s;
     std::int64_t signs = 0;
-    for (std::int64_t const f : t.template get<"nodes/free.gpu">()) s.free += f > 0 ? f : 0, signs |= f;
+    for (std::int64_t const f : t.template get<"nodes/free.gpu">()) {
+        s.free += f > 0 ? f : 0;
+        signs |= f;
+    }
     s.is_overdrawn = signs < 0;
     return s;
 }
@@ -56,9 +60,10 @@ template <class Tick>
     return sum;
 }
 
-/// Puts devices of jobs on nodes, and says in grants what differs from what is held. Consolidated: a job comes onto the node with the least
-/// free devices that suffice; else onto as few nodes as possible, the emptiest first; of equals the first. A job that changes keeps what it
-/// can where it is. `begin` is O(nodes), everything else O(nodes) for each place that changes.
+/// Puts devices of jobs on nodes, and says in grants what differs from what is held. Consolidated: a job comes onto the
+/// node with the least free devices that suffice; else onto as few nodes as possible, the emptiest first; of equals the
+/// first. A job that changes keeps what it can where it is. `begin` is O(nodes), everything else O(nodes) for each
+/// place that changes.
 class placement {
     static constexpr std::uint32_t untouched = 0xFFFF'FFFF, end = 0xFFFF'FFFE;
     struct place {
@@ -71,10 +76,10 @@ class placement {
         std::uint16_t reason;
     };
 
-    buffer<std::int64_t> free_;        // by node
-    buffer<place> places_;             // of the touched jobs
+    buffer<std::int64_t> free_;  // by node
+    buffer<place> places_;       // of the touched jobs
     buffer<touched_job> touched_;
-    buffer<std::uint32_t> index_;      // by row: into touched_
+    buffer<std::uint32_t> index_;  // by row: into touched_
     std::int64_t spare_ = 0;
 
 public:
@@ -94,7 +99,8 @@ public:
     void begin(Tick const& t, std::uint16_t reason_of_loss = 0) noexcept {
         auto const free = t.template get<"nodes/free.gpu">();
         free_.assign(free.data(), free.size());
-        places_.clear(), touched_.clear();
+        places_.clear();
+        touched_.clear();
         index_.clear();
         index_.reserve(t.jobs());
         std::uint32_t* const index = index_.extend(t.jobs());
@@ -116,9 +122,11 @@ public:
     [[nodiscard]] std::size_t touched() const noexcept { return touched_.size(); }
     [[nodiscard]] std::uint32_t touched_row(std::size_t i) const noexcept { return touched_[i].row; }
 
-    /// The job holds `amount` devices in all from now on, further ones on nodes that are `allowed`. It gets less only where they do not suffice.
+    /// The job holds `amount` devices in all from now on, further ones on nodes that are `allowed`. It gets less only
+    /// where they do not suffice.
     template <class Tick, class Allowed = decltype(anywhere)>
-    void resize(Tick const& t, std::size_t row, std::int64_t amount, std::uint16_t reason, Allowed const& allowed = anywhere) noexcept {
+    void resize(Tick const& t, std::size_t row, std::int64_t amount, std::uint16_t reason,
+                Allowed const& allowed = anywhere) noexcept {
         touched_job& job = open(t, row);
         if (job.held == amount) return;
         job.reason = reason;
@@ -139,7 +147,8 @@ public:
     [[nodiscard]] std::size_t tightest(std::int64_t amount, Allowed const& allowed = anywhere) const noexcept {
         std::size_t found = nowhere;
         for (std::size_t node = 0; node < free_.size(); ++node)
-            if (free_[node] >= amount && (found == nowhere || free_[node] < free_[found]) && allowed(node)) found = node;
+            if (free_[node] >= amount && (found == nowhere || free_[node] < free_[found]) && allowed(node))
+                found = node;
         return found;
     }
     /// The allowed node with the most free devices; `nowhere` when none has any.
@@ -153,11 +162,13 @@ public:
 
     /// Writes what differs, in the order of jobs and nodes.
     [[nodiscard]] status finish(grants& out) noexcept {
-        ration::detail::sort(touched_.data(), touched_.size(), [](touched_job const& a, touched_job const& b) { return a.row < b.row; });
+        ration::detail::sort(touched_.data(), touched_.size(),
+                             [](touched_job const& a, touched_job const& b) { return a.row < b.row; });
         for (auto const& job : touched_)
             for (std::uint32_t i = job.first; i != end; i = places_[i].next) {
                 place const& p = places_[i];
-                if (p.before != p.after && !out.set(job.row, p.node, resource_id::gpu, p.after, job.reason)) return status::capacity;
+                if (p.before != p.after && !out.set(job.row, p.node, resource_id::gpu, p.after, job.reason))
+                    return status::capacity;
             }
         return status::ok;
     }
@@ -181,7 +192,9 @@ private:
         std::uint64_t const id = t.template get<"jobs/id">()[job.row];
         std::uint32_t last = end;
         for (std::size_t i = lower_bound(owner, id); i < owner.size() && owner[i] == id; ++i) {
-            if (resource[i] != static_cast<std::uint32_t>(resource_id::gpu) || node[i] >= free_.size() || amount[i] <= 0) continue;
+            if (resource[i] != static_cast<std::uint32_t>(resource_id::gpu) || node[i] >= free_.size() ||
+                amount[i] <= 0)
+                continue;
             auto const here = static_cast<std::uint32_t>(places_.size());
             places_.push_back({node[i], end, amount[i], amount[i]});
             (last == end ? job.first : places_[last].next) = here;
@@ -191,7 +204,8 @@ private:
     }
 
     void change(touched_job& job, place& p, std::int64_t by) noexcept {
-        p.after += by, job.held += by;
+        p.after += by;
+        job.held += by;
         std::int64_t const before = free_[p.node], after = before - by;
         spare_ += (after > 0 ? after : 0) - (before > 0 ? before : 0);
         free_[p.node] = after;
@@ -199,7 +213,10 @@ private:
 
     void add(touched_job& job, std::uint32_t node, std::int64_t amount) noexcept {
         std::uint32_t former = end, here = job.first;
-        while (here != end && places_[here].node < node) former = here, here = places_[here].next;
+        while (here != end && places_[here].node < node) {
+            former = here;
+            here = places_[here].next;
+        }
         if (here == end || places_[here].node != node) {
             auto const fresh = static_cast<std::uint32_t>(places_.size());
             places_.push_back({node, here, 0, 0});
@@ -214,7 +231,8 @@ private:
         while (by > 0) {
             place* smallest = nullptr;
             for (std::uint32_t i = job.first; i != end; i = places_[i].next)
-                if (places_[i].after > 0 && (smallest == nullptr || places_[i].after <= smallest->after)) smallest = &places_[i];
+                if (places_[i].after > 0 && (smallest == nullptr || places_[i].after <= smallest->after))
+                    smallest = &places_[i];
             if (smallest == nullptr) return;
             std::int64_t const amount = smallest->after < by ? smallest->after : by;
             change(job, *smallest, -amount);
@@ -253,7 +271,9 @@ private:
         auto const ids = t.template get<"jobs/id">();
         auto const node = t.template get<"held/node">(), resource = t.template get<"held/resource">();
         for (std::size_t i = owner.size(); i-- > 0;) {
-            if (resource[i] != static_cast<std::uint32_t>(resource_id::gpu) || node[i] >= free_.size() || free_[node[i]] >= 0) continue;
+            if (resource[i] != static_cast<std::uint32_t>(resource_id::gpu) || node[i] >= free_.size() ||
+                free_[node[i]] >= 0)
+                continue;
             std::size_t const row = lower_bound(ids, owner[i]);
             if (row == ids.size() || ids[row] != owner[i]) continue;
             touched_job& job = open(t, row);

@@ -20,8 +20,9 @@ inline constexpr std::size_t pack_size = sizeof(double_pack) / sizeof(double);
     return p;
 }
 
-/// What a job is worth with 0, 1, 2 ... devices above its least, where each of them costs `price`. The values are whole, or minus
-/// infinity where that cannot be; such ones follow the last up to a multiple of `grain`, and may be read.
+/// What a job is worth with 0, 1, 2 ... devices above its least, where each of them costs `price`. The values are
+/// whole, or minus infinity where that cannot be; such ones follow the last up to a multiple of `grain`, and may be
+/// read.
 class priced_row {
     double const* values_;
     double price_;
@@ -55,7 +56,6 @@ private:
     }
 
 public:
-
     priced_row(double const* values, double price) noexcept : values_(values), price_(price) {}
 
     [[nodiscard]] double at(std::int64_t x) const noexcept { return values_[x] - price_ * static_cast<double>(x); }
@@ -68,12 +68,14 @@ public:
             for (auto& m : most.of) {
                 double_pack const worth = load_pack(values_ + x) - cost;
                 m = worth > m ? worth : m;
-                x += pack_size, cost += pack_size * price_;
+                x += pack_size;
+                cost += pack_size * price_;
             }
         return most.best([](double a, double b) { return a > b; });
     }
 
-    /// The fewest devices, from `from` on, with which the job is worth so much. Precondition: there are such, and fewer are not worth it.
+    /// The fewest devices, from `from` on, with which the job is worth so much. Precondition: there are such, and fewer
+    /// are not worth it.
     [[nodiscard]] std::int64_t find(double worth, std::int64_t from) const noexcept {
         double_pack cost = cost_from(from -= from % step);
         for (;; from += step) {  // whole packs first: that one of them has it is seen faster than which
@@ -103,7 +105,8 @@ public:
                 none -= nothing;
                 double_pack const some = nothing ? double_pack{} + infinite : lost;
                 l = some < l ? some : l;
-                x += pack_size, cost += pack_size * price_;
+                x += pack_size;
+                cost += pack_size * price_;
             }
         return {none[0] + none[1], least.best([](double a, double b) { return a < b; })};
     }

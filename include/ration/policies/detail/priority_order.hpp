@@ -18,16 +18,16 @@ struct priority {
     std::int64_t second = 0;
 };
 
-/// The turn of a job among those of the same rank: those that run come before those that wait, so that nobody is stopped for an equal; then the
-/// one that started first, and those that never ran last. `started` in ns, -1 = not yet.
+/// The turn of a job among those of the same rank: those that run come before those that wait, so that nobody is
+/// stopped for an equal; then the one that started first, and those that never ran last. `started` in ns, -1 = not yet.
 [[nodiscard]] constexpr std::int64_t turn_of(std::int64_t held, std::int64_t started) noexcept {
     constexpr std::int64_t never = 0x7FFF'FFFF'FFFF'FFFF, waiting = std::int64_t{1} << 62;
     if (started < 0) return never;
     return held > 0 ? started : waiting | started;
 }
 
-/// The rows of the jobs table by priority, of equals those submitted first. Remembers the order of the last time, from which little differs
-/// as a rule: O(rows) then, and O(rows log rows) at worst.
+/// The rows of the jobs table by priority, of equals those submitted first. Remembers the order of the last time, from
+/// which little differs as a rule: O(rows) then, and O(rows log rows) at worst.
 class priority_order {
 public:
     struct entry {
@@ -35,7 +35,11 @@ public:
         std::uint32_t row;
     };
 
-    void reserve(std::size_t jobs) noexcept { ids_.reserve(jobs), entries_.reserve(2 * jobs), moved_.reserve(jobs); }
+    void reserve(std::size_t jobs) noexcept {
+        ids_.reserve(jobs);
+        entries_.reserve(2 * jobs);
+        moved_.reserve(jobs);
+    }
 
     /// `key(row)` is asked once for each row. Precondition: `ids` ascend.
     template <class Key>
@@ -59,20 +63,26 @@ private:
 
     /// Brings the rows up to date: ended jobs leave, new ones come last.
     void follow(std::span<std::uint64_t const> ids) noexcept {
-        if (ids.size() == ids_.size() && (ids.empty() || std::memcmp(ids.data(), ids_.data(), ids.size_bytes()) == 0)) return;
+        if (ids.size() == ids_.size() && (ids.empty() || std::memcmp(ids.data(), ids_.data(), ids.size_bytes()) == 0))
+            return;
         std::size_t const former = ids_.size();
         moved_.clear();
         std::uint32_t* const moved = moved_.extend(former);
-        entry* const all = entries_.extend(ids.size());  // more than enough: new ones are gathered behind those that are there
+        // More than enough: new ones are gathered behind those that are there
+        entry* const all = entries_.extend(ids.size());
         std::size_t row = 0, fresh = 0;
         for (std::size_t old = 0; old < former; ++old) {
-            for (; row < ids.size() && ids[row] < ids_[old]; ++row) all[fresh++] = {{}, static_cast<std::uint32_t>(row)};
+            for (; row < ids.size() && ids[row] < ids_[old]; ++row)
+                all[fresh++] = {{}, static_cast<std::uint32_t>(row)};
             moved[old] = row < ids.size() && ids[row] == ids_[old] ? static_cast<std::uint32_t>(row++) : gone;
         }
         for (; row < ids.size(); ++row) all[fresh++] = {{}, static_cast<std::uint32_t>(row)};
         std::size_t kept = 0;
         for (std::size_t i = 0; i < former; ++i)
-            if (std::uint32_t const now = moved[entries_[i].row]; now != gone) entries_[kept].row = now, ++kept;
+            if (std::uint32_t const now = moved[entries_[i].row]; now != gone) {
+                entries_[kept].row = now;
+                ++kept;
+            }
         for (std::size_t i = 0; i < fresh; ++i) entries_[kept++] = all[i];
         entries_.resize(kept);
         ids_.assign(ids.data(), ids.size());

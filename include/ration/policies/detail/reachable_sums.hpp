@@ -32,21 +32,24 @@ public:
 
     /// Whether there is such a choice for each job, found within so many additions. `choices(j)` are those of job j.
     template <class Choices>
-    [[nodiscard]] bool find(std::size_t jobs, std::int64_t devices, std::int64_t additions, Choices const& choices) noexcept {
+    [[nodiscard]] bool find(std::size_t jobs, std::int64_t devices, std::int64_t additions,
+                            Choices const& choices) noexcept {
         words_ = static_cast<std::size_t>(devices) / bits + 1;
         rows_.reset((jobs + 1) * words_);
         rows_[0] = 1;
         for (std::size_t j = 0; j < jobs; ++j)
             for (lossy_choice const& c : choices(j)) {
                 add(j, static_cast<std::size_t>(c.devices));
-                additions_ += static_cast<std::int64_t>(words_), additions -= static_cast<std::int64_t>(words_);
+                additions_ += static_cast<std::int64_t>(words_);
+                additions -= static_cast<std::int64_t>(words_);
                 if (additions < 0) return false;
             }
         return has(jobs, devices);
     }
 
-    /// `take(j, devices)`, from the last job to the first: the choices that give the last job the fewest devices, then the last but one, and so
-    /// on. `choices(j)` by ascending devices. Precondition: `find` found some for the same jobs.
+    /// `take(j, devices)`, from the last job to the first: the choices that give the last job the fewest devices, then
+    /// the last but one, and so on. `choices(j)` by ascending devices. Precondition: `find` found some for the same
+    /// jobs.
     template <class Choices, class Take>
     void trace(std::size_t jobs, std::int64_t devices, Choices const& choices, Take const& take) const noexcept {
         for (std::size_t j = jobs; j-- > 0;) {
@@ -58,7 +61,9 @@ public:
 
 private:
     [[nodiscard]] bool has(std::size_t j, std::int64_t sum) const noexcept {
-        return sum >= 0 && (rows_[j * words_ + static_cast<std::size_t>(sum) / bits] >> (static_cast<std::size_t>(sum) % bits) & 1) != 0;
+        return sum >= 0 &&
+               (rows_[j * words_ + static_cast<std::size_t>(sum) / bits] >> (static_cast<std::size_t>(sum) % bits) &
+                1) != 0;
     }
 
     /// Job j may take so many devices on top of what those before it take.
@@ -72,10 +77,12 @@ private:
             return;
         }
         to[whole] |= from[0] << part;
-        for (std::size_t w = whole + 1; w < words_; ++w) to[w] |= from[w - whole] << part | from[w - whole - 1] >> (bits - part);
+        for (std::size_t w = whole + 1; w < words_; ++w)
+            to[w] |= from[w - whole] << part | from[w - whole - 1] >> (bits - part);
     }
 
-    [[nodiscard]] std::int64_t taken(std::size_t j, std::int64_t devices, std::span<lossy_choice const> choices) const noexcept {
+    [[nodiscard]] std::int64_t taken(std::size_t j, std::int64_t devices,
+                                     std::span<lossy_choice const> choices) const noexcept {
         for (lossy_choice const& c : choices)
             if (has(j, devices - c.devices)) return c.devices;
         RATION_ASSERT(false, "no choice leads to the sum");

@@ -15,7 +15,8 @@ namespace ration::policies::detail {
 template <class... More>
 using rigid_columns = cluster_columns<in<std::int64_t, "jobs/request.gpu">, More...>;
 
-/// Jobs that get what they ask for or nothing: who of them runs is the policy's rule, the rest is here. `begin` is O(jobs + nodes).
+/// Jobs that get what they ask for or nothing: who of them runs is the policy's rule, the rest is here. `begin` is
+/// O(jobs + nodes).
 class rigid_jobs {
     placement places_;
     priority_order order_;
@@ -26,7 +27,8 @@ class rigid_jobs {
 public:
     enum reason : std::uint16_t { unexplained, its_turn, made_room, node_lost_devices };
     static constexpr std::string_view reasons[] = {"", "its turn has come and its devices are there",
-                                                   "stopped for jobs that come before it", "a node of its lost devices"};
+                                                   "stopped for jobs that come before it",
+                                                   "a node of its lost devices"};
 
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
@@ -49,8 +51,8 @@ public:
         return places_.held(t, row) > 0;
     }
 
-    /// False when there is nothing to do: every job has what it wants, or, unless somebody may be stopped, nothing is free. A job that
-    /// a node has failed gets what it lost elsewhere, or is stopped.
+    /// False when there is nothing to do: every job has what it wants, or, unless somebody may be stopped, nothing is
+    /// free. A job that a node has failed gets what it lost elsewhere, or is stopped.
     template <class Tick>
     [[nodiscard]] bool begin(Tick const& t, bool may_stop) noexcept {
         auto const supplied = supply_of(t);
@@ -63,8 +65,10 @@ public:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             std::int64_t const w = wanted_by(state[row], asked[row]), h = w > 0 ? held[row] : 0;
             wanted[row] = w;
-            all_wanted_ += w, all_held_ += h;
-            lacks |= h < w, exceeds |= h > w;
+            all_wanted_ += w;
+            all_held_ += h;
+            lacks |= h < w;
+            exceeds |= h > w;
         }
         if (!supplied.is_overdrawn && !exceeds && !(lacks && (may_stop || supplied.free > 0))) return false;
         capacity_ = capacity_of(t);
@@ -81,8 +85,8 @@ public:
         return true;
     }
 
-    /// Starts waiting jobs in the order of their priorities, nobody is stopped. The first that does not fit holds back all others,
-    /// unless these may pass. `key(row)` is its priority. O(jobs) for each job that starts.
+    /// Starts waiting jobs in the order of their priorities, nobody is stopped. The first that does not fit holds back
+    /// all others, unless these may pass. `key(row)` is its priority. O(jobs) for each job that starts.
     template <class Tick, class Key>
     void start_in_order(Tick const& t, bool others_pass, Key const& key) noexcept {
         for (std::size_t best = t.jobs();; best = t.jobs()) {
@@ -90,14 +94,17 @@ public:
             for (std::size_t row = 0; row < t.jobs(); ++row) {
                 if (!waits(t, row) || (others_pass && wanted_[row] - places_.held(t, row) > places_.spare())) continue;
                 double const k = key(row);
-                if (best == t.jobs() || k < first) best = row, first = k;
+                if (best == t.jobs() || k < first) {
+                    best = row;
+                    first = k;
+                }
             }
             if (best == t.jobs() || !start(t, best)) return;
         }
     }
 
-    /// Lets those run that come first by priority, each that still fits; the others are stopped. `key(row)` is its `priority`.
-    /// O(jobs) when all fit or little has changed in their order.
+    /// Lets those run that come first by priority, each that still fits; the others are stopped. `key(row)` is its
+    /// `priority`. O(jobs) when all fit or little has changed in their order.
     template <class Tick, class Key>
     void serve(Tick const& t, Key const& key) noexcept {
         std::int64_t left = places_.spare() + all_held_;

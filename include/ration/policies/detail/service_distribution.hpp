@@ -9,18 +9,28 @@
 
 namespace ration::policies::detail {
 
-/// How much service jobs take, from those seen last, and the Gittins index that follows from it. Service is counted in quanta.
+/// How much service jobs take, from those seen last, and the Gittins index that follows from it. Service is counted in
+/// quanta.
 class service_distribution {
-    buffer<double> seen_;    // in the order of arrival, the oldest at `oldest_` once all places are taken
+    buffer<double> seen_;  // in the order of arrival, the oldest at `oldest_` once all places are taken
     buffer<double> sorted_;
-    buffer<double> index_;   // by whole quanta attained; empty = to be made anew
+    buffer<double> index_;  // by whole quanta attained; empty = to be made anew
     std::size_t oldest_ = 0;
 
 public:
     static constexpr std::size_t most = 512, most_quanta = 4096;
 
-    void reserve() noexcept { seen_.reserve(most), sorted_.reserve(most + 1), index_.reserve(most_quanta); }
-    void clear() noexcept { seen_.clear(), sorted_.clear(), index_.clear(), oldest_ = 0; }
+    void reserve() noexcept {
+        seen_.reserve(most);
+        sorted_.reserve(most + 1);
+        index_.reserve(most_quanta);
+    }
+    void clear() noexcept {
+        seen_.clear();
+        sorted_.clear();
+        index_.clear();
+        oldest_ = 0;
+    }
     [[nodiscard]] std::size_t size() const noexcept { return seen_.size(); }
     /// The k-th of those that are remembered, the oldest first.
     [[nodiscard]] double operator[](std::size_t k) const noexcept { return seen_[(oldest_ + k) % seen_.size()]; }
@@ -39,12 +49,14 @@ public:
         index_.clear();
     }
 
-    /// The probability that a job which has attained this much ends within a quantum more, over the service that it takes in that
-    /// quantum on average; in 1/quantum. 0 when none of those seen took so much. O(1), after an arrival O(`most` + quanta).
+    /// The probability that a job which has attained this much ends within a quantum more, over the service that it
+    /// takes in that quantum on average; in 1/quantum. 0 when none of those seen took so much. O(1), after an arrival
+    /// O(`most` + quanta).
     [[nodiscard]] double index(double attained, double quantum) noexcept {
         if (index_.empty()) make_index(quantum);
         double const quanta = attained / quantum;
-        return quanta < static_cast<double>(index_.size()) ? index_[static_cast<std::size_t>(quanta > 0 ? quanta : 0)] : 0;
+        return quanta < static_cast<double>(index_.size()) ? index_[static_cast<std::size_t>(quanta > 0 ? quanta : 0)]
+                                                           : 0;
     }
 
 private:

@@ -8,12 +8,15 @@
 
 namespace ration::policies::detail {
 
-/// How fast a job goes with so many devices, in steps/s; index = devices, of the first type. What is not above 0 does not run.
+/// How fast a job goes with so many devices, in steps/s; index = devices, of the first type. What is not above 0 does
+/// not run.
 struct speed_curve {
     std::span<double const> values;
 
     [[nodiscard]] double at(std::int64_t devices) const noexcept {
-        double const v = devices >= 0 && static_cast<std::size_t>(devices) < values.size() ? values[static_cast<std::size_t>(devices)] : 0;
+        double const v = devices >= 0 && static_cast<std::size_t>(devices) < values.size()
+                             ? values[static_cast<std::size_t>(devices)]
+                             : 0;
         return v > 0 ? v : 0;
     }
     /// The fewest devices above `devices`, from `least` to `most`, at which it is faster; 0 when there are none.

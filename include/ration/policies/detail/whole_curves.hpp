@@ -20,8 +20,8 @@ struct device_choice {
 
 /// The curves of all jobs in whole units, so that sums of them are exact in whatever order they are added up.
 ///
-/// The unit is a power of two, and all jobs together are worth less than 2^49 units at their best: what a value loses by being
-/// rounded is half a unit, which is what it loses in a plain sum of so many doubles as well.
+/// The unit is a power of two, and all jobs together are worth less than 2^49 units at their best: what a value loses
+/// by being rounded is half a unit, which is what it loses in a plain sum of so many doubles as well.
 class whole_curves {
     static constexpr std::size_t not_kept = std::numeric_limits<std::size_t>::max();
     struct curve {
@@ -43,24 +43,30 @@ public:
 
     /// Later calls have at most so many jobs, and `values` values are kept; what is beyond is asked for again.
     void reserve(std::size_t jobs, std::size_t devices, std::size_t values) noexcept {
-        curves_.reserve(jobs), kept_.reserve(values + priced_row::grain), passing_.resize(padded(devices + 1));
+        curves_.reserve(jobs);
+        kept_.reserve(values + priced_row::grain);
+        passing_.resize(padded(devices + 1));
         longest_ = static_cast<std::int64_t>(devices);
     }
 
     /// `curves(j)(k)` is what job j is worth with k devices. No job is given more than `spare` devices above its least.
     template <class Curves>
     void load(std::span<device_choice const> jobs, std::int64_t spare, Curves const& curves) noexcept {
-        curves_.clear(), kept_.clear();
+        curves_.clear();
+        kept_.clear();
         double sum = 0;
-        values_ = 0, complete_ = true;
+        values_ = 0;
+        complete_ = true;
         for (std::size_t j = 0; j < jobs.size(); ++j) {
             std::int64_t const most = jobs[j].most - jobs[j].least, of_use = most < spare ? most : spare;
             complete_ = complete_ && of_use <= longest_;
-            curve c{.least = jobs[j].least, .size = static_cast<std::size_t>(of_use < longest_ ? of_use : longest_) + 1};
+            curve c{.least = jobs[j].least,
+                    .size = static_cast<std::size_t>(of_use < longest_ ? of_use : longest_) + 1};
             if (kept_.capacity() - kept_.size() >= padded(c.size)) c.place = kept_.size();
             double* const values = c.place == not_kept ? passing_.data() : kept_.extend(padded(c.size));
             read(curves(j), c, values);
-            sum += priced_row(values, 0).most(0, static_cast<std::int64_t>(c.size) - 1) * 0x1p-64;  // so that it never overflows
+            // So that it never overflows
+            sum += priced_row(values, 0).most(0, static_cast<std::int64_t>(c.size) - 1) * 0x1p-64;
             values_ += static_cast<std::int64_t>(c.size);
             curves_.push_back(c);
         }
@@ -68,8 +74,8 @@ public:
         round(kept_.edit());
     }
 
-    /// What the job is worth, in units, with its least devices, one more, two more ...; minus infinity where that cannot be. Valid until
-    /// the next call.
+    /// What the job is worth, in units, with its least devices, one more, two more ...; minus infinity where that
+    /// cannot be. Valid until the next call.
     template <class Curves>
     [[nodiscard]] std::span<double const> row(std::size_t j, Curves const& curves) noexcept {
         curve const& c = curves_[j];
@@ -81,7 +87,9 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return curves_.size(); }
     /// How many devices above its least the job may have.
-    [[nodiscard]] std::int64_t room(std::size_t j) const noexcept { return static_cast<std::int64_t>(curves_[j].size) - 1; }
+    [[nodiscard]] std::int64_t room(std::size_t j) const noexcept {
+        return static_cast<std::int64_t>(curves_[j].size) - 1;
+    }
     /// False when a curve was cut short where `reserve` had no room for it.
     [[nodiscard]] bool complete() const noexcept { return complete_; }
     /// How many values there are.

@@ -32,7 +32,8 @@ struct row {
     [[nodiscard]] std::string_view operator[](field f) const noexcept { return text[static_cast<std::size_t>(f)]; }
 };
 
-/// Checks rows and collects the jobs. What it refuses is said by `failure`. Precondition: layout and library outlive it.
+/// Checks rows and collects the jobs. What it refuses is said by `failure`. Precondition: layout and library outlive
+/// it.
 class builder {
     /// What a number may be, and the words for it.
     struct domain {
@@ -51,7 +52,7 @@ class builder {
     layout const& layout_;
     model_library const& library_;
     workload made_;
-    std::vector<double> submitted_;                             // seconds, index = job
+    std::vector<double> submitted_;  // seconds, index = job
     std::map<std::string, std::uint32_t, std::less<>> tenants_;
     std::uint32_t last_tenant_ = 0;
     problem failure_;
@@ -60,7 +61,8 @@ public:
     builder(layout const& of, model_library const& library) : layout_(of), library_(library) {}
 
     void reserve(std::size_t jobs) {
-        made_.jobs.reserve(jobs), submitted_.reserve(jobs);
+        made_.jobs.reserve(jobs);
+        submitted_.reserve(jobs);
         if (has(field::name)) made_.job_names.reserve(jobs);
     }
 
@@ -70,8 +72,14 @@ public:
     [[nodiscard]] bool add(row const& r) {
         job_description job;
         double submitted = 0;
-        if (layout_.real && (is_nothing(r, field::devices) || (has(field::duration) && is_nothing(r, field::duration)))) return ++made_.left_out, true;
-        if (!set_request(r, job) || !when(r, submitted) || !set_model(r, job) || !set_bounds(r, job) || !set_rest(r, job, submitted) || !set_tenant(r, job)) return false;
+        if (layout_.real &&
+            (is_nothing(r, field::devices) || (has(field::duration) && is_nothing(r, field::duration)))) {
+            ++made_.left_out;
+            return true;
+        }
+        if (!set_request(r, job) || !when(r, submitted) || !set_model(r, job) || !set_bounds(r, job) ||
+            !set_rest(r, job, submitted) || !set_tenant(r, job))
+            return false;
         if (has(field::name)) {
             if (!is_word(r, field::name)) return false;
             made_.job_names.emplace_back(r[field::name]);
@@ -82,12 +90,17 @@ public:
     }
 
     /// A problem with a whole row: for readers that find one before a row reaches `add`.
-    bool refuse(std::uint64_t line, std::string sentence) { return failure_ = {line, std::move(sentence)}, false; }
+    bool refuse(std::uint64_t line, std::string sentence) {
+        failure_ = {line, std::move(sentence)};
+        return false;
+    }
 
-    /// The workload, its jobs in the order in which they are submitted. O(jobs), or O(jobs log jobs) where the trace is in another order.
+    /// The workload, its jobs in the order in which they are submitted. O(jobs), or O(jobs log jobs) where the trace is
+    /// in another order.
     [[nodiscard]] workload finish(std::string name) {
         made_.name = std::move(name);
-        double const first = layout_.real && !submitted_.empty() ? *std::min_element(submitted_.begin(), submitted_.end()) : 0;
+        double const first =
+            layout_.real && !submitted_.empty() ? *std::min_element(submitted_.begin(), submitted_.end()) : 0;
         for (std::size_t j = 0; j < made_.jobs.size(); ++j) made_.jobs[j].submitted = at(submitted_[j] - first);
         if (!std::is_sorted(submitted_.begin(), submitted_.end())) sort();
         if (made_.models.empty()) add_rigid();
@@ -117,7 +130,9 @@ private:
     }
 
     [[nodiscard]] bool number(row const& r, field f, domain const& in, double& value) {
-        if (to_number(r[f], value) && value >= in.least && value <= in.most && (!in.whole || value == std::floor(value))) return true;
+        if (to_number(r[f], value) && value >= in.least && value <= in.most &&
+            (!in.whole || value == std::floor(value)))
+            return true;
         return refuse(r, f, in.words);
     }
     /// Leaves `value` alone where the trace says nothing.
@@ -126,13 +141,17 @@ private:
         double read = 0;
         if (r[f].empty()) return true;
         if (!number(r, f, in, read)) return false;
-        return value = static_cast<T>(read), true;
+        value = static_cast<T>(read);
+        return true;
     }
 
     [[nodiscard]] bool when(row const& r, double& seconds) {
-        if (layout_.real && to_timestamp(r[field::submitted], seconds)) return seconds <= time.most || refuse(r, field::submitted, "a time before the year 2255");
+        if (layout_.real && to_timestamp(r[field::submitted], seconds))
+            return seconds <= time.most || refuse(r, field::submitted, "a time before the year 2255");
         if (number(r, field::submitted, time, seconds)) return true;
-        return layout_.real ? refuse(r, field::submitted, "a time like 2017-10-09 07:01:55, or seconds from 0 to 9000000000") : false;
+        return layout_.real
+                   ? refuse(r, field::submitted, "a time like 2017-10-09 07:01:55, or seconds from 0 to 9000000000")
+                   : false;
     }
 
     [[nodiscard]] bool is_word(row const& r, field f) {
@@ -145,59 +164,83 @@ private:
     [[nodiscard]] named_model const* model_of(row const& r) const noexcept {
         return r[field::model].empty() ? nullptr : find_model(library_, r[field::model]);
     }
-    [[nodiscard]] static bool runs_on_cpu(named_model const& known) noexcept { return known.model->cores(known.usual) > 0; }
+    [[nodiscard]] static bool runs_on_cpu(named_model const& known) noexcept {
+        return known.model->cores(known.usual) > 0;
+    }
 
     /// Devices; none for a job on processors.
     [[nodiscard]] bool set_request(row const& r, job_description& job) {
         double devices = 0;
         named_model const* const known = model_of(r);
         bool const cpu = known != nullptr && runs_on_cpu(*known);
-        if (!(cpu && r[field::devices].empty()) && !number(r, field::devices, cpu ? no_device : device_count, devices)) return false;
-        return job.request = static_cast<std::int64_t>(devices), true;
+        if (!(cpu && r[field::devices].empty()) && !number(r, field::devices, cpu ? no_device : device_count, devices))
+            return false;
+        job.request = static_cast<std::int64_t>(devices);
+        return true;
     }
 
     [[nodiscard]] bool set_model(row const& r, job_description& job) {
         std::string_view const name = r[field::model];
         named_model const* const known = model_of(r);
-        bool const rigid = name.empty() ? layout_.is != format::gavel : !known && (layout_.rigid_too || name == "rigid");
-        if (!known && !rigid) return refuse(r, field::model, "the name of a model whose profile is loaded" + known_models());
-        if (rigid) return job.model = index_of_rigid(), job.least = job.most = job.request, set_length(r, field::duration, 0, job);
+        bool const rigid =
+            name.empty() ? layout_.is != format::gavel : !known && (layout_.rigid_too || name == "rigid");
+        if (!known && !rigid)
+            return refuse(r, field::model, "the name of a model whose profile is loaded" + known_models());
+        if (rigid) {
+            job.model = index_of_rigid();
+            job.least = job.most = job.request;
+            return set_length(r, field::duration, 0, job);
+        }
         std::int64_t const request = job.request;
         job = known->usual;
         job.request = request;
-        job.least = std::min(job.least, request), job.most = std::max(job.most, request);
+        job.least = std::min(job.least, request);
+        job.most = std::max(job.most, request);
         job.model = index_of(known->name, known->model);
         return set_length(r, field::length, known->usual.length, job);
     }
 
-    /// Of a rigid job a step is a second, and its length may stand in either column. A job with a model has a length in steps.
+    /// Of a rigid job a step is a second, and its length may stand in either column. A job with a model has a length in
+    /// steps.
     [[nodiscard]] bool set_length(row const& r, field given, double usual, job_description& job) {
         if (given == field::duration && r[given].empty() && !r[field::length].empty()) given = field::length;
-        if (r[given].empty() && usual > 0) return job.length = usual, true;
+        if (r[given].empty() && usual > 0) {
+            job.length = usual;
+            return true;
+        }
         return number(r, given, given == field::length ? amount : run_time, job.length);
     }
 
     [[nodiscard]] bool set_bounds(row const& r, job_description& job) {
         domain const& allowed = job.request == 0 ? no_device : device_count;
-        if (!number_if_any(r, field::least, allowed, job.least) || !number_if_any(r, field::most, allowed, job.most)) return false;
+        if (!number_if_any(r, field::least, allowed, job.least) || !number_if_any(r, field::most, allowed, job.most))
+            return false;
         if (job.least > job.request) return refuse(r, field::least, "at most as many as " + title(field::devices));
         return job.most >= job.request || refuse(r, field::most, "at least as many as " + title(field::devices));
     }
 
     [[nodiscard]] bool set_rest(row const& r, job_description& job, double submitted) {
         double deadline = -1;
-        if (!number_if_any(r, field::batch, samples, job.batch) || !number_if_any(r, field::weight, amount, job.weight)) return false;
-        if (!number_if_any(r, field::restart_cost, time, job.restart_cost) || !number_if_any(r, field::deadline, time, deadline)) return false;
-        if (deadline >= 0 && deadline < submitted) return refuse(r, field::deadline, "a time that is not before the job is submitted");
+        if (!number_if_any(r, field::batch, samples, job.batch) || !number_if_any(r, field::weight, amount, job.weight))
+            return false;
+        if (!number_if_any(r, field::restart_cost, time, job.restart_cost) ||
+            !number_if_any(r, field::deadline, time, deadline))
+            return false;
+        if (deadline >= 0 && deadline < submitted)
+            return refuse(r, field::deadline, "a time that is not before the job is submitted");
         if (deadline >= 0) job.deadline = at(deadline);
         return true;
     }
 
     [[nodiscard]] bool set_tenant(row const& r, job_description& job) {
         std::string_view const name = r[field::tenant];
-        if (name.empty()) return job.tenant = index_of_tenant("default"), true;
+        if (name.empty()) {
+            job.tenant = index_of_tenant("default");
+            return true;
+        }
         if (!is_word(r, field::tenant)) return false;
-        return job.tenant = index_of_tenant(name), true;
+        job.tenant = index_of_tenant(name);
+        return true;
     }
 
     [[nodiscard]] std::uint32_t index_of_tenant(std::string_view name) {
@@ -206,7 +249,8 @@ private:
         if (found != tenants_.end()) return last_tenant_ = found->second;
         last_tenant_ = static_cast<std::uint32_t>(made_.tenants.size());
         made_.tenants.emplace_back(name);
-        return tenants_.emplace(name, last_tenant_), last_tenant_;
+        tenants_.emplace(name, last_tenant_);
+        return last_tenant_;
     }
 
     [[nodiscard]] std::uint32_t index_of(std::string_view name, std::shared_ptr<job_model const> const& model) {
@@ -216,11 +260,15 @@ private:
         made_.model_names.emplace_back(name);
         return static_cast<std::uint32_t>(made_.models.size() - 1);
     }
-    void add_rigid() { made_.models.push_back(std::make_shared<rigid_model>()), made_.model_names.emplace_back("rigid"); }
+    void add_rigid() {
+        made_.models.push_back(std::make_shared<rigid_model>());
+        made_.model_names.emplace_back("rigid");
+    }
     [[nodiscard]] std::uint32_t index_of_rigid() {
         for (std::size_t i = 0; i < made_.models.size(); ++i)
             if (made_.model_names[i] == "rigid") return static_cast<std::uint32_t>(i);
-        return add_rigid(), static_cast<std::uint32_t>(made_.models.size() - 1);
+        add_rigid();
+        return static_cast<std::uint32_t>(made_.models.size() - 1);
     }
 
     [[nodiscard]] std::string known_models() const {
@@ -230,24 +278,31 @@ private:
         return text += library_.size() > 8 ? ", ..." : "";
     }
 
-    /// Jobs of one moment stay in the order of the trace. By merging neighbours: long stretches of a trace are in order already.
+    /// Jobs of one moment stay in the order of the trace. By merging neighbours: long stretches of a trace are in order
+    /// already.
     void sort() {
         using entry = std::pair<double, std::uint32_t>;
         std::vector<entry> order, merged(made_.jobs.size());
         order.reserve(made_.jobs.size());
-        for (std::size_t j = 0; j < made_.jobs.size(); ++j) order.emplace_back(submitted_[j], static_cast<std::uint32_t>(j));
+        for (std::size_t j = 0; j < made_.jobs.size(); ++j)
+            order.emplace_back(submitted_[j], static_cast<std::uint32_t>(j));
         for (std::size_t width = 1; width < order.size(); width *= 2, order.swap(merged))
             for (std::size_t begin = 0; begin < order.size(); begin += 2 * width) {
-                auto const at = [&](std::size_t i) { return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size())); };
-                std::merge(at(begin), at(begin + width), at(begin + width), at(begin + 2 * width), merged.begin() + static_cast<std::ptrdiff_t>(begin));
+                auto const at = [&](std::size_t i) {
+                    return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size()));
+                };
+                std::merge(at(begin), at(begin + width), at(begin + width), at(begin + 2 * width),
+                           merged.begin() + static_cast<std::ptrdiff_t>(begin));
             }
         std::vector<job_description> jobs;
         std::vector<std::string> names;
-        jobs.reserve(order.size()), names.reserve(made_.job_names.size());
+        jobs.reserve(order.size());
+        names.reserve(made_.job_names.size());
         for (auto const& [when, j] : order) jobs.push_back(made_.jobs[j]);
         if (!made_.job_names.empty())
             for (auto const& [when, j] : order) names.push_back(std::move(made_.job_names[j]));
-        made_.jobs.swap(jobs), made_.job_names.swap(names);
+        made_.jobs.swap(jobs);
+        made_.job_names.swap(names);
     }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Goes through a JSON text from front to back without building it in memory: logs of clusters have hundreds of megabytes.
+/// Goes through a JSON text from front to back without building it in memory: logs of clusters have hundreds of
+/// megabytes.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 
 namespace ration::sim::trace {
 
-/// The caller says what it expects next; what it is not interested in, it skips. After the first mistake everything returns false.
-/// Escapes in strings are left as they stand, \" among them: keys and times of a trace have none.
+/// The caller says what it expects next; what it is not interested in, it skips. After the first mistake everything
+/// returns false. Escapes in strings are left as they stand, \" among them: keys and times of a trace have none.
 class json_scanner {
     static constexpr int deepest = 64;
 
@@ -37,12 +38,14 @@ public:
 
     bool open(char bracket, char const* otherwise) noexcept { return take(bracket) || fail(otherwise); }
 
-    /// Whether another element or member comes; takes the comma, or the closing bracket. `first` is true before the first and set to false.
+    /// Whether another element or member comes; takes the comma, or the closing bracket. `first` is true before the
+    /// first and set to false.
     [[nodiscard]] bool more(char closing, bool& first) noexcept {
         if (wrong_ != nullptr || take(closing)) return false;
         if (!first && !take(',')) return fail("a comma or a closing bracket is missing here; is the file cut off?");
         if (!first && sees(closing)) return fail("there is a comma before a closing bracket; remove it");
-        return first = false, true;
+        first = false;
+        return true;
     }
 
     bool key(std::string_view& name) noexcept {
@@ -84,11 +87,18 @@ public:
     }
 
 private:
-    [[nodiscard]] static bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-    void skip_space() noexcept {
-        for (; at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n'); ++at_) line_ += *at_ == '\n';
+    [[nodiscard]] static bool is_letter(char c) noexcept {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     }
-    bool take(char c) noexcept { return sees(c) && (++at_, true); }
+    void skip_space() noexcept {
+        for (; at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n'); ++at_)
+            line_ += *at_ == '\n';
+    }
+    bool take(char c) noexcept {
+        bool const taken = sees(c);
+        at_ += taken;
+        return taken;
+    }
 };
 
 }  // namespace ration::sim::trace

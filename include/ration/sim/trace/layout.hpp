@@ -12,7 +12,22 @@ namespace ration::sim::trace {
 
 /// What a column says of a job. Times are in seconds, or timestamps where the layout says so.
 enum class field : std::uint8_t {
-    name, tenant, model, submitted, started, ended, duration, devices, instances, least, most, batch, length, weight, restart_cost, deadline,
+    name,
+    tenant,
+    model,
+    submitted,
+    started,
+    ended,
+    duration,
+    devices,
+    instances,
+    least,
+    most,
+    batch,
+    length,
+    weight,
+    restart_cost,
+    deadline,
     nothing  ///< a column that is there and not read
 };
 inline constexpr std::size_t fields = 17;
@@ -23,77 +38,95 @@ struct column {
     bool needed = true;
 };
 
-enum class format : std::uint8_t { detect, ration, philly, philly_json, helios, alibaba, tiresias, gavel, elasticflow, pollux };
-inline constexpr std::array<std::string_view, 10> format_names{"detect", "ration", "philly", "philly-json", "helios", "alibaba", "tiresias", "gavel", "elasticflow", "pollux"};
+enum class format : std::uint8_t {
+    detect,
+    ration,
+    philly,
+    philly_json,
+    helios,
+    alibaba,
+    tiresias,
+    gavel,
+    elasticflow,
+    pollux
+};
+inline constexpr std::array<std::string_view, 10> format_names{
+    "detect", "ration", "philly", "philly-json", "helios", "alibaba", "tiresias", "gavel", "elasticflow", "pollux"};
 
 struct layout {
     format is;
     std::span<column const> columns;
     char separator = ',';
-    bool real = false;       ///< of a real cluster: times may be timestamps, the first job is submitted at 0, and rows without devices or run time are left out
+    /// Of a real cluster: times may be timestamps, the first job is submitted at 0, and rows without devices or run
+    /// time are left out
+    bool real = false;
     bool rigid_too = false;  ///< a model that the library does not have is no error: the run time says enough
     bool untitled = false;   ///< may come without a line of titles; the columns then stand in this order
 };
 
 namespace detail {
 
-/// Our own: the first four columns make a whole trace, the others are there when a job needs them. write.hpp says what each means.
-inline constexpr column ration_columns[] = {
-    {"job_id", field::name},
-    {"submit_time", field::submitted},
-    {"num_gpus", field::devices},
-    {"duration", field::duration, false},
-    {"tenant", field::tenant, false},
-    {"model", field::model, false},
-    {"min_gpus", field::least, false},
-    {"max_gpus", field::most, false},
-    {"batch_size", field::batch, false},
-    {"length", field::length, false},
-    {"weight", field::weight, false},
-    {"restart_cost", field::restart_cost, false},
-    {"deadline", field::deadline, false}};
+/// Our own: the first four columns make a whole trace, the others are there when a job needs them. write.hpp says what
+/// each means.
+inline constexpr column ration_columns[] = {{"job_id", field::name},
+                                            {"submit_time", field::submitted},
+                                            {"num_gpus", field::devices},
+                                            {"duration", field::duration, false},
+                                            {"tenant", field::tenant, false},
+                                            {"model", field::model, false},
+                                            {"min_gpus", field::least, false},
+                                            {"max_gpus", field::most, false},
+                                            {"batch_size", field::batch, false},
+                                            {"length", field::length, false},
+                                            {"weight", field::weight, false},
+                                            {"restart_cost", field::restart_cost, false},
+                                            {"deadline", field::deadline, false}};
 
 /// Microsoft's Philly as the artifact of Pollux (OSDI'21) condensed it.
-inline constexpr column philly_columns[] = {
-    {"timestamp", field::submitted}, {"duration", field::duration}, {"num_gpus", field::devices}, {"cluster", field::tenant}};
+inline constexpr column philly_columns[] = {{"timestamp", field::submitted},
+                                            {"duration", field::duration},
+                                            {"num_gpus", field::devices},
+                                            {"cluster", field::tenant}};
 
 /// SenseTime's Helios (SC'21). A virtual cluster is the tenant where the file names one, otherwise the user is.
-inline constexpr column helios_columns[] = {{"job_id", field::name},
-                                            {"user", field::tenant, false},
-                                            {"vc", field::tenant, false},
-                                            {"gpu_num", field::devices},
-                                            {"submit_time", field::submitted},
-                                            {"duration", field::duration}};
+inline constexpr column helios_columns[] = {{"job_id", field::name},           {"user", field::tenant, false},
+                                            {"vc", field::tenant, false},      {"gpu_num", field::devices},
+                                            {"submit_time", field::submitted}, {"duration", field::duration}};
 
-/// The task table of Alibaba's cluster-trace-gpu-v2020, recalled from its published files. `plan_gpu` is in per cent of a device for
-/// each of `inst_num` instances; alibaba.hpp adds up the tasks of a job.
-inline constexpr column alibaba_columns[] = {
-    {"job_name", field::name},       {"task_name", field::nothing},       {"inst_num", field::instances},      {"status", field::nothing},
-    {"start_time", field::started},  {"end_time", field::ended},          {"plan_cpu", field::nothing, false}, {"plan_mem", field::nothing, false},
-    {"plan_gpu", field::devices},    {"gpu_type", field::nothing, false}};
+/// The task table of Alibaba's cluster-trace-gpu-v2020, recalled from its published files. `plan_gpu` is in per cent of
+/// a device for each of `inst_num` instances; alibaba.hpp adds up the tasks of a job.
+inline constexpr column alibaba_columns[] = {{"job_name", field::name},           {"task_name", field::nothing},
+                                             {"inst_num", field::instances},      {"status", field::nothing},
+                                             {"start_time", field::started},      {"end_time", field::ended},
+                                             {"plan_cpu", field::nothing, false}, {"plan_mem", field::nothing, false},
+                                             {"plan_gpu", field::devices},        {"gpu_type", field::nothing, false}};
 
 /// The simulator of Tiresias (NSDI'19), and those that came of it.
-inline constexpr column tiresias_columns[] = {{"job_id", field::name},       {"num_gpu", field::devices},  {"submit_time", field::submitted},
-                                              {"iterations", field::length}, {"model_name", field::model}, {"duration", field::duration}};
+inline constexpr column tiresias_columns[] = {{"job_id", field::name},           {"num_gpu", field::devices},
+                                              {"submit_time", field::submitted}, {"iterations", field::length},
+                                              {"model_name", field::model},      {"duration", field::duration}};
 
-/// Gavel (OSDI'20), by the order in which its parser takes the columns: it has no line of titles, and no run times either, so the library has to know
-/// its models. The traces that it made of Philly are of an older parser, with seven columns; the newest has ten.
+/// Gavel (OSDI'20), by the order in which its parser takes the columns: it has no line of titles, and no run times
+/// either, so the library has to know its models. The traces that it made of Philly are of an older parser, with seven
+/// columns; the newest has ten.
 inline constexpr column gavel_columns[] = {
-    {"job_type", field::model},         {"command", field::nothing},         {"working_directory", field::nothing},
-    {"num_steps_arg", field::nothing},  {"needs_data_dir", field::nothing},  {"total_steps", field::length},
-    {"scale_factor", field::devices},   {"priority_weight", field::weight},  {"slo", field::nothing},
+    {"job_type", field::model},        {"command", field::nothing},        {"working_directory", field::nothing},
+    {"num_steps_arg", field::nothing}, {"needs_data_dir", field::nothing}, {"total_steps", field::length},
+    {"scale_factor", field::devices},  {"priority_weight", field::weight}, {"slo", field::nothing},
     {"arrival_time", field::submitted}};
 inline constexpr column gavel_nine_columns[] = {
-    {"job_type", field::model},        {"command", field::nothing},     {"num_steps_arg", field::nothing},
+    {"job_type", field::model},         {"command", field::nothing},    {"num_steps_arg", field::nothing},
     {"needs_data_dir", field::nothing}, {"total_steps", field::length}, {"scale_factor", field::devices},
     {"priority_weight", field::weight}, {"slo", field::nothing},        {"arrival_time", field::submitted}};
-inline constexpr column gavel_seven_columns[] = {
-    {"job_type", field::model},      {"command", field::nothing},        {"num_steps_arg", field::nothing}, {"needs_data_dir", field::nothing},
-    {"total_steps", field::length}, {"arrival_time", field::submitted}, {"scale_factor", field::devices}};
+inline constexpr column gavel_seven_columns[] = {{"job_type", field::model},        {"command", field::nothing},
+                                                 {"num_steps_arg", field::nothing}, {"needs_data_dir", field::nothing},
+                                                 {"total_steps", field::length},    {"arrival_time", field::submitted},
+                                                 {"scale_factor", field::devices}};
 
 /// ElasticFlow (ASPLOS'23). Deadlines are absolute.
-inline constexpr column elasticflow_columns[] = {{"job_id", field::name},       {"submit_time", field::submitted}, {"model_name", field::model},
-                                                 {"ddl", field::deadline},      {"batch_size", field::batch},      {"num_gpu", field::devices},
+inline constexpr column elasticflow_columns[] = {{"job_id", field::name},       {"submit_time", field::submitted},
+                                                 {"model_name", field::model},  {"ddl", field::deadline},
+                                                 {"batch_size", field::batch},  {"num_gpu", field::devices},
                                                  {"duration", field::duration}, {"iteration", field::length}};
 
 /// The workloads of Pollux (OSDI'21) and, with the same columns, Sia (SOSP'23).

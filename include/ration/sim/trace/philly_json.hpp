@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Reads `cluster_job_log` of msr-fiddle/philly-traces (Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN
-/// Training Workloads", USENIX ATC 2019).
+/// Reads `cluster_job_log` of msr-fiddle/philly-traces (Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters
+/// for DNN Training Workloads", USENIX ATC 2019).
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,11 @@ namespace ration::sim::trace {
 
 namespace detail {
 
-inline constexpr column philly_json_columns[] = {
-    {"jobid", field::name}, {"vc", field::tenant}, {"submitted_time", field::submitted}, {"gpus", field::devices}, {"attempts", field::duration}};
+inline constexpr column philly_json_columns[] = {{"jobid", field::name},
+                                                 {"vc", field::tenant},
+                                                 {"submitted_time", field::submitted},
+                                                 {"gpus", field::devices},
+                                                 {"attempts", field::duration}};
 inline constexpr layout philly_json_layout{.is = format::philly_json, .columns = philly_json_columns, .real = true};
 
 /// What the attempts of one job add up to.
@@ -80,26 +83,35 @@ private:
     bool node(std::size_t& devices) {
         return each_member([&](std::string_view key) {
             if (key != "gpus" || !json_.sees('[')) return json_.skip();
-            return each_element([&] { return ++devices, json_.skip(); });
+            return each_element([&] {
+                ++devices;
+                return json_.skip();
+            });
         });
     }
 };
 
 }  // namespace detail
 
-/// Each job with the devices of its largest attempt, and the time of all its attempts. Jobs of which none has both, left out. O(text).
-[[nodiscard]] inline outcome<workload> read_philly_json(std::string_view text, model_library const& library, std::string name) {
+/// Each job with the devices of its largest attempt, and the time of all its attempts. Jobs of which none has both,
+/// left out. O(text).
+[[nodiscard]] inline outcome<workload> read_philly_json(std::string_view text, model_library const& library,
+                                                        std::string name) {
     detail::philly_json_reader reader(text);
     builder jobs(detail::philly_json_layout, library);
     bool const read = reader.each_element([&] {
         detail::philly_job job;
         std::uint64_t const line = reader.json().line();
         if (!reader.job(job)) return false;
-        std::string const devices = std::to_string(job.devices), seconds = std::to_string(static_cast<std::int64_t>(job.seconds));
+        std::string const devices = std::to_string(job.devices),
+                          seconds = std::to_string(static_cast<std::int64_t>(job.seconds));
         row r;
         r.line = line;
-        r[field::name] = job.name, r[field::tenant] = job.tenant, r[field::submitted] = job.submitted;
-        r[field::devices] = devices, r[field::duration] = seconds;
+        r[field::name] = job.name;
+        r[field::tenant] = job.tenant;
+        r[field::submitted] = job.submitted;
+        r[field::devices] = devices;
+        r[field::duration] = seconds;
         return jobs.add(r);
     });
     if (reader.json().wrong() != nullptr) return problem{reader.json().line(), reader.json().wrong()};

@@ -20,12 +20,14 @@ namespace ration::sim::trace {
 [[nodiscard]] inline bool to_format(std::string_view name, format& into) noexcept {
     auto const found = std::find(format_names.begin(), format_names.end(), name);
     if (found == format_names.end()) return false;
-    return into = static_cast<format>(found - format_names.begin()), true;
+    into = static_cast<format>(found - format_names.begin());
+    return true;
 }
 
 namespace detail {
 
-/// The first layout that the first line of a text fits, of this format unless that is `detect`; nullptr when none does. O(first line).
+/// The first layout that the first line of a text fits, of this format unless that is `detect`; nullptr when none does.
+/// O(first line).
 [[nodiscard]] inline layout const* fitting_layout(std::string_view text, format as) {
     std::size_t const begin = text.find_first_not_of("\xef\xbb\xbf \t\r\n");
     std::string_view const first_line = text.substr(0, begin == text.npos ? 0 : text.find('\n', begin));
@@ -47,28 +49,35 @@ namespace detail {
 }
 
 /// The jobs that a text describes. Models that it names are looked up in `library`. O(text).
-[[nodiscard]] inline outcome<workload> read(std::string_view text, model_library const& library, std::string name, format as = format::detect) {
+[[nodiscard]] inline outcome<workload> read(std::string_view text, model_library const& library, std::string name,
+                                            format as = format::detect) {
     if (as == format::detect) as = format_of(text);
     if (as == format::philly_json) return read_philly_json(text, library, std::move(name));
     if (as == format::alibaba) return read_alibaba(text, library, std::move(name));
     layout const* const fitting = detail::fitting_layout(text, as);
-    if (as != format::detect) return read_table(text, fitting != nullptr ? *fitting : *find_layout(as), library, std::move(name));
-    if (text.find_first_not_of(" \t\r\n") == text.npos) return problem{0, "this file is empty; a trace of jobs is expected"};
-    return problem{1, "the first line names the columns of no trace that is known here; job_id,submit_time,num_gpus,duration are the columns of "
-                      "the simplest one"};
+    if (as != format::detect)
+        return read_table(text, fitting != nullptr ? *fitting : *find_layout(as), library, std::move(name));
+    if (text.find_first_not_of(" \t\r\n") == text.npos)
+        return problem{0, "this file is empty; a trace of jobs is expected"};
+    return problem{
+        1,
+        "the first line names the columns of no trace that is known here; job_id,submit_time,num_gpus,duration are the columns of "
+        "the simplest one"};
 }
 
 /// The bytes of a regular file of at most 1 GiB. Never blocks.
 [[nodiscard]] inline outcome<std::string> contents(char const* path) {
-    static constexpr process::input_rules rules{
-        .remedy = "name a file that is there and may be read", .most_bytes = std::uint64_t{1} << 30, .too_large = "is larger than 1 GiB"};
+    static constexpr process::input_rules rules{.remedy = "name a file that is there and may be read",
+                                                .most_bytes = std::uint64_t{1} << 30,
+                                                .too_large = "is larger than 1 GiB"};
     auto text = process::read_input(path, rules);
     if (!text) return problem{0, process::input_sentence(text.failure())};
     return std::move(text).value();
 }
 
 /// The same of a file; the workload is called like the file, without its folder and its ending.
-[[nodiscard]] inline outcome<workload> read_file(char const* path, model_library const& library, format as = format::detect) {
+[[nodiscard]] inline outcome<workload> read_file(char const* path, model_library const& library,
+                                                 format as = format::detect) {
     auto text = contents(path);
     if (!text) return text.failure();
     std::string_view name(path);

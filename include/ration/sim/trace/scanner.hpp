@@ -24,7 +24,8 @@ namespace ration::sim::trace {
     return text;
 }
 
-/// A finite number. Whole ones of up to 15 digits, which are most of what traces hold, take the short way and are exact.
+/// A finite number. Whole ones of up to 15 digits, which are most of what traces hold, take the short way and are
+/// exact.
 [[nodiscard]] inline bool to_number(std::string_view text, double& value) noexcept {
     std::int64_t whole = 0;
     bool digits = !text.empty() && text.size() <= 15;
@@ -33,12 +34,16 @@ namespace ration::sim::trace {
         digits = digit <= 9;
         whole = whole * 10 + digit;
     }
-    if (digits) return value = static_cast<double>(whole), true;
+    if (digits) {
+        value = static_cast<double>(whole);
+        return true;
+    }
     auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     return failed == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
 }
 
-/// Days from 1970-01-01 to a date of the proleptic Gregorian calendar (years that begin in March make leap days come last).
+/// Days from 1970-01-01 to a date of the proleptic Gregorian calendar (years that begin in March make leap days come
+/// last).
 [[nodiscard]] constexpr std::int64_t days_since_1970(std::int64_t year, std::int64_t month, std::int64_t day) noexcept {
     year -= month <= 2 ? 1 : 0;
     std::int64_t const day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
@@ -60,14 +65,17 @@ namespace ration::sim::trace {
         else
             ++filled;
     }
-    if (part[0] < 1970 || part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 || part[3] > 23 || part[4] > 59 || part[5] > 60)
+    if (part[0] < 1970 || part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 || part[3] > 23 || part[4] > 59 ||
+        part[5] > 60)
         return false;
     std::int64_t const days = days_since_1970(part[0], part[1], part[2]);
-    return seconds = static_cast<double>(((days * 24 + part[3]) * 60 + part[4]) * 60 + part[5]), true;
+    seconds = static_cast<double>(((days * 24 + part[3]) * 60 + part[4]) * 60 + part[5]);
+    return true;
 }
 
-/// Goes through a text row by row; fields are views into the text where that is possible, and good until the next row. Understands
-/// a byte order mark, CR LF, empty lines, and fields in double quotes with doubled quotes in them. O(text) in all.
+/// Goes through a text row by row; fields are views into the text where that is possible, and good until the next row.
+/// Understands a byte order mark, CR LF, empty lines, and fields in double quotes with doubled quotes in them. O(text)
+/// in all.
 class row_scanner {
     static constexpr std::size_t most_fields = 64;
 
@@ -81,7 +89,8 @@ class row_scanner {
     char const* wrong_ = nullptr;
 
 public:
-    row_scanner(std::string_view text, char separator) noexcept : at_(text.data()), end_(at_ + text.size()), separator_(separator) {
+    row_scanner(std::string_view text, char separator) noexcept
+        : at_(text.data()), end_(at_ + text.size()), separator_(separator) {
         if (text.starts_with("\xef\xbb\xbf")) at_ += 3;
     }
 
@@ -127,7 +136,8 @@ private:
         for (; at_ != end_ && *at_ != '\n'; ++at_) {
             if (*at_ != '"') continue;
             if (at_ + 1 == end_ || at_[1] != '"') break;
-            doubled = true, ++at_;
+            doubled = true;
+            ++at_;
         }
         if (at_ == end_ || *at_ != '"') {
             wrong_ = "a double quote is never closed; close it in the same line";
@@ -153,7 +163,9 @@ private:
         if (at_ == end_) return false;
         char const c = *at_++;
         if (c == '\n') return false;
-        if (c != separator_) wrong_ = "there is text between a closing double quote and the end of its column; remove it, or double the quote";
+        if (c != separator_)
+            wrong_ =
+                "there is text between a closing double quote and the end of its column; remove it, or double the quote";
         return wrong_ == nullptr;
     }
 };

@@ -23,26 +23,32 @@ class table_reader {
     row_scanner rows_;
     std::vector<field> columns_;  // what each column of the file is
     problem failure_;
-    bool first_ = false;          // the row that the scanner stands on is the first, and is no line of titles
+    bool first_ = false;  // the row that the scanner stands on is the first, and is no line of titles
 
 public:
     table_reader(std::string_view text, layout const& of) : layout_(of), rows_(text, of.separator) {}
 
     /// Reads the line of titles. False when a column is missing.
     [[nodiscard]] bool begin() {
-        if (!rows_.next()) return refuse_scan() || refuse("there is nothing in this file; a line of titles and one line for each job are expected");
+        if (!rows_.next())
+            return refuse_scan() ||
+                   refuse("there is nothing in this file; a line of titles and one line for each job are expected");
         auto const titles = rows_.fields();
         for (auto const title : titles) columns_.push_back(meaning(titles, trimmed(title)));
         for (std::size_t i = 0; i < columns_.size(); ++i)
-            if (columns_[i] != field::nothing && std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) != columns_.begin() + static_cast<std::ptrdiff_t>(i))
+            if (columns_[i] != field::nothing &&
+                std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
+                    columns_.begin() + static_cast<std::ptrdiff_t>(i))
                 return refuse("two columns are called " + quoted(trimmed(titles[i])) + "; keep one");
         if (layout_.untitled && is_row(titles)) {
             for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i] = layout_.columns[i].to;
             return first_ = true;
         }
         for (auto const& c : layout_.columns)
-            if (c.needed && std::none_of(titles.begin(), titles.end(), [&](std::string_view t) { return trimmed(t) == c.title; }))
-                return refuse("the column " + std::string(c.title) + " is missing; the first line names the columns, separated by " +
+            if (c.needed &&
+                std::none_of(titles.begin(), titles.end(), [&](std::string_view t) { return trimmed(t) == c.title; }))
+                return refuse("the column " + std::string(c.title) +
+                              " is missing; the first line names the columns, separated by " +
                               (layout_.separator == ',' ? "commas" : "tabs"));
         return true;
     }
@@ -52,8 +58,8 @@ public:
         if (!std::exchange(first_, false) && !rows_.next()) return refuse_scan();
         auto const values = rows_.fields();
         if (values.size() != columns_.size())
-            return refuse("this line has " + std::to_string(values.size()) + " columns, and the first line has " + std::to_string(columns_.size()) +
-                          "; write as many");
+            return refuse("this line has " + std::to_string(values.size()) + " columns, and the first line has " +
+                          std::to_string(columns_.size()) + "; write as many");
         for (std::size_t i = 0; i < values.size(); ++i) into[columns_[i]] = trimmed(values[i]);
         into.line = rows_.line();
         return true;
@@ -63,7 +69,10 @@ public:
     [[nodiscard]] std::size_t bytes_left() const noexcept { return rows_.bytes_left(); }
 
 private:
-    bool refuse(std::string sentence) { return failure_ = {rows_.line(), std::move(sentence)}, false; }
+    bool refuse(std::string sentence) {
+        failure_ = {rows_.line(), std::move(sentence)};
+        return false;
+    }
     bool refuse_scan() { return rows_.wrong() != nullptr ? refuse(rows_.wrong()) : false; }
 
     /// Whether this is a row of the columns of the layout, in their order, rather than a line of titles.
@@ -81,15 +90,18 @@ private:
     /// Where two columns of the file may be the same field, the later one of the layout is it.
     [[nodiscard]] field meaning(std::span<std::string_view const> titles, std::string_view title) const {
         field found = field::nothing;
-        for (auto const& c : layout_.columns) {
-            if (c.title == title) found = c.to;
-            else if (found == c.to && std::any_of(titles.begin(), titles.end(), [&](std::string_view t) { return trimmed(t) == c.title; })) found = field::nothing;
-        }
+        for (auto const& c : layout_.columns)
+            if (c.title == title)
+                found = c.to;
+            else if (found == c.to && std::any_of(titles.begin(), titles.end(),
+                                                  [&](std::string_view t) { return trimmed(t) == c.title; }))
+                found = field::nothing;
         return found;
     }
 };
 
-[[nodiscard]] inline outcome<workload> read_table(std::string_view text, layout const& of, model_library const& library, std::string name) {
+[[nodiscard]] inline outcome<workload> read_table(std::string_view text, layout const& of, model_library const& library,
+                                                  std::string name) {
     table_reader table(text, of);
     builder jobs(of, library);
     if (!table.begin()) return table.failure();

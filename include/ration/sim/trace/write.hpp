@@ -68,10 +68,17 @@ inline void append_job(std::string& to, workload const& from, std::size_t j) {
         to += ',';
     };
     from.job_names.empty() ? cell(true, static_cast<std::int64_t>(j)) : cell(true, std::string_view(from.job_names[j]));
-    cell(true, job.submitted), cell(true, job.request), cell(rigid, job.length);
-    cell(true, std::string_view(from.tenants[job.tenant])), cell(true, std::string_view(from.model_names[job.model]));
-    cell(true, job.least), cell(true, job.most), cell(job.batch > 0, job.batch);
-    cell(!rigid, job.length), cell(job.weight != 1, job.weight), cell(true, job.restart_cost);
+    cell(true, job.submitted);
+    cell(true, job.request);
+    cell(rigid, job.length);
+    cell(true, std::string_view(from.tenants[job.tenant]));
+    cell(true, std::string_view(from.model_names[job.model]));
+    cell(true, job.least);
+    cell(true, job.most);
+    cell(job.batch > 0, job.batch);
+    cell(!rigid, job.length);
+    cell(job.weight != 1, job.weight);
+    cell(true, job.restart_cost);
     if (job.deadline.count >= 0) append(to, job.deadline);
     to += '\n';
 }
@@ -80,7 +87,8 @@ inline void append_job(std::string& to, workload const& from, std::size_t j) {
 
 /// What `read` makes the same workload of, given the same models. O(jobs).
 [[nodiscard]] inline std::string written(workload const& from) {
-    std::string text = "job_id,submit_time,num_gpus,duration,tenant,model,min_gpus,max_gpus,batch_size,length,weight,restart_cost,deadline\n";
+    std::string text =
+        "job_id,submit_time,num_gpus,duration,tenant,model,min_gpus,max_gpus,batch_size,length,weight,restart_cost,deadline\n";
     text.reserve(text.size() + 80 * from.jobs.size());
     for (std::size_t j = 0; j < from.jobs.size(); ++j) detail::append_job(text, from, j);
     return text;

@@ -22,7 +22,8 @@ struct my_policy {
 
     ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
         auto const state = t.get<"jobs/state">(), tier = t.get<"jobs/tier">();
-        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), capacity = t.get<"nodes/capacity.cpu">();
+        auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(),
+                   capacity = t.get<"nodes/capacity.cpu">();
         auto const runs = [&](std::size_t job) {
             return static_cast<ration::job_state>(state[job]) == ration::job_state::running;
         };
@@ -31,8 +32,10 @@ struct my_policy {
         for (std::size_t job = 0; job < t.jobs(); ++job) {
             if (!runs(job)) continue;
             std::int64_t const share = capacity[0] / all * weight(tier[job]);
-            std::int64_t const amount = share < least[job] ? 0 : ration::cpu_limit(share, {least[job], most[job]});  // 0 pauses the job
-            if (!out.set(job, 0, ration::resource_id::cpu, amount, tier[job] == 0 ? 1 : 2)) return ration::status::capacity;
+            // 0 pauses the job
+            std::int64_t const amount = share < least[job] ? 0 : ration::cpu_limit(share, {least[job], most[job]});
+            if (!out.set(job, 0, ration::resource_id::cpu, amount, tier[job] == 0 ? 1 : 2))
+                return ration::status::capacity;
         }
         return ration::status::ok;
     }

@@ -14,7 +14,8 @@ int main() {
     if (!store.resize(ration::table_id::jobs, 3) || !store.resize(ration::table_id::nodes, 1)) return 1;
     store[capacity][0] = 3000;  // three cores
     for (std::size_t job = 0; job < 3; ++job) {
-        store[state][job] = static_cast<std::uint32_t>(job < 2 ? ration::job_state::running : ration::job_state::queued);
+        store[state][job] =
+            static_cast<std::uint32_t>(job < 2 ? ration::job_state::running : ration::job_state::queued);
         store[tier][job] = job == 0 ? 1 : 0;  // the first has reached its first tier
         store[least][job] = 1;
         store[most][job] = 100'000;
@@ -22,7 +23,8 @@ int main() {
 
     ration::bound_policy<my_policy> policy;
     if (auto const bound = policy.bind(store.schema(), {.jobs = 3, .nodes = 1}); !bound) {
-        std::printf("%s %s: declare it above, and say what the jobs have\n", bound.failure().operation, bound.failure().subject.c_str());
+        std::printf("%s %s: declare it above, and say what the jobs have\n", bound.failure().operation,
+                    bound.failure().subject.c_str());
         return 1;
     }
     ration::grant space[3];

@@ -19,17 +19,17 @@
 namespace ration::cgroup {
 
 struct options {
-    std::string_view name = "run";   ///< part of the run's group name; see `check_name`
-    cpu_cap cpus{};                  ///< what the whole run may use
+    std::string_view name = "run";  ///< part of the run's group name; see `check_name`
+    cpu_cap cpus{};                 ///< what the whole run may use
 };
 
-/// Turns grants of `cpu` (as quota; 0 freezes) and `memory` into kernel limits. Move-only. The destructor kills what is left in
-/// the run's groups and removes them. One thread at a time; the `io` must outlive it.
+/// Turns grants of `cpu` (as quota; 0 freezes) and `memory` into kernel limits. Move-only. The destructor kills what is
+/// left in the run's groups and removes them. One thread at a time; the `io` must outlive it.
 class backend {
     struct member {
         job_id id;
         group where;
-        int first = 0;   // the first process that was placed; 0: none yet
+        int first = 0;  // the first process that was placed; 0: none yet
         detail::written_texts written = {};
     };
     /// In one place for good: groups point to the tree and to the run's group. Destroyed from the last to the first.
@@ -37,7 +37,7 @@ class backend {
         tree hierarchies;
         evacuation room;
         std::unique_ptr<group> run;
-        std::vector<member> jobs;   // ascending by id
+        std::vector<member> jobs;  // ascending by id
         std::vector<resource_id> resources;
         millicores capacity{};
         std::string scratch;
@@ -51,35 +51,23 @@ public:
     using operation = cgroup::operation;
 
     /// Finds the hierarchies, makes the run's group and caps it. On an error nothing is left behind.
-    /// Errors: not_supported or denied (nobody can limit cpu here: see the remedy), conflict (v2: other processes in our group),
-    /// invalid_value (the name), out_of_range (the cap).
+    /// Errors: not_supported or denied (nobody can limit cpu here: see the remedy), conflict (v2: other processes in
+    /// our group), invalid_value (the name), out_of_range (the cap).
     [[nodiscard]] static result<backend> open(io& machine, options const& wanted = {}) noexcept {
-        if (auto const sound = check_name(wanted.name); !sound) {
-            return sound.failure();
-        }
+        if (auto const sound = check_name(wanted.name); !sound) return sound.failure();
         auto const who = self_as_owner(machine);
         auto found = who ? tree::discover(machine) : result<tree>(who.failure());
-        if (!found) {
-            return found.failure();
-        }
+        if (!found) return found.failure();
         auto ready = std::make_unique<state>();
         ready->hierarchies = std::move(found).value();
-        if (auto const roomy = ready->room.prepare(ready->hierarchies); !roomy) {
-            return roomy.failure();
-        }
-        if (!ready->hierarchies.has(controller::cpu)) {
-            return ready->hierarchies.owner(controller::cpu).why;
-        }
+        if (auto const roomy = ready->room.prepare(ready->hierarchies); !roomy) return roomy.failure();
+        if (!ready->hierarchies.has(controller::cpu)) return ready->hierarchies.owner(controller::cpu).why;
         auto run = group::create(ready->hierarchies, nullptr, group_name_of({std::string(wanted.name), *who}));
-        if (!run) {
-            return run.failure();
-        }
+        if (!run) return run.failure();
         ready->run = std::make_unique<group>(std::move(run).value());
         backend opened(std::move(ready));
         auto const capped = opened.set_cap(wanted.cpus);
-        if (!capped) {
-            return capped.failure();
-        }
+        if (!capped) return capped.failure();
         opened.list_resources();
         return opened;
     }
@@ -93,44 +81,33 @@ public:
     /// Changes what the whole run may use, live.
     [[nodiscard]] result<void> set_cap(cpu_cap const& wanted) noexcept {
         std::vector<group const*> jobs;
-        for (member const& each : state_->jobs) {
-            jobs.push_back(&each.where);
-        }
+        for (member const& each : state_->jobs) jobs.push_back(&each.where);
         auto const done = cgroup::set_cap(*state_->run, jobs, wanted);
         auto const capacity = done ? capacity_of(*state_->run) : result<millicores>(done.failure());
-        if (!capacity) {
-            return capacity.failure();
-        }
+        if (!capacity) return capacity.failure();
         state_->capacity = *capacity;
         return {};
     }
 
-    /// Makes the job's group. Errors: already_exists (the id or the name), invalid_value (the name), gone (the run's group).
+    /// Makes the job's group. Errors: already_exists (the id or the name), invalid_value (the name), gone (the run's
+    /// group).
     [[nodiscard]] result<void> add(job_id id, std::string_view name) noexcept {
         auto const at = std::ranges::lower_bound(state_->jobs, id, {}, &member::id);
-        if (at != state_->jobs.end() && at->id == id) {
-            return make_error(errc::already_exists, "add job", name);
-        }
+        if (at != state_->jobs.end() && at->id == id) return make_error(errc::already_exists, "add job", name);
         auto made = group::create(state_->hierarchies, state_->run.get(), name);
-        if (!made) {
-            return made.failure();
-        }
+        if (!made) return made.failure();
         state_->jobs.insert(at, member{id, std::move(made).value()});
         return {};
     }
 
-    /// Kills what is left of the job and removes its group; from then on the id is unknown. On an error the job stays known, and
-    /// `remove` may be called again.
+    /// Kills what is left of the job and removes its group; from then on the id is unknown. On an error the job stays
+    /// known, and `remove` may be called again.
     [[nodiscard]] result<void> remove(job_id id) noexcept {
         auto const where = find(id);
-        if (!where) {
-            return where.failure();
-        }
+        if (!where) return where.failure();
         auto const killed = (*where)->kill();
         auto const removed = killed ? (*where)->remove() : killed;
-        if (removed) {
-            std::erase_if(state_->jobs, [id](member const& each) { return each.id == id; });
-        }
+        if (removed) std::erase_if(state_->jobs, [id](member const& each) { return each.id == id; });
         return removed;
     }
 
@@ -147,11 +124,9 @@ public:
     /// Asks the job to end: SIGTERM to every process of it and below it, thawed so that it hears.
     [[nodiscard]] result<void> ask_to_end(job_id id) noexcept {
         auto const job = find_member(id);
-        if (!job) {
-            return job.failure();
-        }
+        if (!job) return job.failure();
         group const& where = (*job)->where;
-        (*job)->written.forget();   // it shall not be frozen again
+        (*job)->written.forget();  // it shall not be frozen again
         directory const* const freezer = where.place_of(controller::freezer);
         auto const thawed = freezer != nullptr ? detail::thaw_tree(*freezer) : result<void>();
         auto const gathered = where.gather();
@@ -159,39 +134,39 @@ public:
         return !asked ? asked : thawed ? gathered : thawed;
     }
 
-    /// Puts a process into the job's group in every hierarchy. Error: busy when the group is frozen: it could not even start.
+    /// Puts a process into the job's group in every hierarchy. Error: busy when the group is frozen: it could not even
+    /// start.
     [[nodiscard]] result<void> place(job_id id, int pid) noexcept {
         auto const job = find_member(id);
         auto const open = job ? unfrozen((*job)->where) : result<void>(job.failure());
         auto const placed = open ? (*job)->where.place(pid) : open;
-        if (placed && (*job)->first == 0) {
-            (*job)->first = pid;
-        }
+        if (placed && (*job)->first == 0) (*job)->first = pid;
         return placed;
     }
 
-    /// Puts `pid`, a process of the job, back into the groups that it has left, and writes files again that another program has changed
-    /// since `apply`. Where nothing has changed this is one read for each file. Error: not_found (the job).
+    /// Puts `pid`, a process of the job, back into the groups that it has left, and writes files again that another
+    /// program has changed since `apply`. Where nothing has changed this is one read for each file. Error: not_found
+    /// (the job).
     [[nodiscard]] result<drift> reconcile(job_id id, int pid) noexcept {
         auto const job = find_member(id);
-        if (!job) {
-            return job.failure();
-        }
+        if (!job) return job.failure();
         drift found;
         detail::bring_back((*job)->where, pid, found);
         (*job)->written.restore((*job)->where, found, state_->scratch);
         return found;
     }
 
-    /// For clone3 with CLONE_INTO_CGROUP; -1 where there is no v2 group: then start the process held back, and `place` it.
-    /// `place` it in any case. Error: busy when the group is frozen: the new process would hang before its first instruction.
+    /// For clone3 with CLONE_INTO_CGROUP; -1 where there is no v2 group: then start the process held back, and `place`
+    /// it. `place` it in any case. Error: busy when the group is frozen: the new process would hang before its first
+    /// instruction.
     [[nodiscard]] result<int> clone_directory(job_id id) noexcept {
         auto const where = find(id);
         auto const open = where ? unfrozen(**where) : result<void>(where.failure());
         return open ? result<int>((*where)->clone_directory()) : result<int>(open.failure());
     }
 
-    /// The directory of the job's group that has the controller's files; null where nobody has the controller. Good until the job is removed.
+    /// The directory of the job's group that has the controller's files; null where nobody has the controller. Good
+    /// until the job is removed.
     [[nodiscard]] result<directory const*> place_of(job_id id, controller which) noexcept {
         auto const where = find(id);
         return where ? result<directory const*>((*where)->place_of(which)) : result<directory const*>(where.failure());
@@ -213,15 +188,13 @@ public:
         return where ? cgroup::observe(**where, state_->scratch) : result<observation>(where.failure());
     }
 
-    /// Errors: not_found (the job), not_supported (the resource), no_capacity (more cpu than the whole run has), out_of_range.
+    /// Errors: not_found (the job), not_supported (the resource), no_capacity (more cpu than the whole run has),
+    /// out_of_range.
     [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
         auto const where = find(wanted.job);
-        if (!where) {
-            return where.failure();
-        }
-        if (wanted.amount < 0) {
+        if (!where) return where.failure();
+        if (wanted.amount < 0)
             return make_error(errc::out_of_range, "plan", (*where)->name(), 0, "an amount is 0 or more");
-        }
         switch (wanted.resource) {
             case resource_id::cpu:
                 if (wanted.amount != unlimited && wanted.amount > state_->capacity.count) {
@@ -230,21 +203,23 @@ public:
                 }
                 return plan_cpu(**where, wanted.job, wanted.amount, out, state_->scratch);
             case resource_id::memory: return plan_memory(**where, wanted.job, wanted.amount, out, state_->scratch);
-            default: return make_error(errc::not_supported, "plan", (*where)->name(), 0, "this backend limits cpu and memory");
+            default:
+                return make_error(errc::not_supported, "plan", (*where)->name(), 0,
+                                  "this backend limits cpu and memory");
         }
     }
 
     /// All or nothing: after an error the file holds the old value, unless that could not be written either.
     [[nodiscard]] result<void> apply(operation const& op) noexcept {
         auto const done = change(op, op.new_value);
-        if (!done && done.failure().code != errc::gone && done.failure().code != errc::not_found) {
-            static_cast<void>(change(op, op.old_value));   // the first error is the one to tell
-        }
+        if (!done && done.failure().code != errc::gone && done.failure().code != errc::not_found)
+            static_cast<void>(change(op, op.old_value));  // the first error is the one to tell
         return done;
     }
     [[nodiscard]] result<void> undo(operation const& op) noexcept { return change(op, op.old_value); }
 
-    /// Error: unverified when the file shows another value than the operation's new one, or the job's first process is not in the group.
+    /// Error: unverified when the file shows another value than the operation's new one, or the job's first process is
+    /// not in the group.
     [[nodiscard]] result<void> verify(operation const& op) noexcept {
         auto const job = find_member(op.job);
         auto const inside = job && (*job)->first != 0 ? (*job)->where.contains((*job)->first) : result<bool>(true);
@@ -253,10 +228,9 @@ public:
                               "it was moved to another group, where no limit holds it");
         }
         auto const where = place_of(op);
-        auto const now = where ? detail::shown(**where, op, state_->scratch) : result<std::string_view>(where.failure());
-        if (!now) {
-            return now.failure();
-        }
+        auto const now =
+            where ? detail::shown(**where, op, state_->scratch) : result<std::string_view>(where.failure());
+        if (!now) return now.failure();
         if (!same_value(*now, op.new_value)) {
             return make_error(errc::unverified, "verify", (*where)->path() + "/" + op.file, 0,
                               "another program writes this file too: stop that one");
@@ -278,15 +252,14 @@ public:
 private:
     void list_resources() noexcept {
         state_->resources.push_back(resource_id::cpu);
-        if (state_->hierarchies.has(controller::memory)) {
-            state_->resources.push_back(resource_id::memory);
-        }
+        if (state_->hierarchies.has(controller::memory)) state_->resources.push_back(resource_id::memory);
     }
 
     [[nodiscard]] result<member*> find_member(job_id id) noexcept {
         auto const at = std::ranges::lower_bound(state_->jobs, id, {}, &member::id);
         if (at == state_->jobs.end() || at->id != id) {
-            return make_error(errc::not_found, "find the group of", "job " + std::to_string(id.value), 0, "add the job first");
+            return make_error(errc::not_found, "find the group of", "job " + std::to_string(id.value), 0,
+                              "add the job first");
         }
         return &*at;
     }
@@ -303,12 +276,10 @@ private:
 
     [[nodiscard]] static result<void> unfrozen(group const& where) noexcept {
         auto const frozen = where.frozen();
-        if (!frozen) {
-            return frozen.failure();
-        }
-        return *frozen
-                   ? make_error(errc::busy, "start a process in the frozen group", where.name(), 0, "give the job some cpu first")
-                   : result<void>();
+        if (!frozen) return frozen.failure();
+        return *frozen ? make_error(errc::busy, "start a process in the frozen group", where.name(), 0,
+                                    "give the job some cpu first")
+                       : result<void>();
     }
 
     [[nodiscard]] result<directory const*> place_of(operation const& op) noexcept {
@@ -319,9 +290,7 @@ private:
     [[nodiscard]] result<void> change(operation const& op, std::string_view value) noexcept {
         auto const where = place_of(op);
         auto const done = where ? detail::put(**where, op, value) : result<void>(where.failure());
-        if (auto const job = find_member(op.job); done && job) {
-            (*job)->written.keep(**where, op, value);
-        }
+        if (auto const job = find_member(op.job); done && job) (*job)->written.keep(**where, op, value);
         return done;
     }
 };

@@ -13,11 +13,11 @@ namespace ration::cgroup {
 
 /// One thing that can be controlled. With `version::none`, `why` holds the reason and the remedy.
 struct capability {
-    std::string_view what;   ///< for people: "cpu quota"
+    std::string_view what;  ///< for people: "cpu quota"
     controller by{};
     version kind = version::none;
-    std::string directory;   ///< our own group in that hierarchy
-    std::string_view file;   ///< what a job's group gets written
+    std::string directory;  ///< our own group in that hierarchy
+    std::string_view file;  ///< what a job's group gets written
     error why{};
     [[nodiscard]] bool available() const noexcept { return kind != version::none; }
 };
@@ -38,18 +38,20 @@ inline constexpr ability abilities[] = {
     {"number of processes", controller::pids, "pids.max", "pids.max"},
     {"cpu accounting", controller::cpuacct, "cpuacct.usage", "cpu.stat"},
     {"freezing", controller::freezer, "freezer.state", "cgroup.freeze"},
-    {"killing a whole group", controller::core, "", "cgroup.events"},   // cgroup.kill cannot be read
+    {"killing a whole group", controller::core, "", "cgroup.events"},  // cgroup.kill cannot be read
     {"starting inside the group", controller::core, "", "cgroup.procs"},
 };
 
 [[nodiscard]] inline capability examine_one(group const& trial, ability const& each) noexcept {
     tree const& where = trial.hierarchy();
-    capability row{
-        .what = each.what, .by = each.by, .kind = version::none, .directory = {}, .file = {}, .why = where.owner(each.by).why};
+    capability row{.what = each.what,
+                   .by = each.by,
+                   .kind = version::none,
+                   .directory = {},
+                   .file = {},
+                   .why = where.owner(each.by).why};
     directory const* const place = trial.place_of(each.by);
-    if (place == nullptr) {
-        return row;
-    }
+    if (place == nullptr) return row;
     std::string text;
     char const* const file = place->kind() == version::v2 ? each.v2 : each.v1;
     auto const shown = place->read(file, text);
@@ -66,26 +68,24 @@ inline constexpr ability abilities[] = {
 
 }  // namespace detail
 
-/// Makes a group as a run would, looks, and removes it. Never fails as a whole: where no group can be made, every row says why.
+/// Makes a group as a run would, looks, and removes it. Never fails as a whole: where no group can be made, every row
+/// says why.
 [[nodiscard]] inline std::vector<capability> examine(io& machine) noexcept {
     std::vector<capability> rows;
     auto const fail = [&](error const& why) {
         rows.clear();
         for (auto const& each : detail::abilities) {
-            rows.push_back({.what = each.what, .by = each.by, .kind = version::none, .directory = {}, .file = {}, .why = why});
+            rows.push_back(
+                {.what = each.what, .by = each.by, .kind = version::none, .directory = {}, .file = {}, .why = why});
         }
         return rows;
     };
     auto const who = self_as_owner(machine);
     auto found = who ? tree::discover(machine) : result<tree>(who.failure());
-    if (!found) {
-        return fail(found.failure());
-    }
+    if (!found) return fail(found.failure());
     tree where = std::move(found).value();
     evacuation room;
-    if (auto const roomy = room.prepare(where); !roomy) {
-        return fail(roomy.failure());
-    }
+    if (auto const roomy = room.prepare(where); !roomy) return fail(roomy.failure());
     if (where.branches().empty()) {
         for (auto const& each : detail::abilities) {
             rows.push_back({.what = each.what,
@@ -98,12 +98,8 @@ inline constexpr ability abilities[] = {
         return rows;
     }
     auto const trial = group::create(where, nullptr, group_name_of({"doctor", *who}));
-    if (!trial) {
-        return fail(trial.failure());
-    }
-    for (auto const& each : detail::abilities) {
-        rows.push_back(detail::examine_one(*trial, each));
-    }
+    if (!trial) return fail(trial.failure());
+    for (auto const& each : detail::abilities) rows.push_back(detail::examine_one(*trial, each));
     return rows;
 }
 

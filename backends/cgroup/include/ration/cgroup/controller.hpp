@@ -8,12 +8,14 @@
 
 namespace ration::cgroup {
 
-/// `core` is what v2 does without any controller: kill a whole group, start a process inside it. Freezing (`freezer`) and
-/// CPU accounting (`cpuacct`) are controllers on v1 and part of the core on v2. `dmem` is device memory, from Linux 6.14 on.
+/// `core` is what v2 does without any controller: kill a whole group, start a process inside it. Freezing (`freezer`)
+/// and CPU accounting (`cpuacct`) are controllers on v1 and part of the core on v2. `dmem` is device memory, from
+/// Linux 6.14 on.
 enum class controller : std::uint8_t { cpu, cpuset, memory, pids, dmem, cpuacct, freezer, core };
 inline constexpr std::size_t controller_count = 8;
-inline constexpr controller all_controllers[] = {controller::cpu,  controller::cpuset,  controller::memory,  controller::pids,
-                                                 controller::dmem, controller::cpuacct, controller::freezer, controller::core};
+inline constexpr controller all_controllers[] = {controller::cpu,     controller::cpuset, controller::memory,
+                                                 controller::pids,    controller::dmem,   controller::cpuacct,
+                                                 controller::freezer, controller::core};
 
 /// The kernel's own word; `core` has none.
 [[nodiscard]] constexpr std::string_view name_of(controller which) noexcept {

@@ -32,9 +32,7 @@ public:
             auto const comma = std::min(list.find(','), list.size());
             auto const item = trim(list.substr(0, comma));
             if (!item.empty()) {
-                if (auto const taken = set.insert_item(item); !taken) {
-                    return taken.failure();
-                }
+                if (auto const taken = set.insert_item(item); !taken) return taken.failure();
             }
             list.remove_prefix(std::min(comma + 1, list.size()));
         }
@@ -44,9 +42,7 @@ public:
     /// Precondition: `cpu` is below `limit`.
     void insert(std::uint32_t cpu) noexcept {
         RATION_ASSERT(cpu < limit, "cpu_set: number out of range");
-        if (words_.size() <= cpu / 64) {
-            words_.resize(cpu / 64 + 1);
-        }
+        if (words_.size() <= cpu / 64) words_.resize(cpu / 64 + 1);
         words_[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
     }
 
@@ -56,20 +52,15 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept {
         std::size_t count = 0;
-        for (std::uint64_t const word : words_) {
-            count += static_cast<std::size_t>(std::popcount(word));
-        }
+        for (std::uint64_t const word : words_) count += static_cast<std::size_t>(std::popcount(word));
         return count;
     }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
     /// Whether every member is one of `larger`.
     [[nodiscard]] bool within(cpu_set const& larger) const noexcept {
-        for (std::size_t i = 0; i < words_.size(); ++i) {
-            if ((words_[i] & ~(i < larger.words_.size() ? larger.words_[i] : 0)) != 0) {
-                return false;
-            }
-        }
+        for (std::size_t i = 0; i < words_.size(); ++i)
+            if ((words_[i] & ~(i < larger.words_.size() ? larger.words_[i] : 0)) != 0) return false;
         return true;
     }
 
@@ -90,17 +81,11 @@ public:
         std::string text;
         auto const end = static_cast<std::uint32_t>(words_.size() * 64);
         for (std::uint32_t first = 0; first < end; ++first) {
-            if (!contains(first)) {
-                continue;
-            }
+            if (!contains(first)) continue;
             std::uint32_t last = first;
-            while (contains(last + 1)) {
-                ++last;
-            }
+            while (contains(last + 1)) ++last;
             text.append(text.empty() ? "" : ",").append(std::to_string(first));
-            if (last > first) {
-                text.append("-").append(std::to_string(last));
-            }
+            if (last > first) text.append("-").append(std::to_string(last));
             first = last;
         }
         return text;
@@ -111,12 +96,8 @@ public:
 private:
     [[nodiscard]] static std::string_view trim(std::string_view text) noexcept {
         auto const blank = [](char c) { return c == ' ' || c == '\t' || c == '\n'; };
-        while (!text.empty() && blank(text.front())) {
-            text.remove_prefix(1);
-        }
-        while (!text.empty() && blank(text.back())) {
-            text.remove_suffix(1);
-        }
+        while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+        while (!text.empty() && blank(text.back())) text.remove_suffix(1);
         return text;
     }
 
@@ -127,9 +108,8 @@ private:
         auto const range = item.substr(0, colon);
         bool sound = detail::parse_whole(range.substr(0, dash), first);
         last = first;
-        if (dash != std::string_view::npos) {
+        if (dash != std::string_view::npos)
             sound = sound && dash < range.size() && detail::parse_whole(range.substr(dash + 1), last) && first <= last;
-        }
         if (colon != std::string_view::npos) {
             auto const pattern = item.substr(colon + 1);
             auto const slash = pattern.find('/');
@@ -138,16 +118,15 @@ private:
                     detail::parse_whole(pattern.substr(slash + 1), group) && used <= group && group > 0;
         }
         if (!sound) {
-            return make_error(errc::invalid_value, "read a list of cpus", item, 0, "write numbers and ranges, ascending: 0-3,8");
+            return make_error(errc::invalid_value, "read a list of cpus", item, 0,
+                              "write numbers and ranges, ascending: 0-3,8");
         }
         if (last >= limit) {
-            return make_error(errc::out_of_range, "read a list of cpus", item, 0, "name only processors that the machine has");
+            return make_error(errc::out_of_range, "read a list of cpus", item, 0,
+                              "name only processors that the machine has");
         }
-        for (std::uint64_t cpu = first; cpu <= last; ++cpu) {
-            if ((cpu - first) % group < used) {
-                insert(static_cast<std::uint32_t>(cpu));
-            }
-        }
+        for (std::uint64_t cpu = first; cpu <= last; ++cpu)
+            if ((cpu - first) % group < used) insert(static_cast<std::uint32_t>(cpu));
         return {};
     }
 };

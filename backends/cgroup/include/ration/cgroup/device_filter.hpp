@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Device files that the processes of a v2 group may not open, by an eBPF program of a few instructions. Loading one needs
-/// CAP_BPF and CAP_NET_ADMIN, or CAP_SYS_ADMIN. Source: bpf(2), the kernel's documents of BPF_PROG_TYPE_CGROUP_DEVICE and of the
-/// instruction set.
+/// Device files that the processes of a v2 group may not open, by an eBPF program of a few instructions. Loading one
+/// needs CAP_BPF and CAP_NET_ADMIN, or CAP_SYS_ADMIN. Source: bpf(2), the kernel's documents of
+/// BPF_PROG_TYPE_CGROUP_DEVICE and of the instruction set.
 #pragma once
 
 #include <cerrno>
@@ -21,8 +21,8 @@ namespace ration::cgroup {
 
 namespace detail {
 
-/// Lets everything pass but the character devices named: the program is asked of each device that is opened or made, and answers
-/// 0 (no) or 1.
+/// Lets everything pass but the character devices named: the program is asked of each device that is opened or made,
+/// and answers 0 (no) or 1.
 [[nodiscard]] inline std::vector<bpf_insn> device_program(std::span<device_number const> denied) noexcept {
     constexpr std::uint8_t load_word = BPF_LDX | BPF_MEM | BPF_W, and_number = BPF_ALU64 | BPF_AND | BPF_K,
                            jump_unequal = BPF_JMP32 | BPF_JNE | BPF_K, move_number = BPF_ALU64 | BPF_MOV | BPF_K,
@@ -58,8 +58,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// A program that is attached to a group until this goes, or for the group's life if the controller is killed. Move-only. Others'
-/// programs on the group or above it (systemd's DeviceAllow) stay, and each must agree.
+/// A program that is attached to a group until this goes, or for the group's life if the controller is killed.
+/// Move-only. Others' programs on the group or above it (systemd's DeviceAllow) stay, and each must agree.
 class device_filter {
     process::descriptor group_, program_;
 
@@ -79,10 +79,11 @@ public:
         }
     }
 
-    /// From now on no process in the group, or below it, opens these; what is open stays open, so deny before a job is placed.
-    /// Errors: `not_supported` (not a v2 group of the running kernel; a kernel without such programs), `denied`, `out_of_range`
-    /// (too many).
-    [[nodiscard]] static result<device_filter> deny(directory const& group, std::span<device_number const> devices) noexcept {
+    /// From now on no process in the group, or below it, opens these; what is open stays open, so deny before a job is
+    /// placed. Errors: `not_supported` (not a v2 group of the running kernel; a kernel without such programs),
+    /// `denied`, `out_of_range` (too many).
+    [[nodiscard]] static result<device_filter> deny(directory const& group,
+                                                    std::span<device_number const> devices) noexcept {
         int const native = group.machine().native(group.handle());
         if (group.kind() != version::v2 || native < 0) {
             return make_error(errc::not_supported, "filter devices in", group.path(), 0,
@@ -100,9 +101,7 @@ public:
         what.insn_cnt = static_cast<std::uint32_t>(program.size());
         what.license = reinterpret_cast<std::uintptr_t>("BSL-1.0");
         process::descriptor loaded(detail::call_bpf(BPF_PROG_LOAD, what));
-        if (!loaded) {
-            return refusal("load a device filter for", group, errno);
-        }
+        if (!loaded) return refusal("load a device filter for", group, errno);
         process::descriptor held(::fcntl(native, F_DUPFD_CLOEXEC, 0));
         device_filter out(std::move(held), std::move(loaded));
         what = out.attachment();
@@ -127,39 +126,33 @@ private:
 
     [[nodiscard]] static error refusal(char const* operation, directory const& group, int why) noexcept {
         if (why == EPERM || why == EACCES) {
-            return make_error(errc::denied, operation, group.path(), why,
-                              "only root may load eBPF programs (CAP_BPF and CAP_NET_ADMIN): without it masks are advice");
+            return make_error(
+                errc::denied, operation, group.path(), why,
+                "only root may load eBPF programs (CAP_BPF and CAP_NET_ADMIN): without it masks are advice");
         }
         bool const old = why == EINVAL || why == ENOSYS;
-        return make_error(old ? errc::not_supported : code_of(why), operation, group.path(), why,
-                          old ? "the kernel has no device programs (CONFIG_CGROUP_BPF, Linux 5.1): masks are advice" : "");
+        return make_error(
+            old ? errc::not_supported : code_of(why), operation, group.path(), why,
+            old ? "the kernel has no device programs (CONFIG_CGROUP_BPF, Linux 5.1): masks are advice" : "");
     }
 };
 
-/// By which version a group can be kept from device files here, found out by doing it with a group of this name: v2 wherever it
-/// can, as the job's own group serves there. Errors: why neither can.
+/// By which version a group can be kept from device files here, found out by doing it with a group of this name: v2
+/// wherever it can, as the job's own group serves there. Errors: why neither can.
 [[nodiscard]] inline result<version> find_device_control(io& machine, std::string const& name) noexcept {
     auto const found = tree::discover(machine);
-    if (!found) {
-        return found.failure();
-    }
+    if (!found) return found.failure();
     error why = found->owner(controller::core).why;
     if (branch const* const v2 = found->branch_of(controller::core); v2 != nullptr) {
         auto const made = v2->own.make(name);
         auto const group = made ? v2->own.child(name) : result<directory>(made.failure());
         auto const filter = group ? device_filter::deny(*group, {}) : result<device_filter>(group.failure());
-        if (group) {
-            static_cast<void>(remove_tree(v2->own, name, group->inode(), milliseconds(200)));
-        }
-        if (filter) {
-            return version::v2;
-        }
+        if (group) static_cast<void>(remove_tree(v2->own, name, group->inode(), milliseconds(200)));
+        if (filter) return version::v2;
         why = filter.failure();
     }
     auto const guard = device_guard::create(machine, name);
-    if (guard) {
-        return version::v1;
-    }
+    if (guard) return version::v1;
     return guard.failure().code == errc::not_supported ? why : guard.failure();
 }
 

@@ -41,25 +41,19 @@ public:
 
     [[nodiscard]] static result<directory> open(io& machine, std::string path) noexcept {
         int handle = -1;
-        if (int const failed = machine.open_directory(path.c_str(), handle)) {
-            return system_error("open", path, failed);
-        }
+        if (int const failed = machine.open_directory(path.c_str(), handle)) return system_error("open", path, failed);
         return adopt(machine, handle, std::move(path));
     }
 
     /// Opens the group `name` right below this one.
     [[nodiscard]] result<directory> child(std::string const& name) const noexcept {
         int handle = -1;
-        if (int const failed = io_->open_child(handle_, name.c_str(), handle)) {
-            return failure("open", name, failed);
-        }
+        if (int const failed = io_->open_child(handle_, name.c_str(), handle)) return failure("open", name, failed);
         return adopt(*io_, handle, path_ + "/" + name);
     }
 
     void close() noexcept {
-        if (handle_ >= 0) {
-            io_->close(std::exchange(handle_, -1));
-        }
+        if (handle_ >= 0) io_->close(std::exchange(handle_, -1));
     }
 
     [[nodiscard]] explicit operator bool() const noexcept { return handle_ >= 0; }
@@ -72,47 +66,36 @@ public:
     /// The text of a file without its last line end, in `scratch`.
     /// Errors: gone when the group was removed, not_supported when the group lives and has no such file.
     [[nodiscard]] result<std::string_view> read(char const* file, std::string& scratch) const noexcept {
-        if (int const failed = io_->read(handle_, file, scratch)) {
-            return failure("read", file, failed);
-        }
+        if (int const failed = io_->read(handle_, file, scratch)) return failure("read", file, failed);
         std::string_view text = scratch;
-        if (text.ends_with('\n')) {
-            text.remove_suffix(1);
-        }
+        if (text.ends_with('\n')) text.remove_suffix(1);
         return text;
     }
 
     /// Precondition: `text` is not empty. Errors as for `read`, and the file's own.
     [[nodiscard]] result<void> write(char const* file, std::string_view text) const noexcept {
-        if (int const failed = io_->write(handle_, file, text)) {
-            return failure("write", file, failed);
-        }
+        if (int const failed = io_->write(handle_, file, text)) return failure("write", file, failed);
         return {};
     }
 
     [[nodiscard]] result<void> make(std::string const& name) const noexcept {
-        if (int const failed = io_->make(handle_, name.c_str())) {
-            return failure("create group", name, failed);
-        }
+        if (int const failed = io_->make(handle_, name.c_str())) return failure("create group", name, failed);
         return {};
     }
 
     [[nodiscard]] result<void> remove(std::string const& name) const noexcept {
-        if (int const failed = io_->remove(handle_, name.c_str())) {
-            return failure("remove group", name, failed);
-        }
+        if (int const failed = io_->remove(handle_, name.c_str())) return failure("remove group", name, failed);
         return {};
     }
 
     [[nodiscard]] result<std::vector<std::string>> list() const noexcept {
         std::vector<std::string> names;
-        if (int const failed = io_->list(handle_, names)) {
-            return failure("list", "", failed);
-        }
+        if (int const failed = io_->list(handle_, names)) return failure("list", "", failed);
         return names;
     }
 
-    /// Whether this group, not another of its name, is still there. `cgroup.procs` is in every live group of every hierarchy.
+    /// Whether this group, not another of its name, is still there. `cgroup.procs` is in every live group of every
+    /// hierarchy.
     [[nodiscard]] bool alive() const noexcept {
         std::string unused;
         int const failed = io_->read(handle_, "cgroup.procs", unused);
@@ -122,9 +105,7 @@ public:
     /// The error of a call on `file`: tells a removed group from an absent file.
     [[nodiscard]] error failure(char const* operation, std::string_view file, int number) const noexcept {
         std::string subject = path_;
-        if (!file.empty()) {
-            subject.append("/").append(file);
-        }
+        if (!file.empty()) subject.append("/").append(file);
         bool const lost = number == ENODEV || (number == ENOENT && !alive());
         return make_error(lost ? errc::gone : code_of(number), operation, subject, number);
     }
@@ -132,9 +113,7 @@ public:
 private:
     [[nodiscard]] static result<directory> adopt(io& machine, int handle, std::string path) noexcept {
         directory opened(machine, handle, {}, std::move(path));
-        if (int const failed = machine.identify(handle, opened.who_)) {
-            return opened.failure("identify", "", failed);
-        }
+        if (int const failed = machine.identify(handle, opened.who_)) return opened.failure("identify", "", failed);
         return opened;
     }
 };

@@ -16,7 +16,7 @@ namespace ration::cgroup {
         case EINVAL: return errc::invalid_value;
         case ERANGE: return errc::out_of_range;
         case EEXIST: return errc::already_exists;
-        case ENOENT:   // a file that this kernel does not offer; a lost group is told apart by `directory`
+        case ENOENT:  // a file that this kernel does not offer; a lost group is told apart by `directory`
         case EOPNOTSUPP:
         case ENOSYS: return errc::not_supported;
         case EACCES:
@@ -38,7 +38,8 @@ namespace ration::cgroup {
 
 [[nodiscard]] constexpr char const* remedy_of(errc code) noexcept {
     switch (code) {
-        case errc::denied: return "start it as root, or with a group of its own: systemd-run --user --scope -p Delegate=yes ...";
+        case errc::denied:
+            return "start it as root, or with a group of its own: systemd-run --user --scope -p Delegate=yes ...";
         case errc::gone: return "somebody removed the group: the job runs on without limits until it is started again";
         case errc::busy: return "another program is using the group: try again";
         case errc::conflict: return "a limit above or below this group stands against it: change that one first";
@@ -52,9 +53,7 @@ namespace ration::cgroup {
 /// The text when it fits; otherwise its end, which is where the group and the file are named.
 template <std::size_t Capacity>
 [[nodiscard]] inline text<Capacity> tail_of(std::string_view path) noexcept {
-    if (path.size() <= Capacity) {
-        return path;
-    }
+    if (path.size() <= Capacity) return path;
     text<Capacity> cut("~");
     return cut.append(path.substr(path.size() - (Capacity - 1)));
 }

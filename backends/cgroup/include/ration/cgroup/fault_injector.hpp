@@ -10,14 +10,14 @@
 
 namespace ration::cgroup {
 
-/// What happens at the n-th call: it answers `error` (when that is not 0); or it answers with the first half of what was read; or
-/// `happening` happens just before it.
+/// What happens at the n-th call: it answers `error` (when that is not 0); or it answers with the first half of what
+/// was read; or `happening` happens just before it.
 struct fault {
-    std::size_t at = 0;   ///< counted from 0 since `arm`
+    std::size_t at = 0;  ///< counted from 0 since `arm`
     int error = 0;
     bool short_read = false;
     std::function<void()> happening{};
-    bool lasting = false;   ///< that call and each after it that names the same file or group
+    bool lasting = false;  ///< that call and each after it that names the same file or group
 };
 
 class fault_injector final : public filter {
@@ -49,27 +49,19 @@ public:
 
 protected:
     int before(call const& what) noexcept override {
-        if (!armed_) {
-            return 0;
-        }
+        if (!armed_) return 0;
         bool const again = struck_ && planned_.lasting && what.kind == kind_ && what.name == name_;
-        if (calls_++ != planned_.at && !again) {
-            return 0;
-        }
+        if (calls_++ != planned_.at && !again) return 0;
         struck_ = true;
         kind_ = what.kind;
         name_ = what.name;
-        if (planned_.happening) {
-            planned_.happening();
-        }
+        if (planned_.happening) planned_.happening();
         return planned_.error;
     }
 
     int after(call const& what, answer const& got) noexcept override {
         bool const now = armed_ && struck_ && calls_ == planned_.at + 1 && planned_.short_read;
-        if (now && what.kind == kind_ && got.text != nullptr) {
-            got.text->resize(got.text->size() / 2);
-        }
+        if (now && what.kind == kind_ && got.text != nullptr) got.text->resize(got.text->size() / 2);
         return got.failed;
     }
 };

@@ -37,8 +37,8 @@ enum class call_kind : std::uint8_t {
 struct call {
     call_kind kind{};
     int directory = -1;
-    std::string_view name;   ///< a file, a group or a path
-    std::string_view text;   ///< what is written; what is known, for wait_change; the number of a signal
+    std::string_view name;  ///< a file, a group or a path
+    std::string_view text;  ///< what is written; what is known, for wait_change; the number of a signal
 };
 
 /// What came back. The pointers are null for calls that have no such answer; through them an answer may be changed.
@@ -69,7 +69,8 @@ public:
     }
     int native(int directory) noexcept override { return inner_.native(directory); }
     int read(int directory, char const* file, std::string& into) noexcept override {
-        return pass({call_kind::read, directory, file, {}}, {.text = &into}, [&] { return inner_.read(directory, file, into); });
+        return pass({call_kind::read, directory, file, {}}, {.text = &into},
+                    [&] { return inner_.read(directory, file, into); });
     }
     int write(int directory, char const* file, std::string_view text) noexcept override {
         return pass({call_kind::write, directory, file, text}, {}, [&] { return inner_.write(directory, file, text); });
@@ -81,7 +82,8 @@ public:
         return pass({call_kind::remove, parent, name, {}}, {}, [&] { return inner_.remove(parent, name); });
     }
     int list(int directory, std::vector<std::string>& children) noexcept override {
-        return pass({call_kind::list, directory, {}, {}}, {.names = &children}, [&] { return inner_.list(directory, children); });
+        return pass({call_kind::list, directory, {}, {}}, {.names = &children},
+                    [&] { return inner_.list(directory, children); });
     }
     int signal_members(int directory, int number, std::size_t& reached) noexcept override {
         std::string const text = std::to_string(number);
@@ -93,10 +95,12 @@ public:
                     [&] { return inner_.wait_change(directory, file, known, at_most); });
     }
     int read_system(char const* path, std::string& into) noexcept override {
-        return pass({call_kind::read_system, -1, path, {}}, {.text = &into}, [&] { return inner_.read_system(path, into); });
+        return pass({call_kind::read_system, -1, path, {}}, {.text = &into},
+                    [&] { return inner_.read_system(path, into); });
     }
     int read_link(char const* path, std::string& into) noexcept override {
-        return pass({call_kind::read_link, -1, path, {}}, {.text = &into}, [&] { return inner_.read_link(path, into); });
+        return pass({call_kind::read_link, -1, path, {}}, {.text = &into},
+                    [&] { return inner_.read_link(path, into); });
     }
     int self() noexcept override { return inner_.self(); }
     nanoseconds now() noexcept override { return inner_.now(); }
@@ -111,9 +115,7 @@ protected:
 private:
     template <class Made>
     [[nodiscard]] int pass(call const& what, answer got, Made made) noexcept {
-        if (int const refused = before(what)) {
-            return refused;
-        }
+        if (int const refused = before(what)) return refused;
         got.failed = made();
         return after(what, got);
     }

@@ -28,25 +28,17 @@ inline constexpr char const* late_remedy =
     io& machine = where.machine();
     std::string text;
     for (;;) {
-        if (auto const events = where.read("cgroup.events", text); !events) {
-            return events.failure();
-        }
+        if (auto const events = where.read("cgroup.events", text); !events) return events.failure();
         auto const state = keyed_number(text, "frozen");
-        if (state == 1) {
-            return {};
-        }
+        if (state == 1) return {};
         if (!state) {
             return make_error(errc::not_supported, "freeze", where.path(), 0,
                               "this kernel cannot freeze v2 groups: use 5.2 or later");
         }
         nanoseconds const left = deadline - machine.now();
-        if (left.count <= 0) {
-            return make_error(errc::timed_out, "freeze", where.path(), 0, late_remedy);
-        }
+        if (left.count <= 0) return make_error(errc::timed_out, "freeze", where.path(), 0, late_remedy);
         int const waited = machine.wait_change(where.handle(), "cgroup.events", text, left);
-        if (waited != 0 && waited != ETIMEDOUT) {
-            return where.failure("wait for", "cgroup.events", waited);
-        }
+        if (waited != 0 && waited != ETIMEDOUT) return where.failure("wait for", "cgroup.events", waited);
     }
 }
 
@@ -56,24 +48,14 @@ inline constexpr char const* late_remedy =
     std::string text;
     for (int turn = 1;; ++turn) {
         auto const state = where.read("freezer.state", text);
-        if (!state) {
-            return state.failure();
-        }
-        if (*state == "FROZEN") {
-            return {};
-        }
-        if (machine.now() >= deadline) {
-            return make_error(errc::timed_out, "freeze", where.path(), 0, late_remedy);
-        }
+        if (!state) return state.failure();
+        if (*state == "FROZEN") return {};
+        if (machine.now() >= deadline) return make_error(errc::timed_out, "freeze", where.path(), 0, late_remedy);
         if (turn % 50 == 0) {
-            if (auto const thawed = where.write("freezer.state", "THAWED"); !thawed) {
-                return thawed;
-            }
+            if (auto const thawed = where.write("freezer.state", "THAWED"); !thawed) return thawed;
         }
         machine.sleep(milliseconds(1));
-        if (auto const again = where.write("freezer.state", "FROZEN"); !again) {
-            return again;
-        }
+        if (auto const again = where.write("freezer.state", "FROZEN"); !again) return again;
     }
 }
 
@@ -83,9 +65,7 @@ inline constexpr char const* late_remedy =
 [[nodiscard]] inline result<bool> is_frozen(directory const& where) noexcept {
     std::string text;
     auto const state = where.read(where.kind() == version::v2 ? "cgroup.freeze" : "freezer.self_freezing", text);
-    if (!state) {
-        return state.failure();
-    }
+    if (!state) return state.failure();
     return *state == "1";
 }
 
@@ -99,12 +79,10 @@ inline constexpr char const* late_remedy =
     nanoseconds const deadline = where.machine().now() + at_most;
     auto frozen = where.write(detail::freeze_file(where), detail::freeze_text(where, true));
     if (frozen) {
-        frozen =
-            where.kind() == version::v2 ? detail::await_frozen_v2(where, deadline) : detail::await_frozen_v1(where, deadline);
+        frozen = where.kind() == version::v2 ? detail::await_frozen_v2(where, deadline)
+                                             : detail::await_frozen_v1(where, deadline);
     }
-    if (!frozen) {
-        static_cast<void>(thaw(where));   // the first error is the one to tell
-    }
+    if (!frozen) static_cast<void>(thaw(where));  // the first error is the one to tell
     return frozen;
 }
 
@@ -117,9 +95,7 @@ public:
     thaw_guard(thaw_guard const&) = delete;
     thaw_guard& operator=(thaw_guard const&) = delete;
     ~thaw_guard() {
-        if (where_ != nullptr) {
-            static_cast<void>(thaw(*where_));
-        }
+        if (where_ != nullptr) static_cast<void>(thaw(*where_));
     }
     void release() noexcept { where_ = nullptr; }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Limits as values that can always be written: each is checked against the kernel's bounds when it is made, so that no group is
-/// ever handed a text which the kernel refuses, clamps or rounds. Source: kernel/sched/core.c, mm/page_counter.c,
-/// kernel/cgroup/pids.c.
+/// Limits as values that can always be written: each is checked against the kernel's bounds when it is made, so that no
+/// group is ever handed a text which the kernel refuses, clamps or rounds. Source: kernel/sched/core.c,
+/// mm/page_counter.c, kernel/cgroup/pids.c.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +29,9 @@ class cpu_quota {
         : quota_(quota), period_(period), burst_(burst) {}
 
 public:
-    static constexpr std::int64_t none = -1;   ///< no limit
+    static constexpr std::int64_t none = -1;  ///< no limit
     static constexpr std::int64_t usual_period = 100'000;
-    static constexpr std::int64_t least = 1000;   ///< of quota and period
+    static constexpr std::int64_t least = 1000;  ///< of quota and period
     static_assert(least * 1000 / usual_period == least_cpu.count, "the core's smallest CPU grant is the kernel's");
     static constexpr std::int64_t longest_period = 1'000'000;
     static constexpr std::int64_t largest = (std::int64_t{1} << 44) - 1;
@@ -39,22 +39,23 @@ public:
     constexpr cpu_quota() noexcept = default;
 
     /// Error: out_of_range.
-    [[nodiscard]] static result<cpu_quota> of(std::int64_t quota, std::int64_t period, std::int64_t burst = 0) noexcept {
-        bool const sound = period >= least && period <= longest_period &&
-                           (quota == none ? burst == 0 : quota >= least && quota <= largest && burst >= 0 && burst <= quota);
+    [[nodiscard]] static result<cpu_quota> of(std::int64_t quota, std::int64_t period,
+                                              std::int64_t burst = 0) noexcept {
+        bool const sound =
+            period >= least && period <= longest_period &&
+            (quota == none ? burst == 0 : quota >= least && quota <= largest && burst >= 0 && burst <= quota);
         if (!sound) {
-            return make_error(errc::out_of_range, "make a cpu quota", std::to_string(quota) + " of " + std::to_string(period), 0,
+            return make_error(errc::out_of_range, "make a cpu quota",
+                              std::to_string(quota) + " of " + std::to_string(period), 0,
                               "quota 1000 us or more, period 1000 to 1000000 us, burst 0 to the quota");
         }
         return cpu_quota(quota, period, burst);
     }
 
-    /// `amount` of the `cpu` resource, in periods of `period`. What is below the least quota becomes the least quota: the kernel
-    /// has no smaller one. Errors: out_of_range (0 or less, or more than the kernel counts).
+    /// `amount` of the `cpu` resource, in periods of `period`. What is below the least quota becomes the least quota:
+    /// the kernel has no smaller one. Errors: out_of_range (0 or less, or more than the kernel counts).
     [[nodiscard]] static result<cpu_quota> of(millicores amount, std::int64_t period = usual_period) noexcept {
-        if (amount.count == unlimited) {
-            return of(none, period);
-        }
+        if (amount.count == unlimited) return of(none, period);
         if (amount.count <= 0 || amount.count > largest / 1000) {
             return make_error(errc::out_of_range, "make a cpu quota", std::to_string(amount.count) + " millicores", 0,
                               "ask for 1 millicore or more");
@@ -91,7 +92,8 @@ public:
         return weight(value);
     }
     [[nodiscard]] constexpr std::int64_t value() const noexcept { return value_; }
-    /// The shares of v1 in the same ratio: the kernel's own line, 100 to 1024, so that weights of 2:1 stay 2:1 on every machine.
+    /// The shares of v1 in the same ratio: the kernel's own line, 100 to 1024, so that weights of 2:1 stay 2:1 on every
+    /// machine.
     [[nodiscard]] constexpr std::int64_t shares() const noexcept {
         return std::clamp<std::int64_t>((value_ * 1024 + 50) / 100, 2, 262'144);
     }
@@ -109,11 +111,10 @@ public:
     [[nodiscard]] static std::int64_t page() noexcept { return ::sysconf(_SC_PAGESIZE); }
 
     constexpr memory_limit() noexcept = default;
-    /// Rounds down to a page, as the kernel does. Error: out_of_range below one page: the kernel would take 0 and kill the job.
+    /// Rounds down to a page, as the kernel does. Error: out_of_range below one page: the kernel would take 0 and kill
+    /// the job.
     [[nodiscard]] static result<memory_limit> of(bytes amount) noexcept {
-        if (amount.count == unlimited) {
-            return memory_limit();
-        }
+        if (amount.count == unlimited) return memory_limit();
         if (amount.count < page() || amount.count > max_amount) {
             return make_error(errc::out_of_range, "make a memory limit", std::to_string(amount.count) + " bytes", 0,
                               "give at least one page of memory; to stop a job, freeze or kill it");
@@ -137,9 +138,7 @@ public:
 
     constexpr pids_limit() noexcept = default;
     [[nodiscard]] static result<pids_limit> of(std::int64_t count) noexcept {
-        if (count == unlimited) {
-            return pids_limit();
-        }
+        if (count == unlimited) return pids_limit();
         if (count < 1 || count > largest) {
             return make_error(errc::out_of_range, "make a limit on processes", std::to_string(count), 0,
                               "ask for 1 to 4194304 of them");

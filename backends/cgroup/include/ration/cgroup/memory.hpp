@@ -19,19 +19,16 @@ inline constexpr char const* memory_remedy =
 [[nodiscard]] inline result<std::int64_t> number_in(directory const& where, char const* file) noexcept {
     std::string text;
     auto const shown = where.read(file, text);
-    if (!shown) {
-        return shown.failure();
-    }
+    if (!shown) return shown.failure();
     auto const number = amount_of(*shown);
-    return number ? result<std::int64_t>(*number) : result<std::int64_t>(make_error(errc::io, "read", where.path() + "/" + file));
+    return number ? result<std::int64_t>(*number)
+                  : result<std::int64_t>(make_error(errc::io, "read", where.path() + "/" + file));
 }
 
 /// File pages and slab that the kernel can drop. Shared memory counts as file and cannot: the lists tell them apart.
 [[nodiscard]] inline result<std::int64_t> reclaimable(directory const& where) noexcept {
     std::string text;
-    if (auto const shown = where.read("memory.stat", text); !shown) {
-        return shown.failure();
-    }
+    if (auto const shown = where.read("memory.stat", text); !shown) return shown.failure();
     return keyed_number(text, "active_file").value_or(0) + keyed_number(text, "inactive_file").value_or(0) +
            keyed_number(text, "slab_reclaimable").value_or(0);
 }
@@ -49,55 +46,44 @@ public:
 };
 
 /// Waits until the group uses no more than `target`.
-[[nodiscard]] inline result<void> await_usage(directory const& where, std::int64_t target, nanoseconds at_most) noexcept {
+[[nodiscard]] inline result<void> await_usage(directory const& where, std::int64_t target,
+                                              nanoseconds at_most) noexcept {
     nanoseconds const deadline = where.machine().now() + at_most;
     for (;;) {
         auto const used = number_in(where, "memory.current");
-        if (!used) {
-            return used.failure();
-        }
-        if (*used <= target) {
-            return {};
-        }
-        if (where.machine().now() >= deadline) {
+        if (!used) return used.failure();
+        if (*used <= target) return {};
+        if (where.machine().now() >= deadline)
             return make_error(errc::timed_out, "reclaim memory from", where.path(), 0, memory_remedy);
-        }
         where.machine().sleep(milliseconds(2));
     }
 }
 
-/// v2 lets a limit below the usage through and kills. So: refuse what cannot be reclaimed, make the kernel reclaim the rest, and
-/// set the limit only when the usage is below it.
-[[nodiscard]] inline result<void> shrink_memory_v2(directory const& where, memory_limit target, nanoseconds at_most) noexcept {
+/// v2 lets a limit below the usage through and kills. So: refuse what cannot be reclaimed, make the kernel reclaim the
+/// rest, and set the limit only when the usage is below it.
+[[nodiscard]] inline result<void> shrink_memory_v2(directory const& where, memory_limit target,
+                                                   nanoseconds at_most) noexcept {
     auto const used = number_in(where, "memory.current");
     auto const spare = reclaimable(where);
-    if (!used || !spare) {
-        return used ? spare.failure() : used.failure();
-    }
-    if (*used - *spare > target.count()) {
+    if (!used || !spare) return used ? spare.failure() : used.failure();
+    if (*used - *spare > target.count())
         return make_error(errc::conflict, "shrink memory of", where.path(), 0, memory_remedy);
-    }
     std::string high;
     auto const old_high = where.read("memory.high", high);
-    if (!old_high) {
-        return old_high.failure();
-    }
+    if (!old_high) return old_high.failure();
     high_guard const restore(where, *old_high);
-    if (auto const written = where.write("memory.high", target.v2_text()); !written) {
-        return written;
-    }
+    if (auto const written = where.write("memory.high", target.v2_text()); !written) return written;
     if (*used > target.count()) {
-        // EAGAIN means that not all of it could be reclaimed at once; kernels before 5.19 have no such file. The wait decides.
+        // EAGAIN means that not all of it could be reclaimed at once; kernels before 5.19 have no such file. The wait
+        // decides.
         static_cast<void>(where.write("memory.reclaim", std::to_string(*used - target.count())));
     }
-    if (auto const below = await_usage(where, target.count(), at_most); !below) {
-        return below;
-    }
+    if (auto const below = await_usage(where, target.count(), at_most); !below) return below;
     return write_verified(where, "memory.max", target.v2_text());
 }
 
-/// What the processes of a group have resident, each page once: anonymous memory and mapped pages. Cached files that no process
-/// maps are left out, which a usage counter of the kernel includes.
+/// What the processes of a group have resident, each page once: anonymous memory and mapped pages. Cached files that no
+/// process maps are left out, which a usage counter of the kernel includes.
 [[nodiscard]] inline std::int64_t resident_in(std::string_view memory_stat, version kind) noexcept {
     bool const v2 = kind == version::v2;
     return keyed_number(memory_stat, v2 ? "anon" : "total_rss").value_or(0) +
@@ -114,19 +100,19 @@ struct memory_shortage {
 };
 
 /// `where`: the group's directory with the memory controller. v1 leaves out groups below it.
-/// Sources: cgroup-v2 (memory.events), cgroup-v1/memory (memory.oom_control, memory.failcnt). Errors: gone, not_supported.
+/// Sources: cgroup-v2 (memory.events), cgroup-v1/memory (memory.oom_control, memory.failcnt). Errors: gone,
+/// not_supported.
 [[nodiscard]] inline result<memory_shortage> find_shortage(directory const& where) noexcept {
     bool const v2 = where.kind() == version::v2;
     std::string text;
-    if (auto const read = where.read(v2 ? "memory.events" : "memory.oom_control", text); !read) {
-        return read.failure();
-    }
+    if (auto const read = where.read(v2 ? "memory.events" : "memory.oom_control", text); !read) return read.failure();
     auto const limit = detail::number_in(where, v2 ? "memory.max" : "memory.limit_in_bytes");
-    auto const hits = v2 ? result<std::int64_t>(keyed_number(text, "oom").value_or(0)) : detail::number_in(where, "memory.failcnt");
-    if (!limit || !hits) {
-        return limit ? hits.failure() : limit.failure();
-    }
-    return memory_shortage{.killed = keyed_number(text, "oom_kill").value_or(0), .at_limit = *hits > 0 && *limit != unlimited, .limit = *limit};
+    auto const hits =
+        v2 ? result<std::int64_t>(keyed_number(text, "oom").value_or(0)) : detail::number_in(where, "memory.failcnt");
+    if (!limit || !hits) return limit ? hits.failure() : limit.failure();
+    return memory_shortage{.killed = keyed_number(text, "oom_kill").value_or(0),
+                           .at_limit = *hits > 0 && *limit != unlimited,
+                           .limit = *limit};
 }
 
 /// The file of the limit.
@@ -134,8 +120,9 @@ struct memory_shortage {
     return where.kind() == version::v2 ? "memory.max" : "memory.limit_in_bytes";
 }
 
-/// Sets the limit. v1 refuses one below what cannot be reclaimed and keeps the old; v2 would kill, so this refuses for it.
-/// May block for `at_most` on v2, and as long as the kernel reclaims inside the write. Errors: conflict, timed_out, gone.
+/// Sets the limit. v1 refuses one below what cannot be reclaimed and keeps the old; v2 would kill, so this refuses for
+/// it. May block for `at_most` on v2, and as long as the kernel reclaims inside the write. Errors: conflict, timed_out,
+/// gone.
 [[nodiscard]] inline result<void> set_memory(directory const& where, memory_limit target,
                                              nanoseconds at_most = milliseconds(100)) noexcept {
     if (where.kind() == version::v1) {
@@ -148,9 +135,7 @@ struct memory_shortage {
         return written;
     }
     auto const old = detail::number_in(where, "memory.max");
-    if (!old) {
-        return old.failure();
-    }
+    if (!old) return old.failure();
     return target.count() < *old ? detail::shrink_memory_v2(where, target, at_most)
                                  : write_verified(where, "memory.max", target.v2_text());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// `io` on a machine in memory: v1, hybrid or v2, with the kernel's formats, clamps, rules and errors. Time is the model's own
-/// and passes only in `sleep` and `wait_change`. The differential test holds it against a real kernel.
+/// `io` on a machine in memory: v1, hybrid or v2, with the kernel's formats, clamps, rules and errors. Time is the
+/// model's own and passes only in `sleep` and `wait_change`. The differential test holds it against a real kernel.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace ration::cgroup {
 
-/// Which hierarchies the machine has. `v1`: every controller mounted on its own. `hybrid`: the same and a v2 hierarchy without
-/// controllers. `v2`: one hierarchy with all of them. None has `dmem`, as few kernels do: see `add_dmem`.
+/// Which hierarchies the machine has. `v1`: every controller mounted on its own. `hybrid`: the same and a v2 hierarchy
+/// without controllers. `v2`: one hierarchy with all of them. None has `dmem`, as few kernels do: see `add_dmem`.
 enum class flavour : std::uint8_t { v1, hybrid, v2 };
 
 [[nodiscard]] constexpr std::string_view name_of(flavour which) noexcept {
@@ -46,41 +46,31 @@ public:
         }
         if (which != flavour::v1) {
             controller_set set;
-            for (controller const each : all_controllers) {
-                if (which == flavour::v2 && is_enabled_by_parent(each) && each != controller::dmem) {
-                    set.insert(each);
-                }
-            }
+            for (controller const each : all_controllers)
+                if (which == flavour::v2 && is_enabled_by_parent(each) && each != controller::dmem) set.insert(each);
             mount_hierarchy(0, version::v2, set, which == flavour::v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified");
         }
         auto& self = all_.processes[all_.self];
         self.started = 4242;
-        for (auto const& each : all_.hierarchies) {
+        for (auto const& each : all_.hierarchies)
             self.where.push_back(own.empty() ? each->root.get() : add_own(*each->root, own));
-        }
     }
 
     /// Gives the machine a v1 hierarchy for `devices`, in whose root everybody is.
     void mount_devices() noexcept {
         mount_hierarchy(static_cast<unsigned>(all_.hierarchies.size() + 10), version::v1, {}, "/sys/fs/cgroup/devices");
         all_.hierarchies.back()->other = "devices";
-        for (auto& [pid, each] : all_.processes) {
-            each.where.push_back(all_.hierarchies.back()->root.get());
-        }
+        for (auto& [pid, each] : all_.processes) each.where.push_back(all_.hierarchies.back()->root.get());
     }
 
-    /// Gives the machine's v2 hierarchy the controller `dmem`, handed down to our own group, with a region of so many bytes.
+    /// Gives the machine's v2 hierarchy the controller `dmem`, handed down to our own group, with a region of so many
+    /// bytes.
     void add_dmem(std::string_view region, std::int64_t capacity) noexcept {
-        for (auto& each : all_.hierarchies) {
-            if (each->kind == version::v2) {
-                each->controllers.insert(controller::dmem);
-            }
-        }
-        for (modelled::node* place : all_.processes.at(all_.self).where) {
-            for (; place->parent != nullptr && place->of->kind == version::v2; place = place->parent) {
+        for (auto& each : all_.hierarchies)
+            if (each->kind == version::v2) each->controllers.insert(controller::dmem);
+        for (modelled::node* place : all_.processes.at(all_.self).where)
+            for (; place->parent != nullptr && place->of->kind == version::v2; place = place->parent)
                 place->parent->handed_down.insert(controller::dmem);
-            }
-        }
         all_.device_memory.emplace(region, capacity);
     }
 
@@ -90,17 +80,18 @@ public:
     /// A process that sits where we do. `memory` is what it uses and will not give back.
     int spawn(std::int64_t memory = 0) noexcept {
         int const pid = all_.processes.rbegin()->first + 1;
-        all_.processes[pid] = {
-            .started = 5000, .state = 'S', .memory = memory, .kill_pending = false, .where = all_.processes.at(all_.self).where};
+        all_.processes[pid] = {.started = 5000,
+                               .state = 'S',
+                               .memory = memory,
+                               .kill_pending = false,
+                               .where = all_.processes.at(all_.self).where};
         return pid;
     }
 
     int open_directory(char const* path, int& directory) noexcept override {
         for (auto const& each : all_.hierarchies) {
             std::string_view rest = path;
-            if (!rest.starts_with(each->mount_point)) {
-                continue;
-            }
+            if (!rest.starts_with(each->mount_point)) continue;
             rest.remove_prefix(each->mount_point.size());
             auto at = each->root;
             while (at && !rest.empty()) {
@@ -110,9 +101,7 @@ public:
                 at = found == at->children.end() ? nullptr : found->second;
                 rest.remove_prefix(end);
             }
-            if (at) {
-                return hold(at, directory);
-            }
+            if (at) return hold(at, directory);
         }
         return ENOENT;
     }
@@ -139,30 +128,19 @@ public:
 
     int write(int directory, char const* name, std::string_view text) noexcept override {
         auto const* const found = find_file(at(directory), name);
-        if (found == nullptr) {
-            return ENOENT;
-        }
+        if (found == nullptr) return ENOENT;
         return text.empty() || found->write == nullptr ? EINVAL : found->write(all_, at(directory), text);
     }
 
     int make(int parent, char const* name) noexcept override {
         auto& above = at(parent);
         std::string_view const wanted = name;
-        if (above.removed) {
-            return ENOENT;
-        }
-        if (above.children.contains(name) || find_file(above, name) != nullptr || wanted == "." || wanted == "..") {
+        if (above.removed) return ENOENT;
+        if (above.children.contains(name) || find_file(above, name) != nullptr || wanted == "." || wanted == "..")
             return EEXIST;
-        }
-        if (wanted.find('\n') != std::string_view::npos) {
-            return EINVAL;
-        }
-        if (wanted.size() > 255) {
-            return ENAMETOOLONG;
-        }
-        if (!modelled::world::has_room(above)) {
-            return EAGAIN;
-        }
+        if (wanted.find('\n') != std::string_view::npos) return EINVAL;
+        if (wanted.size() > 255) return ENAMETOOLONG;
+        if (!modelled::world::has_room(above)) return EAGAIN;
         add_node(above, wanted);
         return 0;
     }
@@ -170,12 +148,8 @@ public:
     int remove(int parent, char const* name) noexcept override {
         auto& above = at(parent);
         auto const found = above.children.find(name);
-        if (found == above.children.end()) {
-            return find_file(above, name) != nullptr ? ENOTDIR : ENOENT;
-        }
-        if (!found->second->children.empty() || !all_.members(*found->second).empty()) {
-            return EBUSY;
-        }
+        if (found == above.children.end()) return find_file(above, name) != nullptr ? ENOTDIR : ENOENT;
+        if (!found->second->children.empty() || !all_.members(*found->second).empty()) return EBUSY;
         found->second->removed = true;
         above.children.erase(found);
         return 0;
@@ -183,26 +157,18 @@ public:
 
     int list(int directory, std::vector<std::string>& children) noexcept override {
         children.clear();
-        if (at(directory).removed) {
-            return ENOENT;
-        }
-        for (auto const& [name, child] : at(directory).children) {
-            children.push_back(name);
-        }
+        if (at(directory).removed) return ENOENT;
+        for (auto const& [name, child] : at(directory).children) children.push_back(name);
         return 0;
     }
 
     int signal_members(int directory, int number, std::size_t& reached) noexcept override {
         std::string unused;
         reached = 0;
-        if (int const failed = read(directory, "cgroup.procs", unused)) {
-            return failed;
-        }
+        if (int const failed = read(directory, "cgroup.procs", unused)) return failed;
         for (int const pid : all_.members(at(directory))) {
             ++reached;
-            if (number == SIGKILL || number == SIGTERM) {
-                all_.kill(pid);
-            }
+            if (number == SIGKILL || number == SIGTERM) all_.kill(pid);
         }
         return 0;
     }
@@ -211,15 +177,9 @@ public:
         nanoseconds const deadline = all_.clock + at_most;
         for (;;) {
             std::string text;
-            if (int const failed = read(directory, name, text)) {
-                return failed;
-            }
-            if (text != known) {
-                return 0;
-            }
-            if (all_.clock >= deadline) {
-                return ETIMEDOUT;
-            }
+            if (int const failed = read(directory, name, text)) return failed;
+            if (text != known) return 0;
+            if (all_.clock >= deadline) return ETIMEDOUT;
             all_.clock = std::min(deadline, all_.clock + milliseconds(1));
         }
     }
@@ -285,15 +245,11 @@ private:
             for (auto const& each : table) {
                 bool const here = each.kind == where.of->kind && (each.on_root || !where.is_root()) &&
                                   (each.needs == controller::core || modelled::world::is_enabled(where, each.needs));
-                if (here && each.name == name) {
-                    return &each;
-                }
+                if (here && each.name == name) return &each;
             }
             return nullptr;
         };
-        if (where.removed) {
-            return nullptr;
-        }
+        if (where.removed) return nullptr;
         auto const* found = where.of->other == "devices" ? search(modelled::device_files) : nullptr;
         found = found != nullptr ? found : search(modelled::core_files);
         found = found != nullptr ? found : search(modelled::v1_files);
@@ -305,12 +261,11 @@ private:
         for (auto const& each : all_.hierarchies) {
             bool const v2 = each->kind == version::v2;
             std::string options = "rw";
-            for (controller const which : all_controllers) {
+            for (controller const which : all_controllers)
                 options += !v2 && each->controllers.contains(which) ? "," + std::string(name_of(which)) : "";
-            }
             options += each->other.empty() ? "" : "," + each->other;
-            text +=
-                "31 1 0:30 / " + each->mount_point + " rw,relatime - " + (v2 ? "cgroup2" : "cgroup") + " none " + options + "\n";
+            text += "31 1 0:30 / " + each->mount_point + " rw,relatime - " + (v2 ? "cgroup2" : "cgroup") + " none " +
+                    options + "\n";
         }
         return text;
     }
@@ -319,13 +274,11 @@ private:
         std::string text;
         for (modelled::node const* const place : who.where) {
             std::string names = place->of->other;
-            for (controller const which : all_controllers) {
-                if (place->of->kind == version::v1 && place->of->controllers.contains(which)) {
+            for (controller const which : all_controllers)
+                if (place->of->kind == version::v1 && place->of->controllers.contains(which))
                     names.append(names.empty() ? "" : ",").append(name_of(which));
-                }
-            }
-            text += std::to_string(place->of->number) + ":" + names + ":" + place->path() + (place->removed ? " (deleted)" : "") +
-                    "\n";
+            text += std::to_string(place->of->number) + ":" + names + ":" + place->path() +
+                    (place->removed ? " (deleted)" : "") + "\n";
         }
         return text;
     }
@@ -334,20 +287,14 @@ private:
 inline int model::read_system(char const* path, std::string& into) noexcept {
     std::string_view rest = path;
     into.clear();
-    if (!rest.starts_with("/proc/")) {
-        return ENOENT;
-    }
+    if (!rest.starts_with("/proc/")) return ENOENT;
     rest.remove_prefix(6);
     auto const slash = std::min(rest.find('/'), rest.size() - 1);
     auto const who = rest.substr(0, slash), what = rest.substr(slash + 1);
     int pid = all_.self;
-    if (who != "self" && !detail::parse_whole(who, pid)) {
-        return ENOENT;
-    }
+    if (who != "self" && !detail::parse_whole(who, pid)) return ENOENT;
     auto const found = all_.processes.find(pid);
-    if (found == all_.processes.end()) {
-        return ENOENT;
-    }
+    if (found == all_.processes.end()) return ENOENT;
     if (what == "mountinfo") {
         into = mountinfo();
     } else if (what == "cgroup") {

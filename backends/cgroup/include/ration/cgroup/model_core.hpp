@@ -17,7 +17,7 @@ namespace ration::cgroup::modelled {
 struct file {
     std::string_view name;
     version kind;
-    controller needs;   ///< `core`: no controller
+    controller needs;  ///< `core`: no controller
     bool on_root;
     int (*read)(world&, node&, std::string&);
     int (*write)(world&, node&, std::string_view);
@@ -27,7 +27,8 @@ inline constexpr controller threaded_controllers[] = {controller::cpu, controlle
 
 /// v2: has threads of its own processes below it, or processes beside controllers that it hands down.
 [[nodiscard]] inline bool is_thread_root(world const& all, node const& where) noexcept {
-    bool const threads_below = std::ranges::any_of(where.children, [](auto const& child) { return child.second->thread; });
+    bool const threads_below =
+        std::ranges::any_of(where.children, [](auto const& child) { return child.second->thread; });
     bool const hands_down =
         std::ranges::any_of(threaded_controllers, [&](controller which) { return where.handed_down.contains(which); });
     return !where.thread && (threads_below || (hands_down && !all.members(where).empty()));
@@ -35,30 +36,21 @@ inline constexpr controller threaded_controllers[] = {controller::cpu, controlle
 
 /// v2: stands below threads and is none itself; no process may come in.
 [[nodiscard]] inline bool is_invalid_domain(world const& all, node const& where) noexcept {
-    for (node const* above = where.parent; above != nullptr && !where.thread; above = above->parent) {
-        if (above->thread || (!above->is_root() && is_thread_root(all, *above))) {
-            return true;
-        }
-    }
+    for (node const* above = where.parent; above != nullptr && !where.thread; above = above->parent)
+        if (above->thread || (!above->is_root() && is_thread_root(all, *above))) return true;
     return false;
 }
 
 [[nodiscard]] inline int read_members(world& all, node& where, std::string& into) {
-    if (where.thread) {
-        return EOPNOTSUPP;
-    }
-    for (int const pid : all.members(where)) {
-        into += std::to_string(pid) + "\n";
-    }
+    if (where.thread) return EOPNOTSUPP;
+    for (int const pid : all.members(where)) into += std::to_string(pid) + "\n";
     return 0;
 }
 
 /// The rules for a process that comes in.
 [[nodiscard]] inline int may_enter(world& all, node& where) {
     if (where.of->kind == version::v2) {
-        if (is_invalid_domain(all, where)) {
-            return EOPNOTSUPP;
-        }
+        if (is_invalid_domain(all, where)) return EOPNOTSUPP;
         return !where.is_root() && !where.handed_down.empty() && !is_thread_root(all, where) ? EBUSY : 0;
     }
     bool const cpuset = all.has(where, controller::cpuset);
@@ -67,19 +59,11 @@ inline constexpr controller threaded_controllers[] = {controller::cpu, controlle
 
 [[nodiscard]] inline int write_member(world& all, node& where, std::string_view text) {
     int pid = 0;
-    if (read_int(text, pid) != 0 || pid < 0) {
-        return EINVAL;
-    }
+    if (read_int(text, pid) != 0 || pid < 0) return EINVAL;
     auto const found = all.processes.find(pid == 0 ? all.self : pid);
-    if (found == all.processes.end()) {
-        return ESRCH;
-    }
-    if (int const refused = may_enter(all, where)) {
-        return refused;
-    }
-    for (node*& place : found->second.where) {
-        place = place->of == where.of ? &where : place;
-    }
+    if (found == all.processes.end()) return ESRCH;
+    if (int const refused = may_enter(all, where)) return refused;
+    for (node*& place : found->second.where) place = place->of == where.of ? &where : place;
     all.deliver_pending();
     return 0;
 }
@@ -91,10 +75,9 @@ inline constexpr controller threaded_controllers[] = {controller::cpu, controlle
 [[nodiscard]] inline std::string names_in(controller_set set) {
     std::string list;
     for (controller const which :
-         {controller::cpuset, controller::cpu, controller::memory, controller::pids, controller::dmem}) {   // the kernel's order
-        if (set.contains(which)) {
-            list.append(list.empty() ? "" : " ").append(name_of(which));
-        }
+         // The kernel's order
+         {controller::cpuset, controller::cpu, controller::memory, controller::pids, controller::dmem}) {
+        if (set.contains(which)) list.append(list.empty() ? "" : " ").append(name_of(which));
     }
     return list.empty() ? list : list + "\n";
 }
@@ -114,11 +97,16 @@ inline void reset_children(node& where, controller which) noexcept {
     for (auto& [name, child] : where.children) {
         values& limits = child->limits;
         if (which == controller::cpu) {
-            limits.quota = fresh.quota, limits.period = fresh.period, limits.burst = fresh.burst, limits.weight = fresh.weight;
+            limits.quota = fresh.quota;
+            limits.period = fresh.period;
+            limits.burst = fresh.burst;
+            limits.weight = fresh.weight;
         } else if (which == controller::cpuset) {
-            limits.cpus = {}, limits.mems = {};
+            limits.cpus = {};
+            limits.mems = {};
         } else if (which == controller::memory) {
-            limits.memory = fresh.memory, limits.memory_high = fresh.memory_high;
+            limits.memory = fresh.memory;
+            limits.memory_high = fresh.memory_high;
         } else if (which == controller::dmem) {
             child->device_memory.clear();
         } else {
@@ -131,24 +119,16 @@ inline void reset_children(node& where, controller which) noexcept {
 [[nodiscard]] inline int check_switch(node& where, std::string_view word, controller_set& into) {
     auto const name = word.substr(word.empty() ? 0 : 1);
     controller const* found = nullptr;
-    for (controller const& which : all_controllers) {
+    for (controller const& which : all_controllers)
         found = is_enabled_by_parent(which) && name_of(which) == name ? &which : found;
-    }
-    if (found == nullptr || (word[0] != '+' && word[0] != '-')) {
-        return EINVAL;
-    }
+    if (found == nullptr || (word[0] != '+' && word[0] != '-')) return EINVAL;
     if (word[0] == '+') {
-        if (!offered(where).contains(*found)) {
-            return ENOENT;
-        }
+        if (!offered(where).contains(*found)) return ENOENT;
         into.insert(*found);
         return 0;
     }
-    for (auto const& [child_name, child] : where.children) {
-        if (child->handed_down.contains(*found)) {
-            return EBUSY;
-        }
-    }
+    for (auto const& [child_name, child] : where.children)
+        if (child->handed_down.contains(*found)) return EBUSY;
     into.erase(*found);
     return 0;
 }
@@ -157,28 +137,19 @@ inline void reset_children(node& where, controller which) noexcept {
 [[nodiscard]] inline int write_subtree_control(world& all, node& where, std::string_view text) {
     controller_set wanted = where.handed_down;
     for (std::string const& word : ration::cgroup::detail::split(strip(text), ' ')) {
-        if (word.empty()) {
-            continue;
-        }
-        if (int const refused = check_switch(where, word, wanted)) {
-            return refused;
-        }
+        if (word.empty()) continue;
+        if (int const refused = check_switch(where, word, wanted)) return refused;
     }
     bool only_threaded = true;
     for (controller const which : all_controllers) {
         bool const added = wanted.contains(which) && !where.handed_down.contains(which);
-        only_threaded =
-            only_threaded && (!added || std::ranges::find(threaded_controllers, which) != std::end(threaded_controllers));
+        only_threaded = only_threaded &&
+                        (!added || std::ranges::find(threaded_controllers, which) != std::end(threaded_controllers));
     }
     bool const adds = !(wanted == where.handed_down) && !wanted.empty();
-    if (!where.is_root() && adds && !only_threaded && !all.members(where).empty()) {
-        return EBUSY;
-    }
-    for (controller const which : all_controllers) {
-        if (where.handed_down.contains(which) && !wanted.contains(which)) {
-            reset_children(where, which);
-        }
-    }
+    if (!where.is_root() && adds && !only_threaded && !all.members(where).empty()) return EBUSY;
+    for (controller const which : all_controllers)
+        if (where.handed_down.contains(which) && !wanted.contains(which)) reset_children(where, which);
     where.handed_down = wanted;
     return 0;
 }
@@ -191,14 +162,10 @@ inline void reset_children(node& where, controller which) noexcept {
     return 0;
 }
 [[nodiscard]] inline int write_type(world& all, node& where, std::string_view text) {
-    if (strip(text) != "threaded") {
-        return EINVAL;
-    }
-    bool const allowed = where.parent->is_root() ||
-                         (!is_invalid_domain(all, *where.parent) && !where.parent->handed_down.contains(controller::memory));
-    if (!where.thread && (!allowed || !all.members_below(where).empty())) {
-        return EOPNOTSUPP;
-    }
+    if (strip(text) != "threaded") return EINVAL;
+    bool const allowed = where.parent->is_root() || (!is_invalid_domain(all, *where.parent) &&
+                                                     !where.parent->handed_down.contains(controller::memory));
+    if (!where.thread && (!allowed || !all.members_below(where).empty())) return EOPNOTSUPP;
     where.thread = true;
     return 0;
 }
@@ -222,12 +189,8 @@ template <std::int64_t values::* Field>
         where.limits.*Field = unlimited;
         return 0;
     }
-    if (int const failed = read_int(text, bound)) {
-        return failed;
-    }
-    if (bound < 0) {
-        return ERANGE;
-    }
+    if (int const failed = read_int(text, bound)) return failed;
+    if (bound < 0) return ERANGE;
     where.limits.*Field = bound;
     return 0;
 }
@@ -245,30 +208,18 @@ inline void tell(world& all, node& where, bool freeze) {
 
 [[nodiscard]] inline int write_freeze(world& all, node& where, std::string_view text) {
     int wanted = 0;
-    if (int const failed = read_int(text, wanted)) {
-        return failed;
-    }
-    if (wanted != 0 && wanted != 1) {
-        return ERANGE;
-    }
+    if (int const failed = read_int(text, wanted)) return failed;
+    if (wanted != 0 && wanted != 1) return ERANGE;
     tell(all, where, wanted == 1);
     return 0;
 }
 
 [[nodiscard]] inline int write_kill(world& all, node& where, std::string_view text) {
     int wanted = 0;
-    if (int const failed = read_int(text, wanted)) {
-        return failed;
-    }
-    if (wanted != 1) {
-        return ERANGE;
-    }
-    if (where.thread) {
-        return EOPNOTSUPP;
-    }
-    for (int const pid : all.members_below(where)) {
-        all.kill(pid);
-    }
+    if (int const failed = read_int(text, wanted)) return failed;
+    if (wanted != 1) return ERANGE;
+    if (where.thread) return EOPNOTSUPP;
+    for (int const pid : all.members_below(where)) all.kill(pid);
     return 0;
 }
 
@@ -280,9 +231,7 @@ inline void tell(world& all, node& where, bool freeze) {
 }
 [[nodiscard]] inline int write_freezer_state(world& all, node& where, std::string_view text) {
     text = strip(text);
-    if (text != "FROZEN" && text != "THAWED") {
-        return EINVAL;
-    }
+    if (text != "FROZEN" && text != "THAWED") return EINVAL;
     tell(all, where, text == "FROZEN");
     return 0;
 }

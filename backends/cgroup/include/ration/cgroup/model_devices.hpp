@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The model's v1 `devices` hierarchy. A group allows all devices but some, or only some; what it denies is denied below it too.
-/// Source: security/device_cgroup.c.
+/// The model's v1 `devices` hierarchy. A group allows all devices but some, or only some; what it denies is denied
+/// below it too. Source: security/device_cgroup.c.
 #pragma once
 
 #include <algorithm>
@@ -22,26 +22,25 @@ namespace ration::cgroup::modelled {
         unsigned value = 0;
         return number == "*" || detail::parse_whole(number, value);
     };
-    return text == "a" || (numbers.size() == 2 && (words[0] == "c" || words[0] == "b") && sound(numbers[0]) &&
-                           sound(numbers[1]) && !words[2].empty() && words[2].find_first_not_of("rwm") == std::string::npos);
+    return text == "a" ||
+           (numbers.size() == 2 && (words[0] == "c" || words[0] == "b") && sound(numbers[0]) && sound(numbers[1]) &&
+            !words[2].empty() && words[2].find_first_not_of("rwm") == std::string::npos);
 }
 
 [[nodiscard]] inline int read_device_list(world&, node& where, std::string& into) {
-    for (std::string const& each : where.device_exceptions) {
-        into += where.devices_by_default ? "" : each + "\n";
-    }
+    for (std::string const& each : where.device_exceptions) into += where.devices_by_default ? "" : each + "\n";
     into = where.devices_by_default ? "a *:* rwm\n" : into;
     return 0;
 }
 
 /// An entry is taken out only by its own text: `c 195:0` leaves `c 195:*` as it is.
-inline void forget_exception(node& where, std::string const& entry) noexcept { std::erase(where.device_exceptions, entry); }
+inline void forget_exception(node& where, std::string const& entry) noexcept {
+    std::erase(where.device_exceptions, entry);
+}
 
 [[nodiscard]] inline int write_device_deny(world& all, node& where, std::string_view text) {
     std::string const entry(strip(text));
-    if (!is_device_entry(entry)) {
-        return EINVAL;
-    }
+    if (!is_device_entry(entry)) return EINVAL;
     world::for_tree(where, [&](node& each) {
         if (entry == "a") {
             each.devices_by_default = false;
@@ -59,14 +58,11 @@ inline void forget_exception(node& where, std::string const& entry) noexcept { s
 /// Not what the parent denies.
 [[nodiscard]] inline int write_device_allow(world&, node& where, std::string_view text) {
     std::string const entry(strip(text));
-    if (!is_device_entry(entry)) {
-        return EINVAL;
-    }
+    if (!is_device_entry(entry)) return EINVAL;
     node const* const above = where.parent;
-    bool const named = above != nullptr && std::ranges::find(above->device_exceptions, entry) != above->device_exceptions.end();
-    if (above != nullptr && (above->devices_by_default ? named : !named)) {
-        return EPERM;
-    }
+    bool const named =
+        above != nullptr && std::ranges::find(above->device_exceptions, entry) != above->device_exceptions.end();
+    if (above != nullptr && (above->devices_by_default ? named : !named)) return EPERM;
     if (entry == "a") {
         where.devices_by_default = true;
         where.device_exceptions = above != nullptr ? above->device_exceptions : std::vector<std::string>{};

@@ -31,20 +31,14 @@ namespace ration::cgroup::modelled {
 /// v1 wants no group above its parent, anywhere in the tree.
 [[nodiscard]] inline bool ratios_hold(node const& where, std::int64_t above) noexcept {
     std::int64_t const own = where.is_root() ? unlimited : ratio_of(where.limits);
-    if (own != unlimited && own > above) {
-        return false;
-    }
+    if (own != unlimited && own > above) return false;
     return std::ranges::all_of(where.children,
                                [&](auto const& child) { return ratios_hold(*child.second, std::min(own, above)); });
 }
 
 [[nodiscard]] inline int set_bandwidth_v1(node& where, std::int64_t quota, std::int64_t period, std::int64_t burst) {
-    if (where.is_root()) {
-        return EINVAL;
-    }
-    if (int const refused = check_bandwidth(quota, period, burst)) {
-        return refused;
-    }
+    if (where.is_root()) return EINVAL;
+    if (int const refused = check_bandwidth(quota, period, burst)) return refused;
     values const before = where.limits;
     where.limits.quota = quota < 0 ? -1 : quota;
     where.limits.period = period;
@@ -72,7 +66,8 @@ template <std::int64_t values::* Field>
     int const failed = read_u64(text, period);
     return failed ? failed
                   : set_bandwidth_v1(where, where.limits.quota,
-                                     static_cast<std::int64_t>(std::min<std::uint64_t>(period, 1ULL << 60)), where.limits.burst);
+                                     static_cast<std::int64_t>(std::min<std::uint64_t>(period, 1ULL << 60)),
+                                     where.limits.burst);
 }
 [[nodiscard]] inline int write_burst(world&, node& where, std::string_view text) {
     std::uint64_t burst = 0;
@@ -83,12 +78,8 @@ template <std::int64_t values::* Field>
 }
 [[nodiscard]] inline int write_shares(world&, node& where, std::string_view text) {
     std::uint64_t shares = 0;
-    if (int const failed = read_u64(text, shares)) {
-        return failed;
-    }
-    if (where.is_root()) {
-        return EINVAL;
-    }
+    if (int const failed = read_u64(text, shares)) return failed;
+    if (where.is_root()) return EINVAL;
     where.limits.shares = static_cast<std::int64_t>(std::clamp<std::uint64_t>(shares, 2, 262'144));
     return 0;
 }
@@ -113,9 +104,7 @@ template <cpu_set values::* Field>
 template <cpu_set values::* Field>
 [[nodiscard]] int read_present(world& all, node& where, std::string_view text, cpu_set& wanted) {
     constexpr bool cpus = Field == &values::cpus;
-    if (int const failed = read_list(strip(text), cpus ? all.cpus : world::most_nodes, wanted)) {
-        return failed;
-    }
+    if (int const failed = read_list(strip(text), cpus ? all.cpus : world::most_nodes, wanted)) return failed;
     return wanted.within(all.effective(*where.of->root, Field, cpus ? all.cpus : all.nodes)) ? 0 : EINVAL;
 }
 
@@ -123,23 +112,12 @@ template <cpu_set values::* Field>
 template <cpu_set values::* Field>
 [[nodiscard]] int write_set_v1(world& all, node& where, std::string_view text) {
     cpu_set wanted;
-    if (int const failed = read_present<Field>(all, where, text, wanted)) {
-        return failed;
-    }
-    if (where.is_root()) {
-        return EACCES;
-    }
-    for (auto const& [name, child] : where.children) {
-        if (!(child->limits.*Field).within(wanted)) {
-            return EBUSY;
-        }
-    }
-    if (!where.parent->is_root() && !wanted.within(where.parent->limits.*Field)) {
-        return EACCES;
-    }
-    if (wanted.empty() && !(where.limits.*Field).empty() && !all.members_below(where).empty()) {
-        return ENOSPC;
-    }
+    if (int const failed = read_present<Field>(all, where, text, wanted)) return failed;
+    if (where.is_root()) return EACCES;
+    for (auto const& [name, child] : where.children)
+        if (!(child->limits.*Field).within(wanted)) return EBUSY;
+    if (!where.parent->is_root() && !wanted.within(where.parent->limits.*Field)) return EACCES;
+    if (wanted.empty() && !(where.limits.*Field).empty() && !all.members_below(where).empty()) return ENOSPC;
     where.limits.*Field = wanted;
     return 0;
 }
@@ -154,30 +132,18 @@ template <std::int64_t values::* Field>
 /// Refused while more is in use than can be dropped; then the old limit stays.
 [[nodiscard]] inline int write_memory_v1(world& all, node& where, std::string_view text) {
     std::int64_t limit = 0;
-    if (int const failed = read_pages(text, "-1", limit)) {
-        return failed;
-    }
-    if (where.is_root() || limit > where.limits.memory_and_swap) {
-        return EINVAL;
-    }
-    if (all.unreclaimable(where) > limit) {
-        return EBUSY;
-    }
+    if (int const failed = read_pages(text, "-1", limit)) return failed;
+    if (where.is_root() || limit > where.limits.memory_and_swap) return EINVAL;
+    if (all.unreclaimable(where) > limit) return EBUSY;
     all.reclaimable[&where] = std::min(all.droppable(where), limit - all.unreclaimable(where));
     where.limits.memory = limit;
     return 0;
 }
 [[nodiscard]] inline int write_memsw_v1(world& all, node& where, std::string_view text) {
     std::int64_t limit = 0;
-    if (int const failed = read_pages(text, "-1", limit)) {
-        return failed;
-    }
-    if (where.is_root() || limit < where.limits.memory) {
-        return EINVAL;
-    }
-    if (all.unreclaimable(where) > limit) {
-        return EBUSY;
-    }
+    if (int const failed = read_pages(text, "-1", limit)) return failed;
+    if (where.is_root() || limit < where.limits.memory) return EINVAL;
+    if (all.unreclaimable(where) > limit) return EBUSY;
     where.limits.memory_and_swap = limit;
     return 0;
 }
@@ -187,7 +153,8 @@ template <std::int64_t values::* Field>
 }
 [[nodiscard]] inline int read_memory_stat_v1(world& all, node& where, std::string& into) {
     auto const held = std::to_string(all.unreclaimable(where)), cached = std::to_string(all.droppable(where));
-    into = "cache " + cached + "\nrss " + held + "\nmapped_file 0\ntotal_cache " + cached + "\ntotal_rss " + held + "\ntotal_mapped_file 0\n";
+    into = "cache " + cached + "\nrss " + held + "\nmapped_file 0\ntotal_cache " + cached + "\ntotal_rss " + held +
+           "\ntotal_mapped_file 0\n";
     return 0;
 }
 [[nodiscard]] inline int read_oom_control(world&, node& where, std::string& into) {
@@ -207,12 +174,8 @@ template <std::int64_t values::* Field>
     text = strip(text);
     std::int64_t limit = unlimited;
     if (text != "max") {
-        if (int const failed = read_s64(text, limit)) {
-            return failed;
-        }
-        if (limit < 0 || limit > 4'194'304) {
-            return EINVAL;
-        }
+        if (int const failed = read_s64(text, limit)) return failed;
+        if (limit < 0 || limit > 4'194'304) return EINVAL;
     }
     where.limits.pids = limit;
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Names of groups. A job's name becomes a directory in cgroupfs, so it must be one that can only ever mean that directory; a
-/// run's group says who owns it, so that the next start can tell a dead run from a live one without any file of its own.
+/// Names of groups. A job's name becomes a directory in cgroupfs, so it must be one that can only ever mean that
+/// directory; a run's group says who owns it, so that the next start can tell a dead run from a live one without any
+/// file of its own.
 #pragma once
 
 #include <algorithm>
@@ -28,13 +29,14 @@ namespace detail {
 
 /// What interface files begin with. A group of such a name could be taken for a file, now or on a later kernel.
 inline constexpr std::string_view interface_prefixes[] = {
-    "cgroup.", "cpu.",  "cpuset.", "cpuacct.", "memory.", "pids.",    "io.",       "blkio.",      "freezer.", "hugetlb.",
-    "rdma.",   "misc.", "dmem.",   "devices.", "debug.",  "net_cls.", "net_prio.", "perf_event.", "irq."};
+    "cgroup.", "cpu.",     "cpuset.",   "cpuacct.",    "memory.", "pids.", "io.",
+    "blkio.",  "freezer.", "hugetlb.",  "rdma.",       "misc.",   "dmem.", "devices.",
+    "debug.",  "net_cls.", "net_prio.", "perf_event.", "irq."};
 inline constexpr std::string_view interface_files[] = {"tasks", "notify_on_release", "release_agent"};
 
 [[nodiscard]] constexpr bool ordinary(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
-           c == '+' || c == '@';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '+' || c == '@';
 }
 
 [[nodiscard]] constexpr bool is_interface_name(std::string_view name) noexcept {
@@ -50,8 +52,8 @@ template <class Number>
 
 }  // namespace detail
 
-/// Whether `name` may name a group: letters, digits, `-_.+@`, at most `longest` of them, the first one no dot, and nothing that
-/// an interface file is called or begins with.
+/// Whether `name` may name a group: letters, digits, `-_.+@`, at most `longest` of them, the first one no dot, and
+/// nothing that an interface file is called or begins with.
 [[nodiscard]] inline result<void> check_name(std::string_view name, std::size_t longest = longest_name) noexcept {
     bool const sound = !name.empty() && name.size() <= longest && name.front() != '.' &&
                        std::ranges::all_of(name, detail::ordinary) && !detail::is_interface_name(name);
@@ -63,7 +65,8 @@ template <class Number>
     return {};
 }
 
-/// A process for all time: the number, when it started (clock ticks after boot) and the pid namespace in which the number counts.
+/// A process for all time: the number, when it started (clock ticks after boot) and the pid namespace in which the
+/// number counts.
 struct owner {
     int pid = 0;
     std::uint64_t started = 0;
@@ -85,21 +88,16 @@ struct run_name {
 
 /// The reverse. Nothing for a group that no run made.
 [[nodiscard]] inline std::optional<run_name> parse_run_name(std::string_view group) noexcept {
-    if (!group.starts_with("ration-")) {
-        return std::nullopt;
-    }
+    if (!group.starts_with("ration-")) return std::nullopt;
     group.remove_prefix(7);
     std::array<std::uint64_t, 3> numbers{};
     for (std::size_t i = numbers.size(); i-- > 0;) {
         auto const dot = group.rfind('.');
-        if (dot == std::string_view::npos || !detail::parse_whole(group.substr(dot + 1), numbers[i])) {
+        if (dot == std::string_view::npos || !detail::parse_whole(group.substr(dot + 1), numbers[i]))
             return std::nullopt;
-        }
         group = group.substr(0, dot);
     }
-    if (!check_name(group) || numbers[0] == 0 || numbers[0] > 4'194'304) {
-        return std::nullopt;
-    }
+    if (!check_name(group) || numbers[0] == 0 || numbers[0] > 4'194'304) return std::nullopt;
     return run_name{std::string(group), {static_cast<int>(numbers[0]), numbers[1], numbers[2]}};
 }
 
@@ -117,16 +115,15 @@ struct run_name {
 /// This process, as it is written into the names of its groups.
 [[nodiscard]] inline result<owner> self_as_owner(io& machine) noexcept {
     std::string stat, link;
-    if (int const failed = machine.read_system("/proc/self/stat", stat)) {
+    if (int const failed = machine.read_system("/proc/self/stat", stat))
         return system_error("read", "/proc/self/stat", failed);
-    }
-    if (int const failed = machine.read_link("/proc/self/ns/pid", link)) {
+    if (int const failed = machine.read_link("/proc/self/ns/pid", link))
         return system_error("read", "/proc/self/ns/pid", failed);
-    }
     auto const fields = process::parse_stat(stat);
     auto const space = namespace_number(link);
     if (!fields || !space) {
-        return make_error(errc::io, "read", "/proc/self/stat", 0, "/proc does not look as proc(5) describes it: is it mounted?");
+        return make_error(errc::io, "read", "/proc/self/stat", 0,
+                          "/proc does not look as proc(5) describes it: is it mounted?");
     }
     return owner{machine.self(), fields->start_time, *space};
 }

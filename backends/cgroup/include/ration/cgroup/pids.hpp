@@ -19,15 +19,14 @@ void for_each_line(std::string_view text, Visit visit) noexcept {
     }
 }
 
-/// The process numbers, sorted, each once (v1 may list one twice). A process that our pid namespace cannot see is listed as 0.
+/// The process numbers, sorted, each once (v1 may list one twice). A process that our pid namespace cannot see is
+/// listed as 0.
 [[nodiscard]] inline std::vector<int> parse_pids(std::string_view text) noexcept {
     std::vector<int> pids;
     for_each_line(text, [&](std::string_view line) {
         int pid = 0;
         auto const [end, failed] = std::from_chars(line.data(), line.data() + line.size(), pid);
-        if (failed == std::errc{} && end == line.data() + line.size() && pid >= 0) {
-            pids.push_back(pid);
-        }
+        if (failed == std::errc{} && end == line.data() + line.size() && pid >= 0) pids.push_back(pid);
     });
     std::sort(pids.begin(), pids.end());
     pids.erase(std::unique(pids.begin(), pids.end()), pids.end());

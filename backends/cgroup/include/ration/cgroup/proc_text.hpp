@@ -18,19 +18,19 @@ namespace ration::cgroup {
 
 /// One mounted hierarchy.
 struct mount {
-    std::string root;   ///< the directory of the hierarchy that is visible at `point`
+    std::string root;  ///< the directory of the hierarchy that is visible at `point`
     std::string point;
     version kind = version::none;
     bool read_only = false;
-    std::vector<std::string> controllers;   ///< v1: as mounted, named ones as `name=...`
+    std::vector<std::string> controllers;  ///< v1: as mounted, named ones as `name=...`
 };
 
 /// One line of /proc/<pid>/cgroup: the group that the process sits in, in one hierarchy.
 struct membership {
-    unsigned hierarchy = 0;   ///< 0 is v2
+    unsigned hierarchy = 0;  ///< 0 is v2
     std::vector<std::string> controllers;
     std::string path;
-    bool deleted = false;   ///< the group was removed under the process
+    bool deleted = false;  ///< the group was removed under the process
 };
 
 namespace detail {
@@ -41,9 +41,7 @@ namespace detail {
     for (;;) {
         auto const at = text.find(separator);
         parts.emplace_back(text.substr(0, at));
-        if (at == std::string_view::npos) {
-            return parts;
-        }
+        if (at == std::string_view::npos) return parts;
         text.remove_prefix(at + 1);
     }
 }
@@ -54,7 +52,8 @@ namespace detail {
     auto const octal = [](char c) { return c >= '0' && c <= '7'; };
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] == '\\' && i + 3 < text.size() && octal(text[i + 1]) && octal(text[i + 2]) && octal(text[i + 3])) {
-            plain.push_back(static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0')));
+            plain.push_back(
+                static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0')));
             i += 3;
         } else {
             plain.push_back(text[i]);
@@ -78,13 +77,10 @@ namespace detail {
     std::vector<mount> mounts;
     for_each_line(mountinfo, [&](std::string_view line) {
         auto const middle = line.find(" - ");
-        if (middle == std::string_view::npos) {
-            return;
-        }
-        auto const left = detail::split(line.substr(0, middle), ' '), right = detail::split(line.substr(middle + 3), ' ');
-        if (left.size() < 6 || right.size() < 3 || (right[0] != "cgroup" && right[0] != "cgroup2")) {
-            return;
-        }
+        if (middle == std::string_view::npos) return;
+        auto const left = detail::split(line.substr(0, middle), ' '),
+                   right = detail::split(line.substr(middle + 3), ' ');
+        if (left.size() < 6 || right.size() < 3 || (right[0] != "cgroup" && right[0] != "cgroup2")) return;
         auto const super = detail::split(right[2], ',');
         mount found{.root = detail::decode_octal(left[3]),
                     .point = detail::decode_octal(left[4]),
@@ -92,7 +88,8 @@ namespace detail {
                     .read_only = detail::has(detail::split(left[5], ','), "ro") || detail::has(super, "ro"),
                     .controllers = {}};
         if (found.kind == version::v1) {
-            found.controllers = super;   // more than controllers stand there ("rw", "xattr"): they match no controller's name
+            // More than controllers stand there ("rw", "xattr"): they match no controller's name
+            found.controllers = super;
         }
         mounts.push_back(std::move(found));
     });
@@ -107,9 +104,7 @@ namespace detail {
         auto const first = line.find(':');
         auto const second = first == std::string_view::npos ? first : line.find(':', first + 1);
         membership entry;
-        if (second == std::string_view::npos || !detail::parse_whole(line.substr(0, first), entry.hierarchy)) {
-            return;
-        }
+        if (second == std::string_view::npos || !detail::parse_whole(line.substr(0, first), entry.hierarchy)) return;
         auto const names = line.substr(first + 1, second - first - 1);
         entry.controllers = names.empty() ? std::vector<std::string>{} : detail::split(names, ',');
         entry.path = line.substr(second + 1);
@@ -123,15 +118,13 @@ namespace detail {
 }
 
 /// The directory under which `mounted` shows the group `path`.
-/// Error: namespace_mismatch, when the mount belongs to another cgroup namespace or shows another part of the hierarchy.
+/// Error: namespace_mismatch, when the mount belongs to another cgroup namespace or shows another part of the
+/// hierarchy.
 [[nodiscard]] inline result<std::string> directory_of(mount const& mounted, std::string_view path) noexcept {
     bool const outside = mounted.root.starts_with("/..") || path.starts_with("/..");
-    if (!outside && mounted.root == "/") {
-        return path == "/" ? mounted.point : mounted.point + std::string(path);
-    }
-    if (!outside && detail::below(path, mounted.root)) {
+    if (!outside && mounted.root == "/") return path == "/" ? mounted.point : mounted.point + std::string(path);
+    if (!outside && detail::below(path, mounted.root))
         return mounted.point + std::string(path.substr(mounted.root.size()));
-    }
     return make_error(errc::namespace_mismatch, "find the own group below", mounted.point, 0,
                       "mount the hierarchy anew inside this namespace: mount -t cgroup2 none /sys/fs/cgroup");
 }

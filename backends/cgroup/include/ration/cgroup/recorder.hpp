@@ -19,13 +19,13 @@ struct recorded {
     int directory = -1;
     std::string name, text;
     int failed = 0;
-    std::string answer;   ///< the text that was read, or the names listed, one in a line
+    std::string answer;  ///< the text that was read, or the names listed, one in a line
     int opened = -1;
 };
 
 class recorder final : public filter {
     std::vector<recorded> log_;
-    std::map<int, std::string> paths_;   // of open directories
+    std::map<int, std::string> paths_;  // of open directories
 
 public:
     using filter::filter;
@@ -33,15 +33,14 @@ public:
     [[nodiscard]] std::vector<recorded> const& log() const noexcept { return log_; }
     void clear() noexcept { log_.clear(); }
 
-    /// `write /sys/fs/cgroup/cpu/a/cpu.shares "100" = 0`, one line for each call. Paths are those of the directories open now or
-    /// last.
+    /// `write /sys/fs/cgroup/cpu/a/cpu.shares "100" = 0`, one line for each call. Paths are those of the directories
+    /// open now or last.
     [[nodiscard]] std::string print() const noexcept {
         std::string all;
         for (recorded const& each : log_) {
             all.append(name_of(each.kind)).append(" ");
-            if (auto const path = paths_.find(each.directory); path != paths_.end()) {
+            if (auto const path = paths_.find(each.directory); path != paths_.end())
                 all.append(path->second).append(each.name.empty() ? "" : "/");
-            }
             all.append(each.name).append(each.text.empty() ? "" : " \"" + each.text + "\"");
             all.append(" = ").append(std::to_string(each.failed)).append("\n");
         }
@@ -57,14 +56,9 @@ protected:
                        .failed = got.failed,
                        .answer = {},
                        .opened = -1};
-        if (got.failed == 0 && got.text != nullptr) {
-            entry.answer = *got.text;
-        }
-        if (got.failed == 0 && got.names != nullptr) {
-            for (std::string const& name : *got.names) {
-                entry.answer.append(name).append("\n");
-            }
-        }
+        if (got.failed == 0 && got.text != nullptr) entry.answer = *got.text;
+        if (got.failed == 0 && got.names != nullptr)
+            for (std::string const& name : *got.names) entry.answer.append(name).append("\n");
         if (got.failed == 0 && got.opened != nullptr) {
             entry.opened = *got.opened;
             paths_[*got.opened] = what.directory < 0 ? entry.name : paths_[what.directory] + "/" + entry.name;
@@ -102,40 +96,33 @@ namespace detail {
         case call_kind::make: again.failed = machine.make(where, name); break;
         case call_kind::remove: again.failed = machine.remove(where, name); break;
         case call_kind::list: again.failed = machine.list(where, names); break;
-        case call_kind::signal_members: again.failed = machine.signal_members(where, std::atoi(text.c_str()), reached); break;
+        case call_kind::signal_members:
+            again.failed = machine.signal_members(where, std::atoi(text.c_str()), reached);
+            break;
         case call_kind::wait_change: again.failed = machine.wait_change(where, name, text, milliseconds(100)); break;
         case call_kind::read_system: again.failed = machine.read_system(name, again.answer); break;
         case call_kind::read_link: again.failed = machine.read_link(name, again.answer); break;
     }
-    for (std::string const& each : names) {
-        again.answer.append(each).append("\n");
-    }
-    if (again.failed == 0 && again.opened >= 0) {
-        directories[again.opened] = opened;
-    }
+    for (std::string const& each : names) again.answer.append(each).append("\n");
+    if (again.failed == 0 && again.opened >= 0) directories[again.opened] = opened;
     return again;
 }
 
 }  // namespace detail
 
-/// Makes the recorded calls again, in their order, and stops at the first that answers otherwise. Directories are held to the
-/// end.
+/// Makes the recorded calls again, in their order, and stops at the first that answers otherwise. Directories are held
+/// to the end.
 [[nodiscard]] inline std::optional<difference> replay(io& machine, std::vector<recorded> const& log) noexcept {
     std::map<int, int> directories;
     std::optional<difference> found;
     std::vector<int> opened;
     for (std::size_t i = 0; i < log.size() && !found; ++i) {
         recorded const again = detail::repeat(machine, log[i], directories);
-        if (again.failed == 0 && log[i].opened >= 0) {
-            opened.push_back(directories[log[i].opened]);
-        }
-        if (again.failed != log[i].failed || (again.failed == 0 && again.answer != log[i].answer)) {
+        if (again.failed == 0 && log[i].opened >= 0) opened.push_back(directories[log[i].opened]);
+        if (again.failed != log[i].failed || (again.failed == 0 && again.answer != log[i].answer))
             found = difference{i, again.failed, again.answer};
-        }
     }
-    for (int const each : opened) {
-        machine.close(each);
-    }
+    for (int const each : opened) machine.close(each);
     return found;
 }
 

@@ -14,16 +14,13 @@
 
 namespace ration::cgroup {
 
-/// A number, or `unlimited` for each of the kernel's ways to say so: `max`, `-1`, and the last page below 2^63 (memory on v1).
+/// A number, or `unlimited` for each of the kernel's ways to say so: `max`, `-1`, and the last page below 2^63 (memory
+/// on v1).
 [[nodiscard]] inline std::optional<std::int64_t> amount_of(std::string_view text) noexcept {
-    constexpr std::int64_t last_page = 0x7fff'ffff'ffff'0000;   // the last page of the largest page size
-    if (text == "max" || text == "-1") {
-        return unlimited;
-    }
+    constexpr std::int64_t last_page = 0x7fff'ffff'ffff'0000;  // the last page of the largest page size
+    if (text == "max" || text == "-1") return unlimited;
     std::int64_t number = 0;
-    if (!detail::parse_whole(text, number) || number < 0) {
-        return std::nullopt;
-    }
+    if (!detail::parse_whole(text, number) || number < 0) return std::nullopt;
     return number >= last_page ? unlimited : number;
 }
 
@@ -47,13 +44,15 @@ namespace ration::cgroup {
 }
 
 /// Writes a checked value and reads it back.
-/// Errors: conflict, when the kernel refuses a value that is right in itself, so that a group above or below must stand against
-/// it; unverified, when it took the value and shows another one; gone; denied.
-[[nodiscard]] inline result<void> write_verified(directory const& where, char const* file, std::string_view text) noexcept {
+/// Errors: conflict, when the kernel refuses a value that is right in itself, so that a group above or below must stand
+/// against it; unverified, when it took the value and shows another one; gone; denied.
+[[nodiscard]] inline result<void> write_verified(directory const& where, char const* file,
+                                                 std::string_view text) noexcept {
     if (auto const written = where.write(file, text); !written) {
         error why = written.failure();
         if (why.code == errc::invalid_value || why.code == errc::busy || why.system == EACCES) {
-            // EACCES: cpus that the parent does not have, on v1; with no permission at all the group could not have been created
+            // EACCES: cpus that the parent does not have, on v1; with no permission at all the group could not have
+            // been created
             why.code = errc::conflict;
             why.remedy = remedy_of(errc::conflict);
         }
@@ -61,9 +60,7 @@ namespace ration::cgroup {
     }
     std::string scratch;
     auto const shown = where.read(file, scratch);
-    if (!shown) {
-        return shown.failure();
-    }
+    if (!shown) return shown.failure();
     if (!same_value(*shown, text)) {
         return make_error(errc::unverified, "write and read back", where.path() + "/" + file, 0,
                           "another program writes this file too: stop that one");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Questions put in a process of their own: what it loads, maps and initialises is gone with it, and one that gets no answer is
-/// ended.
+/// Questions put in a process of their own: what it loads, maps and initialises is gone with it, and one that gets no
+/// answer is ended.
 #pragma once
 
 #include <cerrno>
@@ -52,7 +52,8 @@ inline void end_group(process::child& child) noexcept {
                                               nanoseconds at_most) noexcept {
     auto const fail = [&](errc code, int system, char const* remedy) {
         end_group(child);
-        return error{.code = code, .operation = about.operation, .subject = about.subject, .system = system, .remedy = remedy};
+        return error{
+            .code = code, .operation = about.operation, .subject = about.subject, .system = system, .remedy = remedy};
     };
     nanoseconds const deadline = process::now() + at_most;
     for (reply out;;) {
@@ -77,8 +78,8 @@ inline void end_group(process::child& child) noexcept {
     }
 }
 
-/// Forks; the child calls `work(descriptor to write to)` and ends, unless `work` has ended it. Errors: `timed_out` (the child and
-/// what it started are ended), `limit`, `io`.
+/// Forks; the child calls `work(descriptor to write to)` and ends, unless `work` has ended it. Errors: `timed_out` (the
+/// child and what it started are ended), `limit`, `io`.
 template <class Work>
 [[nodiscard]] result<reply> ask(question const& about, nanoseconds at_most, Work const& work) noexcept {
     int ends[2];
@@ -96,7 +97,8 @@ template <class Work>
         ::setpgid(0, 0);
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         process::detail::default_signals();
-        ::pthread_sigmask(SIG_SETMASK, &none, nullptr);  // what it starts would be deaf to those that the caller has blocked
+        // What it starts would be deaf to those that the caller has blocked
+        ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
         work(to.get());
         ::_exit(0);
     }
@@ -119,17 +121,19 @@ template <class Work>
 
 }  // namespace detail
 
-/// Runs a program (found as execvp(3) finds it) with `environment` (NAME=VALUE) and nothing on its standard input but `input`;
-/// its output and errors are the reply. The input must fit a pipe (4096 bytes). Errors: `not_found` (there is no such program),
-/// `out_of_range` (the input), and those of `detail::ask`.
+/// Runs a program (found as execvp(3) finds it) with `environment` (NAME=VALUE) and nothing on its standard input but
+/// `input`; its output and errors are the reply. The input must fit a pipe (4096 bytes). Errors: `not_found` (there is
+/// no such program), `out_of_range` (the input), and those of `detail::ask`.
 [[nodiscard]] inline result<reply> run_program(question const& about, std::vector<std::string> const& words,
                                                std::vector<std::string> const& environment, std::string_view input,
                                                nanoseconds at_most) noexcept {
     static constexpr int exec_failed = 127;
     int ends[2];
     if (input.size() > 4096)
-        return error{
-            .code = errc::out_of_range, .operation = about.operation, .subject = about.subject, .remedy = "say it in 4096 bytes"};
+        return error{.code = errc::out_of_range,
+                     .operation = about.operation,
+                     .subject = about.subject,
+                     .remedy = "say it in 4096 bytes"};
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return process::system_error(about.operation, about.subject, errno, "raise the limit on open files: ulimit -n");
     process::descriptor const said = process::above_standard(process::descriptor(ends[0]));
@@ -143,7 +147,8 @@ template <class Work>
             ::execvpe(arguments[0], arguments.data(), variables.data());
         ::_exit(exec_failed);
     });
-    if (out && out->text.empty() && out->ended.how == process::exit_report::kind::exited && out->ended.number == exec_failed)
+    if (out && out->text.empty() && out->ended.how == process::exit_report::kind::exited &&
+        out->ended.number == exec_failed)
         return error{.code = errc::not_found,
                      .operation = about.operation,
                      .subject = text<120>(words.front()),

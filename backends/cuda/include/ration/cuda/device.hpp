@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// GPUs and how the driver names them. Source: CUDA C++ Programming Guide, "CUDA Environment Variables"; NVIDIA MIG User Guide.
+/// GPUs and how the driver names them. Source: CUDA C++ Programming Guide, "CUDA Environment Variables"; NVIDIA MIG
+/// User Guide.
 #pragma once
 
 #include <array>
@@ -18,7 +19,8 @@ namespace ration::cuda {
 /// A whole GPU, or one instance of a GPU that is cut up (MIG).
 enum class device_kind : std::uint8_t { gpu, mig };
 
-/// The name that the driver gives a device for good: `GPU-` or `MIG-` and a UUID. An index is no name: it depends on the order and on the mask of whoever asks.
+/// The name that the driver gives a device for good: `GPU-` or `MIG-` and a UUID. An index is no name: it depends on
+/// the order and on the mask of whoever asks.
 class device_id {
     std::array<std::uint8_t, 16> bytes_{};
     device_kind kind_ = device_kind::gpu;
@@ -27,9 +29,11 @@ class device_id {
 
 public:
     constexpr device_id() noexcept = default;
-    constexpr device_id(device_kind kind, std::array<std::uint8_t, 16> const& uuid) noexcept : bytes_(uuid), kind_(kind) {}
+    constexpr device_id(device_kind kind, std::array<std::uint8_t, 16> const& uuid) noexcept
+        : bytes_(uuid), kind_(kind) {}
 
-    /// Reads a whole name, `GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23c`. Errors: `invalid_value`, also for a prefix and for the MIG names of drivers before R470.
+    /// Reads a whole name, `GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23c`. Errors: `invalid_value`, also for a prefix and
+    /// for the MIG names of drivers before R470.
     [[nodiscard]] static result<device_id> parse(std::string_view name) noexcept {
         bool const mig = name.starts_with("MIG-");
         device_id id(mig ? device_kind::mig : device_kind::gpu, {});
@@ -38,15 +42,21 @@ public:
         for (std::size_t i = 0; sound && i < id.bytes_.size(); ++i) {
             if (i == group_ends[group]) {
                 sound = name[at] == '-';
-                ++at, ++group;
+                ++at;
+                ++group;
             }
             int const high = hex_value(name[at]), low = hex_value(name[at + 1]);
             sound = sound && high >= 0 && low >= 0;
             id.bytes_[i] = static_cast<std::uint8_t>(high * 16 + low);
             at += 2;
         }
-        if (!sound) return error{.code = errc::invalid_value, .operation = "read the name of a GPU", .subject = name,
-                                 .remedy = "write it as nvidia-smi -L does: GPU- or MIG- and 32 hexadecimal digits in groups of 8-4-4-4-12"};
+        if (!sound)
+            return error{
+                .code = errc::invalid_value,
+                .operation = "read the name of a GPU",
+                .subject = name,
+                .remedy =
+                    "write it as nvidia-smi -L does: GPU- or MIG- and 32 hexadecimal digits in groups of 8-4-4-4-12"};
         return id;
     }
 
@@ -73,19 +83,20 @@ public:
 private:
     [[nodiscard]] static constexpr int hex_value(char c) noexcept {
         if (c >= '0' && c <= '9') return c - '0';
-        return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;  // the driver writes small letters and compares letter by letter
+        // The driver writes small letters and compares letter by letter
+        return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
     }
 };
 
 /// One GPU as found. Order of a list of them: that of the PCI bus, as with CUDA_DEVICE_ORDER=PCI_BUS_ID.
 struct gpu {
     device_id id;
-    bool cut = false;                   ///< MIG is on: jobs can have its instances, not the whole
-    std::vector<device_id> instances{}; ///< of a GPU that is cut
-    text<16> pci{};                     ///< domain:bus:device.function
+    bool cut = false;                    ///< MIG is on: jobs can have its instances, not the whole
+    std::vector<device_id> instances{};  ///< of a GPU that is cut
+    text<16> pci{};                      ///< domain:bus:device.function
     text<64> model{};
     bytes memory{0};
-    int numa_node = -1;                 ///< -1 = not known
+    int numa_node = -1;  ///< -1 = not known
 };
 
 }  // namespace ration::cuda

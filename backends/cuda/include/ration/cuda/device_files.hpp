@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which device files a job under a mask has no business with: for a device cgroup, which denies them. Source: /proc/devices,
-/// /proc/driver/nvidia-caps/mig-minors; NVIDIA MIG User Guide, "Device Nodes".
+/// Which device files a job under a mask has no business with: for a device cgroup, which denies them. Source:
+/// /proc/devices, /proc/driver/nvidia-caps/mig-minors; NVIDIA MIG User Guide, "Device Nodes".
 #pragma once
 
 #include <algorithm>
@@ -68,23 +68,30 @@ namespace detail {
     return out;
 }
 
-/// The files of all GPUs but those of the mask, and on a GPU of which the mask has an instance those of the other instances.
-/// Files that all GPUs share (nvidiactl, nvidia-uvm) are not among them: without these no GPU works. Errors: `not_found` (the
-/// number of a file is not known: then it cannot be denied, and a mask stays advice).
-[[nodiscard]] inline result<std::vector<device_file>> files_to_deny(std::span<found_gpu const> gpus, device_mask const& mask,
+/// The files of all GPUs but those of the mask, and on a GPU of which the mask has an instance those of the other
+/// instances. Files that all GPUs share (nvidiactl, nvidia-uvm) are not among them: without these no GPU works. Errors:
+/// `not_found` (the number of a file is not known: then it cannot be denied, and a mask stays advice).
+[[nodiscard]] inline result<std::vector<device_file>> files_to_deny(std::span<found_gpu const> gpus,
+                                                                    device_mask const& mask,
                                                                     device_file_numbers const& numbers) noexcept {
     auto const unknown = [](found_gpu const& one, char const* remedy) {
-        return error{
-            .code = errc::not_found, .operation = "find the device file of", .subject = one.what.pci.view(), .remedy = remedy};
+        return error{.code = errc::not_found,
+                     .operation = "find the device file of",
+                     .subject = one.what.pci.view(),
+                     .remedy = remedy};
     };
-    auto const has = [&mask](device_id const& id) { return std::ranges::find(mask.devices(), id) != mask.devices().end(); };
+    auto const has = [&mask](device_id const& id) {
+        return std::ranges::find(mask.devices(), id) != mask.devices().end();
+    };
     std::vector<device_file> out;
     for (found_gpu const& one : gpus) {
         bool const part = std::ranges::any_of(one.what.instances, has);
         if (has(one.what.id)) continue;
-        if (one.minor < 0 && one.fault && one.fault->code == errc::gone) continue;  // off the bus: there is nothing to open
+        // Off the bus: there is nothing to open
+        if (one.minor < 0 && one.fault && one.fault->code == errc::gone) continue;
         if (one.minor < 0 || !numbers.gpus)
-            return unknown(one, "its number is in neither NVML nor the kernel's files: masks are advice on this machine");
+            return unknown(one,
+                           "its number is in neither NVML nor the kernel's files: masks are advice on this machine");
         if (!part) out.push_back({*numbers.gpus, static_cast<unsigned>(one.minor)});
         for (std::size_t i = 0; part && i < one.what.instances.size(); ++i) {
             if (has(one.what.instances[i])) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// CUDA_VISIBLE_DEVICES: reading what was inherited as the driver does, and writing only what the driver cannot read differently.
-/// Source: CUDA C++ Programming Guide, "CUDA Environment Variables"; what happens with faulty lists as PyTorch's tests record it.
+/// CUDA_VISIBLE_DEVICES: reading what was inherited as the driver does, and writing only what the driver cannot read
+/// differently. Source: CUDA C++ Programming Guide, "CUDA Environment Variables"; what happens with faulty lists as
+/// PyTorch's tests record it.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,8 @@ namespace detail {
     return item;
 }
 
-/// The number with which an item begins; nothing when it begins with none, or with a negative one. What follows the number counts for nothing: `2ampere` is 2.
+/// The number with which an item begins; nothing when it begins with none, or with a negative one. What follows the
+/// number counts for nothing: `2ampere` is 2.
 [[nodiscard]] inline std::optional<std::size_t> leading_number(std::string_view item) noexcept {
     if (item.starts_with('+')) item.remove_prefix(1);
     std::size_t number = 0;
@@ -40,7 +42,8 @@ namespace detail {
 }
 
 /// The one device whose name begins with `prefix`; nothing when there is none or more than one.
-[[nodiscard]] inline std::optional<device_id> only_match(std::span<device_id const> among, std::string_view prefix) noexcept {
+[[nodiscard]] inline std::optional<device_id> only_match(std::span<device_id const> among,
+                                                         std::string_view prefix) noexcept {
     std::optional<device_id> found;
     for (device_id const& id : among) {
         if (!id.name().view().starts_with(prefix)) continue;
@@ -63,11 +66,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// What a mask lets a program use, in the mask's order. `mask`: the value of CUDA_VISIBLE_DEVICES; nothing when it is not set. Numbers count the GPUs of `machine` in its order.
-/// The driver's rules: not set is all, empty is none; the list ends before the first item that is no device; a device named twice leaves none; names need only be unambiguous;
-/// the first item says whether the list is of numbers, GPUs or MIG instances, and the list ends before one of another kind. A GPU that is cut cannot be used as a whole: where a mask
-/// allows it all its instances are meant, as where no mask is set. O(items x devices).
-[[nodiscard]] inline std::vector<device_id> visible_devices(std::span<gpu const> machine, std::optional<std::string_view> mask) noexcept {
+/// What a mask lets a program use, in the mask's order. `mask`: the value of CUDA_VISIBLE_DEVICES; nothing when it is
+/// not set. Numbers count the GPUs of `machine` in its order. The driver's rules: not set is all, empty is none; the
+/// list ends before the first item that is no device; a device named twice leaves none; names need only be unambiguous;
+/// the first item says whether the list is of numbers, GPUs or MIG instances, and the list ends before one of another
+/// kind. A GPU that is cut cannot be used as a whole: where a mask allows it all its instances are meant, as where no
+/// mask is set. O(items x devices).
+[[nodiscard]] inline std::vector<device_id> visible_devices(std::span<gpu const> machine,
+                                                            std::optional<std::string_view> mask) noexcept {
     bool const mig = mask && mask->starts_with("MIG-"), named = mig || (mask && mask->starts_with("GPU-"));
     std::vector<device_id> const known = detail::names_of(machine, mig ? device_kind::mig : device_kind::gpu);
     std::vector<device_id> listed;
@@ -76,7 +82,8 @@ namespace detail {
         std::string_view const item = detail::next_item(rest);
         std::optional<device_id> device;
         if (named && item.starts_with(mig ? "MIG-" : "GPU-")) device = detail::only_match(known, item);
-        if (auto const number = named ? std::nullopt : detail::leading_number(item); number && *number < known.size()) device = known[*number];
+        if (auto const number = named ? std::nullopt : detail::leading_number(item); number && *number < known.size())
+            device = known[*number];
         if (!device) break;
         if (std::ranges::find(listed, *device) != listed.end()) return {};
         listed.push_back(*device);
@@ -93,8 +100,9 @@ namespace detail {
     return usable;
 }
 
-/// Devices that one job may use, in the order in which it will count them. Cannot hold what the driver would read differently: names are whole, distinct, known and of one kind,
-/// and of MIG instances there is one at most, because a process uses no more.
+/// Devices that one job may use, in the order in which it will count them. Cannot hold what the driver would read
+/// differently: names are whole, distinct, known and of one kind, and of MIG instances there is one at most, because a
+/// process uses no more.
 class device_mask {
     std::vector<device_id> devices_;
 
@@ -102,9 +110,11 @@ public:
     /// No device at all.
     device_mask() noexcept = default;
 
-    /// A job's part of `usable`, which is what this program may use itself (`visible_devices`). Errors: `not_found` (a device that is not among them), `already_exists` (one is named twice),
-    /// `conflict` (whole GPUs beside MIG instances, or two devices of one name), `out_of_range` (several MIG instances). O(chosen x usable).
-    [[nodiscard]] static result<device_mask> of(std::span<device_id const> chosen, std::span<device_id const> usable) noexcept {
+    /// A job's part of `usable`, which is what this program may use itself (`visible_devices`). Errors: `not_found` (a
+    /// device that is not among them), `already_exists` (one is named twice), `conflict` (whole GPUs beside MIG
+    /// instances, or two devices of one name), `out_of_range` (several MIG instances). O(chosen x usable).
+    [[nodiscard]] static result<device_mask> of(std::span<device_id const> chosen,
+                                                std::span<device_id const> usable) noexcept {
         device_mask mask;
         for (device_id const& id : chosen) {
             if (auto const fault = mask.fault_of(id, usable)) return *fault;
@@ -123,13 +133,20 @@ public:
     }
 
     /// For a job's environment. The order is set too: what a job counts is then what nvidia-smi counts.
-    [[nodiscard]] std::array<std::string, 2> environment() const { return {"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=" + value()}; }
+    [[nodiscard]] std::array<std::string, 2> environment() const {
+        return {"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=" + value()};
+    }
 
-    /// Compares with what a job says it sees: whole names with commas between, in the order in which it counts. Errors: `unverified` (others, more, fewer, or in another order).
+    /// Compares with what a job says it sees: whole names with commas between, in the order in which it counts. Errors:
+    /// `unverified` (others, more, fewer, or in another order).
     [[nodiscard]] result<void> verify(std::string_view seen) const {
         if (seen == value()) return {};
-        return error{.code = errc::unverified, .operation = "find a job on its GPUs, which sees", .subject = seen.empty() ? std::string_view("none") : seen,
-                     .remedy = "its environment was changed after the launch, or it is in a container with other GPUs: end it, and hand out its GPUs only then"};
+        return error{
+            .code = errc::unverified,
+            .operation = "find a job on its GPUs, which sees",
+            .subject = seen.empty() ? std::string_view("none") : seen,
+            .remedy =
+                "its environment was changed after the launch, or it is in a container with other GPUs: end it, and hand out its GPUs only then"};
     }
 
     friend bool operator==(device_mask const&, device_mask const&) noexcept = default;
@@ -137,15 +154,20 @@ public:
 private:
     [[nodiscard]] std::optional<error> fault_of(device_id const& id, std::span<device_id const> usable) const noexcept {
         auto const fault = [&id](errc code, char const* remedy) {
-            return error{.code = code, .operation = "make a device mask", .subject = id.name().view(), .remedy = remedy};
+            return error{
+                .code = code, .operation = "make a device mask", .subject = id.name().view(), .remedy = remedy};
         };
         auto const there = std::ranges::count(usable, id);
-        if (there == 0) return fault(errc::not_found, "choose among the GPUs that this program may use: ration doctor lists them");
+        if (there == 0)
+            return fault(errc::not_found, "choose among the GPUs that this program may use: ration doctor lists them");
         if (there > 1) return fault(errc::conflict, "two GPUs have this name: none of them can be handed out");
-        if (std::ranges::find(devices_, id) != devices_.end()) return fault(errc::already_exists, "name each GPU once: the driver shows none when one is named twice");
+        if (std::ranges::find(devices_, id) != devices_.end())
+            return fault(errc::already_exists, "name each GPU once: the driver shows none when one is named twice");
         if (devices_.empty()) return std::nullopt;
-        if (devices_.front().kind() != id.kind()) return fault(errc::conflict, "give a job whole GPUs or a MIG instance, not both");
-        if (id.kind() == device_kind::mig) return fault(errc::out_of_range, "give a job one MIG instance: a process uses no more");
+        if (devices_.front().kind() != id.kind())
+            return fault(errc::conflict, "give a job whole GPUs or a MIG instance, not both");
+        if (id.kind() == device_kind::mig)
+            return fault(errc::out_of_range, "give a job one MIG instance: a process uses no more");
         return std::nullopt;
     }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the CUDA driver shows a program, asked without a context: as a job would see it under a mask. Source: CUDA Driver API
-/// reference.
+/// What the CUDA driver shows a program, asked without a context: as a job would see it under a mask. Source: CUDA
+/// Driver API reference.
 #pragma once
 
 #include <algorithm>
@@ -47,8 +47,8 @@ struct driver_view {
     std::vector<driver_device> devices{};
 };
 
-/// The driver in this process, loaded and initialised; it reads CUDA_VISIBLE_DEVICES once, here, for as long as the process
-/// lives. A controller asks `visible_to_driver` instead.
+/// The driver in this process, loaded and initialised; it reads CUDA_VISIBLE_DEVICES once, here, for as long as the
+/// process lives. A controller asks `visible_to_driver` instead.
 class driver {
     library library_;
 
@@ -79,7 +79,8 @@ public:
 
     [[nodiscard]] status read(int ordinal, driver_device& out) const noexcept {
         device handle = 0;
-        if (status const code = call<status(device*, int)>("cuDeviceGet", &handle, ordinal); code != success) return code;
+        if (status const code = call<status(device*, int)>("cuDeviceGet", &handle, ordinal); code != success)
+            return code;
         std::array<char, 65> model{};
         if (call<status(char*, int, device)>("cuDeviceGetName", model.data(), int{model.size() - 1}, handle) == success)
             out.model = text<64>(model.data());
@@ -111,14 +112,15 @@ private:
         return call<status(int*, int, device)>("cuDeviceGetAttribute", &out, which, handle) == success ? out : 0;
     }
 
-    /// Only the second version of the function names a MIG instance; the first gives the name of the GPU that it is a part of.
-    /// The driver does not say which of the two a name belongs to, but writes MIG and the profile into the model: "NVIDIA
-    /// A100-SXM4-40GB MIG 1g.5gb".
+    /// Only the second version of the function names a MIG instance; the first gives the name of the GPU that it is a
+    /// part of. The driver does not say which of the two a name belongs to, but writes MIG and the profile into the
+    /// model: "NVIDIA A100-SXM4-40GB MIG 1g.5gb".
     void read_identity(device handle, driver_device& out) const noexcept {
         std::array<std::uint8_t, 16> uuid{};
         bool const mig = out.model.view().find(" MIG ") != std::string_view::npos;
         status code = call<status(std::uint8_t*, device)>("cuDeviceGetUuid_v2", uuid.data(), handle);
-        if (code == not_supported && !mig) code = call<status(std::uint8_t*, device)>("cuDeviceGetUuid", uuid.data(), handle);
+        if (code == not_supported && !mig)
+            code = call<status(std::uint8_t*, device)>("cuDeviceGetUuid", uuid.data(), handle);
         if (code == success && uuid != std::array<std::uint8_t, 16>{})
             out.id = device_id(mig ? device_kind::mig : device_kind::gpu, uuid);
     }
@@ -154,7 +156,8 @@ inline void write_all(int to, void const* data, std::size_t size) noexcept {
     while (size > 0) {
         ssize_t const n = ::write(to, at, size);
         if (n <= 0) ::_exit(1);
-        at += n, size -= static_cast<std::size_t>(n);
+        at += n;
+        size -= static_cast<std::size_t>(n);
     }
 }
 
@@ -183,12 +186,15 @@ inline void tell_what_the_driver_shows(int to) noexcept {
     write_all(to, devices.data(), devices.size() * sizeof(driver_device));
 }
 
-/// The devices behind the words, byte by byte as the child had them; nothing when they are not as many as it says, or have texts without an end.
+/// The devices behind the words, byte by byte as the child had them; nothing when they are not as many as it says, or
+/// have texts without an end.
 [[nodiscard]] inline std::optional<std::vector<driver_device>> read_driver_devices(std::string_view bytes, int count) {
-    if (count < 0 || count > most_devices || bytes.size() != static_cast<std::size_t>(count) * sizeof(driver_device)) return std::nullopt;
+    if (count < 0 || count > most_devices || bytes.size() != static_cast<std::size_t>(count) * sizeof(driver_device))
+        return std::nullopt;
     std::vector<driver_device> out(static_cast<std::size_t>(count));
     if (count > 0) std::memcpy(static_cast<void*>(out.data()), bytes.data(), bytes.size());
-    bool const whole = std::ranges::all_of(out, [](driver_device const& one) { return one.model.view().size() <= 64 && one.pci.view().size() <= 16; });
+    bool const whole = std::ranges::all_of(
+        out, [](driver_device const& one) { return one.model.view().size() <= 64 && one.pci.view().size() <= 16; });
     return whole ? std::optional(std::move(out)) : std::nullopt;
 }
 
@@ -213,13 +219,13 @@ inline void tell_what_the_driver_shows(int to) noexcept {
 
 }  // namespace detail
 
-/// What a process with this environment would see: the driver itself is asked, in a child process, as it reads a mask only once
-/// and this process shall not initialise CUDA. `changes` to the own environment: NAME=VALUE sets a variable, NAME alone removes
-/// it; `device_mask::environment()` fits. No device is no error. No MPS daemon is asked, unless `changes` name its
-/// CUDA_MPS_PIPE_DIRECTORY: the driver would make it start a server. Precondition: this process has not initialised CUDA, which
-/// does not survive fork. Errors: `not_supported` (no driver), those of `driver_failure`, `timed_out` (also where another thread
-/// held a lock of the C library while this one forked: ask again). Takes as long as the driver needs to wake up the GPUs:
-/// seconds, where no daemon keeps them awake.
+/// What a process with this environment would see: the driver itself is asked, in a child process, as it reads a mask
+/// only once and this process shall not initialise CUDA. `changes` to the own environment: NAME=VALUE sets a variable,
+/// NAME alone removes it; `device_mask::environment()` fits. No device is no error. No MPS daemon is asked, unless
+/// `changes` name its CUDA_MPS_PIPE_DIRECTORY: the driver would make it start a server. Precondition: this process has
+/// not initialised CUDA, which does not survive fork. Errors: `not_supported` (no driver), those of `driver_failure`,
+/// `timed_out` (also where another thread held a lock of the C library while this one forked: ask again). Takes as long
+/// as the driver needs to wake up the GPUs: seconds, where no daemon keeps them awake.
 [[nodiscard]] inline result<driver_view> visible_to_driver(std::span<std::string const> changes,
                                                            nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA driver", "libcuda.so.1",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The driver's error codes as errors that say what to do. The runtime has the same numbers. Source: CUDA Driver API, CUresult;
-/// MPS documentation for 805 to 810.
+/// The driver's error codes as errors that say what to do. The runtime has the same numbers. Source: CUDA Driver API,
+/// CUresult; MPS documentation for 805 to 810.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,8 @@ inline constexpr driver_sentence driver_sentences[] = {
     {36, errc::not_supported, "the driver lacks a function that the CUDA runtime calls: update the driver"},
     {46, errc::busy,
      "the GPU lets one process compute at a time, or none: end the process that has it, or let an administrator set nvidia-smi -c DEFAULT"},
-    {100, errc::not_found, "there is no GPU that this mask and this container allow: see CUDA_VISIBLE_DEVICES and nvidia-smi -L"},
+    {100, errc::not_found,
+     "there is no GPU that this mask and this container allow: see CUDA_VISIBLE_DEVICES and nvidia-smi -L"},
     {101, errc::not_found, "there is no device of this number: count again under the same mask"},
     {800, errc::denied, "let this user read and write /dev/nvidiactl, /dev/nvidia-uvm and /dev/nvidia*"},
     {801, errc::not_supported, "the driver is too old for this, or the GPU has no such ability"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which GPUs this machine has. NVML is asked first; the kernel module's files and sysfs say what NVML does not. One broken GPU hides no other.
+/// Which GPUs this machine has. NVML is asked first; the kernel module's files and sysfs say what NVML does not. One
+/// broken GPU hides no other.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +29,10 @@ struct gpu_files {
 /// All GPUs in the order of the PCI bus, the broken ones too.
 struct inventory {
     std::vector<found_gpu> gpus;
-    std::optional<error> why_no_nvml;   ///< set when NVML did not answer: what is here then is what the kernel's files say
-    bool limits_memory = false;         ///< the driver can limit a cgroup's GPU memory (nvmlDeviceSetMemoryLimits, r615 and later)
+    /// Set when NVML did not answer: what is here then is what the kernel's files say
+    std::optional<error> why_no_nvml;
+    /// The driver can limit a cgroup's GPU memory (nvmlDeviceSetMemoryLimits, r615 and later)
+    bool limits_memory = false;
 
     /// Those that can be handed out.
     [[nodiscard]] std::vector<gpu> sound() const noexcept {
@@ -43,7 +46,8 @@ struct inventory {
 namespace detail {
 
 /// The first `most_characters` of a file; empty when there is none.
-[[nodiscard]] inline std::string read_start(std::filesystem::path const& file, std::size_t most_characters = 4096) noexcept {
+[[nodiscard]] inline std::string read_start(std::filesystem::path const& file,
+                                            std::size_t most_characters = 4096) noexcept {
     std::string out(most_characters, '\0');
     std::ifstream in(file);
     in.read(out.data(), static_cast<std::streamsize>(out.size()));
@@ -84,7 +88,9 @@ namespace detail {
     if (id)
         out.what.id = *id;
     else
-        out.fault = error{.code = errc::not_found, .operation = "read the name of a GPU", .subject = out.what.pci.view(),
+        out.fault = error{.code = errc::not_found,
+                          .operation = "read the name of a GPU",
+                          .subject = out.what.pci.view(),
                           .remedy = "the driver has not brought this GPU up: see what nvidia-smi says"};
     return out;
 }
@@ -92,7 +98,8 @@ namespace detail {
 [[nodiscard]] inline std::vector<found_gpu> read_module_files(std::filesystem::path const& module) noexcept {
     std::vector<found_gpu> out;
     std::error_code none;
-    for (std::filesystem::directory_iterator it(module, none), end; !none && it != end; it.increment(none)) out.push_back(read_module_file(it->path()));
+    for (std::filesystem::directory_iterator it(module, none), end; !none && it != end; it.increment(none))
+        out.push_back(read_module_file(it->path()));
     return out;
 }
 
@@ -124,23 +131,29 @@ namespace detail {
 /// Two GPUs of one name: no mask could tell them apart.
 inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
     for (found_gpu& one : gpus) {
-        auto const same = std::ranges::count_if(gpus, [&one](found_gpu const& other) { return other.what.id == one.what.id && other.what.id != device_id{}; });
+        auto const same = std::ranges::count_if(gpus, [&one](found_gpu const& other) {
+            return other.what.id == one.what.id && other.what.id != device_id{};
+        });
         if (same > 1 && !one.fault)
-            one.fault = error{.code = errc::conflict, .operation = "tell GPUs apart", .subject = one.what.id.name().view(),
+            one.fault = error{.code = errc::conflict,
+                              .operation = "tell GPUs apart",
+                              .subject = one.what.id.name().view(),
                               .remedy = "two GPUs report this name: see nvidia-smi -L; neither is handed out"};
     }
 }
 
 }  // namespace detail
 
-/// Never fails: what cannot be read is a `fault` of the GPU concerned, or `why_no_nvml`. Makes no CUDA context. Milliseconds; some hundred where the driver has to wake up GPUs.
+/// Never fails: what cannot be read is a `fault` of the GPU concerned, or `why_no_nvml`. Makes no CUDA context.
+/// Milliseconds; some hundred where the driver has to wake up GPUs.
 [[nodiscard]] inline inventory find_gpus(gpu_files const& files = {}) noexcept {
     inventory out;
     out.gpus = detail::ask_nvml(out.why_no_nvml, out.limits_memory);
     // A GPU that NVML could not even place on the bus is one of those that only the module names.
     std::vector<found_gpu> module = detail::read_module_files(files.module);
     std::erase_if(module, [&out](found_gpu const& m) {
-        auto const same = std::ranges::find(out.gpus, m.what.pci.view(), [](found_gpu const& n) { return n.what.pci.view(); });
+        auto const same =
+            std::ranges::find(out.gpus, m.what.pci.view(), [](found_gpu const& n) { return n.what.pci.view(); });
         if (same != out.gpus.end() && same->minor < 0) same->minor = m.minor;
         return same != out.gpus.end();
     });
@@ -153,7 +166,9 @@ inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
     }
     for (found_gpu& silent : module) {
         if (!out.why_no_nvml && !silent.fault)
-            silent.fault = error{.code = errc::not_found, .operation = "find a GPU with NVML", .subject = silent.what.pci.view(),
+            silent.fault = error{.code = errc::not_found,
+                                 .operation = "find a GPU with NVML",
+                                 .subject = silent.what.pci.view(),
                                  .remedy = "it is not given to this container, or it fell off the bus: see nvidia-smi"};
         out.gpus.push_back(std::move(silent));
     }

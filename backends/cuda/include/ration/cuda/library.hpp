@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A shared library of the driver, loaded when it is there. Nothing here is linked: a program that can use GPUs starts on a machine that has none.
+/// A shared library of the driver, loaded when it is there. Nothing here is linked: a program that can use GPUs starts
+/// on a machine that has none.
 #pragma once
 
 #include <cstring>
@@ -19,7 +20,8 @@ class library {
     explicit library(void* handle) noexcept : handle_(handle) {}
 
 public:
-    /// `name` is looked for where the system looks: LD_LIBRARY_PATH, then the places of ldconfig. Errors: `not_supported`.
+    /// `name` is looked for where the system looks: LD_LIBRARY_PATH, then the places of ldconfig. Errors:
+    /// `not_supported`.
     [[nodiscard]] static result<library> open(char const* name) noexcept {
         if (void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library(handle);
         return missing(name);
@@ -27,7 +29,9 @@ public:
 
     /// What `open` says of a library that is not there.
     [[nodiscard]] static error missing(char const* name) noexcept {
-        return {.code = errc::not_supported, .operation = "load the NVIDIA driver", .subject = name,
+        return {.code = errc::not_supported,
+                .operation = "load the NVIDIA driver",
+                .subject = name,
                 .remedy = "install the NVIDIA driver, or run jobs that need no GPU: nothing else is missing"};
     }
 
@@ -37,7 +41,8 @@ public:
         void* const address = ::dlsym(handle_.get(), name);
         Function* function = nullptr;
         static_assert(sizeof function == sizeof address);
-        std::memcpy(&function, &address, sizeof function);  // the two kinds of pointers have no conversion in the language
+        // The two kinds of pointers have no conversion in the language
+        std::memcpy(&function, &address, sizeof function);
         return function;
     }
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// MPS, by which several processes share one GPU: what a share is to a client, and whether a job really is a client. A client
-/// that does not reach the daemon runs without MPS and without any limit, and is not told: nothing here is taken for granted.
-/// Every call has a deadline. Source: NVIDIA Multi-Process Service, documents of the legacy (v2) and the v3 interface.
+/// MPS, by which several processes share one GPU: what a share is to a client, and whether a job really is a client. A
+/// client that does not reach the daemon runs without MPS and without any limit, and is not told: nothing here is taken
+/// for granted. Every call has a deadline. Source: NVIDIA Multi-Process Service, documents of the legacy (v2) and the
+/// v3 interface.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,8 @@ namespace ration::cuda {
 struct mps_place {
     std::string pipe_directory = "/tmp/nvidia-mps";
     std::string program = "nvidia-cuda-mps-control";
-    std::string log_directory{};  ///< of a daemon that is started; empty: what CUDA_MPS_LOG_DIRECTORY says, else the daemon's own
+    /// Of a daemon that is started; empty: what CUDA_MPS_LOG_DIRECTORY says, else the daemon's own
+    std::string log_directory{};
 
     /// That which a client started from here would use.
     [[nodiscard]] static mps_place here() noexcept {
@@ -40,8 +42,8 @@ struct mps_place {
     }
 };
 
-/// A share of a GPU's SMs as MPS counts it: whole percents. A ceiling and no reservation, read by a process when it becomes a
-/// client and never again; memory bandwidth and caches are not divided.
+/// A share of a GPU's SMs as MPS counts it: whole percents. A ceiling and no reservation, read by a process when it
+/// becomes a client and never again; memory bandwidth and caches are not divided.
 class mps_share {
     int percent_ = 100;
     constexpr explicit mps_share(int percent) noexcept : percent_(percent) {}
@@ -49,8 +51,8 @@ class mps_share {
 public:
     constexpr mps_share() noexcept = default;
 
-    /// `per_mille` of `gpu.sm`, 1 to 1000, rounded down, so that shares which fit together still do; less than one percent
-    /// becomes one. Error: `out_of_range`.
+    /// `per_mille` of `gpu.sm`, 1 to 1000, rounded down, so that shares which fit together still do; less than one
+    /// percent becomes one. Error: `out_of_range`.
     [[nodiscard]] static result<mps_share> of(std::int64_t per_mille) noexcept {
         if (per_mille < 1 || per_mille > 1000)
             return error{.code = errc::out_of_range,
@@ -86,11 +88,15 @@ struct mps_server {
 
 namespace detail {
 
-/// The own environment, so that the program finds this daemon. Without what would be a limit of every client of a daemon that is started with it.
+/// The own environment, so that the program finds this daemon. Without what would be a limit of every client of a
+/// daemon that is started with it.
 [[nodiscard]] inline std::vector<std::string> environment_at(mps_place const& place) noexcept {
     std::vector<std::string> out = process::current_environment();
-    auto const unset = [&out](std::string_view name) { std::erase_if(out, [name](std::string const& e) { return e.starts_with(name); }); };
-    for (std::string_view const limit : {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="}) unset(limit);
+    auto const unset = [&out](std::string_view name) {
+        std::erase_if(out, [name](std::string const& e) { return e.starts_with(name); });
+    };
+    for (std::string_view const limit : {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="})
+        unset(limit);
     auto const set = [&](std::string const& name, std::string const& value) {
         unset(name);
         out.push_back(name + value);
@@ -105,7 +111,8 @@ namespace detail {
     while (!word.empty() && (word.back() == ' ' || word.back() == '\t' || word.back() == '\r')) word.remove_suffix(1);
     std::int32_t number = 0;
     auto const [end, failed] = std::from_chars(word.data(), word.data() + word.size(), number);
-    return failed == std::errc{} && end == word.data() + word.size() && number > 0 ? std::optional(number) : std::nullopt;
+    return failed == std::errc{} && end == word.data() + word.size() && number > 0 ? std::optional(number)
+                                                                                   : std::nullopt;
 }
 
 /// A process number on each line; nothing when a line is anything else.
@@ -162,10 +169,11 @@ class mps {
 public:
     static constexpr nanoseconds patience = seconds(5);
 
-    /// Finds out whether a daemon listens and which protocol it speaks; starts none. `at_most`: for each question put to the
-    /// daemon, now and later. Errors: `not_found` (nothing listens in this directory, or the program is not there), `gone` (what
-    /// listened is dead), `timed_out`, `denied`, `not_supported` (an answer in no known form).
-    [[nodiscard]] static result<mps> connect(mps_place place = mps_place::here(), nanoseconds at_most = patience) noexcept {
+    /// Finds out whether a daemon listens and which protocol it speaks; starts none. `at_most`: for each question put
+    /// to the daemon, now and later. Errors: `not_found` (nothing listens in this directory, or the program is not
+    /// there), `gone` (what listened is dead), `timed_out`, `denied`, `not_supported` (an answer in no known form).
+    [[nodiscard]] static result<mps> connect(mps_place place = mps_place::here(),
+                                             nanoseconds at_most = patience) noexcept {
         std::error_code none;
         if (!std::filesystem::exists(std::filesystem::path(place.pipe_directory) / "control", none))
             return error{
@@ -189,8 +197,8 @@ public:
     [[nodiscard]] mps_place const& place() const noexcept { return place_; }
     [[nodiscard]] mps_protocol protocol() const noexcept { return protocol_; }
 
-    /// The servers and their clients; with v3, where one question answers for all, one entry without a number. A process is a
-    /// client once it has initialised CUDA. Errors: as `connect`.
+    /// The servers and their clients; with v3, where one question answers for all, one entry without a number. A
+    /// process is a client once it has initialised CUDA. Errors: as `connect`.
     [[nodiscard]] result<std::vector<mps_server>> servers() const noexcept {
         std::vector<mps_server> out;
         if (protocol_ == mps_protocol::v3) {
@@ -209,16 +217,18 @@ public:
         return out;
     }
 
-    /// Waits until all these processes are clients. Errors: `unverified` (one is not: it runs without MPS and without its share),
-    /// and those of `servers`.
-    [[nodiscard]] result<void> verify(std::span<std::int32_t const> pids, nanoseconds until_clients = patience) const noexcept {
+    /// Waits until all these processes are clients. Errors: `unverified` (one is not: it runs without MPS and without
+    /// its share), and those of `servers`.
+    [[nodiscard]] result<void> verify(std::span<std::int32_t const> pids,
+                                      nanoseconds until_clients = patience) const noexcept {
         nanoseconds const deadline = process::now() + until_clients;
         for (;;) {
             auto const found = servers();
             if (!found) return found.failure();
             auto const missing = std::ranges::find_if(pids, [&found](std::int32_t pid) {
-                return std::ranges::none_of(
-                    *found, [pid](mps_server const& s) { return std::ranges::find(s.clients, pid) != s.clients.end(); });
+                return std::ranges::none_of(*found, [pid](mps_server const& s) {
+                    return std::ranges::find(s.clients, pid) != s.clients.end();
+                });
             });
             if (missing == pids.end()) return {};
             if (process::now() >= deadline)
@@ -249,7 +259,9 @@ private:
         return said ? result<std::string>(std::move(said->text)) : result<std::string>(said.failure());
     }
     [[nodiscard]] result<std::string> say(std::string const& command) const noexcept { return run({}, command); }
-    [[nodiscard]] result<std::string> tell(std::vector<std::string> words) const noexcept { return run(std::move(words), ""); }
+    [[nodiscard]] result<std::string> tell(std::vector<std::string> words) const noexcept {
+        return run(std::move(words), "");
+    }
 
     [[nodiscard]] result<std::vector<std::int32_t>> understood(
         result<std::string> const& answer,
@@ -257,7 +269,8 @@ private:
         if (!answer) return answer.failure();
         if (auto const dead = no_daemon(*answer)) return *dead;
         auto pids = read(*answer);
-        return pids ? result<std::vector<std::int32_t>>(std::move(*pids)) : result<std::vector<std::int32_t>>(strange(*answer));
+        return pids ? result<std::vector<std::int32_t>>(std::move(*pids))
+                    : result<std::vector<std::int32_t>>(strange(*answer));
     }
 
     [[nodiscard]] std::optional<error> no_daemon(std::string_view answer) const noexcept {
@@ -266,7 +279,8 @@ private:
             .code = errc::gone,
             .operation = "reach the MPS daemon in",
             .subject = text<120>(std::string_view(place_.pipe_directory)),
-            .remedy = "it has ended, and jobs started now run without MPS and without limits: start nvidia-cuda-mps-control -d"};
+            .remedy =
+                "it has ended, and jobs started now run without MPS and without limits: start nvidia-cuda-mps-control -d"};
     }
 
     [[nodiscard]] static error strange(std::string_view answer) noexcept {
@@ -278,20 +292,21 @@ private:
     }
 };
 
-/// Starts a daemon, which stays until `quit`, and connects to it. Only for a caller who wants one of his own: it serves every
-/// process that uses this directory. Errors: those of `connect`.
+/// Starts a daemon, which stays until `quit`, and connects to it. Only for a caller who wants one of his own: it serves
+/// every process that uses this directory. Errors: those of `connect`.
 [[nodiscard]] inline result<mps> start_mps(mps_place const& place, nanoseconds at_most = seconds(15)) noexcept {
     question const about{"start the MPS daemon in", text<120>(std::string_view(place.pipe_directory)),
                          "it does not come up: see control.log in CUDA_MPS_LOG_DIRECTORY"};
     std::error_code none;
     std::filesystem::create_directories(place.pipe_directory, none);
-    if (auto const started = run_program(about, {place.program, "-d"}, detail::environment_at(place), "", at_most); !started)
+    if (auto const started = run_program(about, {place.program, "-d"}, detail::environment_at(place), "", at_most);
+        !started)
         return started.failure();
     return mps::connect(place, at_most);
 }
 
-/// Ways past a share by MPS on these GPUs that nobody would be told of; empty where there is none. To be looked at before a share
-/// is promised.
+/// Ways past a share by MPS on these GPUs that nobody would be told of; empty where there is none. To be looked at
+/// before a share is promised.
 [[nodiscard]] inline std::vector<error> ways_past_mps(std::span<found_gpu const> gpus,
                                                       std::span<std::string const> job_environment) noexcept {
     std::vector<error> out;
@@ -311,12 +326,14 @@ private:
             {.code = errc::conflict,
              .operation = "take over",
              .subject = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
-             .remedy = "one entry that names no device drops all its limits, silently: take it out of the job's environment"});
+             .remedy =
+                 "one entry that names no device drops all its limits, silently: take it out of the job's environment"});
     if (has("CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING="))
-        out.push_back({.code = errc::conflict,
-                       .operation = "take over",
-                       .subject = "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING",
-                       .remedy = "with it a job sets its own share for each context: take it out of the job's environment"});
+        out.push_back(
+            {.code = errc::conflict,
+             .operation = "take over",
+             .subject = "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING",
+             .remedy = "with it a job sets its own share for each context: take it out of the job's environment"});
     return out;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What NVML knows of the GPUs. It makes no CUDA context, so that asking takes no memory of a GPU and disturbs nobody. Source: NVIDIA NVML API Reference Guide.
+/// What NVML knows of the GPUs. It makes no CUDA context, so that asking takes no memory of a GPU and disturbs nobody.
+/// Source: NVIDIA NVML API Reference Guide.
 #pragma once
 
 #include <array>
@@ -17,7 +18,14 @@
 namespace ration::cuda {
 
 /// What two GPUs have in common on the way over PCIe, from near to far. The numbers are NVML's.
-enum class common_ancestor : std::uint8_t { board = 0, one_switch = 10, switches = 20, host_bridge = 30, numa_node = 40, machine = 50 };
+enum class common_ancestor : std::uint8_t {
+    board = 0,
+    one_switch = 10,
+    switches = 20,
+    host_bridge = 30,
+    numa_node = 40,
+    machine = 50
+};
 
 /// Another GPU, and how near it is.
 struct gpu_neighbour {
@@ -27,19 +35,20 @@ struct gpu_neighbour {
 
 /// The driver's numbers of a MIG instance, which name its access files.
 struct mig_numbers {
-    int gpu_instance = -1, compute_instance = -1;   ///< -1 = not known
+    int gpu_instance = -1, compute_instance = -1;  ///< -1 = not known
 };
 
 /// One GPU as the machine has it, sound or not.
 struct found_gpu {
     gpu what{};
-    int minor = -1;                       ///< N of /dev/nvidiaN; -1 = not known
-    std::vector<mig_numbers> numbers{};   ///< of what.instances, in their order
-    std::vector<gpu_neighbour> near{};    ///< the other GPUs, as far as NVML says
-    std::vector<std::int32_t> users{};    ///< processes that compute on it
-    std::vector<text<16>> links{};        ///< for each active NVLink the PCI name of what is at its other end: a GPU or a switch
-    bool exclusive = false;               ///< lets one process compute at a time
-    std::optional<error> fault{};         ///< why it cannot be handed out
+    int minor = -1;                      ///< N of /dev/nvidiaN; -1 = not known
+    std::vector<mig_numbers> numbers{};  ///< of what.instances, in their order
+    std::vector<gpu_neighbour> near{};   ///< the other GPUs, as far as NVML says
+    std::vector<std::int32_t> users{};   ///< processes that compute on it
+    /// For each active NVLink the PCI name of what is at its other end: a GPU or a switch
+    std::vector<text<16>> links{};
+    bool exclusive = false;        ///< lets one process compute at a time
+    std::optional<error> fault{};  ///< why it cannot be handed out
 };
 
 /// NVML, loaded and initialised.
@@ -61,8 +70,9 @@ public:
         unsigned gpu_instance, compute_instance;
     };
 
-    static constexpr status success = 0, not_supported = 3, no_permission = 4, not_found = 6, too_small = 7, driver_not_loaded = 9, library_not_found = 12, gpu_lost = 15,
-                            reset_required = 16, version_mismatch = 18;
+    static constexpr status success = 0, not_supported = 3, no_permission = 4, not_found = 6, too_small = 7,
+                            driver_not_loaded = 9, library_not_found = 12, gpu_lost = 15, reset_required = 16,
+                            version_mismatch = 18;
     static constexpr unsigned exclusive_process = 3;
 
 private:
@@ -74,7 +84,8 @@ private:
     explicit nvml(library&& loaded) noexcept : library_(std::move(loaded)) {}
 
 public:
-    /// Errors: `not_supported` (no driver here), `conflict` (the library and the kernel module are of different versions), `denied`, `io`.
+    /// Errors: `not_supported` (no driver here), `conflict` (the library and the kernel module are of different
+    /// versions), `denied`, `io`.
     [[nodiscard]] static result<nvml> open() noexcept {
         auto loaded = library::open("libnvidia-ml.so.1");
         if (!loaded) return loaded.failure();
@@ -107,7 +118,8 @@ public:
         if (code == success) code = read_identity(handle, out);
         if (code == success) code = read_instances(handle, out);
         unsigned minor = 0;
-        if (code == success && call<status(device, unsigned*)>("nvmlDeviceGetMinorNumber", handle, &minor) == success) out.minor = static_cast<int>(minor);
+        if (code == success && call<status(device, unsigned*)>("nvmlDeviceGetMinorNumber", handle, &minor) == success)
+            out.minor = static_cast<int>(minor);
         if (code == success) code = read_users(handle, out.users);
         if (code == success) read_links(handle, out.links);
         if (code != success && !out.fault) {
@@ -124,23 +136,50 @@ public:
         unsigned level = 0;
         status code = call<status(unsigned, device*)>("nvmlDeviceGetHandleByIndex_v2", one, &a);
         if (code == success) code = call<status(unsigned, device*)>("nvmlDeviceGetHandleByIndex_v2", other, &b);
-        if (code == success) code = call<status(device, device, unsigned*)>("nvmlDeviceGetTopologyCommonAncestor", a, b, &level);
-        return code == success && level <= static_cast<unsigned>(common_ancestor::machine) ? std::optional(static_cast<common_ancestor>(level)) : std::nullopt;
+        if (code == success)
+            code = call<status(device, device, unsigned*)>("nvmlDeviceGetTopologyCommonAncestor", a, b, &level);
+        return code == success && level <= static_cast<unsigned>(common_ancestor::machine)
+                   ? std::optional(static_cast<common_ancestor>(level))
+                   : std::nullopt;
     }
 
     /// Whether the driver can limit a cgroup's memory on a GPU (r615 and later).
-    [[nodiscard]] bool limits_memory() const noexcept { return library_.find<status()>("nvmlDeviceSetMemoryLimits_v1") != nullptr; }
+    [[nodiscard]] bool limits_memory() const noexcept {
+        return library_.find<status()>("nvmlDeviceSetMemoryLimits_v1") != nullptr;
+    }
 
     [[nodiscard]] static error failure_of(status code, char const* operation, std::string_view subject) noexcept {
         error out{.code = errc::io, .operation = operation, .subject = subject, .remedy = "see what nvidia-smi says"};
         switch (code) {
-            case not_supported: out.code = errc::not_supported, out.remedy = "the driver is too old for this, or the GPU has no such ability"; break;
-            case no_permission: out.code = errc::denied, out.remedy = "let this user read /dev/nvidiactl and /dev/nvidia*"; break;
-            case driver_not_loaded: out.code = errc::not_supported, out.remedy = "load the driver's kernel module: modprobe nvidia"; break;
-            case library_not_found: out.code = errc::not_supported, out.remedy = "the driver's own libraries are missing: install the driver again, or mount all of it into the container"; break;
-            case gpu_lost: out.code = errc::gone, out.remedy = "the GPU fell off the bus: reset it or restart the machine; the other GPUs go on"; break;
-            case reset_required: out.code = errc::gone, out.remedy = "the GPU waits for a reset: nvidia-smi --gpu-reset; the other GPUs go on"; break;
-            case version_mismatch: out.code = errc::conflict, out.remedy = "the driver was updated under a running kernel module: restart the machine"; break;
+            case not_supported:
+                out.code = errc::not_supported;
+                out.remedy = "the driver is too old for this, or the GPU has no such ability";
+                break;
+            case no_permission:
+                out.code = errc::denied;
+                out.remedy = "let this user read /dev/nvidiactl and /dev/nvidia*";
+                break;
+            case driver_not_loaded:
+                out.code = errc::not_supported;
+                out.remedy = "load the driver's kernel module: modprobe nvidia";
+                break;
+            case library_not_found:
+                out.code = errc::not_supported;
+                out.remedy =
+                    "the driver's own libraries are missing: install the driver again, or mount all of it into the container";
+                break;
+            case gpu_lost:
+                out.code = errc::gone;
+                out.remedy = "the GPU fell off the bus: reset it or restart the machine; the other GPUs go on";
+                break;
+            case reset_required:
+                out.code = errc::gone;
+                out.remedy = "the GPU waits for a reset: nvidia-smi --gpu-reset; the other GPUs go on";
+                break;
+            case version_mismatch:
+                out.code = errc::conflict;
+                out.remedy = "the driver was updated under a running kernel module: restart the machine";
+                break;
             default: break;
         }
         return out;
@@ -178,13 +217,17 @@ private:
         std::array<char, 96> uuid{}, model{};
         memory_info memory{};
         unsigned mode = 0;
-        status code = call<status(device, char*, unsigned)>("nvmlDeviceGetUUID", handle, uuid.data(), unsigned{uuid.size() - 1});
-        if (code == success) code = call<status(device, char*, unsigned)>("nvmlDeviceGetName", handle, model.data(), unsigned{model.size() - 1});
+        status code =
+            call<status(device, char*, unsigned)>("nvmlDeviceGetUUID", handle, uuid.data(), unsigned{uuid.size() - 1});
+        if (code == success)
+            code = call<status(device, char*, unsigned)>("nvmlDeviceGetName", handle, model.data(),
+                                                         unsigned{model.size() - 1});
         if (code == success) code = call<status(device, memory_info*)>("nvmlDeviceGetMemoryInfo", handle, &memory);
         if (code != success) return code;
         out.what.model = text<64>(model.data());
         out.what.memory = {static_cast<std::int64_t>(memory.total)};
-        if (call<status(device, unsigned*)>("nvmlDeviceGetComputeMode", handle, &mode) == success) out.exclusive = mode == exclusive_process;
+        if (call<status(device, unsigned*)>("nvmlDeviceGetComputeMode", handle, &mode) == success)
+            out.exclusive = mode == exclusive_process;
         auto const id = device_id::parse(uuid.data());
         if (id)
             out.what.id = *id;
@@ -195,18 +238,26 @@ private:
 
     [[nodiscard]] status read_instances(device handle, found_gpu& out) const noexcept {
         unsigned mode = 0, pending = 0, most = 0;
-        if (call<status(device, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", handle, &mode, &pending) != success || mode == 0) return success;
+        if (call<status(device, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", handle, &mode, &pending) != success ||
+            mode == 0)
+            return success;
         out.what.cut = true;
         status const code = call<status(device, unsigned*)>("nvmlDeviceGetMaxMigDeviceCount", handle, &most);
         for (unsigned i = 0; code == success && i < most; ++i) {
             device instance = nullptr;
             std::array<char, 96> uuid{};
-            if (call<status(device, unsigned, device*)>("nvmlDeviceGetMigDeviceHandleByIndex", handle, i, &instance) != success) continue;  // not in use
-            if (call<status(device, char*, unsigned)>("nvmlDeviceGetUUID", instance, uuid.data(), unsigned{uuid.size() - 1}) != success) continue;
+            // Not in use
+            if (call<status(device, unsigned, device*)>("nvmlDeviceGetMigDeviceHandleByIndex", handle, i, &instance) !=
+                success)
+                continue;
+            if (call<status(device, char*, unsigned)>("nvmlDeviceGetUUID", instance, uuid.data(),
+                                                      unsigned{uuid.size() - 1}) != success)
+                continue;
             auto const id = device_id::parse(uuid.data());
             if (!id) continue;
             out.what.instances.push_back(*id);
-            out.numbers.push_back({.gpu_instance = number_of(instance, "nvmlDeviceGetGpuInstanceId"), .compute_instance = number_of(instance, "nvmlDeviceGetComputeInstanceId")});
+            out.numbers.push_back({.gpu_instance = number_of(instance, "nvmlDeviceGetGpuInstanceId"),
+                                   .compute_instance = number_of(instance, "nvmlDeviceGetComputeInstanceId")});
         }
         return code;
     }
@@ -220,11 +271,14 @@ private:
         std::vector<process_info> running;
         unsigned count = 16;
         status code = too_small;
-        for (int tries = 0; code == too_small && tries < 8; ++tries) {  // the answer says how many there are; then more may have come
+        // The answer says how many there are; then more may have come
+        for (int tries = 0; code == too_small && tries < 8; ++tries) {
             running.resize(count);
-            code = call<status(device, unsigned*, process_info*)>("nvmlDeviceGetComputeRunningProcesses_v3", handle, &count, running.data());
+            code = call<status(device, unsigned*, process_info*)>("nvmlDeviceGetComputeRunningProcesses_v3", handle,
+                                                                  &count, running.data());
         }
-        for (unsigned i = 0; code == success && i < count && i < running.size(); ++i) out.push_back(static_cast<std::int32_t>(running[i].pid));
+        for (unsigned i = 0; code == success && i < count && i < running.size(); ++i)
+            out.push_back(static_cast<std::int32_t>(running[i].pid));
         return code == not_supported ? success : code;
     }
 
@@ -233,8 +287,13 @@ private:
         for (unsigned link = 0; link < most_links; ++link) {
             unsigned active = 0;
             pci_info remote{};
-            if (call<status(device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkState", handle, link, &active) != success || active == 0) continue;
-            if (call<status(device, unsigned, pci_info*)>("nvmlDeviceGetNvLinkRemotePciInfo_v2", handle, link, &remote) == success) out.push_back(name_of(remote));
+            if (call<status(device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkState", handle, link, &active) !=
+                    success ||
+                active == 0)
+                continue;
+            if (call<status(device, unsigned, pci_info*)>("nvmlDeviceGetNvLinkRemotePciInfo_v2", handle, link,
+                                                          &remote) == success)
+                out.push_back(name_of(remote));
         }
     }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// GPUs that have shown a fault are set aside, looked at again, and come back: one error is not the end of a GPU, and an unknown
-/// one is not either. Source: reports of GPUs that a transient Xid took out for good (NVIDIA/k8s-device-plugin #189, #234, #111,
-/// #403).
+/// GPUs that have shown a fault are set aside, looked at again, and come back: one error is not the end of a GPU, and
+/// an unknown one is not either. Source: reports of GPUs that a transient Xid took out for good
+/// (NVIDIA/k8s-device-plugin #189, #234, #111, #403).
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@
 
 namespace ration::cuda {
 
-/// Whether an Xid is the fault of a program and says nothing against the GPU: a wrong address (13, 31), a hung or ended program
-/// (43, 45, 109), a bad video stream (68). Any other number sets a GPU aside until it has proved itself.
+/// Whether an Xid is the fault of a program and says nothing against the GPU: a wrong address (13, 31), a hung or ended
+/// program (43, 45, 109), a bad video stream (68). Any other number sets a GPU aside until it has proved itself.
 [[nodiscard]] constexpr bool is_the_programs_fault(unsigned xid) noexcept {
     constexpr unsigned of_programs[] = {13, 31, 43, 45, 68, 109};
     return std::ranges::find(of_programs, xid) != std::end(of_programs);
 }
 
-/// One state for each GPU. A fault sets it aside; after a wait it comes back by being found sound `proofs` times in a row. The
-/// wait doubles with each relapse, and halves for each time as long as itself that passes in peace; it never grows beyond
-/// `longest`, so that no GPU is lost for ever. No clock, no I/O: the caller looks and says when.
+/// One state for each GPU. A fault sets it aside; after a wait it comes back by being found sound `proofs` times in a
+/// row. The wait doubles with each relapse, and halves for each time as long as itself that passes in peace; it never
+/// grows beyond `longest`, so that no GPU is lost for ever. No clock, no I/O: the caller looks and says when.
 class quarantine {
 public:
     static constexpr nanoseconds shortest = seconds(30), longest = seconds(1800);
@@ -42,8 +42,8 @@ private:
     std::map<device_id, state> known_;
 
 public:
-    /// What an inventory shows at `now`, which never goes back. A GPU that was known and is not there any more is as one with a
-    /// fault. A GPU is known once it was sound.
+    /// What an inventory shows at `now`, which never goes back. A GPU that was known and is not there any more is as
+    /// one with a fault. A GPU is known once it was sound.
     void observe(std::span<found_gpu const> found, nanoseconds now) noexcept {
         for (found_gpu const& one : found)
             if (!one.fault) known_.try_emplace(one.what.id);

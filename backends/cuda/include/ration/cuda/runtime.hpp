@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The CUDA runtime that programs here would load, and whether the driver serves it: tells "no driver" from "too old a driver".
-/// Source: CUDA Runtime API reference; measured without a driver.
+/// The CUDA runtime that programs here would load, and whether the driver serves it: tells "no driver" from "too old a
+/// driver". Source: CUDA Runtime API reference; measured without a driver.
 #pragma once
 
 #include <array>
@@ -21,14 +21,16 @@ struct runtime_view {
     int code = 0;  ///< of counting them
 };
 
-/// Why programs with this runtime cannot use a GPU; nothing where they can. Errors: `not_supported` (no driver; or too old a
-/// one), those of `driver_failure`.
+/// Why programs with this runtime cannot use a GPU; nothing where they can. Errors: `not_supported` (no driver; or too
+/// old a one), those of `driver_failure`.
 [[nodiscard]] inline result<void> usable(runtime_view const& seen) noexcept {
     if (seen.code == 0) return {};
     error out = driver_failure(seen.code, "count GPUs with the CUDA runtime", seen.library.view());
-    if (seen.code == 35 && seen.driver == 0) out.remedy = "there is no NVIDIA driver: install it, or run jobs that need no GPU";
+    if (seen.code == 35 && seen.driver == 0)
+        out.remedy = "there is no NVIDIA driver: install it, or run jobs that need no GPU";
     if (seen.code == 35 && seen.driver != 0)
-        out.remedy = "the driver is older than this runtime: update the driver, or use programs built for an older CUDA";
+        out.remedy =
+            "the driver is older than this runtime: update the driver, or use programs built for an older CUDA";
     return out;
 }
 
@@ -57,8 +59,8 @@ inline void tell_what_the_runtime_says(int to) noexcept {
 
 }  // namespace detail
 
-/// Asked in a child process, as counting devices initialises CUDA. Errors: `not_found` (no libcudart here: PyTorch and others
-/// bring their own), `timed_out`, `io`.
+/// Asked in a child process, as counting devices initialises CUDA. Errors: `not_found` (no libcudart here: PyTorch and
+/// others bring their own), `timed_out`, `io`.
 [[nodiscard]] inline result<runtime_view> find_runtime(nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA runtime", "libcudart.so",
                          "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /*
- * A job holds itself to its share of a GPU: RATION_SM_SHARE (per mille) becomes a green context of so many SMs. For jobs in C99
- * and C++; nothing is linked.
+ * A job holds itself to its share of a GPU: RATION_SM_SHARE (per mille) becomes a green context of so many SMs. For
+ * jobs in C99 and C++; nothing is linked.
  *
  *     ration_sm_share share;
  *     ration_sm_share_begin(&share, 0);                      // device 0 of those that CUDA_VISIBLE_DEVICES leaves
@@ -9,12 +9,12 @@
  *     ...                                                     // kernels that this thread launches use those SMs
  *     ration_sm_share_end(&share);
  *
- * Call it before anything else in the thread uses CUDA; the runtime and libraries above it then use the context that is current.
- * A share is rounded down to what the architecture can cut off, and up to the least that it can. It holds from here on, for this
- * process: a new share needs a new process. It is an agreement, and not a wall: nobody can impose it from outside, memory
- * bandwidth and caches are not divided, and two processes may be given the same SMs. Outside ration (RATION_SM_SHARE not set),
- * with a share of 1000, and where the driver cannot do it the job runs on all SMs and `message` says so. Source: CUDA Driver API
- * reference, Green Contexts (CUDA 12.4 and later).
+ * Call it before anything else in the thread uses CUDA; the runtime and libraries above it then use the context that is
+ * current. A share is rounded down to what the architecture can cut off, and up to the least that it can. It holds from
+ * here on, for this process: a new share needs a new process. It is an agreement, and not a wall: nobody can impose it
+ * from outside, memory bandwidth and caches are not divided, and two processes may be given the same SMs. Outside
+ * ration (RATION_SM_SHARE not set), with a share of 1000, and where the driver cannot do it the job runs on all SMs and
+ * `message` says so. Source: CUDA Driver API reference, Green Contexts (CUDA 12.4 and later).
  */
 #ifndef RATION_CUDA_SM_SHARE_H
 #define RATION_CUDA_SM_SHARE_H
@@ -34,7 +34,7 @@ typedef struct ration_sm_share {
     int state;     /* one of the above */
     int per_mille; /* asked for; 1000 where nothing is */
     unsigned total, granted, minimum,
-        step;          /* SMs: of the device, of this job, the least that can be cut off, and the step above it; 0 = not known */
+        step; /* SMs: of the device, of this job, the least that can be cut off, and the step above it; 0 = not known */
     int error;         /* the driver's code, or 0 */
     char message[160]; /* one sentence */
     void *library_, *green_, *context_;
@@ -95,8 +95,8 @@ static inline int ration_sm_per_mille_(char const* text) {
     return value <= 1000 ? value : 0;
 }
 
-/* Down to a whole number of steps, and the least at least. Where the driver does not say which these are the documentation does,
- * by compute capability: 7.x 2 and 2, 8.x 4 and 2, 9.0 and later 8 and 8. */
+/* Down to a whole number of steps, and the least at least. Where the driver does not say which these are the
+ * documentation does, by compute capability: 7.x 2 and 2, 8.x 4 and 2, 9.0 and later 8 and 8. */
 static inline unsigned ration_sm_round_(ration_sm_share* s, int major) {
     unsigned wanted = (unsigned)((unsigned long long)s->total * (unsigned)s->per_mille / 1000u);
     if (s->minimum == 0) s->minimum = major >= 9 ? 8u : major == 8 ? 4u : 2u;
@@ -117,8 +117,8 @@ static inline int ration_sm_refuse_(ration_sm_share* s, char const* why, int err
 }
 
 /* One group of `wanted` SMs, and a context of it that is current here. 0, or the driver's code. */
-static inline int ration_sm_cut_(ration_sm_share* s, ration_sm_driver_ const* d, int device, ration_sm_resource_ const* all,
-                                 unsigned wanted) {
+static inline int ration_sm_cut_(ration_sm_share* s, ration_sm_driver_ const* d, int device,
+                                 ration_sm_resource_ const* all, unsigned wanted) {
     ration_sm_resource_ part;
     unsigned groups = 1;
     void* description = NULL;
@@ -157,8 +157,8 @@ static inline int ration_sm_take_(ration_sm_share* s, ration_sm_driver_ const* d
     error = ration_sm_cut_(s, d, device, &all, wanted);
     if (error != 0) return ration_sm_refuse_(s, "the driver does not give a green context", error);
     s->state = RATION_SM_SHARE_HELD;
-    snprintf(s->message, sizeof s->message, "ration: this job uses %u of %u SMs, for a share of %d per mille", s->granted,
-             s->total, s->per_mille);
+    snprintf(s->message, sizeof s->message, "ration: this job uses %u of %u SMs, for a share of %d per mille",
+             s->granted, s->total, s->per_mille);
     return s->state;
 }
 
@@ -175,15 +175,15 @@ static inline int ration_sm_share_begin(ration_sm_share* s, int ordinal) {
     if (s->per_mille == 1000) return s->state;
     if (s->per_mille == 0) return ration_sm_refuse_(s, "RATION_SM_SHARE is no number from 1 to 1000", 0);
     if (!ration_sm_load_(s, &driver))
-        return ration_sm_refuse_(
-            s,
-            s->library_ == NULL ? "there is no NVIDIA driver" : "the driver has no green contexts: CUDA 12.4 or later is needed",
-            0);
+        return ration_sm_refuse_(s,
+                                 s->library_ == NULL ? "there is no NVIDIA driver"
+                                                     : "the driver has no green contexts: CUDA 12.4 or later is needed",
+                                 0);
     return ration_sm_take_(s, &driver, ordinal);
 }
 
-/* Makes the share's context current in another thread. The driver lets it be current in one thread at a time: threads must take
- * turns. 0, or the driver's code. */
+/* Makes the share's context current in another thread. The driver lets it be current in one thread at a time: threads
+ * must take turns. 0, or the driver's code. */
 static inline int ration_sm_share_use(ration_sm_share const* s) {
     int (*set_current)(void*) = NULL;
     if (s->state != RATION_SM_SHARE_HELD || !ration_sm_find_(s->library_, "cuCtxSetCurrent", &set_current)) return 0;

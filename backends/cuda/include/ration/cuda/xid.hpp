@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Errors of GPUs that the driver reports by a number (Xid), as they come. Source: NVIDIA NVML API Reference Guide, "Event Handling Methods".
+/// Errors of GPUs that the driver reports by a number (Xid), as they come. Source: NVIDIA NVML API Reference Guide,
+/// "Event Handling Methods".
 #pragma once
 
 #include <utility>
@@ -33,7 +34,8 @@ class xid_watch {
     explicit xid_watch(nvml&& opened) noexcept : nvml_(std::move(opened)) {}
 
 public:
-    /// A GPU that reports nothing is left out. Errors: those of `nvml::open`, `not_supported` (NVML is too old, or has no events here).
+    /// A GPU that reports nothing is left out. Errors: those of `nvml::open`, `not_supported` (NVML is too old, or has
+    /// no events here).
     [[nodiscard]] static result<xid_watch> open() noexcept {
         auto opened = nvml::open();
         auto const count = opened ? opened->count() : result<unsigned>(opened.failure());
@@ -57,9 +59,12 @@ public:
         std::vector<xid_report> out;
         for (int i = 0; i < most; ++i) {
             event heard{};
-            if (nvml_.call<nvml::status(event_set, event*, unsigned)>("nvmlEventSetWait_v2", set_, &heard, 0U) != nvml::success) break;
+            if (nvml_.call<nvml::status(event_set, event*, unsigned)>("nvmlEventSetWait_v2", set_, &heard, 0U) !=
+                nvml::success)
+                break;
             for (auto const& [device, id] : gpus_)
-                if (device == heard.device && heard.kind == critical_xid) out.push_back({id, static_cast<unsigned>(heard.number)});
+                if (device == heard.device && heard.kind == critical_xid)
+                    out.push_back({id, static_cast<unsigned>(heard.number)});
         }
         return out;
     }
@@ -71,7 +76,8 @@ private:
         auto code = nvml_.call<nvml::status(unsigned, nvml::device*)>("nvmlDeviceGetHandleByIndex_v2", index, &handle);
         if (code == nvml::success) code = nvml_.read_identity(handle, about);
         if (code == nvml::success && !about.fault)
-            code = nvml_.call<nvml::status(nvml::device, unsigned long long, event_set)>("nvmlDeviceRegisterEvents", handle, critical_xid, set_);
+            code = nvml_.call<nvml::status(nvml::device, unsigned long long, event_set)>("nvmlDeviceRegisterEvents",
+                                                                                         handle, critical_xid, set_);
         if (code == nvml::success && !about.fault) gpus_.emplace_back(handle, about.what.id);
     }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A backend in memory for tests of what stands above backends: usage by script, failures by script, every call counted.
+/// A backend in memory for tests of what stands above backends: usage by script, failures by script, every call
+/// counted.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,8 @@ struct operation {
     friend bool operator==(operation const&, operation const&) noexcept = default;
 };
 
-/// Jobs are rows of numbers. Nothing runs, no clock: a test states what a job has used and reads back what it was given.
+/// Jobs are rows of numbers. Nothing runs, no clock: a test states what a job has used and reads back what it was
+/// given.
 class backend {
 public:
     using backend_concept = backend_tag;
@@ -46,7 +48,7 @@ private:
     struct row {
         job_id job;
         observation used{};
-        std::vector<std::pair<resource_id, std::int64_t>> amounts;   ///< absent: unlimited
+        std::vector<std::pair<resource_id, std::int64_t>> amounts;  ///< absent: unlimited
     };
     struct scripted {
         call what;
@@ -63,10 +65,12 @@ public:
     backend() noexcept = default;
     explicit backend(std::vector<resource_id> resources) noexcept : resources_(std::move(resources)) {}
 
-    // --- the test's side -------------------------------------------------------------------------------------------------------
+    // --- the test's side
+    // -------------------------------------------------------------------------------------------------------
 
     void add(job_id job) noexcept {
-        jobs_.push_back({.job = job, .used = {.cpu_time = {}, .memory = {}, .throttled = {}, .processes = 1}, .amounts = {}});
+        jobs_.push_back(
+            {.job = job, .used = {.cpu_time = {}, .memory = {}, .throttled = {}, .processes = 1}, .amounts = {}});
     }
     /// As if the job's group had vanished: from now on every call about it is `errc::not_found`.
     void remove(job_id job) noexcept {
@@ -75,7 +79,9 @@ public:
     /// What `observe` answers from now on. Precondition: the job was added.
     void set_usage(job_id job, observation used) noexcept { find(job)->used = used; }
     /// Another program's doing: changes the amount without a record. Precondition: the job was added.
-    void tamper(job_id job, resource_id resource, std::int64_t amount) noexcept { amount_of(*find(job), resource) = amount; }
+    void tamper(job_id job, resource_id resource, std::int64_t amount) noexcept {
+        amount_of(*find(job), resource) = amount;
+    }
     /// The n-th call of this kind from now on fails, 1 being the next. It changes nothing. Several may be pending.
     void fail(call what, std::uint32_t nth, error failure) noexcept { script_.push_back({what, nth, failure}); }
 
@@ -88,31 +94,26 @@ public:
     [[nodiscard]] std::span<record const> history() const noexcept { return history_; }
     void clear_history() noexcept { history_.clear(); }
 
-    // --- Backend ---------------------------------------------------------------------------------------------------------------
+    // --- Backend
+    // ---------------------------------------------------------------------------------------------------------------
 
     [[nodiscard]] std::span<resource_id const> resources() const noexcept { return resources_; }
 
     [[nodiscard]] result<observation> observe(job_id job) noexcept {
-        if (auto const scripted = due(call::observe)) {
-            return *scripted;
-        }
+        if (auto const scripted = due(call::observe)) return *scripted;
         row const* const found = find(job);
         return found != nullptr ? result<observation>(found->used) : unknown("observe", job);
     }
 
     [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
-        if (auto const scripted = due(call::plan)) {
-            return *scripted;
-        }
+        if (auto const scripted = due(call::plan)) return *scripted;
         row* const found = find(wanted.job);
-        if (found == nullptr) {
-            return unknown("plan", wanted.job);
-        }
-        if (std::ranges::find(resources_, wanted.resource) == resources_.end()) {
+        if (found == nullptr) return unknown("plan", wanted.job);
+        if (std::ranges::find(resources_, wanted.resource) == resources_.end())
             return failed(errc::not_supported, "plan", wanted.job);
-        }
         if (std::int64_t const present = amount_of(*found, wanted.resource); present != wanted.amount) {
-            out.push_back({.job = wanted.job, .resource = wanted.resource, .old_value = present, .new_value = wanted.amount});
+            out.push_back(
+                {.job = wanted.job, .resource = wanted.resource, .old_value = present, .new_value = wanted.amount});
         }
         return {};
     }
@@ -122,14 +123,11 @@ public:
 
     [[nodiscard]] result<void> verify(operation const& op) noexcept {
         history_.push_back({call::verify, op});
-        if (auto const scripted = due(call::verify)) {
-            return *scripted;
-        }
+        if (auto const scripted = due(call::verify)) return *scripted;
         row* const found = find(op.job);
-        if (found == nullptr) {
-            return unknown("verify", op.job);
-        }
-        return amount_of(*found, op.resource) == op.new_value ? result<void>{} : failed(errc::unverified, "verify", op.job);
+        if (found == nullptr) return unknown("verify", op.job);
+        return amount_of(*found, op.resource) == op.new_value ? result<void>{}
+                                                              : failed(errc::unverified, "verify", op.job);
     }
 
     [[nodiscard]] operation_text describe(operation const& op) const noexcept {
@@ -138,8 +136,12 @@ public:
             std::snprintf(buffer.data(), buffer.size(), "%lld", static_cast<long long>(value));
             return value == unlimited ? text<64>("unlimited") : text<64>(buffer.data());
         };
-        return {.job = op.job, .resource = op.resource, .when = timing::live, .subject = "fake amount",
-                .old_value = number(op.old_value), .new_value = number(op.new_value)};
+        return {.job = op.job,
+                .resource = op.resource,
+                .when = timing::live,
+                .subject = "fake amount",
+                .old_value = number(op.old_value),
+                .new_value = number(op.new_value)};
     }
 
 private:
@@ -155,13 +157,9 @@ private:
 
     [[nodiscard]] result<void> put(call what, operation const& op, std::int64_t value) noexcept {
         history_.push_back({what, op});
-        if (auto const scripted = due(what)) {
-            return *scripted;
-        }
+        if (auto const scripted = due(what)) return *scripted;
         row* const found = find(op.job);
-        if (found == nullptr) {
-            return unknown(what == call::apply ? "apply" : "undo", op.job);
-        }
+        if (found == nullptr) return unknown(what == call::apply ? "apply" : "undo", op.job);
         amount_of(*found, op.resource) = value;
         return {};
     }
@@ -169,11 +167,8 @@ private:
     /// The scripted failure whose turn it is; counts the call on all others of its kind.
     [[nodiscard]] std::optional<error> due(call what) noexcept {
         std::optional<error> out;
-        for (scripted& s : script_) {
-            if (s.what == what && --s.countdown == 0) {
-                out = s.failure;
-            }
-        }
+        for (scripted& s : script_)
+            if (s.what == what && --s.countdown == 0) out = s.failure;
         std::erase_if(script_, [](scripted const& s) { return s.countdown == 0; });
         return out;
     }

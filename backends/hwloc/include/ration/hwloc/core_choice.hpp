@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which cores: a score of sets of cores that is a strict total order, and a search for the best set. Cores are counted in domains, the cores of one
-/// kind under one L3 cache and one NUMA node: within a domain they are alike, and the lowest free ones are taken.
+/// Which cores: a score of sets of cores that is a strict total order, and a search for the best set. Cores are counted
+/// in domains, the cores of one kind under one L3 cache and one NUMA node: within a domain they are alike, and the
+/// lowest free ones are taken.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +24,14 @@ struct core_domain {
 
 /// How good a set of cores is for one job, most important first; less is better.
 struct core_score {
-    std::int64_t kinds = 0;           ///< kinds of cores: threads that wait for each other run at the pace of the slowest
-    std::int64_t slowness = 0;        ///< over all cores, how many kinds are faster
-    std::int64_t distance = 0;        ///< over all cores, latency to the GPUs' node beyond the local one
+    /// Kinds of cores: threads that wait for each other run at the pace of the slowest
+    std::int64_t kinds = 0;
+    std::int64_t slowness = 0;  ///< over all cores, how many kinds are faster
+    std::int64_t distance = 0;  ///< over all cores, latency to the GPUs' node beyond the local one
     std::int64_t packages = 0;
     std::int64_t nodes = 0;
-    std::int64_t spread = 0;          ///< over all pairs of cores, how far they are from each other
-    std::int64_t beside_gpus = 0;     ///< of a job without GPUs: cores at the place of some, once for each
+    std::int64_t spread = 0;       ///< over all pairs of cores, how far they are from each other
+    std::int64_t beside_gpus = 0;  ///< of a job without GPUs: cores at the place of some, once for each
     std::int64_t domains = 0;
     std::int64_t broken_domains = 0;  ///< domains that were free as a whole and are no more, but are not used up
     std::int64_t left_over = 0;       ///< free cores that stay behind in the domains that are used
@@ -37,8 +39,8 @@ struct core_score {
     friend auto operator<=>(core_score const&, core_score const&) noexcept = default;
 };
 
-/// How many cores of each domain, with the score. Two different choices are never equal: where the scores are, the one with more cores of the first
-/// domain comes first.
+/// How many cores of each domain, with the score. Two different choices are never equal: where the scores are, the one
+/// with more cores of the first domain comes first.
 struct core_choice {
     core_score score{};
     std::vector<std::uint32_t> take{};
@@ -49,7 +51,8 @@ struct core_choice {
     }
 };
 
-/// Where GPUs of the job are: a node, or a package alone where they are as near to several of its nodes, or nowhere in particular.
+/// Where GPUs of the job are: a node, or a package alone where they are as near to several of its nodes, or nowhere in
+/// particular.
 struct core_home {
     std::uint32_t package = unknown, node = unknown;
 
@@ -74,16 +77,21 @@ public:
                 for (numa_node const& b : m.nodes) latency_.push_back(&a == &b ? 10 : a.package == b.package ? 12 : 20);
         for (core_domain const& a : domains_) {
             fastest_ = std::max(fastest_, a.kind);
-            auto const is_beside = [&a](gpu const& one) { return one.node != unknown ? one.node == a.node : one.package == a.package; };
+            auto const is_beside = [&a](gpu const& one) {
+                return one.node != unknown ? one.node == a.node : one.package == a.package;
+            };
             gpus_beside_.push_back(static_cast<std::uint32_t>(std::ranges::count_if(m.gpus, is_beside)));
             for (core_domain const& b : domains_)
-                apart_.push_back(4 * beyond_local(a.node, b.node) + (a.package != b.package ? 2 : 0) + (a.l3 != b.l3 ? 1 : 0));
+                apart_.push_back(4 * beyond_local(a.node, b.node) + (a.package != b.package ? 2 : 0) +
+                                 (a.l3 != b.l3 ? 1 : 0));
         }
     }
 
     [[nodiscard]] std::span<core_domain const> domains() const noexcept { return domains_; }
     [[nodiscard]] std::uint32_t domain_of(std::uint32_t core) const noexcept { return domain_of_[core]; }
-    [[nodiscard]] std::uint32_t apart(std::size_t a, std::size_t b) const noexcept { return apart_[a * domains_.size() + b]; }
+    [[nodiscard]] std::uint32_t apart(std::size_t a, std::size_t b) const noexcept {
+        return apart_[a * domains_.size() + b];
+    }
     [[nodiscard]] std::uint32_t gpus_beside(std::size_t domain) const noexcept { return gpus_beside_[domain]; }
     [[nodiscard]] std::uint32_t slowness(std::size_t domain) const noexcept { return fastest_ - domains_[domain].kind; }
 
@@ -102,7 +110,9 @@ public:
 
 private:
     void add(core const& one, std::uint32_t index) noexcept {
-        auto const same = [&one](core_domain const& d) { return d.package == one.package && d.node == one.node && d.l3 == one.l3 && d.kind == one.kind; };
+        auto const same = [&one](core_domain const& d) {
+            return d.package == one.package && d.node == one.node && d.l3 == one.l3 && d.kind == one.kind;
+        };
         auto found = std::ranges::find_if(domains_, same);
         if (found == domains_.end()) {
             domains_.push_back({.package = one.package, .node = one.node, .l3 = one.l3, .kind = one.kind});
@@ -113,15 +123,16 @@ private:
     }
 };
 
-/// Chooses how many cores of which domain, in one state of the machine. `free`, `own`: for each domain, cores that nobody has and cores that the job
-/// has.
+/// Chooses how many cores of which domain, in one state of the machine. `free`, `own`: for each domain, cores that
+/// nobody has and cores that the job has.
 class core_chooser {
     core_map const& map_;
     std::vector<std::uint32_t> const &free_, &own_;
     bool has_gpus_;
 
 public:
-    core_chooser(core_map const& map, std::vector<std::uint32_t> const& free, std::vector<std::uint32_t> const& own, bool has_gpus) noexcept
+    core_chooser(core_map const& map, std::vector<std::uint32_t> const& free, std::vector<std::uint32_t> const& own,
+                 bool has_gpus) noexcept
         : map_(map), free_(free), own_(own), has_gpus_(has_gpus) {}
 
     /// Of `take` more cores, together with those that the job has. O(domains used ^ 2).
@@ -132,7 +143,8 @@ public:
         for (std::uint32_t d = 0; d < domains.size(); ++d) {
             if (take[d] + own_[d] == 0) continue;
             auto const is_new = [&](auto field) {
-                return std::ranges::none_of(used, [&](std::uint32_t e) { return domains[e].*field == domains[d].*field; });
+                return std::ranges::none_of(used,
+                                            [&](std::uint32_t e) { return domains[e].*field == domains[d].*field; });
             };
             std::int64_t const all = take[d] + own_[d];
             out.kinds += is_new(&core_domain::kind);
@@ -151,8 +163,8 @@ public:
         return out;
     }
 
-    /// `count` more cores: the best of the choices that start in each domain and go on in the one that goes with it best. There have to be so many.
-    /// O(domains^2) where few domains do.
+    /// `count` more cores: the best of the choices that start in each domain and go on in the one that goes with it
+    /// best. There have to be so many. O(domains^2) where few domains do.
     [[nodiscard]] std::vector<std::uint32_t> grow(core_home const& home, std::uint32_t count) const noexcept {
         core_choice best, next;
         for (std::uint32_t seed = 0; seed < free_.size(); ++seed) {
@@ -169,9 +181,10 @@ public:
         return std::move(best.take);
     }
 
-    /// From which domain the job should give back a core first: slow ones, far from its GPUs, far from its other cores, where it has the fewest, last
-    /// in order. `has`: its cores in each domain; not all 0. O(domains^2).
-    [[nodiscard]] std::uint32_t give_back(std::span<core_home const> homes, std::span<std::uint32_t const> has) const noexcept {
+    /// From which domain the job should give back a core first: slow ones, far from its GPUs, far from its other cores,
+    /// where it has the fewest, last in order. `has`: its cores in each domain; not all 0. O(domains^2).
+    [[nodiscard]] std::uint32_t give_back(std::span<core_home const> homes,
+                                          std::span<std::uint32_t const> has) const noexcept {
         using key = std::array<std::int64_t, 5>;
         std::uint32_t worst = unknown;
         key most{};
@@ -182,24 +195,37 @@ public:
             std::int64_t apart = 0;
             for (std::uint32_t e = 0; e < has.size(); ++e) apart += std::int64_t{has[e]} * map_.apart(d, e);
             key const now{map_.slowness(d), home, apart, -std::int64_t{has[d]}, d};
-            if (worst == unknown || now > most) worst = d, most = now;
+            if (worst == unknown || now > most) {
+                worst = d;
+                most = now;
+            }
         }
         return worst;
     }
 
 private:
-    /// A domain that is not used yet: of the same kind, near the GPUs, near the first; then one that has just enough, or else the most.
-    [[nodiscard]] std::uint32_t next_domain(core_home const& home, std::uint32_t seed, std::span<std::uint32_t const> take,
-                                            std::uint32_t left) const noexcept {
+    /// A domain that is not used yet: of the same kind, near the GPUs, near the first; then one that has just enough,
+    /// or else the most.
+    [[nodiscard]] std::uint32_t next_domain(core_home const& home, std::uint32_t seed,
+                                            std::span<std::uint32_t const> take, std::uint32_t left) const noexcept {
         using key = std::array<std::int64_t, 8>;
         std::uint32_t best = unknown;
         key least{};
         for (std::uint32_t d = 0; d < free_.size(); ++d) {
             if (free_[d] == 0 || take[d] > 0) continue;
             bool const fits = free_[d] >= left;
-            key const now{map_.domains()[d].kind != map_.domains()[seed].kind, map_.slowness(d), map_.from_home(home, d), map_.apart(seed, d) / 2,
-                          has_gpus_ ? 0 : map_.gpus_beside(d), !fits, fits ? std::int64_t{free_[d]} : -std::int64_t{free_[d]}, d};
-            if (best == unknown || now < least) best = d, least = now;
+            key const now{map_.domains()[d].kind != map_.domains()[seed].kind,
+                          map_.slowness(d),
+                          map_.from_home(home, d),
+                          map_.apart(seed, d) / 2,
+                          has_gpus_ ? 0 : map_.gpus_beside(d),
+                          !fits,
+                          fits ? std::int64_t{free_[d]} : -std::int64_t{free_[d]},
+                          d};
+            if (best == unknown || now < least) {
+                best = d;
+                least = now;
+            }
         }
         return best;
     }

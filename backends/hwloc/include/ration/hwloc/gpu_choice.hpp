@@ -17,19 +17,21 @@ namespace ration::hwloc {
 
 /// How good a set of GPUs is for one job, most important first; less is better.
 struct gpu_score {
-    std::int64_t weakest_link = 0;      ///< minus the MB/s of the slowest NVLink that the set needs to hang together; 0 where it needs something else
+    /// Minus the MB/s of the slowest NVLink that the set needs to hang together; 0 where it needs something else
+    std::int64_t weakest_link = 0;
     std::int64_t packages = 0;
-    std::int64_t nodes = 0;             ///< NUMA nodes
-    std::int64_t far_cores = 0;         ///< of the job's cores, those for which there is no room on these nodes
-    std::int64_t switches = 0;          ///< PCIe switches
-    std::int64_t links = 0;             ///< minus the MB/s of all NVLinks in the set
-    std::int64_t broken_switches = 0;   ///< switches that were free as a whole and are no more, but are not used up
-    std::int64_t broken_packages = 0;   ///< the same of packages
+    std::int64_t nodes = 0;            ///< NUMA nodes
+    std::int64_t far_cores = 0;        ///< of the job's cores, those for which there is no room on these nodes
+    std::int64_t switches = 0;         ///< PCIe switches
+    std::int64_t links = 0;            ///< minus the MB/s of all NVLinks in the set
+    std::int64_t broken_switches = 0;  ///< switches that were free as a whole and are no more, but are not used up
+    std::int64_t broken_packages = 0;  ///< the same of packages
 
     friend auto operator<=>(gpu_score const&, gpu_score const&) noexcept = default;
 };
 
-/// A set of GPUs, ascending, with its score. Two different sets are never equal: where the scores are, the lower PCI addresses come first.
+/// A set of GPUs, ascending, with its score. Two different sets are never equal: where the scores are, the lower PCI
+/// addresses come first.
 struct gpu_choice {
     gpu_score score{};
     std::vector<std::uint32_t> gpus{};
@@ -39,9 +41,9 @@ struct gpu_choice {
 
 /// What a choice of GPUs depends on besides the machine.
 struct gpu_market {
-    std::vector<std::uint8_t> free;           ///< for each GPU, whether nobody has it
-    std::vector<std::uint32_t> near_cores;    ///< for each node, how many cores the job could have there
-    std::uint32_t cores = 0;                  ///< how many it wants
+    std::vector<std::uint8_t> free;         ///< for each GPU, whether nobody has it
+    std::vector<std::uint32_t> near_cores;  ///< for each node, how many cores the job could have there
+    std::uint32_t cores = 0;                ///< how many it wants
 };
 
 /// Scores sets of GPUs of one machine, `in_order`, in one state. Both have to outlive it.
@@ -56,7 +58,8 @@ class gpu_chooser {
     std::vector<group> switches_, packages_;
 
 public:
-    gpu_chooser(machine const& of, gpu_market const& market) noexcept : machine_(of), market_(market), count_(static_cast<std::uint32_t>(of.gpus.size())) {
+    gpu_chooser(machine const& of, gpu_market const& market) noexcept
+        : machine_(of), market_(market), count_(static_cast<std::uint32_t>(of.gpus.size())) {
         for (std::uint32_t i = 0; i < count_; ++i) {
             count(switches_, of.gpus[i].pcie_switch, market.free[i] != 0);
             count(packages_, of.gpus[i].package, market.free[i] != 0);
@@ -72,8 +75,10 @@ public:
             auto const earlier = set.first(i);
             out.packages += is_new(earlier, one.package, &gpu::package);
             out.switches += is_new(earlier, one.pcie_switch, &gpu::pcie_switch);
-            out.broken_switches += is_new(earlier, one.pcie_switch, &gpu::pcie_switch) && breaks(switches_, set, one.pcie_switch, &gpu::pcie_switch);
-            out.broken_packages += is_new(earlier, one.package, &gpu::package) && breaks(packages_, set, one.package, &gpu::package);
+            out.broken_switches += is_new(earlier, one.pcie_switch, &gpu::pcie_switch) &&
+                                   breaks(switches_, set, one.pcie_switch, &gpu::pcie_switch);
+            out.broken_packages +=
+                is_new(earlier, one.package, &gpu::package) && breaks(packages_, set, one.package, &gpu::package);
             for (std::uint32_t const other : earlier) out.links -= static_cast<std::int64_t>(link(set[i], other));
             if (!is_new(earlier, one.node, &gpu::node)) continue;
             ++out.nodes;
@@ -84,9 +89,10 @@ public:
         return out;
     }
 
-    /// `keep` and `more` free GPUs: the best of the sets that grow from `keep` and each free GPU by the nearest next one. There have to be so many.
-    /// O(more x free^2 + free x set^2).
-    [[nodiscard]] std::vector<std::uint32_t> grow(std::vector<std::uint32_t> const& keep, std::uint32_t more) const noexcept {
+    /// `keep` and `more` free GPUs: the best of the sets that grow from `keep` and each free GPU by the nearest next
+    /// one. There have to be so many. O(more x free^2 + free x set^2).
+    [[nodiscard]] std::vector<std::uint32_t> grow(std::vector<std::uint32_t> const& keep,
+                                                  std::uint32_t more) const noexcept {
         gpu_choice best, next;
         for (std::uint32_t seed = 0; more > 0 && seed < count_; ++seed) {
             if (market_.free[seed] == 0) continue;
@@ -100,9 +106,10 @@ public:
         return more > 0 ? std::move(best.gpus) : keep;
     }
 
-    /// `set` without `fewer` of its GPUs: each time the one goes without which the rest is best, the one with the highest address where it is the
-    /// same. O(fewer x set^3).
-    [[nodiscard]] std::vector<std::uint32_t> shrink(std::vector<std::uint32_t> set, std::uint32_t fewer) const noexcept {
+    /// `set` without `fewer` of its GPUs: each time the one goes without which the rest is best, the one with the
+    /// highest address where it is the same. O(fewer x set^3).
+    [[nodiscard]] std::vector<std::uint32_t> shrink(std::vector<std::uint32_t> set,
+                                                    std::uint32_t fewer) const noexcept {
         for (; fewer > 0; --fewer) {
             gpu_choice best, next;
             for (std::size_t out = 0; out < set.size(); ++out) {
@@ -130,14 +137,18 @@ private:
 
     /// Whether none of `earlier` is in the same group; what is unknown is nobody's neighbour.
     template <class Field>
-    [[nodiscard]] bool is_new(std::span<std::uint32_t const> earlier, std::uint32_t number, Field field) const noexcept {
-        return number == unknown || std::ranges::none_of(earlier, [&](std::uint32_t i) { return machine_.gpus[i].*field == number; });
+    [[nodiscard]] bool is_new(std::span<std::uint32_t const> earlier, std::uint32_t number,
+                              Field field) const noexcept {
+        return number == unknown ||
+               std::ranges::none_of(earlier, [&](std::uint32_t i) { return machine_.gpus[i].*field == number; });
     }
 
     template <class Field>
-    [[nodiscard]] bool breaks(std::vector<group> const& groups, std::span<std::uint32_t const> set, std::uint32_t number, Field field) const noexcept {
+    [[nodiscard]] bool breaks(std::vector<group> const& groups, std::span<std::uint32_t const> set,
+                              std::uint32_t number, Field field) const noexcept {
         if (number == unknown || groups[number].free != groups[number].size) return false;
-        return std::ranges::count_if(set, [&](std::uint32_t i) { return machine_.gpus[i].*field == number; }) < groups[number].size;
+        return std::ranges::count_if(set, [&](std::uint32_t i) { return machine_.gpus[i].*field == number; }) <
+               groups[number].size;
     }
 
     /// Prim's algorithm: the tree of strongest links over the set, and the weakest of them.
@@ -170,11 +181,18 @@ private:
         for (std::uint32_t i = 0; i < count_; ++i) {
             if (market_.free[i] == 0 || std::ranges::find(set, i) != set.end()) continue;
             std::uint64_t strongest = 0, all = 0;
-            for (std::uint32_t const other : set) strongest = std::max(strongest, link(i, other)), all += link(i, other);
+            for (std::uint32_t const other : set) {
+                strongest = std::max(strongest, link(i, other));
+                all += link(i, other);
+            }
             gpu const& one = machine_.gpus[i];
-            key const now{-static_cast<std::int64_t>(strongest), is_new(set, one.package, &gpu::package), is_new(set, one.node, &gpu::node),
-                          is_new(set, one.pcie_switch, &gpu::pcie_switch), -static_cast<std::int64_t>(all), i};
-            if (best == unknown || now < least) best = i, least = now;
+            key const now{-static_cast<std::int64_t>(strongest), is_new(set, one.package, &gpu::package),
+                          is_new(set, one.node, &gpu::node),     is_new(set, one.pcie_switch, &gpu::pcie_switch),
+                          -static_cast<std::int64_t>(all),       i};
+            if (best == unknown || now < least) {
+                best = i;
+                least = now;
+            }
         }
         return best;
     }

@@ -57,9 +57,10 @@ private:
     }
 };
 
-/// Places jobs on one machine. What a job holds stays, unless it shrinks, or others or nobody have it; what it gets is as near to its GPUs, and as
-/// close together, as what is free allows, and breaks up no cache or PCIe switch for which another will do. The same machine, holdings and request
-/// give the same answer, in whatever order the machine was described.
+/// Places jobs on one machine. What a job holds stays, unless it shrinks, or others or nobody have it; what it gets is
+/// as near to its GPUs, and as close together, as what is free allows, and breaks up no cache or PCIe switch for which
+/// another will do. The same machine, holdings and request give the same answer, in whatever order the machine was
+/// described.
 class placer {
     machine machine_;
     core_map map_;
@@ -77,8 +78,8 @@ public:
     [[nodiscard]] machine const& where() const noexcept { return machine_; }
     [[nodiscard]] core_map const& map() const noexcept { return map_; }
 
-    /// What a job is found to hold, by names: after a restart, or on a machine that has changed. A core counts when one of its CPUs does; names that
-    /// the machine does not have are left out.
+    /// What a job is found to hold, by names: after a restart, or on a machine that has changed. A core counts when one
+    /// of its CPUs does; names that the machine does not have are left out.
     [[nodiscard]] holding adopt(std::span<std::uint32_t const> cpus, std::span<text<16> const> gpus) const noexcept {
         holding out;
         auto const is_named = [&cpus](std::uint32_t pu) { return std::ranges::find(cpus, pu) != cpus.end(); };
@@ -89,15 +90,17 @@ public:
         return out;
     }
 
-    /// What a job gets that `has` something and asks for `wanted`, beside `others`. Errors: `invalid_value` (GPUs without a core), `no_capacity` (not
-    /// so many are free). O(GPUs^2 wanted + domains^2 + cores).
-    [[nodiscard]] result<placement> place(request const& wanted, holding const& has, occupied const& others) const noexcept {
+    /// What a job gets that `has` something and asks for `wanted`, beside `others`. Errors: `invalid_value` (GPUs
+    /// without a core), `no_capacity` (not so many are free). O(GPUs^2 wanted + domains^2 + cores).
+    [[nodiscard]] result<placement> place(request const& wanted, holding const& has,
+                                          occupied const& others) const noexcept {
         holding const kept = still_there(has, others);
         if (auto const fits = check_room(wanted, others); !fits) return fits.failure();
         placement out;
         out.now.gpus = choose_gpus(wanted, kept, others);
         out.now.cores = choose_cores(wanted.cores, out.now.gpus, kept.cores, others);
-        for (std::uint32_t const i : out.now.cores) out.cpus.insert(out.cpus.end(), machine_.cores[i].pus.begin(), machine_.cores[i].pus.end());
+        for (std::uint32_t const i : out.now.cores)
+            out.cpus.insert(out.cpus.end(), machine_.cores[i].pus.begin(), machine_.cores[i].pus.end());
         std::ranges::sort(out.cpus);
         out.memory = memory_of(out.now.cores);
         return out;
@@ -113,7 +116,9 @@ public:
     }
 
 private:
-    [[nodiscard]] core_home home_of(std::uint32_t gpu) const noexcept { return {.package = machine_.gpus[gpu].package, .node = machine_.gpus[gpu].node}; }
+    [[nodiscard]] core_home home_of(std::uint32_t gpu) const noexcept {
+        return {.package = machine_.gpus[gpu].package, .node = machine_.gpus[gpu].node};
+    }
 
     [[nodiscard]] holding still_there(holding const& has, occupied const& others) const noexcept {
         holding out;
@@ -132,13 +137,17 @@ private:
         auto const fault = [&](errc code, char const* remedy) {
             return error{.code = code, .operation = "place a job", .subject = text.data(), .remedy = remedy};
         };
-        std::snprintf(text.data(), text.size(), "%u cores and %u GPUs where %zu and %zu can be had", wanted.cores, wanted.gpus, cores, gpus);
-        if (wanted.cores == 0 && wanted.gpus > 0) return fault(errc::invalid_value, "ask for one core at least beside GPUs");
-        if (wanted.cores > cores || wanted.gpus > gpus) return fault(errc::no_capacity, "ask for less, or wait until others give something back");
+        std::snprintf(text.data(), text.size(), "%u cores and %u GPUs where %zu and %zu can be had", wanted.cores,
+                      wanted.gpus, cores, gpus);
+        if (wanted.cores == 0 && wanted.gpus > 0)
+            return fault(errc::invalid_value, "ask for one core at least beside GPUs");
+        if (wanted.cores > cores || wanted.gpus > gpus)
+            return fault(errc::no_capacity, "ask for less, or wait until others give something back");
         return {};
     }
 
-    [[nodiscard]] std::vector<std::uint32_t> choose_gpus(request const& wanted, holding const& kept, occupied const& others) const noexcept {
+    [[nodiscard]] std::vector<std::uint32_t> choose_gpus(request const& wanted, holding const& kept,
+                                                         occupied const& others) const noexcept {
         gpu_market market{.free = std::vector<std::uint8_t>(machine_.gpus.size()),
                           .near_cores = std::vector<std::uint32_t>(machine_.nodes.size()),
                           .cores = wanted.cores};
@@ -148,7 +157,8 @@ private:
             if (machine_.cores[i].node != unknown && !others.core(i)) ++market.near_cores[machine_.cores[i].node];
         gpu_chooser const chooser(machine_, market);
         auto const count = static_cast<std::uint32_t>(kept.gpus.size());
-        return count > wanted.gpus ? chooser.shrink(kept.gpus, count - wanted.gpus) : chooser.grow(kept.gpus, wanted.gpus - count);
+        return count > wanted.gpus ? chooser.shrink(kept.gpus, count - wanted.gpus)
+                                   : chooser.grow(kept.gpus, wanted.gpus - count);
     }
 
     /// The state of the cores while one job is placed: in each domain, the free ones and its own.
@@ -156,37 +166,53 @@ private:
         std::vector<std::uint32_t> free, own;
 
         void take(std::span<std::uint32_t const> more) noexcept {
-            for (std::size_t d = 0; d < more.size(); ++d) free[d] -= more[d], own[d] += more[d];
+            for (std::size_t d = 0; d < more.size(); ++d) {
+                free[d] -= more[d];
+                own[d] += more[d];
+            }
         }
     };
 
-    [[nodiscard]] std::vector<std::uint32_t> choose_cores(std::uint32_t count, std::span<std::uint32_t const> gpus, std::vector<std::uint32_t> const& kept,
+    [[nodiscard]] std::vector<std::uint32_t> choose_cores(std::uint32_t count, std::span<std::uint32_t const> gpus,
+                                                          std::vector<std::uint32_t> const& kept,
                                                           occupied const& others) const noexcept {
         std::size_t const domains = map_.domains().size();
         tally state{.free = std::vector<std::uint32_t>(domains), .own = std::vector<std::uint32_t>(domains)};
-        for (std::uint32_t i = 0; i < machine_.cores.size(); ++i) state.free[map_.domain_of(i)] += others.core(i) ? 0 : 1;
-        for (std::uint32_t const i : kept) --state.free[map_.domain_of(i)], ++state.own[map_.domain_of(i)];
+        for (std::uint32_t i = 0; i < machine_.cores.size(); ++i)
+            state.free[map_.domain_of(i)] += others.core(i) ? 0 : 1;
+        for (std::uint32_t const i : kept) {
+            --state.free[map_.domain_of(i)];
+            ++state.own[map_.domain_of(i)];
+        }
         core_chooser const chooser(map_, state.free, state.own, !gpus.empty());
-        for (auto have = static_cast<std::uint32_t>(kept.size()); have > count; --have) --state.own[chooser.give_back(homes_of(gpus), state.own)];
+        for (auto have = static_cast<std::uint32_t>(kept.size()); have > count; --have)
+            --state.own[chooser.give_back(homes_of(gpus), state.own)];
         if (kept.size() < count) grow_cores(chooser, state, count, gpus);
         return pick(state.own, kept, others);
     }
 
-    /// The cores are divided among the places of the GPUs as the GPUs are; what finds no room at its place goes where it is best for the first.
-    void grow_cores(core_chooser const& chooser, tally& state, std::uint32_t count, std::span<std::uint32_t const> gpus) const noexcept {
+    /// The cores are divided among the places of the GPUs as the GPUs are; what finds no room at its place goes where
+    /// it is best for the first.
+    void grow_cores(core_chooser const& chooser, tally& state, std::uint32_t count,
+                    std::span<std::uint32_t const> gpus) const noexcept {
         auto const homes = homes_of(gpus);
         std::vector<std::uint32_t> quota(homes.size());
         std::uint32_t left = count, before = 0;
         for (std::uint32_t const own : state.own) left -= own;
         for (std::size_t h = 0; h < homes.size(); ++h) {
-            auto const here = before + static_cast<std::uint32_t>(std::ranges::count_if(gpus, [&](std::uint32_t i) { return home_of(i) == homes[h]; }));
-            quota[h] = static_cast<std::uint32_t>(std::uint64_t{count} * here / gpus.size() - std::uint64_t{count} * before / gpus.size());
+            auto const here = before + static_cast<std::uint32_t>(std::ranges::count_if(
+                                           gpus, [&](std::uint32_t i) { return home_of(i) == homes[h]; }));
+            quota[h] = static_cast<std::uint32_t>(std::uint64_t{count} * here / gpus.size() -
+                                                  std::uint64_t{count} * before / gpus.size());
             before = here;
         }
         for (std::size_t h = 0; h < homes.size() && homes.size() > 1; ++h) {
             std::uint32_t room = 0, own = 0;
             for (std::size_t d = 0; d < state.free.size(); ++d)
-                if (map_.from_home(homes[h], d) == 0) room += state.free[d], own += state.own[d];
+                if (map_.from_home(homes[h], d) == 0) {
+                    room += state.free[d];
+                    own += state.own[d];
+                }
             std::uint32_t const more = std::min({left, room, quota[h] - std::min(quota[h], own)});
             if (more > 0) state.take(chooser.grow(homes[h], more));
             left -= more;
@@ -195,14 +221,18 @@ private:
     }
 
     /// In each domain the lowest of the job's own cores, then the lowest free ones.
-    [[nodiscard]] std::vector<std::uint32_t> pick(std::span<std::uint32_t const> counts, std::vector<std::uint32_t> const& kept,
+    [[nodiscard]] std::vector<std::uint32_t> pick(std::span<std::uint32_t const> counts,
+                                                  std::vector<std::uint32_t> const& kept,
                                                   occupied const& others) const noexcept {
         std::vector<std::uint32_t> out;
         for (std::size_t d = 0; d < counts.size(); ++d) {
             std::uint32_t left = counts[d];
             auto const take = [&](bool own) {
                 for (std::uint32_t const i : map_.domains()[d].cores)
-                    if (left > 0 && !others.core(i) && std::ranges::binary_search(kept, i) == own) out.push_back(i), --left;
+                    if (left > 0 && !others.core(i) && std::ranges::binary_search(kept, i) == own) {
+                        out.push_back(i);
+                        --left;
+                    }
             };
             if (left > 0) take(true);
             if (left > 0) take(false);

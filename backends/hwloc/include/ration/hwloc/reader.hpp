@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A machine as hwloc sees it: this one, one recorded as XML, or one made up by a synthetic description. Source: the hwloc manual. Only what versions
-/// 2 (from 2.5) and 3 spell alike is used; GPUs are PCI devices here, since the number in an OS device's name follows a mask and its type changed
-/// with version 3.
+/// A machine as hwloc sees it: this one, one recorded as XML, or one made up by a synthetic description. Source: the
+/// hwloc manual. Only what versions 2 (from 2.5) and 3 spell alike is used; GPUs are PCI devices here, since the number
+/// in an OS device's name follows a mask and its type changed with version 3.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <hwloc.h>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
-
-#include <hwloc.h>
 
 #include <ration/hwloc/topology.hpp>
 #include <ration/process/input_file.hpp>
@@ -34,26 +33,32 @@ struct free_topology {
 using topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, free_topology>;
 
 [[nodiscard]] inline error cannot_read(errc code, std::string_view what, char const* remedy, int system = 0) noexcept {
-    return {.code = code, .operation = "read a machine's topology", .subject = what, .system = system, .remedy = remedy};
+    return {
+        .code = code, .operation = "read a machine's topology", .subject = what, .system = system, .remedy = remedy};
 }
 
 /// Set up to show the whole machine, whatever part of it this process may use itself, with its PCI devices.
 [[nodiscard]] inline result<topology> begin_topology() noexcept {
     if (hwloc_get_api_version() >> 16 != HWLOC_API_VERSION >> 16)
-        return cannot_read(errc::not_supported, "libhwloc", "the library is of another major version than the headers were: build against the one that is installed");
+        return cannot_read(
+            errc::not_supported, "libhwloc",
+            "the library is of another major version than the headers were: build against the one that is installed");
     hwloc_topology_t raw = nullptr;
-    if (hwloc_topology_init(&raw) != 0) return cannot_read(errc::io, "libhwloc", "hwloc cannot start: is there memory left?", errno);
+    if (hwloc_topology_init(&raw) != 0)
+        return cannot_read(errc::io, "libhwloc", "hwloc cannot start: is there memory left?", errno);
     topology out(raw);
     if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
         hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0)
-        return cannot_read(errc::not_supported, "libhwloc", "this version of hwloc cannot show the whole machine: take 2.5 or later", errno);
+        return cannot_read(errc::not_supported, "libhwloc",
+                           "this version of hwloc cannot show the whole machine: take 2.5 or later", errno);
     return out;
 }
 
 [[nodiscard]] inline std::vector<std::uint32_t> numbers_in(hwloc_const_bitmap_t set) noexcept {
     std::vector<std::uint32_t> out;
     if (set == nullptr || hwloc_bitmap_weight(set) < 0) return out;  // an infinite set has no end to count to
-    for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i)) out.push_back(static_cast<std::uint32_t>(i));
+    for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i))
+        out.push_back(static_cast<std::uint32_t>(i));
     return out;
 }
 
@@ -86,7 +91,8 @@ private:
     }
 
     void read_nodes() noexcept {
-        for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(from_, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
+        for (hwloc_obj_t node = nullptr;
+             (node = hwloc_get_next_obj_by_type(from_, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
             bytes const memory{static_cast<std::int64_t>(node->attr->numanode.local_memory)};
             out_.nodes.push_back({.number = node->os_index, .package = package_of(node), .memory = memory});
             nodes_.push_back(node);
@@ -94,12 +100,14 @@ private:
         for (std::size_t i = 0; i < nodes_.size(); ++i) out_.nodes[i].kind = kind_of(nodes_[i]);
     }
 
-    /// By what hwloc calls it. It gives a node without CPUs those of all cores that are as near: more than another node has.
+    /// By what hwloc calls it. It gives a node without CPUs those of all cores that are as near: more than another node
+    /// has.
     [[nodiscard]] memory_kind kind_of(hwloc_obj_t node) const noexcept {
         std::string_view const subtype = node->subtype != nullptr ? node->subtype : "";
         if (subtype == "HBM" || subtype == "MCDRAM") return memory_kind::high_bandwidth;
         bool const around = std::ranges::any_of(nodes_, [node](hwloc_obj_t other) {
-            return hwloc_bitmap_isincluded(other->cpuset, node->cpuset) && !hwloc_bitmap_isequal(other->cpuset, node->cpuset);
+            return hwloc_bitmap_isincluded(other->cpuset, node->cpuset) &&
+                   !hwloc_bitmap_isequal(other->cpuset, node->cpuset);
         });
         bool const plain = subtype.empty() || subtype == "DRAM";
         return plain && !around && !hwloc_bitmap_iszero(node->cpuset) ? memory_kind::normal : memory_kind::without_cpus;
@@ -108,7 +116,8 @@ private:
     /// Index of the normal node with all of `set`; the first, should several have it.
     [[nodiscard]] std::uint32_t node_of(hwloc_const_bitmap_t set) const noexcept {
         for (std::uint32_t i = 0; i < nodes_.size(); ++i)
-            if (out_.nodes[i].kind == memory_kind::normal && hwloc_bitmap_isincluded(set, nodes_[i]->cpuset) != 0) return i;
+            if (out_.nodes[i].kind == memory_kind::normal && hwloc_bitmap_isincluded(set, nodes_[i]->cpuset) != 0)
+                return i;
         return unknown;
     }
 
@@ -130,7 +139,8 @@ private:
     void read_gpu(hwloc_obj_t pci) noexcept {
         auto const& at = pci->attr->pcidev;
         std::array<char, 32> name{};
-        std::snprintf(name.data(), name.size(), "%04x:%02x:%02x.%x", unsigned{at.domain}, unsigned{at.bus}, unsigned{at.dev}, unsigned{at.func});
+        std::snprintf(name.data(), name.size(), "%04x:%02x:%02x.%x", unsigned{at.domain}, unsigned{at.bus},
+                      unsigned{at.dev}, unsigned{at.func});
         hwloc_obj_t const near = hwloc_get_non_io_ancestor_obj(from_, pci);
         hwloc_obj_t port = nullptr;
         for (hwloc_obj_t up = pci->parent; up != nullptr && up->type == HWLOC_OBJ_BRIDGE; up = up->parent)
@@ -155,7 +165,8 @@ private:
     [[nodiscard]] distances find_distances(char const* name) const noexcept {
         unsigned count = 1;
         hwloc_distances_s* found = nullptr;
-        bool const there = hwloc_distances_get_by_name(from_, name, &count, &found, 0) == 0 && count >= 1 && found != nullptr;
+        bool const there =
+            hwloc_distances_get_by_name(from_, name, &count, &found, 0) == 0 && count >= 1 && found != nullptr;
         return {there ? found : nullptr, free_distances{from_}};
     }
 
@@ -163,12 +174,15 @@ private:
         auto const from = find_distances("NUMALatency");
         if (!from || from->nbobjs != nodes_.size()) return;
         std::vector<std::size_t> place;
-        for (hwloc_obj_t const node : nodes_) place.push_back(static_cast<std::size_t>(std::find(from->objs, from->objs + from->nbobjs, node) - from->objs));
+        for (hwloc_obj_t const node : nodes_)
+            place.push_back(
+                static_cast<std::size_t>(std::find(from->objs, from->objs + from->nbobjs, node) - from->objs));
         if (std::ranges::find(place, from->nbobjs) != place.end()) return;
         for (std::size_t const i : place)
             for (std::size_t const j : place) {
                 std::uint64_t const value = from->values[i * from->nbobjs + j];
-                out_.latency.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 255)));  // a byte in the firmware's table
+                // A byte in the firmware's table
+                out_.latency.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 255)));
             }
     }
 
@@ -179,9 +193,9 @@ private:
         return found == gpus_.end() ? unknown : static_cast<std::uint32_t>(found - gpus_.begin());
     }
 
-    /// What two GPUs can send each other: over their own links, and through a switch as much as the weaker of the two. hwloc shows each port of a
-    /// switch as a switch of its own until they are merged; its transitive closure is not used, since it wipes out links without a switch (2.9). The
-    /// diagonal is made up and left out.
+    /// What two GPUs can send each other: over their own links, and through a switch as much as the weaker of the two.
+    /// hwloc shows each port of a switch as a switch of its own until they are merged; its transitive closure is not
+    /// used, since it wipes out links without a switch (2.9). The diagonal is made up and left out.
     void read_links() noexcept {
         auto const from = find_distances("NVLinkBandwidth");
         if (!from) return;
@@ -190,7 +204,9 @@ private:
         std::size_t const n = from->nbobjs, count = gpus_.size();
         std::vector<std::uint32_t> owner;
         for (std::size_t i = 0; i < n; ++i) owner.push_back(gpu_of(from->objs[i]));
-        auto const between = [&](std::size_t i, std::size_t j) -> std::uint64_t { return std::min(from->values[i * n + j], from->values[j * n + i]); };
+        auto const between = [&](std::size_t i, std::size_t j) -> std::uint64_t {
+            return std::min(from->values[i * n + j], from->values[j * n + i]);
+        };
         out_.nvlink.assign(count * count, 0);
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j < n; ++j) {
@@ -203,26 +219,32 @@ private:
     }
 };
 
-[[nodiscard]] inline result<machine> load(topology with, std::string_view what, char const* remedy, bool own = false) noexcept {
+[[nodiscard]] inline result<machine> load(topology with, std::string_view what, char const* remedy,
+                                          bool own = false) noexcept {
     errno = 0;
-    if (hwloc_topology_load(with.get()) != 0) return cannot_read(own ? errc::io : errc::invalid_value, what, remedy, errno);
+    if (hwloc_topology_load(with.get()) != 0)
+        return cannot_read(own ? errc::io : errc::invalid_value, what, remedy, errno);
     if (own && hwloc_topology_is_thissystem(with.get()) == 0)
-        return cannot_read(errc::conflict, what, "hwloc shows another machine: unset HWLOC_XMLFILE, HWLOC_SYNTHETIC and HWLOC_FSROOT");
+        return cannot_read(errc::conflict, what,
+                           "hwloc shows another machine: unset HWLOC_XMLFILE, HWLOC_SYNTHETIC and HWLOC_FSROOT");
     machine read = reading(with.get()).whole();
     if (auto const sound = check(read); !sound) return sound.failure();
     return in_order(std::move(read));
 }
 
-/// How many CPUs a synthetic description asks for, `too_many` when they are more than that; nothing when it is not well formed. hwloc accepts any
-/// number, hexadecimal and negative ones too, and then tries to build it; here a count is plain digits. What stands in brackets counts nothing.
-[[nodiscard]] inline std::optional<std::uint64_t> cpus_of(std::string_view description, std::uint64_t too_many) noexcept {
+/// How many CPUs a synthetic description asks for, `too_many` when they are more than that; nothing when it is not well
+/// formed. hwloc accepts any number, hexadecimal and negative ones too, and then tries to build it; here a count is
+/// plain digits. What stands in brackets counts nothing.
+[[nodiscard]] inline std::optional<std::uint64_t> cpus_of(std::string_view description,
+                                                          std::uint64_t too_many) noexcept {
     std::uint64_t cpus = 1;
     int depth = 0;
     std::string item;
     bool sound = true;
     auto const take = [&] {
         if (item.empty()) return;
-        std::string_view const number = std::string_view(item).substr(item.find(':') + 1);  // npos + 1 is 0: a number alone
+        // Npos + 1 is 0: a number alone
+        std::string_view const number = std::string_view(item).substr(item.find(':') + 1);
         std::uint64_t count = 0;
         auto const [end, failed] = std::from_chars(number.data(), number.data() + number.size(), count);
         sound = sound && end == number.data() + number.size() && failed != std::errc::invalid_argument;
@@ -241,10 +263,12 @@ private:
     return sound && depth == 0 ? std::optional(std::min(cpus, too_many)) : std::nullopt;
 }
 
-/// Whether each object that is no device has its four sets, in the form of sets. hwloc (2.9) reads on without them, and crashes.
+/// Whether each object that is no device has its four sets, in the form of sets. hwloc (2.9) reads on without them, and
+/// crashes.
 [[nodiscard]] inline bool has_all_sets(std::string_view xml) noexcept {
     static constexpr std::array<std::string_view, 4> devices{"Bridge", "PCIDev", "OSDev", "Misc"};
-    static constexpr std::array<std::string_view, 4> sets{" cpuset=\"0x", " complete_cpuset=\"0x", " nodeset=\"0x", " complete_nodeset=\"0x"};
+    static constexpr std::array<std::string_view, 4> sets{" cpuset=\"0x", " complete_cpuset=\"0x", " nodeset=\"0x",
+                                                          " complete_nodeset=\"0x"};
     for (auto at = xml.find("<object"); at != std::string_view::npos; at = xml.find("<object", at + 1)) {
         std::string_view const tag = xml.substr(at, xml.find('>', at) - at);
         auto const type = tag.find(" type=\"");
@@ -261,41 +285,51 @@ private:
 
 }  // namespace detail
 
-/// This machine, all of it: also the CPUs that this process may not use. Errors: `conflict` (hwloc was told by its environment to look elsewhere),
-/// `not_supported`, `io`. Takes milliseconds, tens of them with many devices; do it once.
+/// This machine, all of it: also the CPUs that this process may not use. Errors: `conflict` (hwloc was told by its
+/// environment to look elsewhere), `not_supported`, `io`. Takes milliseconds, tens of them with many devices; do it
+/// once.
 [[nodiscard]] inline result<machine> read_this_machine() noexcept {
     auto started = detail::begin_topology();
     if (!started) return started.failure();
     return detail::load(std::move(*started), "this machine", "hwloc cannot read it: see what lstopo says", true);
 }
 
-/// A machine that `lstopo machine.xml` wrote. Errors: `not_found` (no such file), `out_of_range` (more than 16 MiB), `invalid_value` (not a regular file,
-/// or not a machine; hwloc finds most faults only when it loads). hwloc trusts what it reads more than it should: objects without sets, which crash it, are refused
-/// before, but a file from a stranger may still find another way.
+/// A machine that `lstopo machine.xml` wrote. Errors: `not_found` (no such file), `out_of_range` (more than 16 MiB),
+/// `invalid_value` (not a regular file, or not a machine; hwloc finds most faults only when it loads). hwloc trusts
+/// what it reads more than it should: objects without sets, which crash it, are refused before, but a file from a
+/// stranger may still find another way.
 [[nodiscard]] inline result<machine> read_xml(std::filesystem::path const& file) noexcept {
     auto const text = process::read_input(file.native(), {.most_bytes = 16U << 20U});
-    if (!text && text.failure().code == errc::out_of_range) return detail::cannot_read(errc::out_of_range, file.native(), "a machine's description has 16 MiB at most");
-    if (!text) return detail::cannot_read(text.failure().code, file.native(), "name a file that lstopo wrote: lstopo machine.xml", text.failure().system);
-    static constexpr char const* remedy = "this is no machine that hwloc of this version reads: write it again with lstopo machine.xml";
+    if (!text && text.failure().code == errc::out_of_range)
+        return detail::cannot_read(errc::out_of_range, file.native(), "a machine's description has 16 MiB at most");
+    if (!text)
+        return detail::cannot_read(text.failure().code, file.native(),
+                                   "name a file that lstopo wrote: lstopo machine.xml", text.failure().system);
+    static constexpr char const* remedy =
+        "this is no machine that hwloc of this version reads: write it again with lstopo machine.xml";
     auto started = detail::begin_topology();
     if (!started) return started.failure();
     bool const is_whole = detail::has_all_sets(*text);
-    if (!is_whole || hwloc_topology_set_xmlbuffer(started->get(), text->c_str(), static_cast<int>(text->size()) + 1) != 0)
+    if (!is_whole ||
+        hwloc_topology_set_xmlbuffer(started->get(), text->c_str(), static_cast<int>(text->size()) + 1) != 0)
         return detail::cannot_read(errc::invalid_value, file.native(), remedy, errno);
     return detail::load(std::move(*started), file.native(), remedy);
 }
 
-/// A machine made up, `Package:2 [NUMANode(memory=64GiB)] L3Cache:2 Core:4 PU:2`: no devices, no latencies. Errors: `out_of_range` (more than 65536
-/// CPUs), `invalid_value`.
+/// A machine made up, `Package:2 [NUMANode(memory=64GiB)] L3Cache:2 Core:4 PU:2`: no devices, no latencies. Errors:
+/// `out_of_range` (more than 65536 CPUs), `invalid_value`.
 [[nodiscard]] inline result<machine> read_synthetic(std::string const& description) noexcept {
     static constexpr std::uint64_t most_cpus = 65'536;
-    static constexpr char const* remedy = "write levels with their counts: Package:2 [NUMANode(memory=64GiB)] L3Cache:2 Core:4 PU:2";
+    static constexpr char const* remedy =
+        "write levels with their counts: Package:2 [NUMANode(memory=64GiB)] L3Cache:2 Core:4 PU:2";
     auto const cpus = detail::cpus_of(description, most_cpus + 1);
     if (!cpus) return detail::cannot_read(errc::invalid_value, description, remedy);
-    if (*cpus > most_cpus) return detail::cannot_read(errc::out_of_range, description, "a machine has 65536 CPUs at most");
+    if (*cpus > most_cpus)
+        return detail::cannot_read(errc::out_of_range, description, "a machine has 65536 CPUs at most");
     auto started = detail::begin_topology();
     if (!started) return started.failure();
-    if (hwloc_topology_set_synthetic(started->get(), description.c_str()) != 0) return detail::cannot_read(errc::invalid_value, description, remedy, errno);
+    if (hwloc_topology_set_synthetic(started->get(), description.c_str()) != 0)
+        return detail::cannot_read(errc::invalid_value, description, remedy, errno);
     return detail::load(std::move(*started), description, remedy);
 }
 

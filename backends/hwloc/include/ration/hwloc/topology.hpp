@@ -43,19 +43,21 @@ struct core {
 };
 
 struct gpu {
-    text<16> pci{};                        ///< domain:bus:device.function, as ration::cuda names it
+    text<16> pci{};  ///< domain:bus:device.function, as ration::cuda names it
     std::uint32_t package = unknown;
-    std::uint32_t node = unknown;          ///< index of the node it is near; unknown when it is as near to several
-    std::uint32_t pcie_switch = unknown;   ///< GPUs with the same number sit below the same root port
+    std::uint32_t node = unknown;         ///< index of the node it is near; unknown when it is as near to several
+    std::uint32_t pcie_switch = unknown;  ///< GPUs with the same number sit below the same root port
 };
 
-/// One machine. Where cores, nodes and GPUs stand in the lists means nothing: CPU numbers, node numbers and PCI addresses name them.
+/// One machine. Where cores, nodes and GPUs stand in the lists means nothing: CPU numbers, node numbers and PCI
+/// addresses name them.
 struct machine {
     text<64> name{};
     std::vector<numa_node> nodes{};
     std::vector<core> cores{};
     std::vector<gpu> gpus{};
-    std::vector<std::uint64_t> nvlink{};   ///< MB/s between two GPUs, GPUs x GPUs, symmetric; 0 where there is none. Empty when no two have a link
+    /// MB/s between two GPUs, GPUs x GPUs, symmetric; 0 where there is none. Empty when no two have a link
+    std::vector<std::uint64_t> nvlink{};
     std::vector<std::uint32_t> latency{};  ///< nodes x nodes as firmware tells it, 10 = local. Empty when it does not
 };
 
@@ -102,7 +104,8 @@ template <class T>
 }
 
 [[nodiscard]] inline error unsound(std::string_view subject, char const* remedy) noexcept {
-    return {.code = errc::invalid_value, .operation = "read a machine's topology", .subject = subject, .remedy = remedy};
+    return {
+        .code = errc::invalid_value, .operation = "read a machine's topology", .subject = subject, .remedy = remedy};
 }
 
 /// Whether no CPU number, node number or PCI address is there twice.
@@ -124,7 +127,8 @@ template <class T>
 
 }  // namespace detail
 
-/// Whether indices and sizes fit each other and nothing is named twice. Error: `invalid_value`. O(n log n) in CPUs, and the matrices.
+/// Whether indices and sizes fit each other and nothing is named twice. Error: `invalid_value`. O(n log n) in CPUs, and
+/// the matrices.
 [[nodiscard]] inline result<void> check(machine const& m) noexcept {
     using detail::unsound;
     std::size_t const nodes = m.nodes.size(), gpus = m.gpus.size();
@@ -136,16 +140,20 @@ template <class T>
     for (gpu const& one : m.gpus)
         if (!there(one.node)) return unsound(one.pci, "name for each GPU a node that the machine has");
     if (m.cores.empty()) return unsound("cores", "a machine has a core at least");
-    if (!m.nvlink.empty() && m.nvlink.size() != gpus * gpus) return unsound("NVLink bandwidths", "give one for each two GPUs, or none at all");
-    if (!m.latency.empty() && m.latency.size() != nodes * nodes) return unsound("latencies", "give one for each two NUMA nodes, or none at all");
+    if (!m.nvlink.empty() && m.nvlink.size() != gpus * gpus)
+        return unsound("NVLink bandwidths", "give one for each two GPUs, or none at all");
+    if (!m.latency.empty() && m.latency.size() != nodes * nodes)
+        return unsound("latencies", "give one for each two NUMA nodes, or none at all");
     for (std::size_t i = 0; i < gpus && !m.nvlink.empty(); ++i)
         for (std::size_t j = 0; j < i; ++j)
-            if (m.nvlink[i * gpus + j] != m.nvlink[j * gpus + i]) return unsound("NVLink bandwidths", "give the same for both directions");
+            if (m.nvlink[i * gpus + j] != m.nvlink[j * gpus + i])
+                return unsound("NVLink bandwidths", "give the same for both directions");
     return detail::check_names(m);
 }
 
-/// The same machine in the order of its names: cores by lowest CPU, nodes by number, GPUs by PCI address; caches and switches are numbered as they
-/// come. Two descriptions of one machine that differ in order only become equal. Precondition: `check(m)`. O(n log n), and the matrices.
+/// The same machine in the order of its names: cores by lowest CPU, nodes by number, GPUs by PCI address; caches and
+/// switches are numbered as they come. Two descriptions of one machine that differ in order only become equal.
+/// Precondition: `check(m)`. O(n log n), and the matrices.
 [[nodiscard]] inline machine in_order(machine m) noexcept {
     for (core& one : m.cores) std::ranges::sort(one.pus);
     auto const nodes = sorted_indices(m.nodes, [](numa_node const& one) { return one.number; });
@@ -166,13 +174,20 @@ template <class T>
     m.cores = detail::reordered_list(m.cores, cores);
     m.gpus = detail::reordered_list(m.gpus, gpus);
     std::vector<std::uint32_t> caches, switches;
-    for (core& one : m.cores) move_node(one.node), renumber(caches, one.l3);
-    for (gpu& one : m.gpus) move_node(one.node), renumber(switches, one.pcie_switch);
+    for (core& one : m.cores) {
+        move_node(one.node);
+        renumber(caches, one.l3);
+    }
+    for (gpu& one : m.gpus) {
+        move_node(one.node);
+        renumber(switches, one.pcie_switch);
+    }
     return m;
 }
 
-/// The machine with these GPUs and no others, joined by PCI address: `ration::cuda::find_gpus` says which can be handed out, the machine where they
-/// are. One that the machine does not know is near nothing and linked to nothing. O(wanted x known), and the matrix.
+/// The machine with these GPUs and no others, joined by PCI address: `ration::cuda::find_gpus` says which can be handed
+/// out, the machine where they are. One that the machine does not know is near nothing and linked to nothing. O(wanted
+/// x known), and the matrix.
 [[nodiscard]] inline machine with_gpus(machine m, std::span<text<16> const> wanted) noexcept {
     std::vector<gpu> gpus;
     std::vector<std::uint32_t> known;
@@ -183,7 +198,8 @@ template <class T>
     }
     std::vector<std::uint64_t> links;
     for (std::size_t i = 0; !m.nvlink.empty() && i < known.size(); ++i)
-        for (std::uint32_t const other : known) links.push_back(known[i] == unknown || other == unknown ? 0 : m.nvlink[known[i] * m.gpus.size() + other]);
+        for (std::uint32_t const other : known)
+            links.push_back(known[i] == unknown || other == unknown ? 0 : m.nvlink[known[i] * m.gpus.size() + other]);
     m.gpus = std::move(gpus);
     m.nvlink = std::move(links);
     return m;

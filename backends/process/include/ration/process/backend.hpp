@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The backend that needs no privilege: whole cores by CPU affinity, fractions by stopping and continuing a job's processes.
-/// Sources: signal(7), sched_setaffinity(2), clock_getcpuclockid(3).
+/// The backend that needs no privilege: whole cores by CPU affinity, fractions by stopping and continuing a job's
+/// processes. Sources: signal(7), sched_setaffinity(2), clock_getcpuclockid(3).
 #pragma once
 
 #include <algorithm>
@@ -24,14 +24,15 @@
 
 namespace ration::process {
 
-/// What shows that a process is a job's: anything, or only its descent and its session. A process can be given any environment.
+/// What shows that a process is a job's: anything, or only its descent and its session. A process can be given any
+/// environment.
 enum class evidence : std::uint8_t { any, kinship };
 
 /// Limits jobs whose first process it was given. One thread only; the host calls `run_due` from its loop:
 ///     poll(..., until next_wakeup()); b.run_due(now());
-/// Amounts of `cpu`: 0 stops the job, `unlimited` lets it run, whole cores bind it to as many CPUs (the least claimed ones),
-/// anything else is a budget per 100 ms that is kept by SIGSTOP and SIGCONT. Never leaves a job stopped: the destructor and
-/// `remove` continue it.
+/// Amounts of `cpu`: 0 stops the job, `unlimited` lets it run, whole cores bind it to as many CPUs (the least claimed
+/// ones), anything else is a budget per 100 ms that is kept by SIGSTOP and SIGCONT. Never leaves a job stopped: the
+/// destructor and `remove` continue it.
 class backend {
 public:
     using backend_concept = backend_tag;
@@ -45,41 +46,36 @@ private:
     cpu_set cpus_;
     std::vector<entry> jobs_;
     process_table table_;
-    std::vector<char> claimed_;   ///< rows of it that belong to a job by descent or session
-    nanoseconds scanned_{}, rescan_{};   ///< the last look at all processes, and when the next is due
+    std::vector<char> claimed_;         ///< rows of it that belong to a job by descent or session
+    nanoseconds scanned_{}, rescan_{};  ///< the last look at all processes, and when the next is due
 
     explicit backend(guard keeper, cpu_set const& cpus) noexcept : guard_(std::move(keeper)), cpus_(cpus) {}
 
 public:
-    /// Runs jobs within `cpus`, by default within those that this process may use itself. Makes this process the one to which the
-    /// jobs' orphans come. Errors: `errc::not_found` without /proc, `errc::empty_set` when none of the CPUs may be used.
+    /// Runs jobs within `cpus`, by default within those that this process may use itself. Makes this process the one to
+    /// which the jobs' orphans come. Errors: `errc::not_found` without /proc, `errc::empty_set` when none of the CPUs
+    /// may be used.
     [[nodiscard]] static result<backend> open() noexcept { return open(cpu_set::of_thread(0)); }
     [[nodiscard]] static result<backend> open(cpu_set const& cpus) noexcept {
         cpu_set const usable = cpus & cpu_set::of_thread(0);
         if (usable.empty()) {
-            return error{.code = errc::empty_set, .operation = "choose CPUs", .subject = cpus.list().view(),
+            return error{.code = errc::empty_set,
+                         .operation = "choose CPUs",
+                         .subject = cpus.list().view(),
                          .remedy = "name CPUs that this process may use: taskset -pc $$"};
         }
-        if (auto const adopted = become_subreaper(); !adopted) {
-            return adopted.failure();
-        }
+        if (auto const adopted = become_subreaper(); !adopted) return adopted.failure();
         auto keeper = guard::start();
-        if (!keeper) {
-            return keeper.failure();
-        }
+        if (!keeper) return keeper.failure();
         backend out(std::move(*keeper), usable);
-        if (auto const scanned = out.table_.scan(); !scanned) {
-            return scanned.failure();
-        }
+        if (auto const scanned = out.table_.scan(); !scanned) return scanned.failure();
         return out;
     }
 
     backend(backend&&) noexcept = default;
     backend& operator=(backend&&) = delete;
     ~backend() noexcept {
-        for (entry& job : jobs_) {
-            job.resume(now());
-        }
+        for (entry& job : jobs_) job.resume(now());
     }
 
     [[nodiscard]] std::span<resource_id const> resources() const noexcept {
@@ -93,34 +89,34 @@ public:
     /// What a user must know when this backend is used in place of the kernel's own limits.
     [[nodiscard]] static std::span<std::string_view const> approximations() noexcept { return detail::approximations; }
 
-    // --- jobs ------------------------------------------------------------------------------------------------------------------
+    // --- jobs
+    // ------------------------------------------------------------------------------------------------------------------
 
-    /// Takes charge of a job, unlimited at first. Best called from `launch_spec::place`: then all of it is bound from the start.
+    /// Takes charge of a job, unlimited at first. Best called from `launch_spec::place`: then all of it is bound from
+    /// the start.
     [[nodiscard]] result<void> add(job_id job, tree_root root) noexcept {
-        if (find(job) != nullptr) {
+        if (find(job) != nullptr)
             return error{.code = errc::already_exists, .operation = "add a job", .subject = detail::job_text(job)};
-        }
         auto followed = tree::of(std::move(root));
-        if (!followed) {
-            return followed.failure();
-        }
+        if (!followed) return followed.failure();
         // An adopted job may be bound, or stopped, by the controller that it had before.
         cpu_set const has = cpu_set::of_thread(followed->root().pid), common = has & cpus_;
         entry added(job, std::move(*followed), has, cpus_, capacity().count);
-        if (auto const bound = added.bind(has, common.empty() ? cpus_ : common); !bound) {
-            return bound;
-        }
+        if (auto const bound = added.bind(has, common.empty() ? cpus_ : common); !bound) return bound;
         added.processes().signal(SIGCONT);
         jobs_.push_back(std::move(added));
         return {};
     }
 
-    /// Binds a job to some of our CPUs: from now on every amount is chosen among these. Errors: not_found, empty_set (none of them is ours).
+    /// Binds a job to some of our CPUs: from now on every amount is chosen among these. Errors: not_found, empty_set
+    /// (none of them is ours).
     [[nodiscard]] result<void> confine(job_id job, cpu_set const& cpus) noexcept {
         entry* const found = find(job);
         cpu_set const home = cpus & cpus_;
         if (found == nullptr || home.empty()) {
-            return found == nullptr ? unknown("bind a job", job) : error{.code = errc::empty_set, .operation = "bind a job", .subject = cpus.list().view()};
+            return found == nullptr
+                       ? unknown("bind a job", job)
+                       : error{.code = errc::empty_set, .operation = "bind a job", .subject = cpus.list().view()};
         }
         found->set_home(home);
         return rebind(*found, home);
@@ -129,16 +125,10 @@ public:
     /// Lets go of a job: what is left of it runs on, unlimited.
     [[nodiscard]] result<void> remove(job_id job) noexcept {
         entry* const found = find(job);
-        if (found == nullptr) {
-            return unknown("remove a job", job);
-        }
+        if (found == nullptr) return unknown("remove a job", job);
         found->resume(now());
-        if (pid_t const session = found->processes().session(); session != 0) {
-            guard_.forget_group(session);
-        }
-        if (found != &jobs_.back()) {
-            *found = std::move(jobs_.back());
-        }
+        if (pid_t const session = found->processes().session(); session != 0) guard_.forget_group(session);
+        if (found != &jobs_.back()) *found = std::move(jobs_.back());
         jobs_.pop_back();
         return {};
     }
@@ -150,9 +140,7 @@ public:
     /// Sends a signal to every process of the job. A stopped process hears it when it runs next; SIGKILL at once.
     [[nodiscard]] result<void> signal(job_id job, int number) noexcept {
         entry* const found = find(job);
-        if (found == nullptr) {
-            return unknown("signal a job", job);
-        }
+        if (found == nullptr) return unknown("signal a job", job);
         rescan(now());
         found->processes().signal(number);
         return {};
@@ -160,9 +148,7 @@ public:
 
     /// Asks the job to end (SIGTERM) and lifts its freeze and its limit, so that it can.
     [[nodiscard]] result<void> ask_to_end(job_id job) noexcept {
-        if (auto const sent = signal(job, SIGTERM); !sent) {
-            return sent;
-        }
+        if (auto const sent = signal(job, SIGTERM); !sent) return sent;
         entry& found = *find(job);
         found.set_frozen(false, now(), guard_);
         found.set_amount(unlimited, now(), guard_);
@@ -187,48 +173,37 @@ public:
     /// Living processes of the job now; 0 also when the job is not known.
     [[nodiscard]] std::size_t alive(job_id job) noexcept {
         entry* const found = find(job);
-        if (found == nullptr) {
-            return 0;
-        }
+        if (found == nullptr) return 0;
         rescan(now());
         return found->processes().alive();
     }
 
-    // --- time ------------------------------------------------------------------------------------------------------------------
+    // --- time
+    // ------------------------------------------------------------------------------------------------------------------
 
     /// When `run_due` is needed next, on the clock of `process::now`; the far future when nothing is limited.
     [[nodiscard]] nanoseconds next_wakeup() const noexcept {
         nanoseconds soonest = detail::never;
-        for (entry const& job : jobs_) {
-            soonest = std::min(soonest, job.due());
-        }
+        for (entry const& job : jobs_) soonest = std::min(soonest, job.due());
         return soonest;
     }
 
     /// Stops and continues whoever is due. A late call costs precision within the period and nothing else.
     void run_due(nanoseconds time) noexcept {
         bool const any = std::ranges::any_of(jobs_, [time](entry const& job) { return job.due() <= time; });
-        if (any && time >= rescan_) {
-            rescan(time);
-        }
-        for (entry& job : jobs_) {
-            if (job.due() <= time) {
-                job.step(time, guard_);
-            }
-        }
+        if (any && time >= rescan_) rescan(time);
+        for (entry& job : jobs_)
+            if (job.due() <= time) job.step(time, guard_);
     }
 
-    // --- Backend ---------------------------------------------------------------------------------------------------------------
+    // --- Backend
+    // ---------------------------------------------------------------------------------------------------------------
 
     [[nodiscard]] result<observation> observe(job_id job) noexcept {
         entry* const found = find(job);
-        if (found == nullptr) {
-            return unknown("observe a job", job);
-        }
+        if (found == nullptr) return unknown("observe a job", job);
         nanoseconds const time = now();
-        if (time >= rescan_) {
-            rescan(time);
-        }
+        if (time >= rescan_) rescan(time);
         observation out;
         out.cpu_time = found->processes().cpu_time();
         out.throttled = found->throttled(time);
@@ -241,38 +216,45 @@ public:
 
     [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
         if (wanted.resource != resource_id::cpu) {
-            return error{.code = errc::not_supported, .operation = "limit a job", .subject = detail::job_text(wanted.job),
+            return error{.code = errc::not_supported,
+                         .operation = "limit a job",
+                         .subject = detail::job_text(wanted.job),
                          .remedy = "without cgroups only cpu can be limited; see ration doctor"};
         }
         if (wanted.amount < 0 || (wanted.amount > max_amount && wanted.amount != unlimited)) {
-            return error{.code = errc::invalid_value, .operation = "limit a job", .subject = detail::job_text(wanted.job),
+            return error{.code = errc::invalid_value,
+                         .operation = "limit a job",
+                         .subject = detail::job_text(wanted.job),
                          .remedy = "an amount is 0, a number of millicores, or unlimited"};
         }
         entry const* const job = find(wanted.job);
-        if (job == nullptr) {
-            return unknown("limit a job", wanted.job);
-        }
+        if (job == nullptr) return unknown("limit a job", wanted.job);
         cpu_set const cpus = choose(*job, wanted.amount, out);
-        if (cpus != job->cpus()) {
+        if (cpus != job->cpus())
             out.push_back({.job = wanted.job, .what = attribute::cpus, .old_cpus = job->cpus(), .new_cpus = cpus});
-        }
         if (wanted.amount != job->amount()) {
-            out.push_back({.job = wanted.job, .what = attribute::limit, .old_amount = job->amount(), .new_amount = wanted.amount});
+            out.push_back({.job = wanted.job,
+                           .what = attribute::limit,
+                           .old_amount = job->amount(),
+                           .new_amount = wanted.amount});
         }
         return {};
     }
 
-    [[nodiscard]] result<void> apply(operation const& op) noexcept { return put(op.job, op.what, op.new_cpus, op.new_amount); }
-    [[nodiscard]] result<void> undo(operation const& op) noexcept { return put(op.job, op.what, op.old_cpus, op.old_amount); }
+    [[nodiscard]] result<void> apply(operation const& op) noexcept {
+        return put(op.job, op.what, op.new_cpus, op.new_amount);
+    }
+    [[nodiscard]] result<void> undo(operation const& op) noexcept {
+        return put(op.job, op.what, op.old_cpus, op.old_amount);
+    }
 
     /// Reads back: every thread's CPUs; of a job that shall stand still, every process's state, for at most a second.
     [[nodiscard]] result<void> verify(operation const& op) noexcept {
         entry* const job = find(op.job);
-        if (job == nullptr) {
-            return unknown("verify", op.job);
-        }
+        if (job == nullptr) return unknown("verify", op.job);
         auto const differs = [&](char const* remedy) {
-            return error{.code = errc::unverified, .operation = "verify", .subject = detail::job_text(op.job), .remedy = remedy};
+            return error{
+                .code = errc::unverified, .operation = "verify", .subject = detail::job_text(op.job), .remedy = remedy};
         };
         if (op.what == attribute::cpus) {
             bool const inside = std::ranges::all_of(job->processes().members(), [&](tree::member const& m) {
@@ -280,10 +262,10 @@ public:
             });
             return inside ? result<void>{} : differs("the job, or something else, changes its CPU affinity as well");
         }
-        if (job->amount() != op.new_amount) {
-            return differs("another limit was set in between");
-        }
-        return op.new_amount != 0 || stands_still(*job) ? result<void>{} : differs("a process has not stopped yet; the machine is very busy");
+        if (job->amount() != op.new_amount) return differs("another limit was set in between");
+        return op.new_amount != 0 || stands_still(*job)
+                   ? result<void>{}
+                   : differs("a process has not stopped yet; the machine is very busy");
     }
 
     [[nodiscard]] operation_text describe(operation const& op) const noexcept { return detail::describe(op); }
@@ -295,46 +277,41 @@ private:
     }
 
     [[nodiscard]] static error unknown(char const* operation, job_id job) noexcept {
-        return {.code = errc::not_found, .operation = operation, .subject = detail::job_text(job), .remedy = "add the job first"};
+        return {.code = errc::not_found,
+                .operation = operation,
+                .subject = detail::job_text(job),
+                .remedy = "add the job first"};
     }
 
     /// The CPUs for an amount; a job that has its amount already stays where it is.
-    [[nodiscard]] cpu_set choose(entry const& job, std::int64_t amount, std::span<operation const> planned) const noexcept {
-        if (amount <= 0 || amount >= std::int64_t{1000} * job.home().size() || amount % 1000 != 0) {
-            return job.home();
-        }
+    [[nodiscard]] cpu_set choose(entry const& job, std::int64_t amount,
+                                 std::span<operation const> planned) const noexcept {
+        if (amount <= 0 || amount >= std::int64_t{1000} * job.home().size() || amount % 1000 != 0) return job.home();
         auto const count = static_cast<unsigned>(amount / 1000);
-        if (job.amount() == amount && job.cpus().size() == count) {
-            return job.cpus();
-        }
+        if (job.amount() == amount && job.cpus().size() == count) return job.cpus();
         detail::cpu_claims claims{};
         for (entry const& other : jobs_) {
             cpu_set const* cpus = &other.cpus();
-            for (operation const& op : planned) {
+            for (operation const& op : planned)
                 cpus = op.job == other.id() && op.what == attribute::cpus ? &op.new_cpus : cpus;
-            }
-            if (other.id() != job.id() && *cpus != cpus_) {
-                cpus->for_each([&claims](unsigned cpu) { ++claims[cpu]; });
-            }
+            if (other.id() != job.id() && *cpus != cpus_) cpus->for_each([&claims](unsigned cpu) { ++claims[cpu]; });
         }
         return detail::least_claimed(job.home(), count, claims, job.cpus());
     }
 
     [[nodiscard]] result<void> put(job_id job, attribute what, cpu_set const& cpus, std::int64_t amount) noexcept {
         entry* const found = find(job);
-        if (found == nullptr) {
-            return unknown("limit a job", job);
-        }
-        if (nanoseconds const time = now(); time >= scanned_ + milliseconds(10)) {
-            rescan(time);   // once for all operations of a plan
-        }
+        if (found == nullptr) return unknown("limit a job", job);
+        if (nanoseconds const time = now(); time >= scanned_ + milliseconds(10))
+            rescan(time);  // once for all operations of a plan
         if (found->processes().alive() == 0) {
-            return error{.code = errc::gone, .operation = "limit a job", .subject = detail::job_text(job), .system = ESRCH,
+            return error{.code = errc::gone,
+                         .operation = "limit a job",
+                         .subject = detail::job_text(job),
+                         .system = ESRCH,
                          .remedy = "all its processes have ended; remove it"};
         }
-        if (what == attribute::cpus) {
-            return rebind(*found, cpus);
-        }
+        if (what == attribute::cpus) return rebind(*found, cpus);
         found->set_amount(amount, now(), guard_);
         return {};
     }
@@ -343,40 +320,34 @@ private:
     [[nodiscard]] result<void> rebind(entry& job, cpu_set const& cpus) noexcept {
         cpu_set const before = job.cpus();
         auto const first = job.bind(before, cpus);
-        if (!first) {
-            return first;
-        }
+        if (!first) return first;
         rescan(now());
         return job.bind(before, cpus);
     }
 
     [[nodiscard]] result<void> set_frozen(job_id job, bool frozen) noexcept {
         entry* const found = find(job);
-        if (found == nullptr) {
-            return unknown(frozen ? "freeze a job" : "thaw a job", job);
-        }
+        if (found == nullptr) return unknown(frozen ? "freeze a job" : "thaw a job", job);
         rescan(now());
         found->set_frozen(frozen, now(), guard_);
         if (frozen && !stands_still(*found)) {
-            return error{.code = errc::busy, .operation = "freeze a job", .subject = detail::job_text(job), .system = EBUSY,
+            return error{.code = errc::busy,
+                         .operation = "freeze a job",
+                         .subject = detail::job_text(job),
+                         .system = EBUSY,
                          .remedy = "a process has not stopped yet: the machine is very busy; ask again"};
         }
         return {};
     }
 
-    /// Looks at all processes once, for all jobs. Costs milliseconds on a crowded machine, so it never takes more than 1 % of the time.
+    /// Looks at all processes once, for all jobs. Costs milliseconds on a crowded machine, so it never takes more than
+    /// 1 % of the time.
     void rescan(nanoseconds time) noexcept {
         nanoseconds const spent = detail::spent_here();
-        if (!table_.scan()) {
-            return;   // /proc was there when we began; what is known stays known
-        }
+        if (!table_.scan()) return;  // /proc was there when we began; what is known stays known
         claimed_.assign(table_.rows().size(), 0);
-        for (entry& job : jobs_) {
-            job.find_kin(table_, claimed_);
-        }
-        for (entry& job : jobs_) {
-            job.complete(table_, claimed_, guard_);
-        }
+        for (entry& job : jobs_) job.find_kin(table_, claimed_);
+        for (entry& job : jobs_) job.complete(table_, claimed_, guard_);
         scanned_ = time;
         rescan_ = time + std::max(detail::scan_interval, nanoseconds{(detail::spent_here() - spent).count * 100});
     }
@@ -384,12 +355,8 @@ private:
     [[nodiscard]] bool stands_still(entry const& job) noexcept {
         for (nanoseconds const last = now() + seconds(1);; ::usleep(500)) {
             rescan(now());
-            if (std::ranges::none_of(job.processes().members(), detail::moving)) {
-                return true;
-            }
-            if (now() > last) {
-                return false;
-            }
+            if (std::ranges::none_of(job.processes().members(), detail::moving)) return true;
+            if (now() > last) return false;
         }
     }
 };

@@ -26,16 +26,16 @@ namespace ration::process {
 struct exit_report {
     enum class kind : std::uint8_t { exited, killed, unknown };
     kind how = kind::unknown;
-    int number = 0;             ///< exit code, or the signal's number
+    int number = 0;  ///< exit code, or the signal's number
     bool core_dumped = false;
-    nanoseconds cpu_time{};     ///< of the process and of the children that it had waited for; 0 when unknown
+    nanoseconds cpu_time{};  ///< of the process and of the children that it had waited for; 0 when unknown
     [[nodiscard]] bool success() const noexcept { return how == kind::exited && number == 0; }
 };
 
 namespace detail {
 
 [[nodiscard]] inline descriptor open_pidfd(pid_t pid) noexcept {
-    return descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U)));   // close-on-exec by itself
+    return descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U)));  // close-on-exec by itself
 }
 
 [[nodiscard]] inline bool send_signal(int pidfd, int number) noexcept {
@@ -53,8 +53,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// A process that `launch` started or `attach` found. Move-only. The destructor closes descriptors and nothing else: it neither
-/// kills nor waits, because a job may outlive its controller.
+/// A process that `launch` started or `attach` found. Move-only. The destructor closes descriptors and nothing else: it
+/// neither kills nor waits, because a job may outlive its controller.
 class child {
     pid_t pid_ = 0;
     std::uint64_t start_time_ = 0;
@@ -72,26 +72,23 @@ public:
     [[nodiscard]] std::uint64_t start_time() const noexcept { return start_time_; }
     /// Becomes readable (POLLIN) when the process has ended.
     [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
-    /// Non-blocking read end of its standard output and error, or -1. End of file comes when the last writer has gone, which may
-    /// be later than the process's end.
+    /// Non-blocking read end of its standard output and error, or -1. End of file comes when the last writer has gone,
+    /// which may be later than the process's end.
     [[nodiscard]] int output_fd() const noexcept { return output_.get(); }
     void close_output() noexcept { output_.reset(); }
     [[nodiscard]] bool ended() const noexcept { return ended_.has_value(); }
 
     /// How it ended, or empty while it runs. Takes the zombie away; further calls give the same answer. Never blocks.
     [[nodiscard]] std::optional<exit_report> try_wait() noexcept {
-        if (ended_ || !pidfd_) {
-            return ended_;
-        }
+        if (ended_ || !pidfd_) return ended_;
         siginfo_t info{};
         rusage used{};
         // The system call, not the C function: it also gives the resources used.
         long const waited = ::syscall(SYS_waitid, P_PIDFD, pidfd_.get(), &info, WEXITED | WNOHANG, &used);
-        if (waited == 0 && info.si_pid != 0) {
+        if (waited == 0 && info.si_pid != 0)
             ended_ = detail::report_of(info, used);
-        } else if (waited != 0 && errno == ECHILD && gone()) {
+        else if (waited != 0 && errno == ECHILD && gone())
             ended_ = exit_report{};
-        }
         return ended_;
     }
 
@@ -99,13 +96,9 @@ public:
     [[nodiscard]] std::optional<exit_report> wait_for(nanoseconds limit) noexcept {
         nanoseconds const deadline = now() + limit;
         for (;;) {
-            if (auto const report = try_wait()) {
-                return report;
-            }
+            if (auto const report = try_wait()) return report;
             nanoseconds const left = deadline - now();
-            if (left <= nanoseconds{0} || !pidfd_) {
-                return std::nullopt;
-            }
+            if (left <= nanoseconds{0} || !pidfd_) return std::nullopt;
             pollfd wanted{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
             timespec const timeout{.tv_sec = left.count / 1'000'000'000, .tv_nsec = left.count % 1'000'000'000};
             ::ppoll(&wanted, 1, &timeout, nullptr);
@@ -116,7 +109,8 @@ public:
     [[nodiscard]] result<void> signal(int number) noexcept {
         if (!pidfd_ || ended_ || !detail::send_signal(pidfd_.get(), number)) {
             int const system = !pidfd_ || ended_ ? ESRCH : errno;
-            error failed = system_error("signal", "process", system, system == EPERM ? "the job runs as another user" : "");
+            error failed =
+                system_error("signal", "process", system, system == EPERM ? "the job runs as another user" : "");
             failed.code = system == ESRCH ? errc::gone : failed.code;
             return failed;
         }
@@ -124,18 +118,13 @@ public:
     }
 
     /// Sends a signal to every process of its group: what it started and what did not ask for a group of its own.
-    /// Only before the process was waited for: afterwards its number may name another group, and the answer is `errc::gone`.
-    /// For the whole tree see tree.hpp.
+    /// Only before the process was waited for: afterwards its number may name another group, and the answer is
+    /// `errc::gone`. For the whole tree see tree.hpp.
     [[nodiscard]] result<void> signal_group(int number) noexcept {
-        if (auto const alone = signal(0); !alone) {
-            return alone;
-        }
-        if (::getpgid(pid_) != pid_) {
-            return signal(number);   // adopted, and not the leader of a group: the group is somebody else's
-        }
-        if (::kill(-pid_, number) != 0) {
-            return system_error("signal group", "process", errno, "");
-        }
+        if (auto const alone = signal(0); !alone) return alone;
+        if (::getpgid(pid_) != pid_)
+            return signal(number);  // adopted, and not the leader of a group: the group is somebody else's
+        if (::kill(-pid_, number) != 0) return system_error("signal group", "process", errno, "");
         return {};
     }
 
@@ -146,17 +135,16 @@ private:
     }
 };
 
-/// Takes hold of a process that is already there, usually one which an earlier controller started. `start_time` proves that the
-/// number has not been given to another process since; a mismatch is `errc::gone`, as is a process that has ended.
+/// Takes hold of a process that is already there, usually one which an earlier controller started. `start_time` proves
+/// that the number has not been given to another process since; a mismatch is `errc::gone`, as is a process that has
+/// ended.
 [[nodiscard]] inline result<child> attach(pid_t pid, std::uint64_t start_time) noexcept {
     auto const subject = [pid] {
         std::array<char, 24> buffer{};
         std::snprintf(buffer.data(), buffer.size(), "process %d", static_cast<int>(pid));
         return text<120>(buffer.data());
     };
-    if (pid <= 0) {
-        return error{.code = errc::invalid_value, .operation = "attach", .subject = subject()};
-    }
+    if (pid <= 0) return error{.code = errc::invalid_value, .operation = "attach", .subject = subject()};
     descriptor pidfd = detail::open_pidfd(pid);
     if (!pidfd) {
         error failed = system_error("attach", subject(), errno, "the job has ended; start it again");

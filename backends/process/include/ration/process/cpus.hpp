@@ -31,40 +31,30 @@ public:
         return cpu < capacity && ((words_[cpu / 64] >> (cpu % 64)) & 1U) != 0;
     }
     void insert(unsigned cpu) noexcept {
-        if (cpu < capacity) {
-            words_[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
-        }
+        if (cpu < capacity) words_[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
     }
     void erase(unsigned cpu) noexcept {
-        if (cpu < capacity) {
-            words_[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
-        }
+        if (cpu < capacity) words_[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
     }
     [[nodiscard]] unsigned size() const noexcept {
         unsigned n = 0;
-        for (std::uint64_t const word : words_) {
-            n += static_cast<unsigned>(std::popcount(word));
-        }
+        for (std::uint64_t const word : words_) n += static_cast<unsigned>(std::popcount(word));
         return n;
     }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     friend bool operator==(cpu_set const&, cpu_set const&) noexcept = default;
 
     [[nodiscard]] friend cpu_set operator&(cpu_set a, cpu_set const& b) noexcept {
-        for (std::size_t i = 0; i < a.words_.size(); ++i) {
-            a.words_[i] &= b.words_[i];
-        }
+        for (std::size_t i = 0; i < a.words_.size(); ++i) a.words_[i] &= b.words_[i];
         return a;
     }
 
     /// Calls `visit(cpu)` in ascending order.
     template <class Visit>
     void for_each(Visit&& visit) const noexcept {
-        for (unsigned i = 0; i < words_.size(); ++i) {
-            for (std::uint64_t word = words_[i]; word != 0; word &= word - 1) {
+        for (unsigned i = 0; i < words_.size(); ++i)
+            for (std::uint64_t word = words_[i]; word != 0; word &= word - 1)
                 visit(i * 64 + static_cast<unsigned>(std::countr_zero(word)));
-            }
-        }
     }
 
     /// The `count` lowest of them, or all when there are fewer.
@@ -83,15 +73,12 @@ public:
     [[nodiscard]] text<64> list() const noexcept {
         text<64> out;
         for (unsigned cpu = 0; cpu < capacity; ++cpu) {
-            if (!contains(cpu)) {
-                continue;
-            }
+            if (!contains(cpu)) continue;
             unsigned last = cpu;
-            while (contains(last + 1)) {
-                ++last;
-            }
+            while (contains(last + 1)) ++last;
             std::array<char, 24> range{};
-            std::snprintf(range.data(), range.size(), last == cpu ? "%s%u" : "%s%u-%u", out.empty() ? "" : ",", cpu, last);
+            std::snprintf(range.data(), range.size(), last == cpu ? "%s%u" : "%s%u-%u", out.empty() ? "" : ",", cpu,
+                          last);
             out.append(range.data());
             cpu = last;
         }
@@ -131,15 +118,16 @@ template <class Visit>
     return inside;
 }
 
-/// What a thread shall have that has `has`, when its job goes from `before` to `wanted`: a thread that narrowed itself keeps that.
+/// What a thread shall have that has `has`, when its job goes from `before` to `wanted`: a thread that narrowed itself
+/// keeps that.
 [[nodiscard]] inline cpu_set rebound(cpu_set const& has, cpu_set const& before, cpu_set const& wanted) noexcept {
     cpu_set const common = has & wanted;
     return has == before || common.empty() ? wanted : common;
 }
 
-/// Takes every thread of a process from one set to another. New threads inherit the set of the thread that makes them, so one pass
-/// may miss one that was made by a thread not yet bound; passes go on until one finds nothing to do. Returns 0 or the errno that
-/// stopped it.
+/// Takes every thread of a process from one set to another. New threads inherit the set of the thread that makes them,
+/// so one pass may miss one that was made by a thread not yet bound; passes go on until one finds nothing to do.
+/// Returns 0 or the errno that stopped it.
 [[nodiscard]] inline int bind_process(pid_t pid, cpu_set const& before, cpu_set const& wanted) noexcept {
     int problem = 0;
     bool changed = true;
@@ -148,13 +136,9 @@ template <class Visit>
         static_cast<void>(for_each_thread(pid, [&](pid_t thread) {
             cpu_set const has = cpu_set::of_thread(thread);
             cpu_set const next = rebound(has, before, wanted);
-            if (has.empty() || has == next) {
-                return;
-            }
+            if (has.empty() || has == next) return;
             changed = true;
-            if (!next.bind_thread(thread) && errno != ESRCH) {
-                problem = errno;
-            }
+            if (!next.bind_thread(thread) && errno != ESRCH) problem = errno;
         }));
     }
     return problem;

@@ -66,16 +66,16 @@ public:
 }
 
 /// An error that carries the errno of the call which just failed. `operation` and `remedy` are static text.
-[[nodiscard]] inline error system_error(char const* operation, std::string_view subject, int system, char const* remedy) noexcept {
-    return error{.code = code_of(system), .operation = operation, .subject = subject, .system = system, .remedy = remedy};
+[[nodiscard]] inline error system_error(char const* operation, std::string_view subject, int system,
+                                        char const* remedy) noexcept {
+    return error{
+        .code = code_of(system), .operation = operation, .subject = subject, .system = system, .remedy = remedy};
 }
 
-/// The same descriptor, numbered 3 or above. A program that was started with its standard streams closed gets 0, 1 and 2 from
-/// open(2), and those numbers are about to be replaced in the child.
+/// The same descriptor, numbered 3 or above. A program that was started with its standard streams closed gets 0, 1 and
+/// 2 from open(2), and those numbers are about to be replaced in the child.
 [[nodiscard]] inline descriptor above_standard(descriptor source) noexcept {
-    if (source.get() > STDERR_FILENO || !source) {
-        return source;
-    }
+    if (source.get() > STDERR_FILENO || !source) return source;
     return descriptor(::fcntl(source.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The environment of a job: what is inherited, what its user says, how many threads it should start, and where to report.
+/// The environment of a job: what is inherited, what its user says, how many threads it should start, and where to
+/// report.
 #pragma once
 
 #include <algorithm>
@@ -15,58 +16,64 @@
 
 namespace ration::process {
 
-/// What the numeric libraries of training jobs read for their number of threads: OpenMP (GCC, LLVM, Intel; PyTorch reads it too),
-/// MKL (also PyTorch), OpenBLAS, BLIS, numexpr, Numba, Rayon (tokenizers), TensorFlow.
+/// What the numeric libraries of training jobs read for their number of threads: OpenMP (GCC, LLVM, Intel; PyTorch
+/// reads it too), MKL (also PyTorch), OpenBLAS, BLIS, numexpr, Numba, Rayon (tokenizers), TensorFlow.
 inline constexpr std::array<std::string_view, 8> thread_count_variables{
-    "OMP_NUM_THREADS",    "MKL_NUM_THREADS",   "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
+    "OMP_NUM_THREADS",     "MKL_NUM_THREADS",   "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
     "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS",    "TF_NUM_INTRAOP_THREADS",
 };
 
-/// How many threads suit so much CPU: whole cores, rounded down, at least one. A thread more than there are cores makes the
-/// others wait for it at every barrier.
+/// How many threads suit so much CPU: whole cores, rounded down, at least one. A thread more than there are cores makes
+/// the others wait for it at every barrier.
 [[nodiscard]] constexpr std::int64_t threads_for(millicores cpu) noexcept {
     return std::max<std::int64_t>(1, cpu.count / 1000);
 }
 
 /// What a job's environment is made of. Lists hold KEY=VALUE.
 struct environment_request {
-    std::vector<std::string> inherited = {};   ///< the caller's own; see `current_environment`
-    std::vector<std::string> declared = {};    ///< the user's, for this job: wins over everything but RATION_*
-    millicores cpu{1000};                      ///< >= 0; what the job may use at its start; the machine's capacity when unlimited
-    std::string job = {};                      ///< its name: RATION_JOB
-    epoch incarnation{};                       ///< RATION_EPOCH
-    std::string token = {};                    ///< RATION_TOKEN; also marks the job's processes, see `mark_of`
-    std::string progress = {};                 ///< RATION_PROGRESS: "unix:" and the path of the socket; empty: none
-    std::size_t ranks = 1;                     ///< processes that share `cpu`; at least 1
-    std::string devices = {};                  ///< RATION_DEVICES: names with commas between, one for each rank; empty: none
-    std::string batch = {};                    ///< RATION_BATCH: samples per step over all ranks; empty: the job's own choice
-    std::string checkpoint = {};               ///< RATION_CHECKPOINT: absolute path of a folder; empty: none
-    std::vector<std::string> masks = {};       ///< KEY=VALUE, wins over what the user says: which devices the job's libraries see
+    std::vector<std::string> inherited = {};  ///< the caller's own; see `current_environment`
+    std::vector<std::string> declared = {};   ///< the user's, for this job: wins over everything but RATION_*
+    /// >= 0; what the job may use at its start; the machine's capacity when unlimited
+    millicores cpu{1000};
+    std::string job = {};       ///< its name: RATION_JOB
+    epoch incarnation{};        ///< RATION_EPOCH
+    std::string token = {};     ///< RATION_TOKEN; also marks the job's processes, see `mark_of`
+    std::string progress = {};  ///< RATION_PROGRESS: "unix:" and the path of the socket; empty: none
+    std::size_t ranks = 1;      ///< processes that share `cpu`; at least 1
+    /// RATION_DEVICES: names with commas between, one for each rank; empty: none
+    std::string devices = {};
+    /// RATION_BATCH: samples per step over all ranks; empty: the job's own choice
+    std::string batch = {};
+    std::string checkpoint = {};  ///< RATION_CHECKPOINT: absolute path of a folder; empty: none
+    /// KEY=VALUE, wins over what the user says: which devices the job's libraries see
+    std::vector<std::string> masks = {};
 };
 
 /// The entry that only this launch has in its environment: `tree_root::mark`.
-[[nodiscard]] inline std::string mark_of(std::string_view token) noexcept { return "RATION_TOKEN=" + std::string(token); }
+[[nodiscard]] inline std::string mark_of(std::string_view token) noexcept {
+    return "RATION_TOKEN=" + std::string(token);
+}
 
 [[nodiscard]] inline std::vector<std::string> current_environment() noexcept {
     std::vector<std::string> out;
-    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-        out.emplace_back(*entry);
-    }
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) out.emplace_back(*entry);
     return out;
 }
 
 namespace detail {
 
-[[nodiscard]] inline std::string_view name_of_entry(std::string_view entry) noexcept { return entry.substr(0, entry.find('=')); }
+[[nodiscard]] inline std::string_view name_of_entry(std::string_view entry) noexcept {
+    return entry.substr(0, entry.find('='));
+}
 
-inline void put_entry(std::vector<std::string>& entries, std::string_view name, std::string_view value, bool replace) noexcept {
+inline void put_entry(std::vector<std::string>& entries, std::string_view name, std::string_view value,
+                      bool replace) noexcept {
     auto const at = std::ranges::find(entries, name, [](std::string const& e) { return name_of_entry(e); });
     std::string entry = std::string(name) + '=' + std::string(value);
-    if (at == entries.end()) {
+    if (at == entries.end())
         entries.push_back(std::move(entry));
-    } else if (replace) {
+    else if (replace)
         *at = std::move(entry);
-    }
 }
 
 /// Cores with three decimals, as in "1.500"; the decimal point is a point in every locale.
@@ -81,11 +88,11 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
 
 [[nodiscard]] inline result<void> check_declared(std::vector<std::string> const& declared) noexcept {
     for (std::string const& entry : declared) {
-        if (entry.find('=') == std::string::npos || entry.front() == '=' || entry.find('\0') != std::string::npos) {
+        if (entry.find('=') == std::string::npos || entry.front() == '=' || entry.find('\0') != std::string::npos)
             return refuse_entry(entry.c_str(), "write NAME=VALUE, without a zero byte");
-        }
         if (entry.starts_with("RATION_")) {
-            return refuse_entry(name_of_entry(entry), "names that begin with RATION_ are set by ration itself; choose another");
+            return refuse_entry(name_of_entry(entry),
+                                "names that begin with RATION_ are set by ration itself; choose another");
         }
     }
     return {};
@@ -93,33 +100,28 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
 
 }  // namespace detail
 
-/// The whole environment, for `launch_spec::environment`. Order of precedence: RATION_* and masks, declared, inherited, the defaults made
-/// here (thread counts, PYTHONUNBUFFERED=1 so that a script's lines arrive when it prints them). As hints for the job itself there
-/// are RATION_CPUS (cores, as "1.500") and RATION_THREADS.
-/// An inherited RATION_* is dropped: it belongs to the job that this program itself may be.
+/// The whole environment, for `launch_spec::environment`. Order of precedence: RATION_* and masks, declared, inherited,
+/// the defaults made here (thread counts, PYTHONUNBUFFERED=1 so that a script's lines arrive when it prints them). As
+/// hints for the job itself there are RATION_CPUS (cores, as "1.500") and RATION_THREADS. An inherited RATION_* is
+/// dropped: it belongs to the job that this program itself may be.
 [[nodiscard]] inline result<std::vector<std::string>> make_environment(environment_request const& request) noexcept {
-    if (auto const checked = detail::check_declared(request.declared); !checked) {
-        return checked.failure();
-    }
+    if (auto const checked = detail::check_declared(request.declared); !checked) return checked.failure();
     std::vector<std::string> out;
     for (std::string const& entry : request.inherited) {
         if (entry.find('=') != std::string::npos && !entry.starts_with("RATION_") && !entry.starts_with('=')) {
-            detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
+            detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1),
+                              true);
         }
     }
-    for (std::string const& entry : request.declared) {
+    for (std::string const& entry : request.declared)
         detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
-    }
-    std::string const threads = std::to_string(threads_for({request.cpu.count / static_cast<std::int64_t>(std::max<std::size_t>(1, request.ranks))}));
-    for (std::string_view const name : thread_count_variables) {
-        detail::put_entry(out, name, threads, false);
-    }
+    std::string const threads = std::to_string(
+        threads_for({request.cpu.count / static_cast<std::int64_t>(std::max<std::size_t>(1, request.ranks))}));
+    for (std::string_view const name : thread_count_variables) detail::put_entry(out, name, threads, false);
     detail::put_entry(out, "PYTHONUNBUFFERED", "1", false);
 
     auto const ours = [&out](std::string_view name, std::string_view value) {
-        if (!value.empty()) {
-            detail::put_entry(out, name, value, true);
-        }
+        if (!value.empty()) detail::put_entry(out, name, value, true);
     };
     ours("RATION_JOB", request.job);
     ours("RATION_EPOCH", std::to_string(request.incarnation.value));
@@ -130,9 +132,8 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
     ours("RATION_DEVICES", request.devices);
     ours("RATION_BATCH", request.batch);
     ours("RATION_CHECKPOINT", request.checkpoint);
-    for (std::string const& entry : request.masks) {
+    for (std::string const& entry : request.masks)
         detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
-    }
     return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A process that outlives its maker and continues whatever the maker had stopped. SIGKILL of a controller must not leave jobs
-/// stopped for ever, and nothing inside the killed process can see to that.
+/// A process that outlives its maker and continues whatever the maker had stopped. SIGKILL of a controller must not
+/// leave jobs stopped for ever, and nothing inside the killed process can see to that.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,8 @@ struct guard_word {
     bool watch = true;
 };
 
-/// The guard's memory: fixed, because it lives in a forked process, where another thread may have held the allocator's lock.
+/// The guard's memory: fixed, because it lives in a forked process, where another thread may have held the allocator's
+/// lock.
 class guard_list {
     std::array<guard_word, 4096> words_;
     std::size_t size_ = 0;
@@ -42,19 +43,16 @@ public:
         auto const at = std::find_if(words_.begin(), end, [&](guard_word const& w) {
             return w.target == word.target && w.start_time == word.start_time;
         });
-        if (at == end && word.watch && size_ < words_.size()) {
+        if (at == end && word.watch && size_ < words_.size())
             words_[size_++] = word;
-        } else if (at != end && !word.watch) {
+        else if (at != end && !word.watch)
             *at = words_[--size_];
-        }
     }
 
     void continue_all() const noexcept {
-        for (std::size_t i = 0; i < size_; ++i) {
-            if (words_[i].target < 0 || same_process(words_[i].target, words_[i].start_time)) {
+        for (std::size_t i = 0; i < size_; ++i)
+            if (words_[i].target < 0 || same_process(words_[i].target, words_[i].start_time))
                 ::kill(words_[i].target, SIGCONT);
-            }
-        }
     }
 };
 
@@ -62,10 +60,8 @@ public:
 [[noreturn]] inline void stand_guard(int channel) noexcept {
     ::setsid();
     ::prctl(PR_SET_NAME, "ration-guard", 0UL, 0UL, 0UL);
-    if (::dup2(channel, STDIN_FILENO) < 0) {
-        ::_exit(1);
-    }
-    ::syscall(SYS_close_range, STDIN_FILENO + 1U, ~0U, 0U);   // else it would hold the maker's pipes and sockets open
+    if (::dup2(channel, STDIN_FILENO) < 0) ::_exit(1);
+    ::syscall(SYS_close_range, STDIN_FILENO + 1U, ~0U, 0U);  // else it would hold the maker's pipes and sockets open
     guard_list list;
     for (guard_word word;;) {
         ssize_t const n = ::recv(STDIN_FILENO, &word, sizeof word, 0);
@@ -90,23 +86,18 @@ class guard {
 public:
     [[nodiscard]] static result<guard> start() noexcept {
         int ends[2];
-        if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
             return system_error("start the guard", "controller", errno, "raise the limit on open files: ulimit -n");
-        }
         descriptor ours = above_standard(descriptor(ends[0]));
         descriptor const theirs = above_standard(descriptor(ends[1]));
         sigset_t all, before;
         ::sigfillset(&all);
         ::pthread_sigmask(SIG_SETMASK, &all, &before);
         pid_t const pid = ::fork();
-        if (pid == 0) {
-            detail::stand_guard(theirs.get());
-        }
+        if (pid == 0) detail::stand_guard(theirs.get());
         int const system = errno;
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        if (pid < 0) {
-            return system_error("start the guard", "controller", system, "too many processes: ulimit -u");
-        }
+        if (pid < 0) return system_error("start the guard", "controller", system, "too many processes: ulimit -u");
         guard out;
         out.process_ = child(pid, 0, detail::open_pidfd(pid), descriptor{});
         out.channel_ = std::move(ours);
@@ -117,16 +108,16 @@ public:
     guard& operator=(guard&&) = delete;
     ~guard() noexcept {
         channel_.reset();
-        if (process_.pidfd() >= 0) {
-            static_cast<void>(process_.wait_for(seconds(1)));
-        }
+        if (process_.pidfd() >= 0) static_cast<void>(process_.wait_for(seconds(1)));
     }
 
     [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
 
     void watch_group(pid_t group) const noexcept { say({.target = -group, .start_time = 0, .watch = true}); }
     void forget_group(pid_t group) const noexcept { say({.target = -group, .start_time = 0, .watch = false}); }
-    void watch_process(process_info const& p) const noexcept { say({.target = p.pid, .start_time = p.start_time, .watch = true}); }
+    void watch_process(process_info const& p) const noexcept {
+        say({.target = p.pid, .start_time = p.start_time, .watch = true});
+    }
 
 private:
     void say(detail::guard_word const& word) const noexcept {

@@ -17,7 +17,7 @@ namespace ration::process {
 
 /// The requirements on an input. The texts are static and end up in errors.
 struct input_rules {
-    char const* remedy = "";     ///< "name a file with a trace"
+    char const* remedy = "";  ///< "name a file with a trace"
     std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max();
     char const* too_large = "";  ///< the cause of the error: "is larger than 1 GiB"
 };
@@ -34,11 +34,13 @@ namespace detail {
     }
 }
 
-[[nodiscard]] inline error input_error(char const* cause, std::string_view path, int system, input_rules const& rules) noexcept {
+[[nodiscard]] inline error input_error(char const* cause, std::string_view path, int system,
+                                       input_rules const& rules) noexcept {
     return system_error(cause, path, system, rules.remedy);
 }
 
-[[nodiscard]] inline error refusal(errc code, char const* cause, std::string_view path, input_rules const& rules) noexcept {
+[[nodiscard]] inline error refusal(errc code, char const* cause, std::string_view path,
+                                   input_rules const& rules) noexcept {
     error out = input_error(cause, path, 0, rules);
     out.code = code;
     return out;
@@ -46,21 +48,19 @@ namespace detail {
 
 }  // namespace detail
 
-/// Opens a regular file for reading and never blocks; symbolic links are followed. `operation` of an error is its cause, such as
-/// "cannot be opened". Errors: `invalid_value` (a folder, a pipe, a device), `out_of_range` (too large), those of open(2).
+/// Opens a regular file for reading and never blocks; symbolic links are followed. `operation` of an error is its
+/// cause, such as "cannot be opened". Errors: `invalid_value` (a folder, a pipe, a device), `out_of_range` (too large),
+/// those of open(2).
 [[nodiscard]] inline result<descriptor> open_input(std::string const& path, input_rules const& rules) noexcept {
-    // Without O_NONBLOCK the call waits for a writer when the file is a pipe. For a regular file the flag changes nothing.
+    // Without O_NONBLOCK the call waits for a writer when the file is a pipe. For a regular file the flag changes
+    // nothing.
     descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    struct stat about {};
-    if (!file || ::fstat(file.get(), &about) != 0) {
-        return detail::input_error("cannot be opened", path, errno, rules);
-    }
-    if (char const* const problem = detail::problem_with_type(about.st_mode)) {
+    struct stat about{};
+    if (!file || ::fstat(file.get(), &about) != 0) return detail::input_error("cannot be opened", path, errno, rules);
+    if (char const* const problem = detail::problem_with_type(about.st_mode))
         return detail::refusal(errc::invalid_value, problem, path, rules);
-    }
-    if (static_cast<std::uint64_t>(about.st_size) > rules.most_bytes) {
+    if (static_cast<std::uint64_t>(about.st_size) > rules.most_bytes)
         return detail::refusal(errc::out_of_range, rules.too_large, path, rules);
-    }
     return file;
 }
 
@@ -68,36 +68,24 @@ namespace detail {
 [[nodiscard]] inline result<std::size_t> read_next(descriptor const& file, char* into, std::size_t most) noexcept {
     for (;;) {
         ssize_t const got = ::read(file.get(), into, most);
-        if (got >= 0) {
-            return static_cast<std::size_t>(got);
-        }
-        if (errno != EINTR) {
-            return system_error("cannot be read", {}, errno, "");
-        }
+        if (got >= 0) return static_cast<std::size_t>(got);
+        if (errno != EINTR) return system_error("cannot be read", {}, errno, "");
     }
 }
 
-/// The bytes of a regular file. Errors: those of `open_input`, and those of read(2). The file may grow while it is read: at most
-/// `most_bytes` and one more are held.
+/// The bytes of a regular file. Errors: those of `open_input`, and those of read(2). The file may grow while it is
+/// read: at most `most_bytes` and one more are held.
 [[nodiscard]] inline result<std::string> read_input(std::string const& path, input_rules const& rules) {
     constexpr std::size_t first_size = 1 << 16;
     auto const file = open_input(path, rules);
-    if (!file) {
-        return file.failure();
-    }
+    if (!file) return file.failure();
     std::string text;
     for (std::size_t filled = 0;;) {
-        if (filled == text.size()) {
-            text.resize(std::max(first_size, 2 * filled));
-        }
+        if (filled == text.size()) text.resize(std::max(first_size, 2 * filled));
         auto const got = read_next(*file, text.data() + filled, text.size() - filled);
-        if (!got) {
-            return detail::input_error(got.failure().operation, path, got.failure().system, rules);
-        }
+        if (!got) return detail::input_error(got.failure().operation, path, got.failure().system, rules);
         filled += *got;
-        if (filled > rules.most_bytes) {
-            return detail::refusal(errc::out_of_range, rules.too_large, path, rules);
-        }
+        if (filled > rules.most_bytes) return detail::refusal(errc::out_of_range, rules.too_large, path, rules);
         if (*got == 0) {
             text.resize(filled);
             return text;
@@ -105,13 +93,11 @@ namespace detail {
     }
 }
 
-/// "cannot be opened (No such file or directory); name a file with a trace": the error of an input without its path, which
-/// `subject` may hold cut off.
+/// "cannot be opened (No such file or directory); name a file with a trace": the error of an input without its path,
+/// which `subject` may hold cut off.
 [[nodiscard]] inline std::string input_sentence(error const& why) {
     std::string text = why.operation;
-    if (why.system != 0) {
-        text += std::string(" (") + std::strerror(why.system) + ')';
-    }
+    if (why.system != 0) text += std::string(" (") + std::strerror(why.system) + ')';
     return text + "; " + why.remedy;
 }
 

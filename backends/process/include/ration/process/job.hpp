@@ -24,8 +24,8 @@ inline constexpr nanoseconds never{std::numeric_limits<std::int64_t>::max()};
 /// How often the processes of a job are looked for anew.
 inline constexpr nanoseconds scan_interval = milliseconds(200);
 
-/// A process that has not stopped, or not yet. One that waits inside the kernel (D) runs no instruction before it stops; a parent in
-/// vfork(2) whose child has been stopped stays like that.
+/// A process that has not stopped, or not yet. One that waits inside the kernel (D) runs no instruction before it
+/// stops; a parent in vfork(2) whose child has been stopped stays like that.
 [[nodiscard]] inline bool moving(tree::member const& m) noexcept {
     return !m.info.zombie() && m.info.state != 'T' && m.info.state != 't' && m.info.state != 'D';
 }
@@ -35,11 +35,11 @@ class controlled_job {
     job_id id_;
     tree processes_;
     cpu_set cpus_;
-    cpu_set home_;                     ///< that its CPUs are chosen from
-    std::int64_t capacity_;            ///< of the backend, millicores
+    cpu_set home_;           ///< that its CPUs are chosen from
+    std::int64_t capacity_;  ///< of the backend, millicores
     std::int64_t amount_ = unlimited;
-    bool frozen_ = false;              ///< by the host
-    bool stopped_ = false;             ///< what the processes were last told
+    bool frozen_ = false;   ///< by the host
+    bool stopped_ = false;  ///< what the processes were last told
     budget meter_;
     nanoseconds due_ = never, stopped_since_{}, throttled_{};
 
@@ -73,8 +73,9 @@ public:
         for (tree::member const& m : processes_.members()) {
             int const problem = m.info.zombie() ? 0 : bind_process(m.info.pid, before, wanted);
             if (problem != 0) {
-                error failed = system_error("set CPU affinity", job_text(id_), problem,
-                                            problem == EPERM ? "the job runs as another user" : "the machine's CPUs have changed");
+                error failed =
+                    system_error("set CPU affinity", job_text(id_), problem,
+                                 problem == EPERM ? "the job runs as another user" : "the machine's CPUs have changed");
                 failed.code = problem == EINVAL ? errc::empty_set : failed.code;
                 return failed;
             }
@@ -84,11 +85,10 @@ public:
 
     void set_amount(std::int64_t amount, nanoseconds time, guard const& keeper) noexcept {
         account(time);
-        if (budgeted(amount) && budgeted(amount_)) {
+        if (budgeted(amount) && budgeted(amount_))
             meter_.change(millicores{amount});
-        } else if (budgeted(amount)) {
+        else if (budgeted(amount))
             meter_ = budget(millicores{amount}, time, processes_.cpu_time());
-        }
         amount_ = amount;
         step(time, keeper);
     }
@@ -126,33 +126,26 @@ public:
         }
     }
 
-    /// The two halves of a refresh, see `tree`. Those that joined between two looks may come from a parent not yet bound; those that joined a
-    /// stopped job, or were continued by somebody else, are stopped.
-    void find_kin(process_table const& table, std::vector<char>& claimed) noexcept { processes_.find_kin(table, claimed); }
+    /// The two halves of a refresh, see `tree`. Those that joined between two looks may come from a parent not yet
+    /// bound; those that joined a stopped job, or were continued by somebody else, are stopped.
+    void find_kin(process_table const& table, std::vector<char>& claimed) noexcept {
+        processes_.find_kin(table, claimed);
+    }
     void complete(process_table const& table, std::vector<char> const& claimed, guard const& keeper) noexcept {
         processes_.complete(table, claimed);
         processes_.reap_orphans();
-        for (tree::member const& m : processes_.members()) {
-            if (m.fresh && !m.info.zombie()) {
-                static_cast<void>(bind_process(m.info.pid, cpus_, cpus_));   // `verify` is where a failure is told
-            }
-        }
-        if (stopped_ && std::ranges::any_of(processes_.members(), moving)) {
-            stop(keeper);
-        }
+        for (tree::member const& m : processes_.members())
+            if (m.fresh && !m.info.zombie())
+                static_cast<void>(bind_process(m.info.pid, cpus_, cpus_));  // `verify` is where a failure is told
+        if (stopped_ && std::ranges::any_of(processes_.members(), moving)) stop(keeper);
     }
 
 private:
     /// The guard hears of it first: between the two we may be killed.
     void stop(guard const& keeper) const noexcept {
-        if (processes_.session() != 0) {
-            keeper.watch_group(processes_.session());
-        }
-        for (tree::member const& m : processes_.members()) {
-            if (!m.info.zombie() && m.info.group != processes_.session()) {
-                keeper.watch_process(m.info);
-            }
-        }
+        if (processes_.session() != 0) keeper.watch_group(processes_.session());
+        for (tree::member const& m : processes_.members())
+            if (!m.info.zombie() && m.info.group != processes_.session()) keeper.watch_process(m.info);
         processes_.signal(SIGSTOP);
     }
 

@@ -21,8 +21,8 @@
 
 namespace ration::process {
 
-/// What the parent does while the child is held back before exec, for example moving it into cgroups. Refers to a callable that
-/// must outlive the launch; temporaries are refused.
+/// What the parent does while the child is held back before exec, for example moving it into cgroups. Refers to a
+/// callable that must outlive the launch; temporaries are refused.
 class place_hook {
     void const* object_ = nullptr;
     result<void> (*call_)(void const*, pid_t) = nullptr;
@@ -51,11 +51,12 @@ struct launch_spec {
     bool capture_output = true;
     /// Standard output and error are appended to this file; wins over `capture_output`. Empty: no file.
     std::string output_file = {};
-    /// Open directory of a cgroup v2 group in which the child shall be born, or -1. Where the kernel refuses, the child starts
-    /// outside and `place` must move it; without `place` that is an error.
+    /// Open directory of a cgroup v2 group in which the child shall be born, or -1. Where the kernel refuses, the child
+    /// starts outside and `place` must move it; without `place` that is an error.
     int clone_directory = -1;
-    /// Open for appending: the child writes `journal_entry` there in its last moment before exec. A later controller sees by it that the
-    /// program was started, however soon this one died afterwards. -1: none. An entry that cannot be written ends the launch.
+    /// Open for appending: the child writes `journal_entry` there in its last moment before exec. A later controller
+    /// sees by it that the program was started, however soon this one died afterwards. -1: none. An entry that cannot
+    /// be written ends the launch.
     int journal = -1;
     std::string journal_entry = {};
     /// The child's limits on open files; nullopt: those of the caller.
@@ -67,37 +68,32 @@ struct launch_spec {
 namespace detail {
 
 [[nodiscard]] inline std::string path_of(launch_spec const& spec) noexcept {
-    for (std::string const& entry : spec.environment) {
-        if (entry.starts_with("PATH=")) {
-            return entry.substr(5);
-        }
-    }
+    for (std::string const& entry : spec.environment)
+        if (entry.starts_with("PATH=")) return entry.substr(5);
     return "/usr/local/bin:/usr/bin:/bin";
 }
 
 /// Says what is wrong with a file that ought to be a program; 0 when nothing is.
 [[nodiscard]] inline int program_problem(int directory, char const* path) noexcept {
-    struct stat about {};
-    if (::fstatat(directory, path, &about, 0) != 0) {
-        return errno;
-    }
-    if (!S_ISREG(about.st_mode)) {
-        return EACCES;
-    }
+    struct stat about{};
+    if (::fstatat(directory, path, &about, 0) != 0) return errno;
+    if (!S_ISREG(about.st_mode)) return EACCES;
     return ::faccessat(directory, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
 [[nodiscard]] inline error program_error(std::string_view program, int system) noexcept {
     char const* remedy = "check the spelling; a relative path is relative to the job's working directory";
     if (system == EACCES) {
-        remedy = "it is there but may not be executed: chmod +x it, or name its interpreter first, as in python3 train.py";
+        remedy =
+            "it is there but may not be executed: chmod +x it, or name its interpreter first, as in python3 train.py";
     } else if (program.find('/') == std::string_view::npos) {
         remedy = "it is in no directory of the job's PATH: install it or give its full path";
     }
     return system_error("find the program", program, system, remedy);
 }
 
-/// The program's path, searched as execvp(3) does: what may not be executed is passed over while something better may follow.
+/// The program's path, searched as execvp(3) does: what may not be executed is passed over while something better may
+/// follow.
 [[nodiscard]] inline result<std::string> find_program(launch_spec const& spec, int directory) noexcept {
     std::string const& program = spec.command.front();
     if (program.find('/') != std::string::npos) {
@@ -111,9 +107,7 @@ namespace detail {
         std::string const folder = end == at ? "." : path.substr(at, end - at);
         std::string candidate = folder + '/' + program;
         int const found = program_problem(directory, candidate.c_str());
-        if (found == 0) {
-            return candidate;
-        }
+        if (found == 0) return candidate;
         problem = found == EACCES ? EACCES : problem;
         at = end + 1;
     }
@@ -125,29 +119,26 @@ namespace detail {
         return error{.code = errc::invalid_value, .operation = what, .subject = subject, .remedy = remedy};
     };
     if (spec.command.empty() || spec.command.front().empty()) {
-        return refuse("start", "command", "give the program and its arguments, as in command = [\"./train\", \"--seed\", \"1\"]");
+        return refuse("start", "command",
+                      "give the program and its arguments, as in command = [\"./train\", \"--seed\", \"1\"]");
     }
-    for (std::string const& word : spec.command) {
-        if (word.find('\0') != std::string::npos) {
+    for (std::string const& word : spec.command)
+        if (word.find('\0') != std::string::npos)
             return refuse("start", word.c_str(), "an argument cannot hold a zero byte");
-        }
-    }
-    for (std::string const& entry : spec.environment) {
-        if (entry.find('=') == std::string::npos || entry.front() == '=' || entry.find('\0') != std::string::npos) {
+    for (std::string const& entry : spec.environment)
+        if (entry.find('=') == std::string::npos || entry.front() == '=' || entry.find('\0') != std::string::npos)
             return refuse("set environment", entry.c_str(), "write NAME=VALUE, without a zero byte");
-        }
-    }
     return {};
 }
 
 [[nodiscard]] inline result<descriptor> open_working_directory(std::string const& path) noexcept {
     char const* const wanted = path.empty() ? "." : path.c_str();
     descriptor directory = above_standard(descriptor(::open(wanted, O_PATH | O_DIRECTORY | O_CLOEXEC)));
-    if (!directory) {
+    if (!directory)
         return system_error("enter the working directory", wanted, errno, "create it, or correct working_directory");
-    }
     if (::faccessat(directory.get(), ".", X_OK, AT_EACCESS) != 0) {
-        return system_error("enter the working directory", wanted, errno, "give this user the right to search it: chmod u+x");
+        return system_error("enter the working directory", wanted, errno,
+                            "give this user the right to search it: chmod u+x");
     }
     return directory;
 }
@@ -160,24 +151,23 @@ struct streams {
 [[nodiscard]] inline result<streams> open_streams(launch_spec const& spec) noexcept {
     streams out;
     out.input = above_standard(descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
-    if (!out.input) {
-        return system_error("open", "/dev/null", errno, "the job's standard input comes from there");
-    }
+    if (!out.input) return system_error("open", "/dev/null", errno, "the job's standard input comes from there");
     if (!spec.output_file.empty()) {
-        int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;   // a pipe without a reader fails
+        // A pipe without a reader fails
+        int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
         out.output = above_standard(descriptor(::open(spec.output_file.c_str(), flags, 0644)));
         if (!out.output) {
-            return system_error("open the job's output file", spec.output_file, errno, "check its folder and the free space");
+            return system_error("open the job's output file", spec.output_file, errno,
+                                "check its folder and the free space");
         }
         ::fcntl(out.output.get(), F_SETFL, O_APPEND);
     } else if (spec.capture_output) {
         int ends[2];
-        if (::pipe2(ends, O_CLOEXEC) != 0) {
+        if (::pipe2(ends, O_CLOEXEC) != 0)
             return system_error("open a pipe", "output", errno, "raise the limit on open files: ulimit -n");
-        }
         out.reader = above_standard(descriptor(ends[0]));
         out.output = above_standard(descriptor(ends[1]));
-        ::fcntl(out.reader.get(), F_SETFL, O_NONBLOCK);   // ours only: the job's end is another open file
+        ::fcntl(out.reader.get(), F_SETFL, O_NONBLOCK);  // ours only: the job's end is another open file
     }
     return out;
 }
@@ -185,19 +175,26 @@ struct streams {
 /// What the child said when it could not become the program.
 [[nodiscard]] inline error exec_error(launch_spec const& spec, std::string const& program, spawn_word said) noexcept {
     if (said.stage == spawn_stage::directory) {
-        return system_error("enter the working directory", spec.working_directory, said.system, "check its permissions");
+        return system_error("enter the working directory", spec.working_directory, said.system,
+                            "check its permissions");
     }
     if (said.stage == spawn_stage::journal) {
-        return system_error("write down the start of", program, said.system, "free some space where the records of runs are");
+        return system_error("write down the start of", program, said.system,
+                            "free some space where the records of runs are");
     }
-    if (said.stage != spawn_stage::exec) {
-        return system_error("prepare the process", program, said.system, "");
-    }
+    if (said.stage != spawn_stage::exec) return system_error("prepare the process", program, said.system, "");
     char const* remedy = "";
     switch (said.system) {
-        case ENOENT: remedy = "the file is there, but what runs it is not: check its #! line, or its dynamic loader"; break;
-        case ENOEXEC: remedy = "not a program of this machine; a script must begin with a line such as #!/bin/sh"; break;
-        case EACCES: remedy = "not permitted to execute it: check it, its #! interpreter, and whether the disk is mounted noexec"; break;
+        case ENOENT:
+            remedy = "the file is there, but what runs it is not: check its #! line, or its dynamic loader";
+            break;
+        case ENOEXEC:
+            remedy = "not a program of this machine; a script must begin with a line such as #!/bin/sh";
+            break;
+        case EACCES:
+            remedy =
+                "not permitted to execute it: check it, its #! interpreter, and whether the disk is mounted noexec";
+            break;
         case E2BIG: remedy = "arguments and environment are too long together; put them into a file"; break;
         case ETXTBSY: remedy = "somebody is writing to the program file; wait until it is finished"; break;
         default: break;
@@ -209,52 +206,37 @@ struct streams {
 [[nodiscard]] inline result<child> send_off(launch_spec const& spec, std::string const& program, held_child held,
                                             descriptor reader) noexcept {
     auto const ready = held.await_gate();
-    if (!ready) {
-        return ready.failure();
-    }
-    if (ready->stage != spawn_stage::gate) {
-        return exec_error(spec, program, *ready);
-    }
+    if (!ready) return ready.failure();
+    if (ready->stage != spawn_stage::gate) return exec_error(spec, program, *ready);
     if (spec.clone_directory >= 0 && !held.in_group && !spec.place) {
-        return error{.code = errc::not_supported, .operation = "start in the group", .subject = std::string_view(program),
-                     .remedy = "the kernel cannot start a process inside a group here, and nothing was given to move it"};
+        return error{
+            .code = errc::not_supported,
+            .operation = "start in the group",
+            .subject = std::string_view(program),
+            .remedy = "the kernel cannot start a process inside a group here, and nothing was given to move it"};
     }
-    if (auto const placed = spec.place ? spec.place(held.pid()) : result<void>{}; !placed) {
-        return placed.failure();
-    }
+    if (auto const placed = spec.place ? spec.place(held.pid()) : result<void>{}; !placed) return placed.failure();
     auto const said = held.release();
-    if (!said) {
-        return said.failure();
-    }
-    if (said->system != 0) {
-        return exec_error(spec, program, *said);
-    }
+    if (!said) return said.failure();
+    if (said->system != 0) return exec_error(spec, program, *said);
     auto const row = read_process(held.pid());
     return child(held.pid(), row ? row->start_time : 0, held.take_pidfd(), std::move(reader));
 }
 
 }  // namespace detail
 
-/// Starts a process. On success exec has happened: the program is running. It leads a session and a group of its own, its standard
-/// input is empty, signals are as after boot, and no descriptor but 0, 1 and 2 came along.
-/// Errors: what is missing or forbidden, with the command and the remedy; the error of `place`; `errc::timed_out` when the child
-/// does not get to exec within ten seconds (a frozen cgroup).
+/// Starts a process. On success exec has happened: the program is running. It leads a session and a group of its own,
+/// its standard input is empty, signals are as after boot, and no descriptor but 0, 1 and 2 came along. Errors: what is
+/// missing or forbidden, with the command and the remedy; the error of `place`; `errc::timed_out` when the child does
+/// not get to exec within ten seconds (a frozen cgroup).
 [[nodiscard]] inline result<child> launch(launch_spec const& spec) noexcept {
-    if (auto const checked = detail::check(spec); !checked) {
-        return checked.failure();
-    }
+    if (auto const checked = detail::check(spec); !checked) return checked.failure();
     auto const directory = detail::open_working_directory(spec.working_directory);
-    if (!directory) {
-        return directory.failure();
-    }
+    if (!directory) return directory.failure();
     auto const program = detail::find_program(spec, directory->get());
-    if (!program) {
-        return program.failure();
-    }
+    if (!program) return program.failure();
     auto streams = detail::open_streams(spec);
-    if (!streams) {
-        return streams.failure();
-    }
+    if (!streams) return streams.failure();
     detail::spawn_plan const plan{.program = program->c_str(),
                                   .arguments = detail::pointers(spec.command),
                                   .environment = detail::pointers(spec.environment),
@@ -265,9 +247,7 @@ struct streams {
                                   .journal_entry = spec.journal_entry,
                                   .open_files = spec.open_files ? &*spec.open_files : nullptr};
     auto held = detail::spawn(plan, spec.clone_directory);
-    if (!held) {
-        return held.failure();
-    }
+    if (!held) return held.failure();
     return detail::send_off(spec, program.value(), std::move(held).value(), std::move(streams->reader));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Processes by an entry of the environment with which they were started: finds all that is left of a job, wherever it has moved.
-/// Source: proc(5), /proc/<pid>/environ.
+/// Processes by an entry of the environment with which they were started: finds all that is left of a job, wherever it
+/// has moved. Source: proc(5), /proc/<pid>/environ.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +35,8 @@ namespace detail {
     descriptor const file(::open(path.data(), O_RDONLY | O_CLOEXEC));
     std::string text;
     std::array<char, 4096> buffer;
-    for (ssize_t n = 0; file && (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;) {
+    for (ssize_t n = 0; file && (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;)
         text.append(buffer.data(), static_cast<std::size_t>(n));
-    }
     return text;
 }
 
@@ -45,9 +44,8 @@ namespace detail {
 [[nodiscard]] inline std::optional<std::string> value_in(std::string_view block, std::string_view name) noexcept {
     while (!block.empty()) {
         auto const entry = block.substr(0, block.find('\0'));
-        if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
+        if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
             return std::string(entry.substr(name.size() + 1));
-        }
         block.remove_prefix(std::min(block.size(), entry.size() + 1));
     }
     return std::nullopt;
@@ -55,22 +53,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// Every process but this one that was started with an entry of this name, the oldest first. Errors: those of `process_table::scan`.
-/// O(processes on the machine), four system calls for each.
+/// Every process but this one that was started with an entry of this name, the oldest first. Errors: those of
+/// `process_table::scan`. O(processes on the machine), four system calls for each.
 [[nodiscard]] inline result<std::vector<marked_process>> find_with_entry(std::string_view name) noexcept {
     process_table table;
-    if (auto const scanned = table.scan(); !scanned) {
-        return scanned.failure();
-    }
+    if (auto const scanned = table.scan(); !scanned) return scanned.failure();
     std::vector<marked_process> found;
     for (process_info const& row : table.rows()) {
-        if (row.zombie() || row.pid == ::getpid()) {
-            continue;
-        }
+        if (row.zombie() || row.pid == ::getpid()) continue;
         auto value = detail::value_in(detail::read_environment(row.pid), name);
-        if (value && same_process(row.pid, row.start_time)) {   // else it was the environment of a later process of the same number
-            found.push_back({row, std::move(*value)});
-        }
+        // Else it was the environment of a later process of the same number
+        if (value && same_process(row.pid, row.start_time)) found.push_back({row, std::move(*value)});
     }
     std::ranges::stable_sort(found, {}, [](marked_process const& one) { return one.info.start_time; });
     return found;

@@ -20,8 +20,8 @@ enum class attribute : std::uint8_t { cpus, limit };
 struct operation {
     job_id job{};
     attribute what = attribute::limit;
-    std::int64_t old_amount = unlimited, new_amount = unlimited;   ///< of `limit`: millicores
-    cpu_set old_cpus{}, new_cpus{};                                ///< of `cpus`
+    std::int64_t old_amount = unlimited, new_amount = unlimited;  ///< of `limit`: millicores
+    cpu_set old_cpus{}, new_cpus{};                               ///< of `cpus`
 };
 
 namespace detail {
@@ -39,7 +39,11 @@ namespace detail {
 }
 
 [[nodiscard]] inline operation_text describe(operation const& op) noexcept {
-    operation_text out{.job = op.job, .resource = resource_id::cpu, .when = timing::live, .subject = {}, .old_value = {},
+    operation_text out{.job = op.job,
+                       .resource = resource_id::cpu,
+                       .when = timing::live,
+                       .subject = {},
+                       .old_value = {},
                        .new_value = {}};
     if (op.what == attribute::cpus) {
         out.subject = "affinity of all threads";
@@ -57,15 +61,14 @@ namespace detail {
 using cpu_claims = std::array<std::uint16_t, cpu_set::capacity>;
 
 /// The `count` least claimed CPUs of `all`; between equals those that the job has already, then the lowest numbers.
-[[nodiscard]] inline cpu_set least_claimed(cpu_set const& all, unsigned count, cpu_claims const& claims, cpu_set const& present) noexcept {
+[[nodiscard]] inline cpu_set least_claimed(cpu_set const& all, unsigned count, cpu_claims const& claims,
+                                           cpu_set const& present) noexcept {
     cpu_set out;
     for (; count > 0; --count) {
         unsigned best = cpu_set::capacity;
         auto const cost = [&](unsigned cpu) { return 2U * claims[cpu] + (present.contains(cpu) ? 0U : 1U); };
         all.for_each([&](unsigned cpu) {
-            if (!out.contains(cpu) && (best == cpu_set::capacity || cost(cpu) < cost(best))) {
-                best = cpu;
-            }
+            if (!out.contains(cpu) && (best == cpu_set::capacity || cost(cpu) < cost(best))) best = cpu;
         });
         out.insert(best);
     }

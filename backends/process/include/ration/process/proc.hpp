@@ -24,17 +24,17 @@
 
 namespace ration::process {
 
-/// A process as `/proc/<pid>/stat` describes it. `pid` together with `start_time` names it for ever: pids are used again,
-/// pairs are not.
+/// A process as `/proc/<pid>/stat` describes it. `pid` together with `start_time` names it for ever: pids are used
+/// again, pairs are not.
 struct process_info {
     pid_t pid = 0;
     pid_t parent = 0;
     pid_t group = 0;
     pid_t session = 0;
-    char state = '?';                 ///< R running, S sleeping, D uninterruptible, T stopped, Z zombie, ...
-    bool exiting = false;             ///< exit(2) has begun; a v1 cgroup hierarchy shows such a process at its root
-    std::uint64_t children_ticks = 0; ///< CPU time of children that it has waited for, in clock ticks
-    std::uint64_t start_time = 0;     ///< clock ticks after boot
+    char state = '?';                  ///< R running, S sleeping, D uninterruptible, T stopped, Z zombie, ...
+    bool exiting = false;              ///< exit(2) has begun; a v1 cgroup hierarchy shows such a process at its root
+    std::uint64_t children_ticks = 0;  ///< CPU time of children that it has waited for, in clock ticks
+    std::uint64_t start_time = 0;      ///< clock ticks after boot
     [[nodiscard]] bool zombie() const noexcept { return state == 'Z' || state == 'X'; }
     friend bool operator==(process_info const&, process_info const&) = default;
 };
@@ -43,9 +43,7 @@ namespace detail {
 
 [[nodiscard]] inline std::optional<nanoseconds> read_clock(clockid_t clock) noexcept {
     timespec t{};
-    if (::clock_gettime(clock, &t) != 0) {
-        return std::nullopt;
-    }
+    if (::clock_gettime(clock, &t) != 0) return std::nullopt;
     return nanoseconds{static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec};
 }
 
@@ -54,7 +52,8 @@ namespace detail {
 /// Now, on the clock of every deadline in this module (CLOCK_MONOTONIC).
 [[nodiscard]] inline nanoseconds now() noexcept { return detail::read_clock(CLOCK_MONOTONIC).value_or(nanoseconds{}); }
 
-/// CPU time of a process, all its threads, exited ones included; empty once it has been reaped. Exact to the nanosecond.
+/// CPU time of a process, all its threads, exited ones included; empty once it has been reaped. Exact to the
+/// nanosecond.
 [[nodiscard]] inline std::optional<nanoseconds> cpu_clock(pid_t pid) noexcept {
     clockid_t clock{};
     return ::clock_getcpuclockid(pid, &clock) == 0 ? detail::read_clock(clock) : std::nullopt;
@@ -76,18 +75,12 @@ namespace detail {
 template <std::size_t Size>
 [[nodiscard]] std::string_view read_some(int directory, char const* path, std::array<char, Size>& buffer) noexcept {
     descriptor const file(::openat(directory, path, O_RDONLY | O_CLOEXEC));
-    if (!file) {
-        return {};
-    }
+    if (!file) return {};
     std::size_t filled = 0;
     while (filled < Size) {
         ssize_t const n = ::read(file.get(), buffer.data() + filled, Size - filled);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            break;
-        }
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
         filled += static_cast<std::size_t>(n);
     }
     return {buffer.data(), filled};
@@ -96,14 +89,10 @@ template <std::size_t Size>
 /// Takes the next number of a blank-separated line; false at anything else.
 template <class Number>
 [[nodiscard]] bool take(std::string_view& line, Number& out) noexcept {
-    while (!line.empty() && line.front() == ' ') {
-        line.remove_prefix(1);
-    }
+    while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
     auto const [end, problem] = std::from_chars(line.data(), line.data() + line.size(), out);
     auto const length = static_cast<std::size_t>(end - line.data());
-    if (problem != std::errc{} || (length < line.size() && line[length] != ' ' && line[length] != '\n')) {
-        return false;
-    }
+    if (problem != std::errc{} || (length < line.size() && line[length] != ' ' && line[length] != '\n')) return false;
     line.remove_prefix(length);
     return true;
 }
@@ -113,9 +102,7 @@ template <class Number>
     for (; fields > 0; --fields) {
         std::size_t const start = line.find_first_not_of(' ');
         std::size_t const end = line.find(' ', start);
-        if (start == std::string_view::npos || end == std::string_view::npos) {
-            return false;
-        }
+        if (start == std::string_view::npos || end == std::string_view::npos) return false;
         line.remove_prefix(end);
     }
     return true;
@@ -125,21 +112,17 @@ template <class Number>
 template <class Visit>
 [[nodiscard]] bool for_each_number(int directory, Visit&& visit) noexcept {
     alignas(std::uint64_t) std::array<char, 4096> buffer;
-    constexpr std::size_t length_at = 16, name_at = 19;   // struct linux_dirent64: ino, off, reclen, type, name
+    constexpr std::size_t length_at = 16, name_at = 19;  // struct linux_dirent64: ino, off, reclen, type, name
     for (;;) {
         long const filled = ::syscall(SYS_getdents64, directory, buffer.data(), buffer.size());
-        if (filled <= 0) {
-            return filled == 0;
-        }
+        if (filled <= 0) return filled == 0;
         for (std::size_t at = 0; at < static_cast<std::size_t>(filled);) {
             auto const length = static_cast<unsigned char>(buffer[at + length_at]) +
                                 256U * static_cast<unsigned char>(buffer[at + length_at + 1]);
             std::string_view const name(&buffer[at + name_at]);
             pid_t number = 0;
             auto const [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
-            if (problem == std::errc{} && end == name.data() + name.size()) {
-                visit(number);
-            }
+            if (problem == std::errc{} && end == name.data() + name.size()) visit(number);
             at += length;
         }
     }
@@ -157,23 +140,24 @@ template <class Visit>
 
 }  // namespace detail
 
-/// Parses one line of `/proc/<pid>/stat`. The name in it is chosen by the process and may hold blanks and parentheses, so the
-/// fields start after the last one.
+/// Parses one line of `/proc/<pid>/stat`. The name in it is chosen by the process and may hold blanks and parentheses,
+/// so the fields start after the last one.
 [[nodiscard]] inline std::optional<process_info> parse_stat(std::string_view line) noexcept {
     process_info out;
     std::size_t const name_end = line.rfind(')');
-    if (name_end == std::string_view::npos || line.size() < name_end + 3 || line[name_end + 1] != ' ' || !detail::take(line, out.pid)) {
+    if (name_end == std::string_view::npos || line.size() < name_end + 3 || line[name_end + 1] != ' ' ||
+        !detail::take(line, out.pid)) {
         return std::nullopt;
     }
     line = line.substr(line.rfind(')') + 2);
     out.state = line.front();
     line.remove_prefix(1);
     std::uint64_t flags = 0, user = 0, system = 0;
-    bool const whole = line.starts_with(' ') && detail::take(line, out.parent) && detail::take(line, out.group) && detail::take(line, out.session) &&
-                       detail::skip(line, 2) && detail::take(line, flags) && detail::skip(line, 6) && detail::take(line, user) &&
-                       detail::take(line, system) &&
+    bool const whole = line.starts_with(' ') && detail::take(line, out.parent) && detail::take(line, out.group) &&
+                       detail::take(line, out.session) && detail::skip(line, 2) && detail::take(line, flags) &&
+                       detail::skip(line, 6) && detail::take(line, user) && detail::take(line, system) &&
                        detail::skip(line, 4) && detail::take(line, out.start_time);
-    constexpr std::uint64_t pf_exiting = 4;   // include/linux/sched.h
+    constexpr std::uint64_t pf_exiting = 4;  // include/linux/sched.h
     out.exiting = (flags & pf_exiting) != 0;
     out.children_ticks = user + system;
     return whole ? std::optional(out) : std::nullopt;
@@ -193,7 +177,8 @@ template <class Visit>
     return seen && seen->start_time == start_time && !seen->zombie();
 }
 
-/// All processes that this user can see, ordered by pid. Filling it costs three system calls per process on the machine.
+/// All processes that this user can see, ordered by pid. Filling it costs three system calls per process on the
+/// machine.
 class process_table {
     std::vector<process_info> rows_;
 
@@ -208,12 +193,11 @@ public:
         rows_.clear();
         descriptor const directory(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         bool const read = directory && detail::for_each_number(directory.get(), [this](pid_t pid) {
-            if (auto const row = read_process(pid)) {
-                rows_.push_back(*row);
-            }
-        });
+                              if (auto const row = read_process(pid)) rows_.push_back(*row);
+                          });
         if (!read) {
-            return system_error("list processes", "/proc", errno, "mount proc on /proc; without it jobs cannot be followed");
+            return system_error("list processes", "/proc", errno,
+                                "mount proc on /proc; without it jobs cannot be followed");
         }
         std::ranges::sort(rows_, {}, &process_info::pid);
         return {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The step from one process to two: clone3 or fork, a child that waits at a gate, and word of what stopped it before exec.
+/// The step from one process to two: clone3 or fork, a child that waits at a gate, and word of what stopped it before
+/// exec.
 #pragma once
 
 #include <cerrno>
@@ -25,16 +26,17 @@ namespace ration::process::detail {
 /// Everything the child needs, made before it exists: between fork and exec it may neither allocate nor lock.
 struct spawn_plan {
     char const* program = nullptr;
-    std::vector<char*> arguments, environment;   ///< end with a null pointer
-    int directory = -1, input = -1, output = -1; ///< output -1: keep the caller's
-    int journal = -1;                            ///< of `launch_spec`; -1: none
+    std::vector<char*> arguments, environment;    ///< end with a null pointer
+    int directory = -1, input = -1, output = -1;  ///< output -1: keep the caller's
+    int journal = -1;                             ///< of `launch_spec`; -1: none
     std::string_view journal_entry = {};
-    rlimit const* open_files = nullptr;          ///< null: keep the caller's
+    rlimit const* open_files = nullptr;  ///< null: keep the caller's
 };
 
 enum class spawn_stage : std::uint8_t { session, streams, directory, gate, journal, exec };
 
-/// What the child says on its way: how far it got, and the errno that stopped it there. 0 at the gate: it waits; 0 at exec: it ran.
+/// What the child says on its way: how far it got, and the errno that stopped it there. 0 at the gate: it waits; 0 at
+/// exec: it ran.
 struct spawn_word {
     spawn_stage stage = spawn_stage::session;
     int system = 0;
@@ -43,9 +45,8 @@ struct spawn_word {
 [[nodiscard]] inline std::vector<char*> pointers(std::vector<std::string> const& words) noexcept {
     std::vector<char*> out;
     out.reserve(words.size() + 1);
-    for (std::string const& word : words) {
-        out.push_back(const_cast<char*>(word.c_str()));   // execve(2) does not write through them
-    }
+    for (std::string const& word : words)
+        out.push_back(const_cast<char*>(word.c_str()));  // execve(2) does not write through them
     out.push_back(nullptr);
     return out;
 }
@@ -62,63 +63,56 @@ inline void say(int channel, spawn_stage stage, int system) noexcept {
 
 /// Signals as a fresh process has them; the caller's handlers have no meaning in the job.
 inline void default_signals() noexcept {
-    struct sigaction fresh {};
+    struct sigaction fresh{};
     fresh.sa_handler = SIG_DFL;
     for (int number = 1; number < NSIG; ++number) {
-        ::sigaction(number, &fresh, nullptr);   // the kernel refuses KILL, STOP and the C library's own; nothing is lost
+        // The kernel refuses KILL, STOP and the C library's own; nothing is lost
+        ::sigaction(number, &fresh, nullptr);
     }
 }
 
-/// The child's whole life before exec. Async-signal-safe calls only: another thread of the parent may have held any lock.
+/// The child's whole life before exec. Async-signal-safe calls only: another thread of the parent may have held any
+/// lock.
 [[noreturn]] inline void become(spawn_plan const& plan, int channel, int parents_end) noexcept {
-    ::close(parents_end);   // so that the gate reads end-of-file when the parent dies
-    if (::setsid() < 0) {
-        give_up(channel, spawn_stage::session);
-    }
+    ::close(parents_end);  // so that the gate reads end-of-file when the parent dies
+    if (::setsid() < 0) give_up(channel, spawn_stage::session);
     default_signals();
-    bool const streams = ::dup2(plan.input, STDIN_FILENO) >= 0 &&
-                         (plan.output < 0 ||
-                          (::dup2(plan.output, STDOUT_FILENO) >= 0 && ::dup2(plan.output, STDERR_FILENO) >= 0));
-    if (!streams) {
-        give_up(channel, spawn_stage::streams);
-    }
-    if (::fchdir(plan.directory) != 0) {
-        give_up(channel, spawn_stage::directory);
-    }
-    if (plan.open_files != nullptr) {
-        ::setrlimit(RLIMIT_NOFILE, plan.open_files);   // cannot fail: it lowers the soft limit to the one before
-    }
+    bool const streams =
+        ::dup2(plan.input, STDIN_FILENO) >= 0 &&
+        (plan.output < 0 || (::dup2(plan.output, STDOUT_FILENO) >= 0 && ::dup2(plan.output, STDERR_FILENO) >= 0));
+    if (!streams) give_up(channel, spawn_stage::streams);
+    if (::fchdir(plan.directory) != 0) give_up(channel, spawn_stage::directory);
+    if (plan.open_files != nullptr)
+        ::setrlimit(RLIMIT_NOFILE, plan.open_files);  // cannot fail: it lowers the soft limit to the one before
     say(channel, spawn_stage::gate, 0);
     char go = 0;
     ssize_t n = 0;
     do {
         n = ::recv(channel, &go, 1, 0);
     } while (n < 0 && errno == EINTR);
-    if (n != 1) {
-        ::_exit(127);
-    }
+    if (n != 1) ::_exit(127);
     // Whatever the caller or a library of its opened without O_CLOEXEC. Best effort: kernels before 5.11 lack the flag.
     constexpr unsigned close_on_exec = 4U;
     ::syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, close_on_exec);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (plan.journal >= 0 && ::write(plan.journal, plan.journal_entry.data(), plan.journal_entry.size()) < 0) {
+    if (plan.journal >= 0 && ::write(plan.journal, plan.journal_entry.data(), plan.journal_entry.size()) < 0)
         give_up(channel, spawn_stage::journal);
-    }
     ::execve(plan.program, plan.arguments.data(), plan.environment.data());
     give_up(channel, spawn_stage::exec);
 }
 
 /// `struct clone_args` of <linux/sched.h>, which cannot be included together with <sched.h> everywhere.
 struct clone_request {
-    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,
+        cgroup;
 };
 
 /// As fork(2), with the pidfd, and inside a cgroup when one is given.
 [[nodiscard]] inline pid_t clone_here(int& pidfd, int clone_directory) noexcept {
     constexpr std::uint64_t want_pidfd = 0x1000, into_cgroup = 0x200000000;
-    constexpr std::size_t first_version = 64;   // of the structure: what kernels before 5.7 accept
+    constexpr std::size_t first_version = 64;  // of the structure: what kernels before 5.7 accept
     bool const into = clone_directory >= 0;
     clone_request request{};
     request.flags = want_pidfd | (into ? into_cgroup : 0);
@@ -130,7 +124,8 @@ struct clone_request {
 
 /// Errors after which plain fork(2) may still work: no clone3 (old kernel, seccomp filter), or not into this group.
 [[nodiscard]] constexpr bool worth_a_fork(int system) noexcept {
-    return system == ENOSYS || system == EPERM || system == EOPNOTSUPP || system == EBUSY || system == EACCES || system == EBADF;
+    return system == ENOSYS || system == EPERM || system == EOPNOTSUPP || system == EBUSY || system == EACCES ||
+           system == EBADF;
 }
 
 /// A child at the gate. Unless `release` lets it go, the destructor ends it and takes the zombie away.
@@ -150,7 +145,8 @@ public:
     held_child& operator=(held_child&&) = delete;
     ~held_child() noexcept {
         if (pid_ != 0 && !released_) {
-            // It has not been waited for, so the number is still its own; the gate's end would do too, were it not frozen.
+            // It has not been waited for, so the number is still its own; the gate's end would do too, were it not
+            // frozen.
             ::kill(pid_, SIGKILL);
             static_cast<void>(child(pid_, 0, std::move(pidfd_), descriptor{}).wait_for(seconds(1)));
         }
@@ -165,9 +161,8 @@ public:
     /// Opens the gate and waits for exec.
     [[nodiscard]] result<spawn_word> release() noexcept {
         char const go = 1;
-        if (::send(channel_.get(), &go, 1, MSG_NOSIGNAL) != 1) {
+        if (::send(channel_.get(), &go, 1, MSG_NOSIGNAL) != 1)
             return system_error("start", "process", errno, "it was ended before it began");
-        }
         auto const word = next_word();
         released_ = word && word->stage == spawn_stage::exec && word->system == 0;
         return word;
@@ -182,8 +177,12 @@ private:
             pollfd wanted{.fd = channel_.get(), .events = POLLIN, .revents = 0};
             ready = left > 0 ? ::poll(&wanted, 1, static_cast<int>(left)) : 0;
             if (ready == 0) {
-                return error{.code = errc::timed_out, .operation = "start", .subject = "process",
-                             .remedy = "it did not get to run: is its cgroup frozen, or its program on a disk that does not answer?"};
+                return error{
+                    .code = errc::timed_out,
+                    .operation = "start",
+                    .subject = "process",
+                    .remedy =
+                        "it did not get to run: is its cgroup frozen, or its program on a disk that does not answer?"};
             }
         }
         spawn_word word{.stage = spawn_stage::exec, .system = 0};
@@ -195,9 +194,8 @@ private:
 /// Makes the child and leaves it at the gate.
 [[nodiscard]] inline result<held_child> spawn(spawn_plan const& plan, int clone_directory) noexcept {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return system_error("open a socket pair", "start", errno, "raise the limit on open files: ulimit -n");
-    }
     descriptor ours = above_standard(descriptor(ends[0]));
     descriptor const theirs = above_standard(descriptor(ends[1]));
     // No handler of ours may run in the child, where it would speak through descriptors that it shares with us.
@@ -209,24 +207,22 @@ private:
     pid_t pid = clone_here(pidfd, clone_directory);
     if (pid < 0 && worth_a_fork(errno)) {
         inside = false;
-        pidfd = -1;   // the kernel may have written a number before it failed, and closed that again
+        pidfd = -1;  // the kernel may have written a number before it failed, and closed that again
         pid = ::fork();
     }
-    if (pid == 0) {
-        become(plan, theirs.get(), ours.get());
-    }
+    if (pid == 0) become(plan, theirs.get(), ours.get());
     int const system = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid < 0) {
-        return system_error("start a process", plan.program, system, "too many processes, or too little memory: ulimit -u, free");
+        return system_error("start a process", plan.program, system,
+                            "too many processes, or too little memory: ulimit -u, free");
     }
     descriptor held = pidfd >= 0 ? descriptor(pidfd) : open_pidfd(pid);
     int const why = errno;
     bool const usable = static_cast<bool>(held);
     held_child out(pid, std::move(held), std::move(ours), inside);
-    if (!usable) {
+    if (!usable)
         return system_error("hold a process", plan.program, why, "Linux 5.4 or later is needed, and a free descriptor");
-    }
     return out;
 }
 

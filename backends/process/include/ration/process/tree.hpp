@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// All processes of a job where no cgroup holds them together: found by descent, by session, and by a mark in their environment.
-/// Sources: proc(5), credentials(7), prctl(2) PR_SET_CHILD_SUBREAPER.
+/// All processes of a job where no cgroup holds them together: found by descent, by session, and by a mark in their
+/// environment. Sources: proc(5), credentials(7), prctl(2) PR_SET_CHILD_SUBREAPER.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,11 @@
 
 namespace ration::process {
 
-/// From now on, orphans among our descendants become our children, not init's: they can be found by descent, and waited for.
-/// Belongs to the whole program; it lasts until exit.
+/// From now on, orphans among our descendants become our children, not init's: they can be found by descent, and waited
+/// for. Belongs to the whole program; it lasts until exit.
 [[nodiscard]] inline result<void> become_subreaper() noexcept {
-    if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0) {
+    if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0)
         return system_error("adopt orphans", "controller", errno, "Linux 3.4 or later is needed");
-    }
     return {};
 }
 
@@ -36,16 +35,15 @@ namespace detail {
 
 enum class marked : std::uint8_t { yes, no, unknown };
 
-/// Is this KEY=VALUE in the environment with which the process was started? `unknown`: nothing could be read now, as in mid-exec.
+/// Is this KEY=VALUE in the environment with which the process was started? `unknown`: nothing could be read now, as in
+/// mid-exec.
 [[nodiscard]] inline marked has_mark(pid_t pid, std::string_view mark) noexcept {
     std::array<char, 40> path{};
     std::snprintf(path.data(), path.size(), "/proc/%d/environ", static_cast<int>(pid));
     descriptor const file(::open(path.data(), O_RDONLY | O_CLOEXEC));
-    if (!file) {
-        return errno == EACCES || errno == EPERM ? marked::no : marked::unknown;
-    }
+    if (!file) return errno == EACCES || errno == EPERM ? marked::no : marked::unknown;
     std::array<char, 4096> buffer;
-    std::size_t at = 0;   // in the present entry
+    std::size_t at = 0;  // in the present entry
     bool same = true, any = false;
     for (ssize_t n = 0; (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;) {
         any = true;
@@ -55,9 +53,7 @@ enum class marked : std::uint8_t { yes, no, unknown };
                 ++at;
                 continue;
             }
-            if (same && at == mark.size()) {
-                return marked::yes;
-            }
+            if (same && at == mark.size()) return marked::yes;
             at = 0;
             same = true;
         }
@@ -68,9 +64,7 @@ enum class marked : std::uint8_t { yes, no, unknown };
 /// To this process and no later one of its number.
 inline void signal_exactly(process_info const& process, int number) noexcept {
     descriptor const pidfd = open_pidfd(process.pid);
-    if (pidfd && same_process(process.pid, process.start_time)) {
-        static_cast<void>(send_signal(pidfd.get(), number));
-    }
+    if (pidfd && same_process(process.pid, process.start_time)) static_cast<void>(send_signal(pidfd.get(), number));
 }
 
 }  // namespace detail
@@ -78,13 +72,14 @@ inline void signal_exactly(process_info const& process, int number) noexcept {
 /// Where a job's processes begin.
 struct tree_root {
     pid_t pid = 0;
-    std::uint64_t start_time = 0;   ///< 0: whatever has the number now
-    /// KEY=VALUE that only this launch has in its environment (its token). Finds processes that left the session and lost their
-    /// parent; without it those are lost. Empty: none.
+    std::uint64_t start_time = 0;  ///< 0: whatever has the number now
+    /// KEY=VALUE that only this launch has in its environment (its token). Finds processes that left the session and
+    /// lost their parent; without it those are lost. Empty: none.
     std::string mark = {};
 };
 
-/// The processes of one job. Refreshed from a table that all jobs share; O(processes on the machine) without allocation once warm.
+/// The processes of one job. Refreshed from a table that all jobs share; O(processes on the machine) without allocation
+/// once warm.
 class tree {
 public:
     struct member {
@@ -98,11 +93,12 @@ private:
     enum class bond : std::uint8_t { none, environment, kin };
 
     tree_root root_;
-    pid_t session_ = 0;   ///< that we made for the job, or 0
+    pid_t session_ = 0;  ///< that we made for the job, or 0
     bool session_held_ = true;
     std::vector<member> members_, next_;
-    std::vector<bond> mine_;   ///< for each row of the table
-    std::vector<std::pair<pid_t, std::uint64_t>> refused_, still_refused_;   ///< read, and without the mark; ordered by pid
+    std::vector<bond> mine_;  ///< for each row of the table
+    /// Read, and without the mark; ordered by pid
+    std::vector<std::pair<pid_t, std::uint64_t>> refused_, still_refused_;
     nanoseconds departed_{}, cpu_{};
 
 public:
@@ -110,7 +106,10 @@ public:
     [[nodiscard]] static result<tree> of(tree_root root) noexcept {
         auto const row = read_process(root.pid);
         if (!row || (root.start_time != 0 && row->start_time != root.start_time)) {
-            return error{.code = errc::gone, .operation = "follow a job", .subject = "process", .system = ESRCH,
+            return error{.code = errc::gone,
+                         .operation = "follow a job",
+                         .subject = "process",
+                         .system = ESRCH,
                          .remedy = "its first process has ended; start the job again"};
         }
         tree out;
@@ -119,9 +118,7 @@ public:
         out.session_ = row->session == row->pid ? row->pid : 0;
         out.members_.push_back({.info = *row, .kin = true});
         process_table table;
-        if (auto const scanned = table.scan(); !scanned) {
-            return scanned.failure();
-        }
+        if (auto const scanned = table.scan(); !scanned) return scanned.failure();
         out.refresh(table);
         return out;
     }
@@ -130,7 +127,8 @@ public:
     /// As of the last refresh, zombies included; ordered by pid.
     [[nodiscard]] std::span<member const> members() const noexcept { return members_; }
     [[nodiscard]] std::size_t alive() const noexcept {
-        return static_cast<std::size_t>(std::ranges::count_if(members_, [](member const& m) { return !m.info.zombie(); }));
+        return static_cast<std::size_t>(
+            std::ranges::count_if(members_, [](member const& m) { return !m.info.zombie(); }));
     }
 
     /// Finds the processes of the job as of the table. Where several jobs share one, see `find_kin`.
@@ -140,16 +138,15 @@ public:
         complete(table, none);
     }
 
-    /// First half of a refresh: what belongs to the job by descent or session. Marks these rows in `claimed`, which has one entry for
-    /// each row. A process of one job that copied the environment of another is therefore no process of the other.
+    /// First half of a refresh: what belongs to the job by descent or session. Marks these rows in `claimed`, which has
+    /// one entry for each row. A process of one job that copied the environment of another is therefore no process of
+    /// the other.
     void find_kin(process_table const& table, std::vector<char>& claimed) noexcept {
         mine_.assign(table.rows().size(), bond::none);
         mark_known(table, bond::kin);
         mark_session(table);
         mark_descendants(table, bond::kin);
-        for (std::size_t i = 0; i < mine_.size(); ++i) {
-            claimed[i] = mine_[i] == bond::kin ? 1 : claimed[i];
-        }
+        for (std::size_t i = 0; i < mine_.size(); ++i) claimed[i] = mine_[i] == bond::kin ? 1 : claimed[i];
     }
 
     /// Second half, after the first half of every job: adds what no job has claimed and the mark says is this job's.
@@ -157,14 +154,13 @@ public:
         mark_known(table, bond::environment);
         mark_by_environment(table, claimed);
         mark_descendants(table, bond::environment);
-        for (std::size_t i = 0; i < mine_.size(); ++i) {
+        for (std::size_t i = 0; i < mine_.size(); ++i)
             mine_[i] = mine_[i] == bond::environment && claimed[i] != 0 ? bond::none : mine_[i];
-        }
         adopt_marked(table);
     }
 
-    /// CPU time of all processes the job ever had. Members' clocks are exact; children that ended between two refreshes are known
-    /// to 10 ms from their parents' accounts. Never runs backwards.
+    /// CPU time of all processes the job ever had. Members' clocks are exact; children that ended between two refreshes
+    /// are known to 10 ms from their parents' accounts. Never runs backwards.
     [[nodiscard]] nanoseconds cpu_time() noexcept {
         nanoseconds sum = departed_;
         for (member& m : members_) {
@@ -181,17 +177,13 @@ public:
     /// To every process: at once to all that share the job's group, one by one to the rest.
     void signal(int number) const noexcept {
         bool const grouped = session_ != 0 && std::ranges::any_of(members_, [&](member const& m) {
-            auto const row = m.info.group == session_ ? read_process(m.info.pid) : std::nullopt;
-            return row && row->start_time == m.info.start_time && row->group == session_;   // so the number is still the job's
-        });
-        if (grouped) {
-            ::kill(-session_, number);
-        }
-        for (member const& m : members_) {
-            if (!m.info.zombie() && !(grouped && m.info.group == session_)) {
-                detail::signal_exactly(m.info, number);
-            }
-        }
+                                 auto const row = m.info.group == session_ ? read_process(m.info.pid) : std::nullopt;
+                                 // So the number is still the job's
+                                 return row && row->start_time == m.info.start_time && row->group == session_;
+                             });
+        if (grouped) ::kill(-session_, number);
+        for (member const& m : members_)
+            if (!m.info.zombie() && !(grouped && m.info.group == session_)) detail::signal_exactly(m.info, number);
     }
 
     /// Takes away the zombies that came to us as orphans. The first process is its launcher's to wait for.
@@ -227,8 +219,8 @@ private:
         return row.start_time >= root_.start_time && row.pid != ::getpid() && row.pid != 1;
     }
 
-    /// A session keeps its number while it has a member. So it is the job's from one look to the next, until a look finds it empty;
-    /// a leader that is not the root says that the number was given away in between.
+    /// A session keeps its number while it has a member. So it is the job's from one look to the next, until a look
+    /// finds it empty; a leader that is not the root says that the number was given away in between.
     void mark_session(process_table const& table) noexcept {
         process_info const* const leader = table.find(session_);
         bool const reused = leader != nullptr && (root_.pid != session_ || leader->start_time != root_.start_time);
@@ -248,9 +240,7 @@ private:
         for (bool changed = true; changed;) {
             changed = false;
             for (std::size_t i = 0; i < rows.size(); ++i) {
-                if (mine_[i] != bond::none || !candidate(rows[i])) {
-                    continue;
-                }
+                if (mine_[i] != bond::none || !candidate(rows[i])) continue;
                 process_info const* const parent = table.find(rows[i].parent);
                 if (parent != nullptr && mine_[static_cast<std::size_t>(parent - rows.data())] == how) {
                     mine_[i] = how;
@@ -260,28 +250,26 @@ private:
         }
     }
 
-    /// Reads the environment of processes not seen before. Those without the mark are remembered, so that each is read once.
+    /// Reads the environment of processes not seen before. Those without the mark are remembered, so that each is read
+    /// once.
     void mark_by_environment(process_table const& table, std::vector<char> const& claimed) noexcept {
         still_refused_.clear();
         auto const& rows = table.rows();
         for (std::size_t i = 0; i < rows.size() && !root_.mark.empty(); ++i) {
-            if (mine_[i] != bond::none || claimed[i] != 0 || !candidate(rows[i])) {
-                continue;
-            }
+            if (mine_[i] != bond::none || claimed[i] != 0 || !candidate(rows[i])) continue;
             std::pair const key{rows[i].pid, rows[i].start_time};
             auto const mark = std::ranges::binary_search(refused_, key) ? detail::marked::no
                                                                         : detail::has_mark(rows[i].pid, root_.mark);
-            if (mark == detail::marked::yes) {
+            if (mark == detail::marked::yes)
                 mine_[i] = bond::environment;
-            } else if (mark == detail::marked::no) {
+            else if (mark == detail::marked::no)
                 still_refused_.push_back(key);
-            }
         }
         refused_.swap(still_refused_);
     }
 
     void adopt_marked(process_table const& table) noexcept {
-        static_cast<void>(cpu_time());   // the last look at those about to be dropped
+        static_cast<void>(cpu_time());  // the last look at those about to be dropped
         next_.clear();
         for (std::size_t i = 0; i < table.rows().size(); ++i) {
             if (mine_[i] != bond::none) {
@@ -293,11 +281,8 @@ private:
                                  .kin = mine_[i] == bond::kin});
             }
         }
-        for (member const& m : members_) {
-            if (!remembered(m, table)) {
-                departed_ = departed_ + m.cpu + detail::from_ticks(m.info.children_ticks);
-            }
-        }
+        for (member const& m : members_)
+            if (!remembered(m, table)) departed_ = departed_ + m.cpu + detail::from_ticks(m.info.children_ticks);
         members_.swap(next_);
     }
 
@@ -305,20 +290,17 @@ private:
     [[nodiscard]] bool remembered(member const& m, process_table const& table) const noexcept {
         for (member const* at = &m; at != nullptr; at = find(at->info.parent)) {
             process_info const* const row = table.find(at->info.pid);
-            if (row != nullptr && row->start_time == at->info.start_time) {
-                return true;
-            }
+            if (row != nullptr && row->start_time == at->info.start_time) return true;
         }
         return false;
     }
 };
 
-/// Every process but this one that was started with this KEY=VALUE in its environment. Errors: those of `process_table::scan`.
+/// Every process but this one that was started with this KEY=VALUE in its environment. Errors: those of
+/// `process_table::scan`.
 [[nodiscard]] inline result<std::vector<process_info>> find_marked(std::string_view mark) noexcept {
     process_table table;
-    if (auto const scanned = table.scan(); !scanned) {
-        return scanned.failure();
-    }
+    if (auto const scanned = table.scan(); !scanned) return scanned.failure();
     std::vector<process_info> found;
     std::ranges::copy_if(table.rows(), std::back_inserter(found), [&](process_info const& row) {
         return !row.zombie() && row.pid != ::getpid() && detail::has_mark(row.pid, mark) == detail::marked::yes;
@@ -326,54 +308,53 @@ private:
     return found;
 }
 
-/// SIGKILL to every process that was started with this KEY=VALUE, until none is left: of a launch whose first process nobody wrote
-/// down. Blocks. `errc::timed_out` as of `terminate`.
+/// SIGKILL to every process that was started with this KEY=VALUE, until none is left: of a launch whose first process
+/// nobody wrote down. Blocks. `errc::timed_out` as of `terminate`.
 [[nodiscard]] inline result<void> kill_marked(std::string_view mark) noexcept {
     for (nanoseconds const last = now() + seconds(2);;) {
         auto const found = find_marked(mark);
-        if (!found) {
-            return found.failure();
-        }
-        if (found->empty()) {
-            return {};
-        }
-        for (process_info const& row : *found) {
-            detail::signal_exactly(row, SIGKILL);
-        }
+        if (!found) return found.failure();
+        if (found->empty()) return {};
+        for (process_info const& row : *found) detail::signal_exactly(row, SIGKILL);
         if (now() > last) {
-            return error{.code = errc::timed_out, .operation = "end what is left of a job", .subject = mark.substr(0, mark.find('=')), .system = EBUSY,
-                         .remedy = "a process waits inside the kernel and cannot be killed yet; what it holds stays taken"};
+            return error{
+                .code = errc::timed_out,
+                .operation = "end what is left of a job",
+                .subject = mark.substr(0, mark.find('=')),
+                .system = EBUSY,
+                .remedy = "a process waits inside the kernel and cannot be killed yet; what it holds stays taken"};
         }
         ::usleep(5'000);
     }
 }
 
 /// Ends a job: SIGTERM, then SIGKILL to whatever is left after `grace`, again and again until nothing is. Blocks.
-/// `errc::timed_out`: something could not be killed within two seconds more (it waits inside the kernel); it is still a member.
+/// `errc::timed_out`: something could not be killed within two seconds more (it waits inside the kernel); it is still a
+/// member.
 [[nodiscard]] inline result<void> terminate(tree& job, nanoseconds grace) noexcept {
     process_table table;
     nanoseconds const begin = now(), last = begin + grace + seconds(2);
     bool asked = false;
     for (useconds_t pause = 500;; pause = std::min<useconds_t>(pause * 2, 20'000)) {
-        if (auto const scanned = table.scan(); !scanned) {
-            return scanned;
-        }
+        if (auto const scanned = table.scan(); !scanned) return scanned;
         job.refresh(table);
         job.reap_orphans();
-        if (job.alive() == 0) {
-            return {};
-        }
+        if (job.alive() == 0) return {};
         nanoseconds const time = now();
         if (time > last) {
-            return error{.code = errc::timed_out, .operation = "end a job", .subject = "process", .system = EBUSY,
-                         .remedy = "a process waits inside the kernel and cannot be killed yet; what it holds stays taken"};
+            return error{
+                .code = errc::timed_out,
+                .operation = "end a job",
+                .subject = "process",
+                .system = EBUSY,
+                .remedy = "a process waits inside the kernel and cannot be killed yet; what it holds stays taken"};
         }
         if (time >= begin + grace) {
             job.signal(SIGKILL);
         } else if (!asked) {
             asked = true;
             job.signal(SIGTERM);
-            job.signal(SIGCONT);   // a stopped process acts on nothing but SIGKILL
+            job.signal(SIGCONT);  // a stopped process acts on nothing but SIGKILL
         }
         ::usleep(pause);
     }

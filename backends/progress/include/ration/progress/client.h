@@ -9,10 +9,10 @@
  *     ration_progress_bye(p, 0, "done");
  *     ration_progress_close(p);
  *
- * Outside ration (RATION_PROGRESS not set) every call does nothing, so the calls can stay in. No call blocks (but see close), prints,
- * ends the program or changes errno; each takes NULL for a handle. A handle belongs to one thread, a process should open one, and a
- * forked child's copy is silent. What cannot be delivered now is kept and goes out with a later call: no loss goes uncounted
- * while the job lives. Nothing but libc is needed and no feature macro is set here.
+ * Outside ration (RATION_PROGRESS is not set) every call does nothing. No call blocks (but see close), prints, ends the
+ * program or changes errno; each accepts NULL as the handle. A handle belongs to one thread, a process opens one, and
+ * a forked child's copy sends nothing. A message that cannot be sent now is kept and sent by a later call, so that each
+ * loss is counted while the job lives. The header needs only libc and sets no feature macro.
  */
 #ifndef RATION_PROGRESS_CLIENT_H
 #define RATION_PROGRESS_CLIENT_H
@@ -39,26 +39,27 @@ enum {
 };
 
 typedef struct ration_progress_note {
-    char const *type_;
+    char const* type_;
     char body_[RATION_PROGRESS_DATAGRAM];
 } ration_progress_note;
 
 typedef struct ration_progress {
     char path_[108], job_[RATION_PROGRESS_WORD + 1], token_[RATION_PROGRESS_WORD + 1];
     uint32_t epoch_, rank_;
-    pid_t owner_;        /* 0: nothing is ever sent */
-    char control_[108];  /* where commands come (client_commands.h); empty: nowhere */
+    pid_t owner_;       /* 0: nothing is ever sent */
+    char control_[108]; /* where commands come (client_commands.h); empty: nowhere */
     int socket_, control_socket_;
     uint64_t sequence_;         /* of the last message sent */
     double sent_at_, retry_at_; /* seconds; sent_at_ < 0: no step sent yet */
-    double step_at_, busy_;     /* the last step's time, < 0: none in this phase; time between steps since the last message */
+    double step_at_;            /* time of the last step, < 0: none in this phase */
+    double busy_;               /* time between steps since the last message */
     uint64_t intervals_, step_, total_, batch_, finite_, non_finite_;
     double mean_;
     int outbox_size_;
     ration_progress_note outbox_[RATION_PROGRESS_OUTBOX];
 } ration_progress;
 
-/* Seconds on a clock that serves for differences. Strict -std=c99 may hide the monotonic clock: then the wall clock does. */
+/* Seconds, for differences. Strict -std=c99 may hide the monotonic clock; the wall clock replaces it. */
 static inline double ration_progress_now_(void) {
 #ifdef CLOCK_MONOTONIC
     struct timespec t;
@@ -71,9 +72,9 @@ static inline double ration_progress_now_(void) {
 #endif
 }
 
-/* By the bits, and each byte read as volatile: under -ffast-math a compiler takes for granted that no value is NaN or infinite. */
+/* Reads the bits as volatile bytes, because -ffast-math lets a compiler assume that no value is NaN or infinite. */
 static inline int ration_progress_finite_(double value) {
-    unsigned char const volatile *const from = (unsigned char const volatile *)&value;
+    unsigned char const volatile* const from = (unsigned char const volatile*)&value;
     unsigned char bytes[sizeof value];
     uint64_t bits;
     size_t at;
@@ -82,8 +83,8 @@ static inline int ration_progress_finite_(double value) {
     return ((bits >> 52) & 0x7ff) != 0x7ff;
 }
 
-/* Copies at most RATION_PROGRESS_WORD characters that P1 allows in a value, '_' for each other one and for nothing at all. */
-static inline void ration_progress_word_(char *out, char const *in) {
+/* Copies at most RATION_PROGRESS_WORD characters. '_' replaces a character that P1 forbids, and an empty value. */
+static inline void ration_progress_word_(char* out, char const* in) {
     size_t n = 0;
     for (; in != NULL && in[n] != '\0' && n < RATION_PROGRESS_WORD; ++n)
         /* NOLINTNEXTLINE(readability-redundant-casting): in C the expression is an int */
@@ -93,9 +94,9 @@ static inline void ration_progress_word_(char *out, char const *in) {
 }
 
 /* Makes one '.' of what the program's locale puts there, even if that is several bytes. */
-static inline void ration_progress_plain_(char *number) {
-    char *to = number;
-    char const *from = number;
+static inline void ration_progress_plain_(char* number) {
+    char* to = number;
+    char const* from = number;
     for (; *from != '\0'; ++from) {
         int const plain = (*from >= '0' && *from <= '9') || *from == '-' || *from == '+' || *from == 'e';
         if (plain)
@@ -113,7 +114,7 @@ static inline void ration_progress_number_(char out[40], double value) {
 }
 
 /* Digits only, at most `most`; 1 when it is one. */
-static inline int ration_progress_whole_(char const *text, uint64_t most, uint64_t *out) {
+static inline int ration_progress_whole_(char const* text, uint64_t most, uint64_t* out) {
     uint64_t value = 0;
     if (text == NULL || *text == '\0') return 0;
     for (; *text != '\0'; ++text) {
@@ -126,7 +127,7 @@ static inline int ration_progress_whole_(char const *text, uint64_t most, uint64
 }
 
 /* Names of 1 to RATION_PROGRESS_WORD characters that P1 allows in a value, with single commas between. */
-static inline int ration_progress_is_device_list_(char const *text) {
+static inline int ration_progress_is_device_list_(char const* text) {
     size_t at, length = 0;
     for (at = 0; text != NULL && text[at] != '\0'; ++at) {
         if (at == RATION_PROGRESS_DEVICES || text[at] <= ' ' || text[at] >= 0x7f || text[at] == '=') return 0;
@@ -136,25 +137,25 @@ static inline int ration_progress_is_device_list_(char const *text) {
     return length != 0;
 }
 
-static inline int ration_progress_connect_(ration_progress *p) {
+static inline int ration_progress_connect_(ration_progress* p) {
     struct sockaddr_un address;
     memset(&address, 0, sizeof address);
     address.sun_family = AF_UNIX;
     memcpy(address.sun_path, p->path_, sizeof address.sun_path);
     p->socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (p->socket_ < 0) return 0;
-    if (connect(p->socket_, (struct sockaddr const *)&address, (socklen_t)sizeof address) == 0) return 1;
+    if (connect(p->socket_, (struct sockaddr const*)&address, (socklen_t)sizeof address) == 0) return 1;
     close(p->socket_);
     p->socket_ = -1;
     return 0;
 }
 
 /* 1 when the kernel took the message. A receiver that went away and came back is found by one more try. */
-static inline int ration_progress_send_(ration_progress *p, char const *type, char const *body) {
+static inline int ration_progress_send_(ration_progress* p, char const* type, char const* body) {
     char datagram[RATION_PROGRESS_DATAGRAM + 1];
     int attempt;
-    int const n = snprintf(datagram, sizeof datagram, "P1 %s e=%" PRIu32 " k=%s j=%s r=%" PRIu32 " q=%" PRIu64 "%s", type, p->epoch_,
-                           p->token_, p->job_, p->rank_, p->sequence_ + 1, body);
+    int const n = snprintf(datagram, sizeof datagram, "P1 %s e=%" PRIu32 " k=%s j=%s r=%" PRIu32 " q=%" PRIu64 "%s",
+                           type, p->epoch_, p->token_, p->job_, p->rank_, p->sequence_ + 1, body);
     if (n < 0 || n > RATION_PROGRESS_DATAGRAM) return 0;
     for (attempt = 0; attempt < 2; ++attempt) {
         if (p->socket_ < 0 && !ration_progress_connect_(p)) break;
@@ -162,7 +163,8 @@ static inline int ration_progress_send_(ration_progress *p, char const *type, ch
             ++p->sequence_;
             return 1;
         }
-        if (errno != ECONNREFUSED && errno != ENOTCONN && errno != ENOENT && errno != ECONNRESET && errno != EPIPE) return 0;
+        if (errno != ECONNREFUSED && errno != ENOTCONN && errno != ENOENT && errno != ECONNRESET && errno != EPIPE)
+            return 0;
         close(p->socket_);
         p->socket_ = -1;
     }
@@ -170,11 +172,11 @@ static inline int ration_progress_send_(ration_progress *p, char const *type, ch
     return 0;
 }
 
-static inline int ration_progress_usable_(ration_progress const *p) {
+static inline int ration_progress_usable_(ration_progress const* p) {
     return p != NULL && p->owner_ != 0 && p->owner_ == getpid();
 }
 
-static inline void ration_progress_drain_(ration_progress *p) {
+static inline void ration_progress_drain_(ration_progress* p) {
     int sent = 0;
     while (sent < p->outbox_size_ && ration_progress_send_(p, p->outbox_[sent].type_, p->outbox_[sent].body_)) ++sent;
     p->outbox_size_ -= sent;
@@ -182,7 +184,7 @@ static inline void ration_progress_drain_(ration_progress *p) {
 }
 
 /* Sends what the steps since the last message add up to; keeps all of it when that fails. */
-static inline void ration_progress_flush_(ration_progress *p) {
+static inline void ration_progress_flush_(ration_progress* p) {
     char body[256], number[40];
     int n;
     if (p->finite_ + p->non_finite_ == 0) return;
@@ -204,9 +206,9 @@ static inline void ration_progress_flush_(ration_progress *p) {
 }
 
 /* Sends a message of another type behind the steps that came before it, or keeps it; the oldest kept one makes room. */
-static inline void ration_progress_post_(ration_progress *p, char const *type, char const *body) {
+static inline void ration_progress_post_(ration_progress* p, char const* type, char const* body) {
     int const saved = errno;
-    ration_progress_note *note;
+    ration_progress_note* note;
     ration_progress_drain_(p);
     ration_progress_flush_(p);
     if (p->outbox_size_ == RATION_PROGRESS_OUTBOX) {
@@ -221,18 +223,19 @@ static inline void ration_progress_post_(ration_progress *p, char const *type, c
 }
 
 /* Reads RATION_PROGRESS (unix:/path), RATION_JOB, RATION_EPOCH, RATION_TOKEN and RANK. NULL only when memory is out. */
-static inline ration_progress *ration_progress_open(void) {
-    char const *const where = getenv("RATION_PROGRESS"), *const job = getenv("RATION_JOB"), *const token = getenv("RATION_TOKEN");
-    char const *const epoch = getenv("RATION_EPOCH");
+static inline ration_progress* ration_progress_open(void) {
+    char const* const where = getenv("RATION_PROGRESS");
+    char const* const job = getenv("RATION_JOB");
+    char const* const token = getenv("RATION_TOKEN");
     uint64_t number = 0;
     int const saved = errno;
-    ration_progress *const p = (ration_progress *)calloc(1, sizeof *p);
+    ration_progress* const p = (ration_progress*)calloc(1, sizeof *p);
     errno = saved;
     if (p == NULL) return NULL;
     p->socket_ = p->control_socket_ = -1;
     p->sent_at_ = p->step_at_ = -1;
     if (where == NULL || strncmp(where, "unix:/", 6) != 0 || strlen(where + 5) >= sizeof p->path_) return p;
-    if (job == NULL || token == NULL || !ration_progress_whole_(epoch, UINT32_MAX, &number)) return p;
+    if (job == NULL || token == NULL || !ration_progress_whole_(getenv("RATION_EPOCH"), UINT32_MAX, &number)) return p;
     p->epoch_ = (uint32_t)number;
     memcpy(p->path_, where + 5, strlen(where + 5));
     ration_progress_word_(p->job_, job);
@@ -242,12 +245,10 @@ static inline ration_progress *ration_progress_open(void) {
     return p;
 }
 
-/*
- * Says that the job runs: how many processes it has in all, how many threads this one uses (0: not known), and the devices that this
- * one really sees: their names with commas between, GPUs by the UUID that the driver reports, NULL: not known. A list that is none, or
- * that does not fit the message, counts as not known.
- */
-static inline void ration_progress_hello_on(ration_progress *p, uint32_t world_size, uint32_t threads, char const *devices) {
+/* Reports that the job runs: its number of processes, the threads of this one (0: not known) and the devices that this
+ * one sees: names with commas between, GPUs by the driver's UUID. NULL, or a malformed or long list: not known. */
+static inline void ration_progress_hello_on(ration_progress* p, uint32_t world_size, uint32_t threads,
+                                            char const* devices) {
     char body[RATION_PROGRESS_DATAGRAM];
     size_t envelope;
     int n;
@@ -255,18 +256,19 @@ static inline void ration_progress_hello_on(ration_progress *p, uint32_t world_s
     envelope = 64 + strlen(p->job_) + strlen(p->token_); /* 64: the keys, and the longest numbers, before the body */
     n = snprintf(body, sizeof body, " w=%" PRIu32 " t=%" PRIu32 " v=c1", world_size, threads);
     if (p->control_[0] != '\0') n += snprintf(body + n, sizeof body - (size_t)n, " rx=%s", p->control_);
-    if (ration_progress_is_device_list_(devices) && envelope + (size_t)n + 3 + strlen(devices) <= RATION_PROGRESS_DATAGRAM)
+    if (ration_progress_is_device_list_(devices) &&
+        envelope + (size_t)n + 3 + strlen(devices) <= RATION_PROGRESS_DATAGRAM)
         snprintf(body + n, sizeof body - (size_t)n, " g=%s", devices);
     ration_progress_post_(p, "hello", body);
 }
 
 /* The same, with devices that are not known or not there. */
-static inline void ration_progress_hello(ration_progress *p, uint32_t world_size, uint32_t threads) {
+static inline void ration_progress_hello(ration_progress* p, uint32_t world_size, uint32_t threads) {
     ration_progress_hello_on(p, world_size, threads, NULL);
 }
 
 /* How many devices the job would like to have now, at most 4096; 0 takes the wish back. */
-static inline void ration_progress_want(ration_progress *p, uint32_t devices) {
+static inline void ration_progress_want(ration_progress* p, uint32_t devices) {
     char body[32];
     if (!ration_progress_usable_(p)) return;
     snprintf(body, sizeof body, " n=%" PRIu32, devices < 4096 ? devices : 4096);
@@ -274,15 +276,13 @@ static inline void ration_progress_want(ration_progress *p, uint32_t devices) {
 }
 
 /* The samples per step over all ranks, said with the steps from now on; 0, or more than 2^32: not known. */
-static inline void ration_progress_batch(ration_progress *p, uint64_t samples) {
+static inline void ration_progress_batch(ration_progress* p, uint64_t samples) {
     if (ration_progress_usable_(p)) p->batch_ = samples <= (UINT64_C(1) << 32) ? samples : 0;
 }
 
-/*
- * One training step is done: `step` counts over the whole job, `loss` may be anything (what is not finite is counted, never
- * averaged), `total_steps` 0 means not known. Sends at most five messages a second and the first at once; ranks other than 0 none.
- */
-static inline void ration_progress_step(ration_progress *p, uint64_t step, double loss, uint64_t total_steps) {
+/* Reports one training step: `step` counts over the whole job, a `loss` that is not finite is counted and not averaged,
+ * `total_steps` 0 means not known. Rank 0 sends the first message at once and at most five a second; others none. */
+static inline void ration_progress_step(ration_progress* p, uint64_t step, double loss, uint64_t total_steps) {
     int const saved = errno;
     double now;
     if (!ration_progress_usable_(p) || p->rank_ != 0) return;
@@ -308,7 +308,7 @@ static inline void ration_progress_step(ration_progress *p, uint64_t step, doubl
 }
 
 /* A value of a metric measured on held-out data. */
-static inline void ration_progress_eval(ration_progress *p, uint64_t step, char const *metric, double value) {
+static inline void ration_progress_eval(ration_progress* p, uint64_t step, char const* metric, double value) {
     char body[176], name[RATION_PROGRESS_WORD + 1], number[40];
     if (!ration_progress_usable_(p)) return;
     ration_progress_word_(name, metric);
@@ -320,8 +320,8 @@ static inline void ration_progress_eval(ration_progress *p, uint64_t step, char 
     ration_progress_post_(p, "eval", body);
 }
 
-/* What the job does from now on: init, load, compile, train, eval, save or idle. Only in `train` is a missing step a stall. */
-static inline void ration_progress_phase(ration_progress *p, char const *phase) {
+/* The phase from now on: init, load, compile, train, eval, save or idle. A missing step is a stall only in `train`. */
+static inline void ration_progress_phase(ration_progress* p, char const* phase) {
     char body[176], name[RATION_PROGRESS_WORD + 1];
     if (!ration_progress_usable_(p)) return;
     ration_progress_word_(name, phase);
@@ -331,7 +331,7 @@ static inline void ration_progress_phase(ration_progress *p, char const *phase) 
 }
 
 /* A checkpoint is durable (ok != 0) or has failed (ok == 0); `seconds` is what it took, 0 or less: not known. */
-static inline void ration_progress_checkpoint_in(ration_progress *p, uint64_t step, int ok, double seconds) {
+static inline void ration_progress_checkpoint_in(ration_progress* p, uint64_t step, int ok, double seconds) {
     char body[176], number[40];
     int n;
     if (!ration_progress_usable_(p)) return;
@@ -341,12 +341,12 @@ static inline void ration_progress_checkpoint_in(ration_progress *p, uint64_t st
     ration_progress_post_(p, "ckpt", body);
 }
 
-static inline void ration_progress_checkpoint(ration_progress *p, uint64_t step, int ok) {
+static inline void ration_progress_checkpoint(ration_progress* p, uint64_t step, int ok) {
     ration_progress_checkpoint_in(p, step, ok, 0);
 }
 
 /* Alive, though no step is done. Not kept when it cannot be sent. */
-static inline void ration_progress_heartbeat(ration_progress *p) {
+static inline void ration_progress_heartbeat(ration_progress* p) {
     int const saved = errno;
     if (!ration_progress_usable_(p)) return;
     ration_progress_drain_(p);
@@ -356,7 +356,7 @@ static inline void ration_progress_heartbeat(ration_progress *p) {
 }
 
 /* The job ends; `why` is done, stop, diverged or error, NULL: chosen by the exit code. */
-static inline void ration_progress_bye(ration_progress *p, int exit_code, char const *why) {
+static inline void ration_progress_bye(ration_progress* p, int exit_code, char const* why) {
     char body[176], name[RATION_PROGRESS_WORD + 1];
     if (!ration_progress_usable_(p)) return;
     ration_progress_word_(name, why != NULL ? why : exit_code == 0 ? "done" : "error");
@@ -364,8 +364,8 @@ static inline void ration_progress_bye(ration_progress *p, int exit_code, char c
     ration_progress_post_(p, "bye", body);
 }
 
-/* Tries, waits for room and tries again, for at most a tenth of a second, while a receiver is there whose queue is full. */
-static inline void ration_progress_linger_(ration_progress *p) {
+/* Retries for at most a tenth of a second while the queue of the receiver is full. */
+static inline void ration_progress_linger_(ration_progress* p) {
     double const until = ration_progress_now_() + 0.1;
     int attempt;
     for (attempt = 0; attempt < 100; ++attempt) {
@@ -374,7 +374,8 @@ static inline void ration_progress_linger_(ration_progress *p) {
         ration_progress_drain_(p);
         ration_progress_flush_(p);
         left = (int)(1000 * (until - ration_progress_now_()));
-        if (p->socket_ < 0 || left <= 0 || left > 100 || (uint64_t)p->outbox_size_ + p->finite_ + p->non_finite_ == 0) return;
+        if (p->socket_ < 0 || left <= 0 || left > 100 || (uint64_t)p->outbox_size_ + p->finite_ + p->non_finite_ == 0)
+            return;
         room.fd = p->socket_;
         room.events = POLLOUT;
         room.revents = 0;
@@ -382,8 +383,8 @@ static inline void ration_progress_linger_(ration_progress *p) {
     }
 }
 
-/* Ends the handle. This call, and no other, may wait, for a tenth of a second at most: what is kept has no later chance. */
-static inline void ration_progress_close(ration_progress *p) {
+/* Ends the handle. Only this call may wait, for at most a tenth of a second, to send the kept messages. */
+static inline void ration_progress_close(ration_progress* p) {
     int const saved = errno;
     if (p == NULL) return;
     if (ration_progress_usable_(p)) {

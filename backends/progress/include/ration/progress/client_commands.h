@@ -2,16 +2,12 @@
 /*
  * How a training job hears what ration asks of it: commands C1 (docs/progress-protocol.md), job's side, in C99 and C++.
  *
- *     ration_progress_listen(p); ration_progress_hello(p, 1, 1);           in this order: the hello says where the job listens
- *     for (step = 1; step <= steps; ++step) {
- *         int saved = 0, hold, asked;
- *         double by;
- *         ration_progress_step(p, step, train(), steps);
- *         asked = ration_progress_command(p, &by, &hold);
- *         while (asked == RATION_PROGRESS_SAVE || asked == RATION_PROGRESS_STOP) {
- *             if (asked == RATION_PROGRESS_SAVE || !saved) ration_progress_checkpoint(p, step, saved = saved || save(step));
- *             if (asked == RATION_PROGRESS_STOP) return stopped(p);        bye with "stop", close, exit status 0
- *             asked = saved && hold ? ration_progress_hold(p, by, &by, &hold) : ration_progress_command(p, &by, &hold);
+ *     ration_progress_listen(p); ration_progress_hello(p, 1, 1);           in this order: the hello says where the job
+ * listens for (step = 1; step <= steps; ++step) { int saved = 0, hold, asked; double by; ration_progress_step(p, step,
+ * train(), steps); asked = ration_progress_command(p, &by, &hold); while (asked == RATION_PROGRESS_SAVE || asked ==
+ * RATION_PROGRESS_STOP) { if (asked == RATION_PROGRESS_SAVE || !saved) ration_progress_checkpoint(p, step, saved =
+ * saved || save(step)); if (asked == RATION_PROGRESS_STOP) return stopped(p);        bye with "stop", close, exit
+ * status 0 asked = saved && hold ? ration_progress_hold(p, by, &by, &hold) : ration_progress_command(p, &by, &hold);
  *         }
  *     }
  *
@@ -33,10 +29,10 @@ enum {
 };
 
 /*
- * Opens the socket for commands, beside that of the progress messages; 1 when there is one. A job that calls this has to call
- * ration_progress_command at its step boundaries: it will be asked instead of being sent SIGTERM.
+ * Opens the socket for commands, beside that of the progress messages; 1 when there is one. A job that calls this has
+ * to call ration_progress_command at its step boundaries: it will be asked instead of being sent SIGTERM.
  */
-static inline int ration_progress_listen(ration_progress *p) {
+static inline int ration_progress_listen(ration_progress* p) {
     int const saved = errno;
     struct sockaddr_un address;
     int folder, attempt;
@@ -45,15 +41,18 @@ static inline int ration_progress_listen(ration_progress *p) {
     if (p->control_[0] != '\0') return 1;
     folder = (int)(strrchr(p->path_, '/') - p->path_);
     for (at = 0; at < (size_t)folder; ++at)
-        if (p->path_[at] <= ' ' || p->path_[at] >= 0x7f || p->path_[at] == '=') return 0; /* a message could not carry it */
+        if (p->path_[at] <= ' ' || p->path_[at] >= 0x7f || p->path_[at] == '=')
+            return 0; /* a message could not carry it */
     memset(&address, 0, sizeof address);
     address.sun_family = AF_UNIX;
-    for (attempt = 0; attempt < 8; ++attempt) { /* the name may be taken by a process of that number in another namespace */
-        int const n = snprintf(address.sun_path, sizeof address.sun_path, "%.*s/rx.%ld.%d", folder, p->path_, (long)getpid(), attempt);
+    for (attempt = 0; attempt < 8;
+         ++attempt) { /* the name may be taken by a process of that number in another namespace */
+        int const n = snprintf(address.sun_path, sizeof address.sun_path, "%.*s/rx.%ld.%d", folder, p->path_,
+                               (long)getpid(), attempt);
         if (n < 0 || (size_t)n >= sizeof address.sun_path) break;
         p->control_socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (p->control_socket_ < 0) break;
-        if (bind(p->control_socket_, (struct sockaddr const *)&address, (socklen_t)sizeof address) == 0) {
+        if (bind(p->control_socket_, (struct sockaddr const*)&address, (socklen_t)sizeof address) == 0) {
             chmod(address.sun_path, 0600); /* the directory already keeps all others out */
             memcpy(p->control_, address.sun_path, sizeof p->control_);
             break;
@@ -73,10 +72,11 @@ typedef struct ration_progress_order {
     double by_;
 } ration_progress_order;
 
-/* Seconds: digits, then perhaps a point and digits; no more than a thousand million. By hand, for strtod asks the locale. */
-static inline int ration_progress_seconds_(char const *text, double *out) {
+/* Seconds: digits, then perhaps a point and digits; no more than a thousand million. By hand, for strtod asks the
+ * locale. */
+static inline int ration_progress_seconds_(char const* text, double* out) {
     double value = 0, unit = 1;
-    char const *at = text;
+    char const* at = text;
     for (; *at >= '0' && *at <= '9'; ++at) value = value * 10 + (*at - '0');
     if (at == text || value > 1e9) return 0;
     if (*at == '.') {
@@ -88,8 +88,9 @@ static inline int ration_progress_seconds_(char const *text, double *out) {
 }
 
 /* Takes in one pair; 0 when it makes the message none of this job's. */
-static inline int ration_progress_take_pair_(ration_progress const *p, ration_progress_order *order, char const *key, char const *value) {
-    static char const *const keys[] = {"e", "k", "q", "by", "hold"};
+static inline int ration_progress_take_pair_(ration_progress const* p, ration_progress_order* order, char const* key,
+                                             char const* value) {
+    static char const* const keys[] = {"e", "k", "q", "by", "hold"};
     uint64_t number = 0;
     unsigned at = 0;
     while (at < 5 && strcmp(keys[at], key) != 0) ++at;
@@ -105,14 +106,15 @@ static inline int ration_progress_take_pair_(ration_progress const *p, ration_pr
     }
 }
 
-/* Reads a message, which it takes apart; 1 when it is a command to this job in this epoch. Type -1: ping, -2: not known here. */
-static inline int ration_progress_read_order_(ration_progress const *p, char *text, ration_progress_order *order) {
-    static char const *const types[] = {"save", "go", "stop"};
+/* Reads a message, which it takes apart; 1 when it is a command to this job in this epoch. Type -1: ping, -2: not known
+ * here. */
+static inline int ration_progress_read_order_(ration_progress const* p, char* text, ration_progress_order* order) {
+    static char const* const types[] = {"save", "go", "stop"};
     char *rest = text + 3, *word;
     memset(order, 0, sizeof *order);
     if (strncmp(text, "C1 ", 3) != 0) return 0;
     for (word = rest; word != NULL; word = rest) {
-        char *value;
+        char* value;
         rest = strchr(word, ' ');
         if (rest != NULL) *rest++ = '\0';
         if (word == text + 3) {
@@ -130,11 +132,11 @@ static inline int ration_progress_read_order_(ration_progress const *p, char *te
 }
 
 /*
- * What ration asks of the job, to be called at each step boundary: one of the values above, answered already. `by` (NULL: not wanted)
- * becomes the seconds that the job has, 0: not said; `hold` (NULL: not wanted) becomes 1 when after saving the job is to hold.
- * What is not a command to this job in this epoch is dropped.
+ * What ration asks of the job, to be called at each step boundary: one of the values above, answered already. `by`
+ * (NULL: not wanted) becomes the seconds that the job has, 0: not said; `hold` (NULL: not wanted) becomes 1 when after
+ * saving the job is to hold. What is not a command to this job in this epoch is dropped.
  */
-static inline int ration_progress_command(ration_progress *p, double *by, int *hold) {
+static inline int ration_progress_command(ration_progress* p, double* by, int* hold) {
     int const saved = errno;
     int attempt, type = RATION_PROGRESS_NOTHING;
     if (!ration_progress_usable_(p)) return RATION_PROGRESS_NOTHING;
@@ -158,10 +160,10 @@ static inline int ration_progress_command(ration_progress *p, double *by, int *h
 }
 
 /*
- * Waits, for `seconds` at most, for what comes after a save with hold: the next command, RATION_PROGRESS_GO when none comes in time
- * or no command can come. The one call that waits.
+ * Waits, for `seconds` at most, for what comes after a save with hold: the next command, RATION_PROGRESS_GO when none
+ * comes in time or no command can come. The one call that waits.
  */
-static inline int ration_progress_hold(ration_progress *p, double seconds, double *by, int *hold) {
+static inline int ration_progress_hold(ration_progress* p, double seconds, double* by, int* hold) {
     double const from = ration_progress_now_();
     int const saved = errno;
     int type = ration_progress_command(p, by, hold);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Commands to a running job: the messages C1 (docs/progress-protocol.md, "Commands"), from ration to the socket that the job named in
-/// its `hello`. Linux; needs /proc.
+/// Commands to a running job: the messages C1 (docs/progress-protocol.md, "Commands"), from ration to the socket that
+/// the job named in its `hello`. Linux; needs /proc.
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@ enum class command_type : std::uint8_t {
 
 struct command {
     command_type type = command_type::ping;
-    nanoseconds by{};   ///< save, stop: how long the job has, counted from when it reads this; 0: not said. Sent in ms, rounded up
+    /// Save, stop: how long the job has, counted from when it reads this; 0: not said. Sent in ms, rounded up
+    nanoseconds by{};
     bool hold = false;  ///< save
 };
 
@@ -49,7 +50,8 @@ inline void append_seconds(command_text& out, nanoseconds time) noexcept {
     auto const milliseconds = (static_cast<std::uint64_t>(time.count) + 999'999) / 1'000'000;
     append_number(out, milliseconds / 1000);
     std::array<char, 4> const fraction{'.', static_cast<char>('0' + milliseconds / 100 % 10),
-                                       static_cast<char>('0' + milliseconds / 10 % 10), static_cast<char>('0' + milliseconds % 10)};
+                                       static_cast<char>('0' + milliseconds / 10 % 10),
+                                       static_cast<char>('0' + milliseconds % 10)};
     out.append({fraction.data(), fraction.size()});
 }
 
@@ -59,7 +61,8 @@ inline void append_seconds(command_text& out, nanoseconds time) noexcept {
 
 }  // namespace detail
 
-/// The message that says `what` to the job of that epoch and token. Precondition: the token is one that `receiver::register_job` takes.
+/// The message that says `what` to the job of that epoch and token. Precondition: the token is one that
+/// `receiver::register_job` takes.
 [[nodiscard]] inline command_text format_command(command const& what, epoch run, std::string_view token,
                                                  std::uint64_t sequence) noexcept {
     constexpr std::array<char const*, 4> words{"C1 save e=", "C1 go e=", "C1 stop e=", "C1 ping e="};
@@ -77,16 +80,15 @@ inline void append_seconds(command_text& out, nanoseconds time) noexcept {
 /// The sending end: one unnamed socket for all jobs of a run. Not safe for use by several threads at once.
 class control {
 public:
-    /// `directory`: that of the receiver's socket (the part of `receiver::path()` before its last '/'). Errors: `io` and what open(2) says.
+    /// `directory`: that of the receiver's socket (the part of `receiver::path()` before its last '/'). Errors: `io`
+    /// and what open(2) says.
     [[nodiscard]] static result<control> open(std::string_view directory) noexcept {
         text<max_socket_path> const path{directory};
         int const folder = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         int const socket = folder < 0 ? -1 : ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (socket < 0) {
             int const why = errno;
-            if (folder >= 0) {
-                ::close(folder);
-            }
+            if (folder >= 0) ::close(folder);
             return error{errc::io, "open the socket for commands", text<120>(directory), why,
                          "the directory is that of the progress socket, which must be open"};
         }
@@ -94,10 +96,8 @@ public:
     }
 
     control(control&& other) noexcept
-        : directory_(other.directory_),
-          folder_(std::exchange(other.folder_, -1)),
-          socket_(std::exchange(other.socket_, -1)),
-          sequence_(other.sequence_) {}
+        : directory_(other.directory_), folder_(std::exchange(other.folder_, -1)),
+          socket_(std::exchange(other.socket_, -1)), sequence_(other.sequence_) {}
     control& operator=(control other) noexcept {
         std::swap(directory_, other.directory_);
         std::swap(folder_, other.folder_);
@@ -106,27 +106,25 @@ public:
         return *this;
     }
     ~control() {
-        if (folder_ >= 0) {
-            ::close(folder_);
-        }
-        if (socket_ >= 0) {
-            ::close(socket_);
-        }
+        if (folder_ >= 0) ::close(folder_);
+        if (socket_ >= 0) ::close(socket_);
     }
 
-    /// Sends a command to the job that listens at `to` (`report::control` of its `hello`) in that epoch, with its token. Never waits.
-    /// The command's number: the job's `ack` repeats it in `report::command`. A message taken by the kernel may still never be read.
-    /// Errors: `gone` (nobody listens there any more), `busy` (the job's queue is full: try again later), `denied` (no socket of this
-    /// user in the directory; a symbolic link is never followed), `invalid_value` (not a path in the directory), `io`.
-    [[nodiscard]] result<std::uint64_t> send(std::string_view to, epoch run, std::string_view token, command const& what) noexcept {
+    /// Sends a command to the job that listens at `to` (`report::control` of its `hello`) in that epoch, with its
+    /// token. Never waits. The command's number: the job's `ack` repeats it in `report::command`. A message taken by
+    /// the kernel may still never be read. Errors: `gone` (nobody listens there any more), `busy` (the job's queue is
+    /// full: try again later), `denied` (no socket of this user in the directory; a symbolic link is never followed),
+    /// `invalid_value` (not a path in the directory), `io`.
+    [[nodiscard]] result<std::uint64_t> send(std::string_view to, epoch run, std::string_view token,
+                                             command const& what) noexcept {
         if (!detail::is_socket_path(to) || to.substr(0, to.rfind('/')) != directory_.view()) {
-            return detail::cannot_send(errc::invalid_value, to, 0, "a job listens in the directory of the progress socket only");
+            return detail::cannot_send(errc::invalid_value, to, 0,
+                                       "a job listens in the directory of the progress socket only");
         }
         auto const file = find(to);
-        if (!file) {
-            return file.failure();
-        }
-        // The kernel resolves the descriptor to the very file that was looked at: nobody can put another in its place meanwhile.
+        if (!file) return file.failure();
+        // The kernel resolves the descriptor to the very file that was looked at: nobody can put another in its place
+        // meanwhile.
         text<40> const place = name_of(*file);
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
@@ -147,15 +145,12 @@ private:
     [[nodiscard]] result<int> find(std::string_view to) const noexcept {
         text<max_socket_path> const name{to.substr(to.rfind('/') + 1)};
         int const file = ::openat(folder_, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        if (file < 0) {
-            return refused(to, errno);
-        }
-        struct stat about {};
-        if (::fstat(file, &about) == 0 && S_ISSOCK(about.st_mode) && about.st_uid == ::geteuid()) {
-            return file;
-        }
+        if (file < 0) return refused(to, errno);
+        struct stat about{};
+        if (::fstat(file, &about) == 0 && S_ISSOCK(about.st_mode) && about.st_uid == ::geteuid()) return file;
         ::close(file);
-        return detail::cannot_send(errc::denied, to, 0, "what lies there must be a socket of your own: end the job that put it there");
+        return detail::cannot_send(errc::denied, to, 0,
+                                   "what lies there must be a socket of your own: end the job that put it there");
     }
 
     [[nodiscard]] static text<40> name_of(int file) noexcept {
@@ -166,10 +161,12 @@ private:
 
     [[nodiscard]] static error refused(std::string_view to, int why) noexcept {
         if (why == ENOENT || why == ECONNREFUSED || why == ECONNRESET) {
-            return detail::cannot_send(errc::gone, to, why, "the job has ended or has closed its socket: nothing can be said to it");
+            return detail::cannot_send(errc::gone, to, why,
+                                       "the job has ended or has closed its socket: nothing can be said to it");
         }
         if (why == EAGAIN || why == EWOULDBLOCK || why == ENOBUFS) {
-            return detail::cannot_send(errc::busy, to, why, "the job has not read its last commands: try again, or give it up");
+            return detail::cannot_send(errc::busy, to, why,
+                                       "the job has not read its last commands: try again, or give it up");
         }
         return detail::cannot_send(errc::io, to, why, "end the job by a signal");
     }

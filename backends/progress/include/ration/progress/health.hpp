@@ -76,12 +76,9 @@ public:
     void observe(nanoseconds now, observation const& sample) noexcept {
         auto const used = sample.cpu_time + sample.throttled;
         auto const passed = now - at_;
-        if (seen_ && passed < seconds(1)) {
-            return;
-        }
-        if (!seen_ || (used - used_).count > passed.count / 100) {  // 1 % of a core: more than an idle poll loop
+        if (seen_ && passed < seconds(1)) return;
+        if (!seen_ || (used - used_).count > passed.count / 100)  // 1 % of a core: more than an idle poll loop
             active_ = now;
-        }
         seen_ = true;
         at_ = now;
         used_ = used;
@@ -113,9 +110,7 @@ public:
         auto const& what = said.said;
         switch (what.type) {
             case message_type::step: return hear_step(now, said);
-            case message_type::phase:
-                declared_ = true;
-                return enter(now, what.now);
+            case message_type::phase: declared_ = true; return enter(now, what.now);
             case message_type::bye:
                 said_diverged_ = said_diverged_ || what.why == "diverged";
                 return enter(now, phase::idle);
@@ -132,33 +127,21 @@ public:
         suspended_ = true;
     }
     void resume(nanoseconds now) noexcept {
-        if (!suspended_) {
-            return;
-        }
+        if (!suspended_) return;
         auto const by = now - suspended_at_;
         suspended_ = false;
-        for (auto* at : {&phase_at_, &step_at_, &heard_at_}) {
-            *at = *at + by;
-        }
+        for (auto* at : {&phase_at_, &step_at_, &heard_at_}) *at = *at + by;
         stepped_ = false;
         activity_.shift(by);
     }
 
     [[nodiscard]] condition at(nanoseconds now) const noexcept {
         now = suspended_ ? suspended_at_ : now;
-        if (said_diverged_ || diverged_) {
-            return condition::diverged;
-        }
-        if (!heard_) {
-            return condition::unheard;
-        }
+        if (said_diverged_ || diverged_) return condition::diverged;
+        if (!heard_) return condition::unheard;
         auto const budget = patience();
-        if (budget && now - std::max(step_at_, phase_at_) > *budget && activity_.flat(now)) {
-            return condition::stalled;
-        }
-        if (budget && now - heard_at_ > *budget) {
-            return condition::silent;
-        }
+        if (budget && now - std::max(step_at_, phase_at_) > *budget && activity_.flat(now)) return condition::stalled;
+        if (budget && now - heard_at_ > *budget) return condition::silent;
         return bad_ != 0 ? condition::suspect : condition::reporting;
     }
 
@@ -176,14 +159,12 @@ private:
 
     void hear_step(nanoseconds now, update const& said) noexcept {
         auto const& what = said.said;
-        if (!declared_ && phase_ != phase::train) {  // a plain loop that never names a phase trains
+        if (!declared_ && phase_ != phase::train)  // a plain loop that never names a phase trains
             enter(now, phase::train);
-        }
-        if (what.step_seconds > 0) {
+        if (what.step_seconds > 0)
             times_.add(what.step_seconds);
-        } else if (stepped_ && what.step > step_) {
+        else if (stepped_ && what.step > step_)
             times_.add(to_seconds(now - step_at_) / static_cast<double>(what.step - step_));
-        }
         stepped_ = true;
         step_ = what.step;
         step_at_ = now;
@@ -194,10 +175,9 @@ private:
 
     [[nodiscard]] std::optional<nanoseconds> patience() const noexcept {
         auto const budget = budget_of(phase_);
-        if (!budget || phase_ != phase::train) {
-            return budget;
-        }
-        return std::max(*budget, seconds(std::min(10 * times_.median(), 1e8)));  // bounded: a job may claim any step time
+        if (!budget || phase_ != phase::train) return budget;
+        // bounded: a job may claim any step time
+        return std::max(*budget, seconds(std::min(10 * times_.median(), 1e8)));
     }
 
     phase phase_ = phase::init;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The receiving socket: one AF_UNIX datagram socket that only its owner can reach, and batches of messages with the kernel's word
-/// on who sent them (unix(7), SO_PASSCRED). Linux.
+/// The receiving socket: one AF_UNIX datagram socket that only its owner can reach, and batches of messages with the
+/// kernel's word on who sent them (unix(7), SO_PASSCRED). Linux.
 #pragma once
 
 #include <array>
@@ -29,7 +29,8 @@ struct datagram {
     ucred sender{};  ///< meaningful when signed
 };
 
-[[nodiscard]] inline error socket_error(char const* operation, std::string_view path, int system, char const* remedy = "") noexcept {
+[[nodiscard]] inline error socket_error(char const* operation, std::string_view path, int system,
+                                        char const* remedy = "") noexcept {
     auto const code = system == EACCES || system == EPERM ? errc::denied
                       : system == ENOENT                  ? errc::not_found
                       : system == EADDRINUSE              ? errc::already_exists
@@ -37,33 +38,33 @@ struct datagram {
     return {code, operation, text<120>(path), system, remedy};
 }
 
-/// Makes the directory (one level, mode 0700) unless it is there; true when it was made. One that others may enter is refused.
+/// Makes the directory (one level, mode 0700) unless it is there; true when it was made. One that others may enter is
+/// refused.
 [[nodiscard]] inline result<bool> private_directory(char const* path) noexcept {
     constexpr char const* operation = "make the directory of the progress socket";
     bool const made = ::mkdir(path, 0700) == 0;
-    if (!made && errno != EEXIST) {
+    if (!made && errno != EEXIST)
         return socket_error(operation, path, errno, "create its parent directory, or choose another place");
-    }
-    struct stat about {};
-    if (::lstat(path, &about) != 0) {
-        return socket_error(operation, path, errno);
-    }
+    struct stat about{};
+    if (::lstat(path, &about) != 0) return socket_error(operation, path, errno);
     if (!S_ISDIR(about.st_mode) || about.st_uid != ::geteuid() || (about.st_mode & 077) != 0) {
-        return error{errc::denied, operation, text<120>(path), 0,
-                     "it must be a directory of your own that nobody else can enter: chmod 700 it, or choose another place"};
+        return error{
+            errc::denied, operation, text<120>(path), 0,
+            "it must be a directory of your own that nobody else can enter: chmod 700 it, or choose another place"};
     }
     return made;
 }
 
-/// Takes away the socket of a receiver that is gone. One that still listens, or anything that is no socket, stays: an error.
+/// Takes away the socket of a receiver that is gone. One that still listens, or anything that is no socket, stays: an
+/// error.
 [[nodiscard]] inline result<void> clear_stale(sockaddr_un const& address) noexcept {
     constexpr char const* operation = "take over the progress socket";
-    struct stat about {};
-    if (::lstat(address.sun_path, &about) != 0) {
+    struct stat about{};
+    if (::lstat(address.sun_path, &about) != 0)
         return errno == ENOENT ? result<void>() : socket_error(operation, address.sun_path, errno);
-    }
     if (!S_ISSOCK(about.st_mode)) {
-        return error{errc::already_exists, operation, text<120>(address.sun_path), 0, "it is not a socket: move it away"};
+        return error{errc::already_exists, operation, text<120>(address.sun_path), 0,
+                     "it is not a socket: move it away"};
     }
     int const probe = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool const alive = ::connect(probe, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
@@ -78,9 +79,7 @@ struct datagram {
 /// Takes away the sockets for commands of jobs that were killed: those named rx.* on which nobody listens any more.
 inline void clear_stale_controls(std::string_view directory) noexcept {
     DIR* const open = ::opendir(text<107>(directory).c_str());
-    if (open == nullptr) {
-        return;
-    }
+    if (open == nullptr) return;
     while (dirent const* const entry = ::readdir(open)) {
         std::string_view const name(entry->d_name);
         sockaddr_un address{};
@@ -99,13 +98,15 @@ class inbox {
 public:
     static constexpr std::size_t batch = 32;  ///< datagrams per system call
 
-    /// `path` is absolute, at most 107 bytes. Errors: `invalid_value`, `out_of_range`, `denied`, `already_exists`, `io`.
+    /// `path` is absolute, at most 107 bytes. Errors: `invalid_value`, `out_of_range`, `denied`, `already_exists`,
+    /// `io`.
     [[nodiscard]] static result<std::unique_ptr<inbox>> open(std::string_view path) noexcept {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         auto const cut = path.rfind('/');
         if (cut == path.npos || cut == 0 || path.front() != '/' || path.find('\0') != path.npos) {
-            return error{errc::invalid_value, "open the progress socket", text<120>(path), 0, "give an absolute path below a directory"};
+            return error{errc::invalid_value, "open the progress socket", text<120>(path), 0,
+                         "give an absolute path below a directory"};
         }
         if (path.size() >= sizeof address.sun_path) {
             return error{errc::out_of_range, "open the progress socket", text<120>(path), 0,
@@ -114,9 +115,7 @@ public:
         std::memcpy(address.sun_path, path.data(), path.size());
         auto made = std::unique_ptr<inbox>(new inbox(path, path.substr(0, cut)));
         auto const bound = made->bind(address);
-        if (!bound) {
-            return bound.failure();
-        }
+        if (!bound) return bound.failure();
         return made;
     }
 
@@ -124,19 +123,12 @@ public:
     inbox& operator=(inbox const&) = delete;
 
     ~inbox() {
-        struct stat about {};
-        if (bound_ && ::lstat(path_.c_str(), &about) == 0 && about.st_ino == inode_ && about.st_dev == device_) {
+        struct stat about{};
+        if (bound_ && ::lstat(path_.c_str(), &about) == 0 && about.st_ino == inode_ && about.st_dev == device_)
             ::unlink(path_.c_str());
-        }
-        if (socket_ >= 0) {
-            ::close(socket_);
-        }
-        if (bound_) {
-            clear_stale_controls(directory_);
-        }
-        if (made_directory_) {
-            ::rmdir(directory_.c_str());
-        }
+        if (socket_ >= 0) ::close(socket_);
+        if (bound_) clear_stale_controls(directory_);
+        if (made_directory_) ::rmdir(directory_.c_str());
     }
 
     [[nodiscard]] int fd() const noexcept { return socket_; }
@@ -145,16 +137,10 @@ public:
 
     /// Takes up to `batch` waiting datagrams; how many. Never waits.
     [[nodiscard]] result<std::size_t> receive() noexcept {
-        for (std::size_t at = 0; at < batch; ++at) {
-            headers_[at].msg_hdr.msg_controllen = sizeof(slot::control);
-        }
+        for (std::size_t at = 0; at < batch; ++at) headers_[at].msg_hdr.msg_controllen = sizeof(slot::control);
         int const count = ::recvmmsg(socket_, headers_.data(), batch, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, nullptr);
-        if (count >= 0) {
-            return static_cast<std::size_t>(count);
-        }
-        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
-            return std::size_t{0};
-        }
+        if (count >= 0) return static_cast<std::size_t>(count);
+        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::size_t{0};
         return socket_error("receive progress messages", path_, errno);
     }
 
@@ -162,7 +148,8 @@ public:
     [[nodiscard]] datagram at(std::size_t at) noexcept {
         auto& header = headers_[at].msg_hdr;
         datagram out{{slots_[at].data.data(), headers_[at].msg_len}, (header.msg_flags & MSG_TRUNC) != 0};
-        // There is room for credentials only, so that the kernel itself throws away any descriptor somebody sends along.
+        // There is room for credentials only, so that the kernel itself throws away any descriptor somebody sends
+        // along.
         for (auto* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
             if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_CREDENTIALS) {
                 std::memcpy(&out.sender, CMSG_DATA(part), sizeof out.sender);
@@ -191,26 +178,22 @@ private:
 
     [[nodiscard]] result<void> bind(sockaddr_un const& address) noexcept {
         auto const directory = private_directory(directory_.c_str());
-        if (!directory) {
-            return directory.failure();
-        }
+        if (!directory) return directory.failure();
         made_directory_ = *directory;
         clear_stale_controls(directory_);
         auto const cleared = clear_stale(address);
-        if (!cleared) {
-            return cleared;
-        }
+        if (!cleared) return cleared;
         socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         int const yes = 1;
-        // The mode of the socket, set before the file exists, becomes the mode of the file: there is no moment when it is open to all.
-        if (socket_ < 0 || ::setsockopt(socket_, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 || ::fchmod(socket_, 0600) != 0 ||
+        // The mode of the socket, set before the file exists, becomes the mode of the file: there is no moment when it
+        // is open to all.
+        if (socket_ < 0 || ::setsockopt(socket_, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
+            ::fchmod(socket_, 0600) != 0 ||
             ::bind(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) {
             return socket_error("open the progress socket", path_, errno);
         }
-        struct stat about {};
-        if (::lstat(address.sun_path, &about) != 0) {
-            return socket_error("open the progress socket", path_, errno);
-        }
+        struct stat about{};
+        if (::lstat(address.sun_path, &about) != 0) return socket_error("open the progress socket", path_, errno);
         bound_ = true;
         inode_ = about.st_ino;
         device_ = about.st_dev;

@@ -26,7 +26,8 @@ struct log_counts {
     std::uint64_t overlong = 0;    ///< not looked at, for a cut line may end within a number
 };
 
-/// What a terminal would show as lines, from bytes in pieces of any size: escape sequences taken out; a line ends with '\n', with
+/// What a terminal would show as lines, from bytes in pieces of any size: escape sequences taken out; a line ends with
+/// '\n', with
 /// '\r' or with a backspace, by which progress bars draw over themselves.
 class line_reader {
 public:
@@ -42,14 +43,11 @@ public:
             state_ = state::plain;  // an escape sequence never spans lines: a broken one must not swallow the log
             return ended_ = true;
         }
-        if (skips(byte)) {
-            return false;
-        }
-        if (line_.size() < max_line) {
+        if (skips(byte)) return false;
+        if (line_.size() < max_line)
             line_ += byte;
-        } else {
+        else
             overlong_ = true;
-        }
         return false;
     }
 
@@ -66,20 +64,16 @@ private:
                 state_ = byte == '\x1b' ? state::escape : state::plain;
                 return static_cast<unsigned char>(byte) < ' ' && byte != '\t';
             case state::escape:
-                state_ = byte == '[' ? state::control
+                state_ = byte == '['                                                               ? state::control
                          : byte == ']' || byte == 'P' || byte == 'X' || byte == '^' || byte == '_' ? state::string
                          : byte >= ' ' && byte <= '/'                                              ? state::escape
                                                                                                    : state::plain;
                 return true;
-            case state::control:
-                state_ = byte >= '@' && byte <= '~' ? state::plain : state::control;
-                return true;
+            case state::control: state_ = byte >= '@' && byte <= '~' ? state::plain : state::control; return true;
             case state::string:
                 state_ = byte == '\a' ? state::plain : byte == '\x1b' ? state::string_escape : state::string;
                 return true;
-            case state::string_escape:
-                state_ = byte == '\\' ? state::plain : state::string;
-                return true;
+            case state::string_escape: state_ = byte == '\\' ? state::plain : state::string; return true;
         }
         return false;
     }
@@ -90,27 +84,22 @@ private:
     bool overlong_ = false;
 };
 
-/// One per stream. The groups of the pattern: `loss`; `step` (left out: matches are counted); `total`; and any other name is a
-/// metric, reported as an evaluation. NaN and infinities, however spelt, count as non-finite.
+/// One per stream. The groups of the pattern: `loss`; `step` (left out: matches are counted); `total`; and any other
+/// name is a metric, reported as an evaluation. NaN and infinities, however spelt, count as non-finite.
 class log_adapter {
 public:
     /// Errors: `invalid_value`, naming the pattern and what is missing.
     [[nodiscard]] static result<log_adapter> make(std::string_view pattern, job_id job, epoch run) noexcept {
         auto made = detail::log_pattern::make(pattern);
-        if (!made) {
-            return made.failure();
-        }
+        if (!made) return made.failure();
         return log_adapter(std::move(*made), job, run);
     }
 
     /// `sink(update const&)`: its texts live until it returns. O(bytes).
     template <std::invocable<update const&> Sink>
     void feed(std::string_view bytes, Sink&& sink) noexcept {
-        for (char const byte : bytes) {
-            if (reader_.put(byte)) {
-                take_line(sink);
-            }
-        }
+        for (char const byte : bytes)
+            if (reader_.put(byte)) take_line(sink);
     }
 
     /// The stream has ended: what stands without an end of line is a line too.
@@ -125,21 +114,16 @@ private:
     enum class number : std::uint8_t { finite, non_finite, unreadable };
 
     log_adapter(detail::log_pattern&& pattern, job_id job, epoch run) noexcept
-        : pattern_(std::move(pattern)),
-          job_(job),
-          run_(run),
-          counts_steps_(std::ranges::find(pattern_.groups(), "step", &detail::named_group::name) == pattern_.groups().end()) {}
+        : pattern_(std::move(pattern)), job_(job), run_(run),
+          counts_steps_(std::ranges::find(pattern_.groups(), "step", &detail::named_group::name) ==
+                        pattern_.groups().end()) {}
 
     [[nodiscard]] static number read_value(std::string_view text, double& out) noexcept {
-        if (text.starts_with('+')) {
-            text.remove_prefix(1);
-        }
+        if (text.starts_with('+')) text.remove_prefix(1);
         auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
-        if (end != text.data() + text.size() || code == std::errc::invalid_argument) {
-            return number::unreadable;
-        }
+        if (end != text.data() + text.size() || code == std::errc::invalid_argument) return number::unreadable;
         auto const digits = text.substr(text.starts_with('-') ? 1 : 0);
-        bool const words = digits.front() > '9';  // nan, inf, Infinity
+        bool const words = digits.front() > '9';       // nan, inf, Infinity
         if (code == std::errc::result_out_of_range) {  // beyond a double, or so near to 0 that it is 0
             out = 0;
             return text.find("e-") != text.npos || text.find("E-") != text.npos ? number::finite : number::non_finite;
@@ -149,9 +133,7 @@ private:
 
     template <class Sink>
     void take_line(Sink& sink) noexcept {
-        if (reader_.line().empty()) {
-            return;
-        }
+        if (reader_.line().empty()) return;
         ++counts_.lines;
         if (reader_.overlong()) {
             ++counts_.overlong;
@@ -159,9 +141,7 @@ private:
         }
         detail::log_pattern::match found;
         try {
-            if (!pattern_.search(reader_.line(), found)) {
-                return;
-            }
+            if (!pattern_.search(reader_.line(), found)) return;
         } catch (std::exception const&) {
             ++counts_.unreadable;
             return;
@@ -172,10 +152,13 @@ private:
 
     [[nodiscard]] static std::string_view text_of(detail::log_pattern::match const& found, std::size_t index) noexcept {
         auto const& part = found[index];
-        return part.matched ? std::string_view(part.first, static_cast<std::size_t>(part.length())) : std::string_view();
+        return part.matched ? std::string_view(part.first, static_cast<std::size_t>(part.length()))
+                            : std::string_view();
     }
 
-    [[nodiscard]] static bool is_counter(std::string_view group) noexcept { return group == "step" || group == "total"; }
+    [[nodiscard]] static bool is_counter(std::string_view group) noexcept {
+        return group == "step" || group == "total";
+    }
 
     /// `step` and `total`, where the line has them. False when one is no number.
     [[nodiscard]] bool read_counters(detail::log_pattern::match const& found, report& out) noexcept {
@@ -201,14 +184,11 @@ private:
         step_ = base.step;
         for (auto const& group : pattern_.groups()) {
             auto const text = text_of(found, group.index);
-            if (is_counter(group.name) || text.empty()) {
-                continue;
-            }
-            if (group.name == "loss") {
+            if (is_counter(group.name) || text.empty()) continue;
+            if (group.name == "loss")
                 take_loss(text, base, back, sink);
-            } else {
+            else
                 take_metric(group.name, text, base, sink);
-            }
         }
     }
 

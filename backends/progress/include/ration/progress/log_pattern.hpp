@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A regular expression with named groups, over std::regex, which has none; a search costs O(line) whatever the line says.
+/// A regular expression with named groups, over std::regex, which has none; a search costs O(line) whatever the line
+/// says.
 #pragma once
 
 #include <algorithm>
@@ -38,13 +39,11 @@ struct translation {
 /// From the '[' to its ']': brackets in there open no group.
 [[nodiscard]] inline std::size_t class_length(std::string_view pattern) noexcept {
     std::size_t at = 1;
-    while (at < pattern.size() && pattern[at] != ']') {
-        if (pattern.substr(at, 2) == "[:") {
+    while (at < pattern.size() && pattern[at] != ']')
+        if (pattern.substr(at, 2) == "[:")
             at = std::min(pattern.find(":]", at), pattern.size() - 2) + 2;
-        } else {
+        else
             at += pattern[at] == '\\' ? 2 : 1;
-        }
-    }
     return std::min(at + 1, pattern.size());
 }
 
@@ -67,16 +66,14 @@ struct translation {
     return out;
 }
 
-/// Whether a bound of the repetition at the start of the pattern, such as "{2,5}", exceeds 255 (RE_DUP_MAX of POSIX). std::regex copies
-/// the repeated part for each count, and overflows on a number beyond 63 bits.
+/// Whether a bound of the repetition at the start of the pattern, such as "{2,5}", exceeds 255 (RE_DUP_MAX of POSIX).
+/// std::regex copies the repeated part for each count, and overflows on a number beyond 63 bits.
 [[nodiscard]] inline bool repeats_too_often(std::string_view pattern) noexcept {
     unsigned count = 0;
     for (char const c : pattern.substr(1, pattern.find('}'))) {
         bool const digit = c >= '0' && c <= '9';
         count = digit ? 10 * count + static_cast<unsigned>(c - '0') : 0;
-        if (count > 255) {
-            return true;
-        }
+        if (count > 255) return true;
     }
     return false;
 }
@@ -94,12 +91,10 @@ struct translation {
             length = class_length(rest);
         } else if (auto const prefix = opening_length(rest); prefix != 0) {
             auto const name = rest.substr(prefix, rest.find('>') - prefix);
-            if (!is_group_name(name) || rest.find('>') == rest.npos) {
+            if (!is_group_name(name) || rest.find('>') == rest.npos)
                 return bad_pattern(pattern, "a group's name is a word of letters, digits and '_', as in (?<loss>...)");
-            }
-            if (std::ranges::find(out.groups, name, &named_group::name) != out.groups.end()) {
+            if (std::ranges::find(out.groups, name, &named_group::name) != out.groups.end())
                 return bad_pattern(pattern, "two groups have one name");
-            }
             out.groups.push_back({std::string(name), ++opened});
             out.pattern += '(';
             at += prefix + name.size() + 1;
@@ -122,21 +117,20 @@ public:
 
     /// Errors: `invalid_value`, naming the pattern and what is missing.
     [[nodiscard]] static result<log_pattern> make(std::string_view pattern) noexcept {
-        if (pattern.size() > 1024) {
-            return bad_pattern(pattern, "a pattern has at most 1024 characters");
-        }
+        if (pattern.size() > 1024) return bad_pattern(pattern, "a pattern has at most 1024 characters");
         auto translated = translate(pattern);
-        if (!translated) {
-            return translated.failure();
-        }
-        if (std::ranges::none_of(translated->groups, [](auto const& g) { return g.name != "step" && g.name != "total"; })) {
+        if (!translated) return translated.failure();
+        if (std::ranges::none_of(translated->groups,
+                                 [](auto const& g) { return g.name != "step" && g.name != "total"; })) {
             return bad_pattern(pattern, "it needs a group (?<loss>...), or one with the name of another metric");
         }
         try {
-            static_cast<void>(std::regex(translated->pattern, flavour));  // so that a ')' too many cannot close the bracket below
+            // So that a ')' too many cannot close the bracket below
+            static_cast<void>(std::regex(translated->pattern, flavour));
             return log_pattern(std::move(*translated));
         } catch (std::exception const&) {
-            return bad_pattern(pattern, "it is not an ECMAScript regular expression without back-references or look-behind");
+            return bad_pattern(pattern,
+                               "it is not an ECMAScript regular expression without back-references or look-behind");
         }
     }
 
@@ -144,7 +138,8 @@ public:
 
     /// Throws what std::regex throws when memory is out.
     [[nodiscard]] bool search(std::string_view line, match& out) const {
-        return std::regex_search(line.data(), line.data() + line.size(), out, expression_, std::regex_constants::match_continuous);
+        return std::regex_search(line.data(), line.data() + line.size(), out, expression_,
+                                 std::regex_constants::match_continuous);
     }
 
 private:
@@ -155,7 +150,8 @@ private:
     static constexpr auto flavour = std::regex_constants::ECMAScript;
 #endif
 
-    // "Anything, as little as possible" in front makes the search one pass; trying each start in turn would be quadratic.
+    // "Anything, as little as possible" in front makes the search one pass; trying each start in turn would be
+    // quadratic.
     explicit log_pattern(translation&& from)
         : expression_("[^]*?(?:" + from.pattern + ")", flavour), groups_(std::move(from.groups)) {}
 

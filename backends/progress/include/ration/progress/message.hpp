@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// One datagram of protocol P1 (docs/progress-protocol.md), read strictly: what is not proved to be a message is refused.
+/// One datagram of protocol P1 (docs/progress-protocol.md), read strictly: what is not proved to be a message is
+/// refused.
 #pragma once
 
 #include <array>
@@ -16,10 +17,11 @@
 namespace ration::progress {
 
 inline constexpr std::size_t max_datagram = 1024;  ///< bytes
-inline constexpr std::size_t max_word = 64;        ///< characters of a job's name, a token, a metric, a reason, a device's name
-inline constexpr std::size_t max_devices = 768;    ///< characters of a list of devices
+/// Characters of a job's name, a token, a metric, a reason, a device's name
+inline constexpr std::size_t max_word = 64;
+inline constexpr std::size_t max_devices = 768;      ///< characters of a list of devices
 inline constexpr std::size_t max_socket_path = 107;  ///< bytes (unix(7))
-inline constexpr std::uint32_t max_wanted = 4096;  ///< devices
+inline constexpr std::uint32_t max_wanted = 4096;    ///< devices
 
 /// Who speaks (claimed, to be proved by the receiver) and what is said. The texts point into the datagram.
 struct message {
@@ -33,11 +35,8 @@ struct message {
 
 /// Printable ASCII without space and '=': what a value may consist of.
 [[nodiscard]] constexpr bool is_word(std::string_view text) noexcept {
-    for (char const c : text) {
-        if (c <= ' ' || c > '~' || c == '=') {
-            return false;
-        }
-    }
+    for (char const c : text)
+        if (c <= ' ' || c > '~' || c == '=') return false;
     return !text.empty();
 }
 
@@ -69,9 +68,7 @@ template <class T>
 [[nodiscard]] inline bool read_phase(std::string_view text, phase& out) noexcept {
     constexpr std::array<std::string_view, 7> names{"init", "load", "compile", "train", "eval", "save", "idle"};
     std::size_t at = 0;
-    while (at < names.size() && names[at] != text) {
-        ++at;
-    }
+    while (at < names.size() && names[at] != text) ++at;
     out = static_cast<phase>(at);
     return text.size() <= max_word;
 }
@@ -83,14 +80,10 @@ template <class T>
 
 /// Names of devices with commas between, none empty.
 [[nodiscard]] constexpr bool is_device_list(std::string_view text) noexcept {
-    if (text.size() > max_devices) {
-        return false;
-    }
+    if (text.size() > max_devices) return false;
     std::size_t length = 0;  // of the name so far
     for (char const c : text) {
-        if (c == ',' ? length == 0 : length == max_word) {
-            return false;
-        }
+        if (c == ',' ? length == 0 : length == max_word) return false;
         length = c == ',' ? 0 : length + 1;
     }
     return length != 0;
@@ -99,9 +92,7 @@ template <class T>
 /// The absolute path of a file below a directory. Which directory it has to be is the receiver's to say.
 [[nodiscard]] constexpr bool is_socket_path(std::string_view text) noexcept {
     auto const cut = text.rfind('/');
-    if (text.size() > max_socket_path || !text.starts_with('/') || cut == 0) {
-        return false;
-    }
+    if (text.size() > max_socket_path || !text.starts_with('/') || cut == 0) return false;
     auto const name = text.substr(cut + 1);
     return !name.empty() && name != "." && name != "..";
 }
@@ -118,14 +109,16 @@ inline constexpr std::array<field, 23> fields{{
     {"r", [](std::string_view v, message& m) noexcept { return read_number(v, m.rank); }},
     {"q", [](std::string_view v, message& m) noexcept { return read_number(v, m.sequence) && m.sequence != 0; }},
     {"s", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.step); }},
-    {"c", [](std::string_view v, message& m) noexcept {
+    {"c",
+     [](std::string_view v, message& m) noexcept {
          return m.said.type == message_type::acknowledge ? read_number(v, m.said.command) && m.said.command != 0
                                                          : read_count(v, m.said.loss_count);
      }},
     {"l", [](std::string_view v, message& m) noexcept { return read_real(v, m.said.loss_mean); }},
     {"nf", [](std::string_view v, message& m) noexcept { return read_count(v, m.said.non_finite); }},
     {"x", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.total_steps); }},
-    {"d", [](std::string_view v, message& m) noexcept {
+    {"d",
+     [](std::string_view v, message& m) noexcept {
          auto& seconds = m.said.type == message_type::checkpoint ? m.said.save_seconds : m.said.step_seconds;
          return read_real(v, seconds) && seconds >= 0;
      }},
@@ -133,38 +126,39 @@ inline constexpr std::array<field, 23> fields{{
     {"m", [](std::string_view v, message& m) noexcept { return read_word(v, m.said.metric); }},
     {"v", [](std::string_view v, message& m) noexcept { return read_real(v, m.said.value); }},
     {"ph", [](std::string_view v, message& m) noexcept { return read_phase(v, m.said.now); }},
-    {"ok", [](std::string_view v, message& m) noexcept {
+    {"ok",
+     [](std::string_view v, message& m) noexcept {
          return read_flag(v, m.said.type == message_type::acknowledge ? m.said.taken_in : m.said.durable);
      }},
     {"rc", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.exit_code); }},
     {"why", [](std::string_view v, message& m) noexcept { return read_word(v, m.said.why); }},
     {"w", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.world); }},
     {"t", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.threads); }},
-    {"g", [](std::string_view v, message& m) noexcept {
+    {"g",
+     [](std::string_view v, message& m) noexcept {
          m.said.devices = v;
          return is_device_list(v);
      }},
-    {"rx", [](std::string_view v, message& m) noexcept {
+    {"rx",
+     [](std::string_view v, message& m) noexcept {
          m.said.control = v;
          return is_socket_path(v);
      }},
-    {"n", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.wanted) && m.said.wanted <= max_wanted; }},
+    {"n", [](std::string_view v,
+             message& m) noexcept { return read_number(v, m.said.wanted) && m.said.wanted <= max_wanted; }},
 }};
 
 /// The index of a key, which is not empty, or the number of keys.
 [[nodiscard]] constexpr std::size_t index_of(std::string_view key) noexcept {
     std::size_t at = 0;
-    while (at < fields.size() && (fields[at].key.front() != key.front() || fields[at].key != key)) {  // mostly told by one letter
-        ++at;
-    }
+    // Mostly told by one letter
+    while (at < fields.size() && (fields[at].key.front() != key.front() || fields[at].key != key)) ++at;
     return at;
 }
 
 [[nodiscard]] constexpr std::uint32_t bits(std::initializer_list<std::string_view> keys) noexcept {
     std::uint32_t all = 0;
-    for (auto const key : keys) {
-        all |= std::uint32_t{1} << index_of(key);
-    }
+    for (auto const key : keys) all |= std::uint32_t{1} << index_of(key);
     return all;
 }
 
@@ -189,26 +183,21 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
                                                   {"bye", bits({"rc"}), bits({"why"})},
                                                   {"", 0, 0}}};
 
-[[nodiscard]] constexpr type_rule const& rule_of(message_type type) noexcept { return types[static_cast<std::size_t>(type)]; }
+[[nodiscard]] constexpr type_rule const& rule_of(message_type type) noexcept {
+    return types[static_cast<std::size_t>(type)];
+}
 
 [[nodiscard]] constexpr message_type type_of(std::string_view word) noexcept {
     std::size_t at = 0;
-    while (at + 1 < types.size() && types[at].word != word) {
-        ++at;
-    }
+    while (at + 1 < types.size() && types[at].word != word) ++at;
     return static_cast<message_type>(at);
 }
 
 [[nodiscard]] constexpr bool is_key(std::string_view key) noexcept {
     auto const lower = [](char c) { return c >= 'a' && c <= 'z'; };
-    if (key.empty() || key.size() > 16 || !lower(key.front())) {
-        return false;
-    }
-    for (char const c : key) {
-        if (!lower(c) && !(c >= '0' && c <= '9') && c != '_') {
-            return false;
-        }
-    }
+    if (key.empty() || key.size() > 16 || !lower(key.front())) return false;
+    for (char const c : key)
+        if (!lower(c) && !(c >= '0' && c <= '9') && c != '_') return false;
     return true;
 }
 
@@ -222,9 +211,8 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
 /// The subject comes from outside and may end on a terminal: only printable characters are kept.
 [[nodiscard]] inline error bad_message(std::string_view what, char const* remedy) noexcept {
     error out{errc::invalid_value, "read a progress message", {}, 0, remedy};
-    for (char const c : what.substr(0, max_word)) {
+    for (char const c : what.substr(0, max_word))
         out.subject.append(c >= ' ' && c <= '~' ? std::string_view(&c, 1) : "?");
-    }
     return out;
 }
 
@@ -237,16 +225,12 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
         auto const pair = take_word(pairs);
         auto const key = pair.substr(0, pair.find('='));
         auto const value = pair.substr(key.size() < pair.size() ? key.size() + 1 : key.size());
-        if (!is_key(key) || !is_word(value)) {
+        if (!is_key(key) || !is_word(value))
             return bad_message(pair, "a pair is KEY=VALUE in printable ASCII, pairs are parted by one space");
-        }
         auto const at = index_of(key);
-        if (at == fields.size() || (known >> at & 1U) == 0) {
-            continue;
-        }
-        if ((seen >> at & 1U) != 0 || !fields[at].read(value, out)) {
+        if (at == fields.size() || (known >> at & 1U) == 0) continue;
+        if ((seen >> at & 1U) != 0 || !fields[at].read(value, out))
             return bad_message(pair, "the key came twice, or its value is not one that the key can have");
-        }
         seen |= std::uint32_t{1} << at;
     }
     return seen;
@@ -258,45 +242,34 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
     auto const has = [seen](std::string_view key) { return (seen & bits({key})) != 0; };
     auto const needs = always | rule_of(said.type).needs;
     if ((seen & needs) != needs) {
-        return bad_message(rule_of(said.type).word, "a key is missing: every message carries e, k, j, r and q, and its type's own");
+        return bad_message(rule_of(said.type).word,
+                           "a key is missing: every message carries e, k, j, r and q, and its type's own");
     }
-    if (said.type == message_type::step && has("l") != (said.loss_count != 0)) {
+    if (said.type == message_type::step && has("l") != (said.loss_count != 0))
         return bad_message("l", "a step carries the mean l if, and only if, it averages any losses (c)");
-    }
-    if (said.type == message_type::eval && has("v") == (said.non_finite != 0)) {
+    if (said.type == message_type::eval && has("v") == (said.non_finite != 0))
         return bad_message("v", "an eval carries either its value v or nf=1");
-    }
-    if (has("rx") && from.rank != 0) {
-        return bad_message("rx", "rank 0 alone listens for commands");
-    }
+    if (has("rx") && from.rank != 0) return bad_message("rx", "rank 0 alone listens for commands");
     return {};
 }
 
 }  // namespace detail
 
-/// Reads one datagram. Keys that its type does not have are passed over; a type not known here gives `message_type::unknown`.
-/// Errors: `invalid_value`, with the part that is wrong. No allocation; the result points into `datagram`. O(bytes).
+/// Reads one datagram. Keys that its type does not have are passed over; a type not known here gives
+/// `message_type::unknown`. Errors: `invalid_value`, with the part that is wrong. No allocation; the result points into
+/// `datagram`. O(bytes).
 [[nodiscard]] inline result<message> parse_message(std::string_view datagram) noexcept {
-    if (datagram.size() > max_datagram) {
-        return detail::bad_message("too long", "a message has at most 1024 bytes");
-    }
-    if (datagram.ends_with('\n')) {
-        datagram.remove_suffix(1);
-    }
-    if (!datagram.starts_with("P1 ") || datagram.ends_with(' ')) {
+    if (datagram.size() > max_datagram) return detail::bad_message("too long", "a message has at most 1024 bytes");
+    if (datagram.ends_with('\n')) datagram.remove_suffix(1);
+    if (!datagram.starts_with("P1 ") || datagram.ends_with(' '))
         return detail::bad_message(datagram, "a message is: P1 TYPE KEY=VALUE ..., with single spaces");
-    }
     datagram.remove_prefix(3);
     auto const word = detail::take_word(datagram);
-    if (!detail::is_key(word)) {
-        return detail::bad_message(word, "a type is a word of lower-case letters");
-    }
+    if (!detail::is_key(word)) return detail::bad_message(word, "a type is a word of lower-case letters");
     message out;
     out.said.type = detail::type_of(word);
     auto const seen = detail::read_pairs(datagram, out);
-    if (!seen) {
-        return seen.failure();
-    }
+    if (!seen) return seen.failure();
     auto const whole = detail::check_keys(*seen, out);
     return whole ? result<message>(out) : result<message>(whole.failure());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the receiver knows of each job: the epoch and token it must show, the sequence of each of its senders, its message rate.
+/// What the receiver knows of each job: the epoch and token it must show, the sequence of each of its senders, its
+/// message rate.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +19,11 @@ struct totals {
     std::uint64_t received = 0;
 
     std::uint64_t accepted = 0;
-    std::uint64_t truncated = 0;      ///< longer than 1024 bytes
-    std::uint64_t wrong_uid = 0;      ///< another user's, or without credentials
+    std::uint64_t truncated = 0;  ///< longer than 1024 bytes
+    std::uint64_t wrong_uid = 0;  ///< another user's, or without credentials
     std::uint64_t malformed = 0;
     std::uint64_t unknown_job = 0;
-    std::uint64_t stale = 0;          ///< of another epoch
+    std::uint64_t stale = 0;  ///< of another epoch
     std::uint64_t wrong_token = 0;
     std::uint64_t wrong_process = 0;  ///< a process outside of the job
     std::uint64_t duplicate = 0;      ///< a sequence number not above the last
@@ -61,9 +62,7 @@ class pace {
 public:
     void note(nanoseconds now, std::uint64_t received) noexcept {
         auto const passed = now - from_;
-        if (passed < milliseconds(100)) {
-            return;
-        }
+        if (passed < milliseconds(100)) return;
         fast_ = static_cast<double>(received - received_) > 2000 * to_seconds(passed);
         from_ = now;
         received_ = received;
@@ -98,7 +97,8 @@ public:
 
     /// The known sender of that pid, or nullptr. O(senders).
     [[nodiscard]] sender* find(pid_t process) noexcept {
-        auto const at = std::ranges::find_if(senders_, [=](auto const& s) { return s.heard != 0 && s.process == process; });
+        auto const at =
+            std::ranges::find_if(senders_, [=](auto const& s) { return s.heard != 0 && s.process == process; });
         return at == senders_.end() ? nullptr : &*at;
     }
 
@@ -113,9 +113,7 @@ public:
     [[nodiscard]] bool in_order(sender& from, message const& said, std::uint64_t& lost) noexcept {
         // One process may open a second handle, or a second program after an exec: its first message starts afresh.
         bool const fresh = from.sequence == 0 || (said.sequence == 1 && said.said.type == message_type::hello);
-        if (!fresh && said.sequence <= from.sequence) {
-            return false;
-        }
+        if (!fresh && said.sequence <= from.sequence) return false;
         lost = fresh ? 0 : std::min(said.sequence - from.sequence - 1, max_count);
         from.sequence = said.sequence;
         from.heard = ++heard_;

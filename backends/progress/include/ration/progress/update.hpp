@@ -10,7 +10,18 @@
 
 namespace ration::progress {
 
-enum class message_type : std::uint8_t { hello, step, eval, checkpoint, phase, heartbeat, acknowledge, want, bye, unknown };
+enum class message_type : std::uint8_t {
+    hello,
+    step,
+    eval,
+    checkpoint,
+    phase,
+    heartbeat,
+    acknowledge,
+    want,
+    bye,
+    unknown
+};
 
 /// What a job is busy with. `other`: a word that P1 does not know; it is nobody's error and never a stall of training.
 enum class phase : std::uint8_t { init, load, compile, train, eval, save, idle, other };
@@ -35,11 +46,13 @@ struct report {
     std::string_view why{};         ///< bye: done, stop, diverged, error; or empty
     std::uint32_t world = 0;        ///< hello: processes of the job
     std::uint32_t threads = 0;      ///< hello: threads of this process; 0 is unknown
-    std::string_view devices{};     ///< hello: names of the devices that this process sees, with commas between; empty is unknown
-    std::string_view control{};     ///< hello: where the job listens for commands, in the receiver's directory; empty: nowhere
-    std::uint32_t wanted = 0;       ///< want: devices that the job would like to have now; 0 takes the wish back
-    std::uint64_t command = 0;      ///< acknowledge: the number of the command
-    bool taken_in = false;          ///< acknowledge: the job knows the command and obeys
+    /// hello: names of the devices that this process sees, with commas between; empty is unknown
+    std::string_view devices{};
+    /// hello: where the job listens for commands, in the receiver's directory; empty: nowhere
+    std::string_view control{};
+    std::uint32_t wanted = 0;   ///< want: devices that the job would like to have now; 0 takes the wish back
+    std::uint64_t command = 0;  ///< acknowledge: the number of the command
+    bool taken_in = false;      ///< acknowledge: the job knows the command and obeys
 };
 
 /// A report and whose it is: proved, not claimed.

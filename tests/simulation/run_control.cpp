@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <ration/policies/fifo.hpp>
+
+#include "support/catch.hpp"
+#include "world.hpp"
+
+using namespace simulation_test;
+
+TEST_CASE("a bad grant is named with its tick, and the run goes on or stops as asked", "[sim]") {
+    auto const jobs = rigid({{.length = 10}, {.submitted = 2, .length = 10}, {.submitted = 4, .length = 10}});
+    auto const rule = [](scripted::sight const& seen, grants& out) {
+        first_fit(seen, out);
+        if (seen.tick.number == 1) give(out, 0, 7, 1);
+    };
+    auto const on = simulate(jobs, nodes_of(1, 3), rule);
+    CHECK(on.how == ending::all_done);
+    REQUIRE(on.first_bad);
+    CHECK(on.first_bad->tick == 1);
+    CHECK(on.first_bad->at == seconds(2));
+    CHECK(on.first_bad->rule == check_rule::unknown_node);
+    CHECK(on.first_bad->row.node == 7);
+    CHECK(on.rejected == 1);
+    auto const stopped = simulate(jobs, nodes_of(1, 3), rule, {.interval = {}, .stop_at_bad_grant = true});
+    CHECK(stopped.how == ending::bad_grant);
+    CHECK(stopped.end == seconds(2));
+    CHECK(stopped.jobs[2].started.count == -1);
+}
+
+TEST_CASE("when a policy refuses its tick the fallback answers", "[sim]") {
+    class refusing final : public decider {
+        [[nodiscard]] meta const& about() const noexcept override {
+            static constexpr meta m{.id = "org.example.refusing", .version = "1.0.0"};
+            return m;
+        }
+        [[nodiscard]] result<void> bind(std::span<column_info const>, limits const&) noexcept override { return {}; }
+        [[nodiscard]] status decide(tick_data const&, grants&) noexcept override { return status::internal; }
+    } policy;
+    scripted fallback(first_fit);
+    auto const jobs = rigid({{.length = 10}, {.submitted = 2, .length = 10}});
+    auto const machines = nodes_of(1, 2);
+    sim::simulation run(jobs, machines, policy, fallback, {.interval = {}});
+    auto o = run.run();
+    REQUIRE(o);
+    CHECK(o->how == ending::all_done);
+    CHECK(o->refused_ticks == o->ticks);
+}
+
+TEST_CASE("the time limit ends a run between two events", "[sim]") {
+    auto const jobs = rigid({{.length = 10}, {.submitted = 20, .length = 10}});
+    auto const o = simulate(jobs, nodes_of(1, 2), first_fit, {.interval = {}, .limit = seconds(15)});
+    CHECK(o.how == ending::time_limit);
+    CHECK(o.end == seconds(10));
+    CHECK(o.jobs[0].finished == seconds(10));
+    CHECK(o.jobs[1].finished.count == -1);
+}
+
+TEST_CASE("a run in which devices go to and fro and nobody gets on ends as well", "[sim]") {
+    auto jobs = rigid({{.devices = 2, .length = 10}});
+    jobs.jobs[0].least = 1;  // which it accepts, and on which it does not run
+    auto const o = simulate(jobs, nodes_of(2, 1),
+                            [](scripted::sight const& seen, grants& out) {
+                                std::size_t const here = seen.tick.number % 2;
+                                give(out, 0, 1 - here, 0);
+                                give(out, 0, here, 1);
+                            },
+                            {.interval = seconds(60)});
+    CHECK(o.how == ending::starved);
+    CHECK(o.first_bad == std::nullopt);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// elastic_batch_dp under the laws of a policy, and its parameters.
+#include <limits>
+
+#include <ration/testing/laws.hpp>
+
+#include "elastic_host.hpp"
+#include "support/allocations.hpp"
+#include "support/catch.hpp"
+
+using ration::table_id;
+using ration::policies::elastic_batch_dp;
+using ration::policies::elastic_batch_dp_parameters;
+using namespace unit;
+
+namespace {
+
+constexpr auto drop = ration::policies::elastic_batch_overflow::drop;
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Profiles for a trial's jobs, by id and tick: gaps, falls, and batches that some jobs do not accept. The node's batch
+/// does not suffice for all.
+void profiles(ration::snapshot_store& store, std::uint64_t tick) {
+    for (auto& capacity : store[must(store.find<std::int64_t>("nodes/capacity.batch"))]) capacity = 300;
+    auto const speedup = must(store.declare<double>("jobs/speedup", 9));
+    auto const batch = must(store.declare<std::int64_t>("jobs/batch", 9));
+    auto const id = must(store.find<std::uint64_t>("jobs/id"));
+    for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row)
+        for (std::size_t k = 0; k < 9; ++k) {
+            std::uint64_t const die = (store[id][row] * 31 + k * 17 + tick / 40 * 7) * 0x9E3779B97F4A7C15u >> 40;
+            store[speedup][row * 9 + k] =
+                die % 7 == 0 ? 0.0 : static_cast<double>(k) / (1 + 0.01 * static_cast<double>(die % 30));
+            store[batch][row * 9 + k] = static_cast<std::int64_t>(k * (16 + die % 64));
+        }
+}
+
+}  // namespace
+
+TEST_CASE("elastic batch DP keeps the laws of a policy", "[elastic]") {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed)
+        for (std::size_t const jobs : {3, 8, 24})
+            for (auto const& p :
+                 {elastic_batch_dp_parameters{.interval = 0},
+                  elastic_batch_dp_parameters{.interval = 7, .overflow = drop},
+                  elastic_batch_dp_parameters{.interval = 2, .overtake = false, .devices = 3, .steps = 100}}) {
+                auto const kept = ration::testing::policy_laws([&] { return elastic_batch_dp(p); },
+                                                               {.seed = seed,
+                                                                .ticks = 300,
+                                                                .most = {.jobs = jobs, .nodes = 1},
+                                                                .fill = profiles,
+                                                                .allocations = allocations});
+                INFO("seed " << seed << ", jobs " << jobs << ", interval " << p.interval);
+                if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
+            }
+}
+
+TEST_CASE("elastic batch DP: parameters that cannot be are named with what to write instead", "[elastic]") {
+    auto const says = [](elastic_batch_dp_parameters const& p, std::string_view what) {
+        return p.problem().find(what) == 0;
+    };
+    CHECK(elastic_batch_dp_parameters{}.problem().empty());
+    CHECK(elastic_batch_dp_parameters{.interval = 0, .restart_penalty = 0, .horizon = 0, .devices = 1, .steps = 0}
+              .problem()
+              .empty());
+    for (double const odd : {-1.0, 2e9, not_a_number}) {
+        CHECK(says({.interval = odd}, "interval"));
+        CHECK(says({.restart_penalty = odd}, "restart_penalty"));
+        CHECK(says({.horizon = odd}, "horizon"));
+    }
+    for (std::int64_t const devices : {0, 65537}) CHECK(says({.devices = devices}, "devices"));
+    CHECK(says({.steps = -1}, "steps"));
+}
