@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-# ration_add_module(NAME DIRECTORY dir [REQUIRES module...] [LIBRARY package version target] [ONLY regex] [EXCEPT regex])
+# ration_add_module(NAME DIRECTORY dir [FOLDERS folder...] [REQUIRES module...] [LIBRARY package version target])
 #
-# A header-only part of ration: target ration_NAME, alias ration::NAME, every header below `dir` (whose path below it matches ONLY
-# and not EXCEPT) in one file set that is
-# verified to compile alone (target all_verify_interface_header_sets), and an export of its own, so that a consumer of one
+# A header-only part of ration: target ration_NAME, alias ration::NAME. Its headers are those directly in the FOLDERS, named below
+# `dir`; without FOLDERS every header below `dir`. They are one file set that is verified to compile alone (target all_verify_interface_header_sets), and an export of its own, so that a consumer of one
 # part never needs what another part needs. Where the LIBRARY is not found there is no such module: a packager who leaves it out on
 # a machine that has it sets CMAKE_DISABLE_FIND_PACKAGE_<package>.
 function(ration_add_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIRECTORY;ONLY;EXCEPT" "REQUIRES;LIBRARY")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIRECTORY" "FOLDERS;REQUIRES;LIBRARY")
   if(arg_LIBRARY)
     list(POP_FRONT arg_LIBRARY package version target)
     find_package(${package} ${version} QUIET GLOBAL)
@@ -16,12 +15,11 @@ function(ration_add_module name)
     endif()
   endif()
   get_filename_component(base ${arg_DIRECTORY} ABSOLUTE)
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${base}/*.hpp ${base}/*.h)
-  if(arg_ONLY)
-    list(FILTER headers INCLUDE REGEX "^${base}/(${arg_ONLY})")
-  endif()
-  if(arg_EXCEPT)
-    list(FILTER headers EXCLUDE REGEX "^${base}/(${arg_EXCEPT})")
+  if(arg_FOLDERS)
+    list(TRANSFORM arg_FOLDERS REPLACE "(.+)" "${base}/\\1/*.hpp;${base}/\\1/*.h" OUTPUT_VARIABLE patterns)
+    file(GLOB headers CONFIGURE_DEPENDS ${patterns})
+  else()
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${base}/*.hpp ${base}/*.h)
   endif()
 
   add_library(ration_${name} INTERFACE)

@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <thread>
 
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 namespace plugin_bench {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include <ration/plugin/host.hpp>
+#include <ration/plugin/host/host.hpp>
 
 #include "scene.hpp"
 

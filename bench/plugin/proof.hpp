@@ -5,7 +5,7 @@
 #include <iterator>
 #include <span>
 
-#include <ration/check.hpp>
+#include <ration/host/check.hpp>
 
 #include "scene.hpp"
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
+#include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
-#include <ration/standard_columns.hpp>
 
 namespace plugin_bench {
 

@@ -14,9 +14,9 @@
 #include <memory>
 #include <unistd.h>
 
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
+#include <ration/host/standard_columns.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
-#include <ration/standard_columns.hpp>
 
 #include "baselines.hpp"
 #include "instance.hpp"

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include <ration/backend.hpp>
+#include <ration/host/backend.hpp>
 
 namespace example {
 

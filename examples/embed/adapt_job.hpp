@@ -2,7 +2,7 @@
 // What ration is to know of a job of scheduler.hpp, in ration's units.
 #pragma once
 
-#include <ration/adapt.hpp>
+#include <ration/adapt/adapt.hpp>
 
 #include "scheduler.hpp"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <ration/allocation_host.hpp>
-#include <ration/plugin/host.hpp>
+#include <ration/plugin/host/host.hpp>
 #include <ration/plugin/host/worker_main.hpp>
 
 #include "adapt_job.hpp"

@@ -8,8 +8,8 @@
 #include <span>
 #include <string_view>
 
-#include <ration/check.hpp>
-#include <ration/holdings.hpp>
+#include <ration/host/check.hpp>
+#include <ration/host/holdings.hpp>
 #include <ration/supply.hpp>
 
 namespace ration {

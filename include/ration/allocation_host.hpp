@@ -6,7 +6,7 @@
 #include <span>
 
 #include <ration/allocate.hpp>
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 namespace ration {
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include <ration/plan.hpp>
 #include <ration/units.hpp>
 
 namespace ration {
@@ -36,14 +35,6 @@ static_assert(sizeof(event) == 40);
 /// Whether it says what became of a grant: of interest to the policy whose grant it was.
 [[nodiscard]] constexpr bool is_of_a_grant(event_kind kind) noexcept {
     return kind == event_kind::grant_applied || kind == event_kind::grant_rejected || kind == event_kind::grant_failed;
-}
-
-/// What became of one grant.
-[[nodiscard]] constexpr event event_of(event_kind kind, setting const& what, std::uint32_t row,
-                                       nanoseconds now) noexcept {
-    return {
-        kind,       row, what.job.value, now, std::int64_t{what.node} << 16 | static_cast<std::int64_t>(what.resource),
-        what.amount};
 }
 
 }  // namespace ration

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Parameters of a policy: what the struct says of its members, and the access that ration/adapt.hpp adds to an adapted
-/// one.
+/// Parameters of a policy: what the struct says of its members, and the access that ration/adapt/adapt.hpp adds to an
+/// adapted one.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct parameter_note {
     double most = std::numeric_limits<double>::infinity();
 };
 
-/// Reads and describes a parameters struct. The primary template knows nothing; ration/adapt.hpp has one for all
+/// Reads and describes a parameters struct. The primary template knows nothing; ration/adapt/adapt.hpp has one for all
 /// structs that BOOST_HANA_ADAPT_STRUCT knows, with `schema()` (constexpr JSON schema) and `read(json, message)`.
 template <class Parameters>
 struct parameter_access;

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include <ration/detail/sort.hpp>
+#include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
 #include <ration/policy.hpp>
-#include <ration/standard_columns.hpp>
 
 namespace ration {
 

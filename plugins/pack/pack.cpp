@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <ration/adapt_policies.hpp>
+#include <ration/adapt/policies.hpp>
 #include <ration/plugin/export.hpp>
 
 RATION_EXPORT_POLICY(ration::policies::pack)

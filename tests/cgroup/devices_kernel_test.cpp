@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include <ration/cgroup/detail/devices.hpp>
 #include <ration/cgroup/device_filter.hpp>
-#include <ration/cgroup/devices.hpp>
 #include <ration/cgroup/hierarchy.hpp>
 #include <ration/cgroup/kernel_io.hpp>
 

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
+#include <ration/cgroup/detail/devices.hpp>
+#include <ration/cgroup/detail/filter.hpp>
 #include <ration/cgroup/device_filter.hpp>
-#include <ration/cgroup/devices.hpp>
 #include <ration/cgroup/dmem.hpp>
-#include <ration/cgroup/filter.hpp>
-#include <ration/cgroup/model.hpp>
 #include <ration/cgroup/orphans.hpp>
 
 #include "support/catch.hpp"
+#include "support/cgroup/model.hpp"
 
 using namespace ration;
 using namespace ration::cgroup;

@@ -4,10 +4,9 @@
 #include <cstdio>
 #include <functional>
 
-#include <ration/cgroup/fault_injector.hpp>
-
 #include "machine.hpp"
 #include "support/catch.hpp"
+#include "support/cgroup/fault_injector.hpp"
 
 using namespace cgroup_test;
 

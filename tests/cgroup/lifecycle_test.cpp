@@ -6,11 +6,11 @@
 #include <sys/prctl.h>
 #include <vector>
 
-#include <ration/cgroup/fault_injector.hpp>
 #include <ration/cgroup/orphans.hpp>
 
 #include "machine.hpp"
 #include "support/catch.hpp"
+#include "support/cgroup/fault_injector.hpp"
 
 using namespace cgroup_test;
 

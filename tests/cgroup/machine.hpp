@@ -15,9 +15,10 @@
 #include <vector>
 
 #include <ration/cgroup/backend.hpp>
-#include <ration/cgroup/filter.hpp>
+#include <ration/cgroup/detail/filter.hpp>
 #include <ration/cgroup/kernel_io.hpp>
-#include <ration/cgroup/model.hpp>
+
+#include "support/cgroup/model.hpp"
 
 namespace cgroup_test {
 

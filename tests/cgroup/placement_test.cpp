@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include <ration/cgroup/controller.hpp>
+#include <ration/cgroup/detail/controller.hpp>
 
 #include "process/support.hpp"
 #include "run/node_backend.hpp"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The tools around the seam themselves: recording, making the same calls again, injecting; and errors that no real
 // machine gives.
-#include <ration/cgroup/fault_injector.hpp>
-#include <ration/cgroup/recorder.hpp>
-
 #include "machine.hpp"
 #include "support/catch.hpp"
+#include "support/cgroup/fault_injector.hpp"
+#include "support/cgroup/recorder.hpp"
 
 using namespace cgroup_test;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the backend does when a job, or another program, moves its processes or writes to its files. On every machine
 // that the program has.
-#include <ration/cgroup/filter.hpp>
+#include <ration/cgroup/detail/filter.hpp>
 
 #include "suite_run.hpp"
 

@@ -2,12 +2,12 @@
 // Texts of the kernel and values for it: /proc, lists of cpus, names, limits. No machine needed.
 #include <random>
 
-#include <ration/cgroup/cpu_set.hpp>
+#include <ration/cgroup/detail/cpu_set.hpp>
+#include <ration/cgroup/detail/proc_text.hpp>
+#include <ration/cgroup/detail/values.hpp>
 #include <ration/cgroup/hierarchy.hpp>
 #include <ration/cgroup/limits.hpp>
 #include <ration/cgroup/names.hpp>
-#include <ration/cgroup/proc_text.hpp>
-#include <ration/cgroup/values.hpp>
 
 #include "support/catch.hpp"
 

@@ -2,7 +2,7 @@
 // The recipe of docs/cookbook.md with parameters; parameters.cpp makes a plugin of it.
 #pragma once
 
-#include <ration/adapt.hpp>
+#include <ration/adapt/adapt.hpp>
 
 #include "sharing.hpp"
 

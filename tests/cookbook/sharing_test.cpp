@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <ration/engine.hpp>
 #include <ration/fake/backend.hpp>
+#include <ration/host/engine.hpp>
 
 #include "kitchen.hpp"
 #include "parameters.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <ration/cuda/ask.hpp>
+#include <ration/cuda/detail/ask.hpp>
 
 #include "scene.hpp"
 #include "support/catch.hpp"

@@ -275,7 +275,7 @@ FROM_SOURCES = {
     "it cannot be contained": ("tools/ration/check.cpp", "it cannot be contained, so its code was not run: "),
     "it is not resized": ("tools/ration/run/supervisor_resize.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
     "it has reported no checkpoint within": ("tools/ration/run/resize.cpp", "it has reported no checkpoint within "),
-    "put its folder into PATH": ("backends/cuda/include/ration/cuda/ask.hpp", "install it, or put its folder into PATH"),
+    "put its folder into PATH": ("backends/cuda/include/ration/cuda/detail/ask.hpp", "install it, or put its folder into PATH"),
     "start an MPS daemon": ("tools/ration/run/gpu_shares.cpp", 'it does not come up: look there; until then share whole GPUs, devices = "gpus"'),
     "none of its processes is a client": ("tools/ration/run/supervisor_gpus.cpp", "none of its processes is a client of MPS, so nothing holds it to "),
     "their driver does not answer": ("tools/ration/run/gpu_watch.cpp", "; if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine"),

@@ -6,12 +6,12 @@
 #include <limits>
 #include <string>
 
-#include <ration/cgroup/cpu_set.hpp>
+#include <ration/cgroup/detail/cpu_set.hpp>
+#include <ration/cgroup/detail/pids.hpp>
+#include <ration/cgroup/detail/proc_text.hpp>
+#include <ration/cgroup/detail/values.hpp>
 #include <ration/cgroup/dmem.hpp>
 #include <ration/cgroup/names.hpp>
-#include <ration/cgroup/pids.hpp>
-#include <ration/cgroup/proc_text.hpp>
-#include <ration/cgroup/values.hpp>
 #include <ration/process/proc.hpp>
 
 #include "run/spare_cpu.hpp"

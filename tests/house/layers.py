@@ -21,7 +21,7 @@ LAYERS = (
     Layer("include/ration/policies/", "policies", 1),
     Layer("include/ration/testing/", "testing", 1),
     Layer("include/ration/plugin/", "plugin boundary", 2),
-    Layer("include/ration/adapt", "adapters", 2),
+    Layer("include/ration/adapt/", "adapters", 2),
     Layer("include/ration/sim/", "simulator", 4),
     Layer("include/ration/", "core", 0),
     Layer("backends/", "backends", 3),
@@ -32,6 +32,10 @@ LAYERS = (
     Layer("bench/", "benchmarks", 6),
 )
 BACKENDS = 3
+
+# Of the headers for authors of policies only these, which call one, include a header for authors of hosts.
+CALLERS = ("allocate.hpp", "allocation_host.hpp", "ration.hpp", "supply.hpp", "column_adapter.hpp")
+MAY_OPEN_DETAIL = ("tests/", "bench/")
 
 # Cheap to include, all of them. A header that is missing here is missing on purpose: see docs on compile cost before adding one.
 LEAN_HEADERS = frozenset(
@@ -45,7 +49,7 @@ EARNED_HEADERS = {"adapters": "boost/hana/", "plugin boundary": "boost/dll/"}
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.M)
 _MODULE = re.compile(r'ration_add_module\(\s*(\w+)\s+((?:"[^"]*"|[^)"])*)\)')
-_MODULE_KEYWORDS = re.compile(r"\b(DIRECTORY|REQUIRES|LIBRARY|ONLY|EXCEPT)\b")
+_MODULE_KEYWORDS = re.compile(r"\b(DIRECTORY|FOLDERS|REQUIRES|LIBRARY)\b")
 
 
 def layer_of(path):
@@ -93,6 +97,23 @@ def _check_file(path, layer, line, included):
     return Problem(path, line, f"{layer.name} may not include {other.name} ({included}): an arrow may only point down")
 
 
+def _folder_in_module(path):
+    """`ration/host` of include/ration/host/engine.hpp; empty for a file that is not a public header."""
+    _, marker, name = path.rpartition("include/ration/")
+    return posixpath.dirname("ration/" + name) if marker else ""
+
+
+def _check_tier(path, line, name):
+    """Headers for authors of policies do not include those for authors of hosts; detail/ is private to the folder around it."""
+    folder = _folder_in_module(path)
+    if name.startswith("ration/host/") and folder == "ration" and posixpath.basename(path) not in CALLERS:
+        return Problem(path, line, f"a header for authors of policies may not include <{name}>, which is for authors of hosts")
+    owner, private, _ = name.partition("/detail/")
+    if private and name.startswith("ration/") and not f"{folder}/".startswith(f"{owner}/") and not path.startswith(MAY_OPEN_DETAIL):
+        return Problem(path, line, f"<{name}> is private to {owner}/")
+    return None
+
+
 def _check_include(tree, headers, path, include):
     line, name, quoted = include
     layer = layer_of(path)
@@ -114,7 +135,7 @@ def check_layers(tree):
         if layer_of(path) is None:
             continue
         for include in includes(tree.text(path)):
-            problem = _check_include(tree, headers, path, include)
+            problem = _check_include(tree, headers, path, include) or _check_tier(path, include[0], include[1])
             if problem:
                 yield problem
 

@@ -13,9 +13,9 @@ HEADERS = {
     "core": "include/ration/job.hpp",
     "testing": "include/ration/testing/laws.hpp",
     "policies": "include/ration/policies/tradl.hpp",
-    "plugin": "include/ration/plugin/host.hpp",
+    "plugin": "include/ration/plugin/host/host.hpp",
     "process": "backends/process/include/ration/process/launch.hpp",
-    "cgroup": "backends/cgroup/include/ration/cgroup/set.hpp",
+    "cgroup": "backends/cgroup/include/ration/cgroup/detail/set.hpp",
     "fake": "backends/fake/include/ration/fake/backend.hpp",
 }
 
@@ -54,6 +54,25 @@ class Layers(MadeUpTree):
     def test_layers_of_one_height_are_strangers(self):
         self.assertEqual(self.including(HEADERS["policies"], "#include <ration/testing/laws.hpp>"), [(HEADERS["policies"], 2)])
 
+    def test_headers_for_authors_of_policies_leave_those_for_authors_of_hosts_alone(self):
+        self.write("include/ration/host/engine.hpp", "#pragma once\n")
+        line = "#include <ration/host/engine.hpp>"
+        self.assertEqual(self.including("include/ration/grant.hpp", line), [("include/ration/grant.hpp", 2)])
+        self.write("include/ration/grant.hpp", "")
+        for path in ("include/ration/allocate.hpp", "include/ration/host/check.hpp", "include/ration/testing/laws.hpp", HEADERS["fake"]):
+            with self.subTest(path=path):
+                self.assertEqual(self.including(path, line), [])
+
+    def test_detail_is_private_to_the_folder_around_it(self):
+        self.write("backends/process/include/ration/process/detail/job.hpp", "#pragma once\n")
+        self.write("include/ration/detail/sort.hpp", "#pragma once\n")
+        for path, header, found in ((HEADERS["process"], "process/detail/job.hpp", 0), (HEADERS["cgroup"], "process/detail/job.hpp", 1),
+                                    ("tools/ration/config.hpp", "process/detail/job.hpp", 1), ("tests/a.cpp", "process/detail/job.hpp", 0),
+                                    (HEADERS["policies"], "detail/sort.hpp", 0), ("tools/ration/config.hpp", "detail/sort.hpp", 1)):
+            with self.subTest(path=path, header=header):
+                self.assertEqual(len(self.including(path, f"#include <ration/{header}>")), found)
+                self.write(path, "")
+
     def test_a_quoted_path_cannot_climb(self):
         line = '#  include "../../../tools/ration/config.hpp"'
         self.assertEqual(self.including("include/ration/policies/tradl.hpp", line), [("include/ration/policies/tradl.hpp", 2)])
@@ -81,7 +100,7 @@ class Layers(MadeUpTree):
         self.assertEqual(self.including("tools/ration/main.cpp", "#include <fmt/core.h>"), [])
 
     def test_two_layers_have_earned_one_library_each(self):
-        for path, own in (("include/ration/adapt.hpp", "hana/first.hpp"), ("include/ration/plugin/host/library.hpp", "dll/shared_library.hpp")):
+        for path, own in (("include/ration/adapt/adapt.hpp", "hana/first.hpp"), ("include/ration/plugin/host/library.hpp", "dll/shared_library.hpp")):
             self.assertEqual(self.including(path, f"#include <boost/{own}>"), [])
             self.assertEqual(self.including(path, "#include <boost/asio.hpp>"), [(path, 2)])
             self.write(path, "")
@@ -100,7 +119,7 @@ class Modules(MadeUpTree):
             self.write(HEADERS[name], "#pragma once\n")
 
     def test_what_is_required_may_be_included(self):
-        self.write(HEADERS["cgroup"], "#include <ration/process/launch.hpp>\n#include <ration/cgroup/set.hpp>\n")
+        self.write(HEADERS["cgroup"], "#include <ration/process/launch.hpp>\n#include <ration/cgroup/detail/set.hpp>\n")
         self.assertEqual(self.found(check_modules), [])
 
     def test_what_is_not_required_may_not(self):
@@ -124,8 +143,8 @@ class Modules(MadeUpTree):
         self.assertEqual(self.found(check_recipe), [("conanfile.py", 1)])
 
     def test_the_recipe_names_the_modules_of_both_listings(self):
-        self.write("CMakeLists.txt", 'ration_add_module(core DIRECTORY include EXCEPT "ration/(plugin/|sim/)")\n'
-                   'ration_add_module(host DIRECTORY include ONLY "ration/host" REQUIRES core LIBRARY Boost 1.74 Boost::headers)\n')
+        self.write("CMakeLists.txt", 'ration_add_module(core DIRECTORY include FOLDERS ration ration/host)\n'
+                   'ration_add_module(host DIRECTORY include FOLDERS ration/plugin/host REQUIRES core LIBRARY Boost 1.74 Boost::headers)\n')
         right = '{"core": [], "host": ["core"], "process": ["core"], "cgroup": ["core", "process"], "fake": []}'
         self.write("conanfile.py", f"COMPONENTS = {right}\n")
         self.assertEqual(self.found(check_recipe), [])

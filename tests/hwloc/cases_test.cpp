@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <ration/cgroup/cpu_set.hpp>
+#include <ration/cgroup/detail/cpu_set.hpp>
 #include <ration/hwloc/explain.hpp>
 #include <ration/hwloc/reader.hpp>
 

@@ -2,7 +2,7 @@
 // Mistake 4 of docs/adapting.md: half a step would be lost without a word.
 #include <vector>
 
-#include <ration/adapt_jobs.hpp>
+#include <ration/adapt/jobs.hpp>
 
 struct entry {
     std::uint64_t id;

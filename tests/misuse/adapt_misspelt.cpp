@@ -2,7 +2,7 @@
 // Mistake 3 of docs/adapting.md: a member that is called like no column would be ignored, and the policy would see 0.
 #include <vector>
 
-#include <ration/adapt_jobs.hpp>
+#include <ration/adapt/jobs.hpp>
 
 struct entry {
     std::uint64_t id;

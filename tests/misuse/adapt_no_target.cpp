@@ -2,7 +2,7 @@
 // Mistake 5 of docs/adapting.md: a number is no target, since nobody knows of which metric, and which way is better.
 #include <vector>
 
-#include <ration/adapt_jobs.hpp>
+#include <ration/adapt/jobs.hpp>
 
 struct entry {
     std::uint64_t id;

@@ -2,7 +2,7 @@
 // A struct that is one job is no table of jobs.
 #include <vector>
 
-#include <ration/adapt_table.hpp>
+#include <ration/adapt/table.hpp>
 #include <ration/policies/equal_share.hpp>
 
 struct queue {

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include <ration/adapt_table.hpp>
+#include <ration/adapt/table.hpp>
 #include <ration/policies/equal_share.hpp>
 
 struct queue {

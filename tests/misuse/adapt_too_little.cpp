@@ -2,7 +2,7 @@
 // Mistake 6 of docs/adapting.md: TRADL reads what each job uses of the CPU, and the struct has not named it.
 #include <vector>
 
-#include <ration/adapt_jobs.hpp>
+#include <ration/adapt/jobs.hpp>
 #include <ration/allocate.hpp>
 #include <ration/policies/tradl.hpp>
 

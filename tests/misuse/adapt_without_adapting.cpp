@@ -2,7 +2,7 @@
 // Mistake 1 of docs/adapting.md: the struct is passed, and never adapted.
 #include <vector>
 
-#include <ration/adapt_jobs.hpp>
+#include <ration/adapt/jobs.hpp>
 
 struct entry {
     std::uint64_t id;

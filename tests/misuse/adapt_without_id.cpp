@@ -2,7 +2,7 @@
 // Mistake 2 of docs/adapting.md: grants name jobs by their ids, and the struct tells none.
 #include <vector>
 
-#include <ration/adapt_jobs.hpp>
+#include <ration/adapt/jobs.hpp>
 
 struct entry {
     std::uint64_t id;

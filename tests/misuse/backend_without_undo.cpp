@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // An engine rolls back what fails half-way: every backend has to be able to.
-#include <ration/engine.hpp>
+#include <ration/host/engine.hpp>
 
 struct limiter {
     using backend_concept = ration::backend_tag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a policy reads it has to declare: a host binds the declared columns and no others.
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;

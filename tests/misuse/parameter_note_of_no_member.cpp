@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A note that is spelt otherwise than its member: nobody would look at the range.
-#include <ration/adapt_parameters.hpp>
+#include <ration/adapt/parameters.hpp>
 
 struct share_parameters {
     double share = 0.5;

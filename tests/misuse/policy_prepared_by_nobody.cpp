@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A prepare() of another form would be passed over in silence, and decide() would run unprepared.
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Nothing may throw through a host.
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who a policy is does not change while it runs.
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;

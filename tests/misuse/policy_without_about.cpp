@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A policy says who it is.
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;

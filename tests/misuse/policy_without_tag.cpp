@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A class that happens to have a decide() is not meant to be a policy.
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 struct by_loss {
 #ifndef RATION_MISUSE

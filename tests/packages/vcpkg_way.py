@@ -113,7 +113,7 @@ def build(setting):
         if all(sandbox.sees(setting.compiler, [], header) for header in ("boost/hana.hpp", "hwloc.h")):
             everything, places = by(setting, port, ("boost", "hwloc"))
             problems += package_problems(everything, setting.source, places)
-            if not {"include/ration/adapt.hpp", "include/ration/hwloc/placement.hpp"} <= set(files_below(everything)):
+            if not {"include/ration/adapt/adapt.hpp", "include/ration/hwloc/placement.hpp"} <= set(files_below(everything)):
                 problems.append("a feature did not bring its component")
     if problems:
         raise Broken("\n".join(problems))

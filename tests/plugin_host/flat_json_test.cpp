@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include <ration/flat_json.hpp>
+#include <ration/adapt/flat_json.hpp>
 
 #include "support/catch.hpp"
 

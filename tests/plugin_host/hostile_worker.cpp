@@ -163,9 +163,9 @@ std::map<std::string, deed> const deeds{
      }},
     {"written without end",
      [](taken_over& self) {
-         return self.reply().written = ~std::uint64_t{0} - 1;
+         self.reply().written = ~std::uint64_t{0} - 1;
          ::usleep(1000);
-         true;
+         return true;
      }},
     {"the same row twice",
      [](taken_over& self) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <ration/plugin/host.hpp>
+#include <ration/plugin/host/host.hpp>
 
 #include "support/catch.hpp"
 #include "unit/host.hpp"

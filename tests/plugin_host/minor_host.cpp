@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include <ration/plugin/host.hpp>
+#include <ration/host/snapshot_store.hpp>
+#include <ration/plugin/host/host.hpp>
 #include <ration/plugin/host/worker_main.hpp>
-#include <ration/snapshot.hpp>
 
 using namespace ration;
 

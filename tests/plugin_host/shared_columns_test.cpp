@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <vector>
 
-#include <ration/standard_columns.hpp>
+#include <ration/host/standard_columns.hpp>
 
 #include "loaded.hpp"
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <vector>
 
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/policies/tradl.hpp>
 #include <ration/state.hpp>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <ration/engine.hpp>
 #include <ration/fake/backend.hpp>
+#include <ration/host/engine.hpp>
 #include <ration/plugin/host/swappable.hpp>
 #include <ration/policies/none.hpp>
 

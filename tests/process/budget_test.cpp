@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <ration/process/budget.hpp>
+#include <ration/process/detail/budget.hpp>
 
 #include "support/catch.hpp"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <ration/process/cpus.hpp>
-#include <ration/process/operation.hpp>
+#include <ration/process/detail/operation.hpp>
 
 #include "support/catch.hpp"
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <ration/holdings.hpp>
-#include <ration/standard_columns.hpp>
+#include <ration/host/holdings.hpp>
+#include <ration/host/standard_columns.hpp>
 
 #include "events/events.hpp"
 #include "support/allocations.hpp"

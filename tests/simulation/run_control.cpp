@@ -5,6 +5,7 @@
 #include "world.hpp"
 
 using namespace simulation_test;
+using sim::ending;
 
 TEST_CASE("a bad grant is named with its tick, and the run goes on or stops as asked", "[sim]") {
     auto const jobs = rigid({{.length = 10}, {.submitted = 2, .length = 10}, {.submitted = 4, .length = 10}});

@@ -2,7 +2,7 @@
 // Each named part of Backend: a model, and near misses one edit away from it.
 #include <vector>
 
-#include <ration/backend.hpp>
+#include <ration/host/backend.hpp>
 
 namespace backend_near_misses {
 

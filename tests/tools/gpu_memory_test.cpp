@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include <ration/cgroup/backend.hpp>
-#include <ration/cgroup/model.hpp>
 
 #include "support/catch.hpp"
+#include "support/cgroup/model.hpp"
 
 using namespace ration;
 using namespace ration::program;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <prometheus/metric_family.h>
 
-#include <ration/check_rule.hpp>
-#include <ration/settle.hpp>
+#include <ration/host/check_rule.hpp>
+#include <ration/host/settle.hpp>
 
 #include "metrics/endpoint.hpp"
 #include "metrics/open_metrics.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <ration/adapt.hpp>
+#include <ration/adapt/adapt.hpp>
 #include <ration/allocation_host.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/equal_share.hpp>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <ration/check.hpp>
+#include <ration/host/check.hpp>
 
 #include "host.hpp"
 

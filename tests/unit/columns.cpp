@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 #include <ration/policy.hpp>
 
 #include "host.hpp"

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include <ration/check.hpp>
+#include <ration/host/check.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
 
 #include "host.hpp"

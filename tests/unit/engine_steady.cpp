@@ -2,7 +2,7 @@
 // The loop allocates nothing once it has seen its largest tick.
 #include <array>
 
-#include <ration/engine.hpp>
+#include <ration/host/engine.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/tradl.hpp>
 

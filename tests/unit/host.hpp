@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include <ration/holdings.hpp>
+#include <ration/host/holdings.hpp>
+#include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
-#include <ration/standard_columns.hpp>
 
 namespace unit {
 

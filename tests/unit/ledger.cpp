@@ -3,7 +3,7 @@
 #include <string>
 #include <tuple>
 
-#include <ration/ledger.hpp>
+#include <ration/host/ledger.hpp>
 
 #include "host.hpp"
 #include "support/allocations.hpp"

@@ -2,8 +2,8 @@
 #include <map>
 #include <vector>
 
+#include <ration/host/meter.hpp>
 #include <ration/job_memory.hpp>
-#include <ration/meter.hpp>
 
 #include "support/allocations.hpp"
 #include "support/catch.hpp"

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include <ration/engine.hpp>
 #include <ration/fake/backend.hpp>
+#include <ration/host/engine.hpp>
 
 #include "host.hpp"
 

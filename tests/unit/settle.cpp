@@ -3,7 +3,7 @@
 #include <limits>
 #include <set>
 
-#include <ration/settle.hpp>
+#include <ration/host/settle.hpp>
 
 #include "host.hpp"
 #include "support/catch.hpp"

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
-#include <ration/snapshot.hpp>
-#include <ration/standard_columns.hpp>
+#include <ration/host/snapshot_store.hpp>
+#include <ration/host/standard_columns.hpp>
 
 #include "host.hpp"
 #include "support/allocations.hpp"

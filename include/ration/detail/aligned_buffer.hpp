@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include <ration/column_memory.hpp>
+#include <ration/host/column_memory.hpp>
 
 namespace ration::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// IWYU pragma: private, include "ration/check.hpp"
+// IWYU pragma: private, include "ration/host/check.hpp"
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 #include <span>
 
 #include <ration/buffer.hpp>
-#include <ration/checked_grant.hpp>
 #include <ration/detail/grant_rules.hpp>
 #include <ration/detail/job_order.hpp>
 #include <ration/detail/job_sums.hpp>
 #include <ration/detail/sort.hpp>
-#include <ration/ledger.hpp>
+#include <ration/host/checked_grant.hpp>
+#include <ration/host/ledger.hpp>
 
 namespace ration::detail {
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// IWYU pragma: private, include "ration/check.hpp"
+// IWYU pragma: private, include "ration/host/check.hpp"
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include <ration/check_rule.hpp>
 #include <ration/detail/job_sums.hpp>
 #include <ration/grant.hpp>
+#include <ration/host/check_rule.hpp>
+#include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
-#include <ration/standard_columns.hpp>
 
 namespace ration::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// IWYU pragma: private, include "ration/check.hpp"
+// IWYU pragma: private, include "ration/host/check.hpp"
 #pragma once
 
 #include <bit>
@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include <ration/buffer.hpp>
-#include <ration/checked_grant.hpp>
+#include <ration/host/checked_grant.hpp>
 
 namespace ration::detail {
 

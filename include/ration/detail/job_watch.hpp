@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// IWYU pragma: private, include "ration/engine.hpp"
+// IWYU pragma: private, include "ration/host/engine.hpp"
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 #include <ration/buffer.hpp>
 #include <ration/event.hpp>
+#include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
-#include <ration/standard_columns.hpp>
 
 namespace ration::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// IWYU pragma: private, include "ration/check.hpp"
+// IWYU pragma: private, include "ration/host/check.hpp"
 #pragma once
 
 #include <bit>

@@ -98,7 +98,7 @@ constexpr void write_parameters(ration_manifest& m) {
     if constexpr (has_parameters<P>) {
         static_assert(
             adapted_parameters<typename P::parameters>,
-            "ration: the plugin cannot read its parameters: include <ration/adapt.hpp> and name the members with "
+            "ration: the plugin cannot read its parameters: include <ration/adapt/adapt.hpp> and name the members with "
             "BOOST_HANA_ADAPT_STRUCT");
         if constexpr (adapted_parameters<typename P::parameters>)
             parameter_access<typename P::parameters>::write_schema(field_writer(m.parameters));

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include <ration/backend.hpp>
 #include <ration/buffer.hpp>
+#include <ration/host/backend.hpp>
 
 namespace ration::sim {
 

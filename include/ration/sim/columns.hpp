@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include <ration/host/standard_columns.hpp>
 #include <ration/sim/workload.hpp>
-#include <ration/standard_columns.hpp>
 
 namespace ration::sim {
 

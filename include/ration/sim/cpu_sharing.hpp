@@ -8,7 +8,7 @@
 
 #include <ration/buffer.hpp>
 #include <ration/detail/sort.hpp>
-#include <ration/ledger.hpp>
+#include <ration/host/ledger.hpp>
 
 namespace ration::sim {
 

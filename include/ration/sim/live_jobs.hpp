@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include <ration/host/ledger.hpp>
 #include <ration/job.hpp>
-#include <ration/ledger.hpp>
 #include <ration/sim/columns.hpp>
 
 namespace ration::sim {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <ration/check.hpp>
+#include <ration/host/check.hpp>
 #include <ration/units.hpp>
 
 namespace ration::sim {

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include <ration/engine.hpp>
+#include <ration/host/engine.hpp>
 #include <ration/sim/backend.hpp>
 #include <ration/sim/contention.hpp>
 #include <ration/sim/cpu_jobs.hpp>

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include <ration/backend.hpp>
+#include <ration/host/backend.hpp>
 #include <ration/job.hpp>
 #include <ration/policy.hpp>
 #include <ration/resource.hpp>

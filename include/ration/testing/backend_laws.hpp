@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include <ration/backend.hpp>
+#include <ration/host/backend.hpp>
 #include <ration/testing/broken_law.hpp>
 
 namespace ration::testing {

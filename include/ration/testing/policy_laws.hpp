@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <ration/check.hpp>
+#include <ration/host/check.hpp>
 #include <ration/policy.hpp>
 #include <ration/testing/broken_law.hpp>
 #include <ration/testing/trial.hpp>

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <iterator>
 
-#include <ration/holdings.hpp>
+#include <ration/host/holdings.hpp>
+#include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
 #include <ration/policy.hpp>
-#include <ration/standard_columns.hpp>
 
 namespace ration::testing {
 

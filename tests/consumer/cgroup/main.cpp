@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <ration/cgroup/cpu_set.hpp>
+#include <ration/cgroup/detail/cpu_set.hpp>
 
 int main() {
     auto const cpus = ration::cgroup::cpu_set::parse("0-2,5");

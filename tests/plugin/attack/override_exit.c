@@ -14,13 +14,13 @@ static void never_end(int status) {
 }
 
 struct image {
-    ElfW const(Sym) * symbols;
+    ElfW(Sym) const* symbols;
     char const* names;
-    ElfW const(Rela) * relocations[2];
+    ElfW(Rela) const* relocations[2];
     size_t bytes[2];
 };
 
-static void read_dynamic(ElfW const(Dyn) * entry, struct image* into) {
+static void read_dynamic(ElfW(Dyn) const* entry, struct image* into) {
     for (; entry->d_tag != DT_NULL; ++entry) {
         if (entry->d_tag == DT_SYMTAB) into->symbols = (void const*)entry->d_un.d_ptr;
         if (entry->d_tag == DT_STRTAB) into->names = (void const*)entry->d_un.d_ptr;
@@ -31,7 +31,7 @@ static void read_dynamic(ElfW const(Dyn) * entry, struct image* into) {
     }
 }
 
-static void replace(const struct image* program, ElfW const(Rela) * relocation, ElfW(Addr) base) {
+static void replace(struct image const* program, ElfW(Rela) const* relocation, ElfW(Addr) base) {
     if (strcmp(program->names + program->symbols[ELF64_R_SYM(relocation->r_info)].st_name, "_exit") != 0) return;
     void (**slot)(int) = (void (**)(int))(base + relocation->r_offset);
     mprotect((void*)((uintptr_t)slot & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Gives the first job as many millicores as it has counted ticks. Counts in its state, so that a lost state shows.
-#include <ration/adapt.hpp>
+#include <ration/adapt/adapt.hpp>
 #include <ration/plugin/export.hpp>
 #include <ration/state.hpp>
 

@@ -6,7 +6,8 @@
 #include <fmt/core.h>
 #include <stdexcept>
 
-#include <ration/holdings.hpp>
+#include <ration/host/grant_event.hpp>
+#include <ration/host/holdings.hpp>
 #include <ration/sim/cpu_sharing.hpp>
 
 #include "error_text.hpp"

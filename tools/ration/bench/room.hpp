@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <ration/check.hpp>
-#include <ration/decider.hpp>
+#include <ration/host/check.hpp>
+#include <ration/host/decider.hpp>
 #include <ration/sim/columns.hpp>
 
 namespace ration::bench {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-#include <ration/detail/sanitizer.hpp>
+#include <ration/host/sanitizer.hpp>
 
 namespace ration::conformance {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include <ration/check.hpp>
+#include <ration/host/check.hpp>
 
 #include "subject.hpp"
 #include "world.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <ration/grant.hpp>
-#include <ration/plan.hpp>
+#include <ration/host/plan.hpp>
 #include <ration/snapshot.hpp>
 #include <ration/units.hpp>
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <ration/check_rule.hpp>
-#include <ration/settle.hpp>
+#include <ration/host/check_rule.hpp>
+#include <ration/host/settle.hpp>
 
 #include "job_metrics.hpp"
 #include "open_metrics.hpp"

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <ration/plugin/host.hpp>
+#include <ration/plugin/host/host.hpp>
 #include <ration/plugin/host/worker_main.hpp>
 
 #include "error_text.hpp"

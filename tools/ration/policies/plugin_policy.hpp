@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 #include <ration/result.hpp>
 
 #include "config/config.hpp"

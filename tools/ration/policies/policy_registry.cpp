@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 #include <type_traits>
 
-#include <ration/adapt_policies.hpp>
+#include <ration/adapt/policies.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/none.hpp>
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <ration/grant.hpp>
+#include <ration/host/snapshot_store.hpp>
 #include <ration/policy.hpp>
-#include <ration/snapshot.hpp>
 
 namespace ration::program {
 

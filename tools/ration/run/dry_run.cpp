@@ -10,7 +10,7 @@
 #include <ration/cgroup/hierarchy.hpp>
 #include <ration/cgroup/kernel_io.hpp>
 #include <ration/cgroup/limits.hpp>
-#include <ration/engine.hpp>
+#include <ration/host/engine.hpp>
 #include <ration/policies/none.hpp>
 #include <ration/process/cpus.hpp>
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ration/ledger.hpp>
-#include <ration/standard_columns.hpp>
+#include <ration/host/ledger.hpp>
+#include <ration/host/standard_columns.hpp>
 
 #include "run/live_job.hpp"
 

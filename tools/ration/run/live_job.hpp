@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <ration/host/settle.hpp>
 #include <ration/process/child.hpp>
 #include <ration/progress/health.hpp>
 #include <ration/progress/log_adapter.hpp>
 #include <ration/progress/update.hpp>
-#include <ration/settle.hpp>
 #include <ration/target.hpp>
 
 #include "config/config.hpp"

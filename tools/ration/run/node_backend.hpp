@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include <ration/backend.hpp>
 #include <ration/cgroup/backend.hpp>
+#include <ration/host/backend.hpp>
 #include <ration/process/backend.hpp>
 #include <ration/process/launch.hpp>
 

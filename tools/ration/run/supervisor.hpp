@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ration/engine.hpp>
-#include <ration/meter.hpp>
+#include <ration/host/engine.hpp>
+#include <ration/host/meter.hpp>
 #include <ration/policies/none.hpp>
 #include <ration/progress/control.hpp>
 #include <ration/progress/receiver.hpp>

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 
+#include <ration/host/grant_event.hpp>
 #include <ration/process/environment.hpp>
 
 #include "error_text.hpp"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 #include "policies/plugin_policy.hpp"
 

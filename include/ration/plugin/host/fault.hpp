@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 #include <ration/plugin/abi.h>
 #include <ration/plugin/host/log_sink.hpp>
 #include <ration/plugin/host/manifest.hpp>

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <memory>
 
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 
 namespace ration::plugin {
 

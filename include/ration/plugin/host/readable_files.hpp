@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include <ration/detail/sanitizer.hpp>
+#include <ration/host/sanitizer.hpp>
 #include <ration/plugin/host/descriptor.hpp>
 #include <ration/plugin/host/elf_file.hpp>
 

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <ration/detail/sanitizer.hpp>
+#include <ration/host/sanitizer.hpp>
 
 namespace ration::plugin {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <ration/column_memory.hpp>
+#include <ration/host/column_memory.hpp>
 #include <ration/plugin/host/descriptor.hpp>
 
 namespace ration::plugin {

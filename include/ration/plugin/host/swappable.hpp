@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <ration/decider.hpp>
+#include <ration/host/decider.hpp>
 #include <ration/resource.hpp>
 
 namespace ration::plugin {

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include <ration/backend.hpp>
-#include <ration/cgroup/cap.hpp>
-#include <ration/cgroup/operation.hpp>
-#include <ration/cgroup/reconcile.hpp>
+#include <ration/cgroup/detail/cap.hpp>
+#include <ration/cgroup/detail/operation.hpp>
+#include <ration/cgroup/detail/reconcile.hpp>
+#include <ration/host/backend.hpp>
 #include <ration/text.hpp>
 
 namespace ration::cgroup {

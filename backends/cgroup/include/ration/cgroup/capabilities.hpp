@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ration/cgroup/group.hpp>
+#include <ration/cgroup/detail/group.hpp>
 #include <ration/cgroup/names.hpp>
 
 namespace ration::cgroup {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <ration/cgroup/devices.hpp>
+#include <ration/cgroup/detail/devices.hpp>
 #include <ration/process/descriptor.hpp>
 
 namespace ration::cgroup {

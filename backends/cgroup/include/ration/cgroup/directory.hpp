@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <ration/cgroup/errors.hpp>
+#include <ration/cgroup/detail/errors.hpp>
 #include <ration/cgroup/io.hpp>
 #include <ration/result.hpp>
 

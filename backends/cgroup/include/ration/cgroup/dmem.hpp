@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <ration/cgroup/detail/values.hpp>
 #include <ration/cgroup/hierarchy.hpp>
-#include <ration/cgroup/values.hpp>
 #include <ration/resource.hpp>
 #include <ration/units.hpp>
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include <ration/cgroup/controller.hpp>
+#include <ration/cgroup/detail/controller.hpp>
+#include <ration/cgroup/detail/proc_text.hpp>
+#include <ration/cgroup/detail/teardown.hpp>
 #include <ration/cgroup/directory.hpp>
-#include <ration/cgroup/proc_text.hpp>
-#include <ration/cgroup/teardown.hpp>
 
 namespace ration::cgroup {
 

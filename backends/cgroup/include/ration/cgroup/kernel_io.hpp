@@ -20,8 +20,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include <ration/cgroup/detail/pids.hpp>
 #include <ration/cgroup/io.hpp>
-#include <ration/cgroup/pids.hpp>
 #include <ration/process/descriptor.hpp>
 
 namespace ration::cgroup {

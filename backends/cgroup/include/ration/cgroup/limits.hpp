@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unistd.h>
 
-#include <ration/cgroup/errors.hpp>
+#include <ration/cgroup/detail/errors.hpp>
 #include <ration/cgroup/names.hpp>
 #include <ration/resource.hpp>
 #include <ration/result.hpp>

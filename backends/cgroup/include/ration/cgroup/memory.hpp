@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include <ration/cgroup/detail/values.hpp>
 #include <ration/cgroup/limits.hpp>
-#include <ration/cgroup/values.hpp>
 
 namespace ration::cgroup {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include <ration/cgroup/errors.hpp>
+#include <ration/cgroup/detail/errors.hpp>
 #include <ration/cgroup/io.hpp>
 #include <ration/process/proc.hpp>
 #include <ration/result.hpp>

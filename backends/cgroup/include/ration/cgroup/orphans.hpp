@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <ration/cgroup/devices.hpp>
+#include <ration/cgroup/detail/devices.hpp>
+#include <ration/cgroup/detail/teardown.hpp>
 #include <ration/cgroup/hierarchy.hpp>
-#include <ration/cgroup/teardown.hpp>
 
 namespace ration::cgroup {
 

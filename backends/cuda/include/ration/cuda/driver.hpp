@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
-#include <ration/cuda/ask.hpp>
+#include <ration/cuda/detail/ask.hpp>
+#include <ration/cuda/detail/driver_errors.hpp>
+#include <ration/cuda/detail/library.hpp>
 #include <ration/cuda/device.hpp>
-#include <ration/cuda/driver_errors.hpp>
-#include <ration/cuda/library.hpp>
 #include <ration/result.hpp>
 #include <ration/units.hpp>
 

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <ration/cuda/detail/nvml.hpp>
 #include <ration/cuda/device.hpp>
-#include <ration/cuda/nvml.hpp>
 #include <ration/result.hpp>
 
 namespace ration::cuda {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <ration/cuda/ask.hpp>
+#include <ration/cuda/detail/ask.hpp>
 #include <ration/cuda/device.hpp>
 #include <ration/cuda/inventory.hpp>
 #include <ration/result.hpp>

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include <ration/cuda/ask.hpp>
+#include <ration/cuda/detail/ask.hpp>
 #include <ration/cuda/inventory.hpp>
 #include <ration/result.hpp>
 #include <ration/units.hpp>

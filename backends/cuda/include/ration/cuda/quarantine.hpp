@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include <ration/cuda/nvml.hpp>
+#include <ration/cuda/detail/nvml.hpp>
 #include <ration/units.hpp>
 
 namespace ration::cuda {

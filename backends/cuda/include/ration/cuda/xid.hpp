@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <ration/cuda/nvml.hpp>
+#include <ration/cuda/detail/nvml.hpp>
 
 namespace ration::cuda {
 

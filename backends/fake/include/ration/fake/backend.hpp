@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <ration/backend.hpp>
-#include <ration/plan.hpp>
+#include <ration/host/backend.hpp>
+#include <ration/host/plan.hpp>
 #include <ration/resource.hpp>
 #include <ration/result.hpp>
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <ration/hwloc/core_choice.hpp>
-#include <ration/hwloc/gpu_choice.hpp>
+#include <ration/hwloc/detail/core_choice.hpp>
+#include <ration/hwloc/detail/gpu_choice.hpp>
 #include <ration/hwloc/topology.hpp>
 #include <ration/result.hpp>
 

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include <ration/backend.hpp>
-#include <ration/plan.hpp>
-#include <ration/process/approximations.hpp>
+#include <ration/host/backend.hpp>
+#include <ration/host/plan.hpp>
 #include <ration/process/cpus.hpp>
-#include <ration/process/guard.hpp>
-#include <ration/process/job.hpp>
-#include <ration/process/operation.hpp>
+#include <ration/process/detail/approximations.hpp>
+#include <ration/process/detail/guard.hpp>
+#include <ration/process/detail/job.hpp>
+#include <ration/process/detail/operation.hpp>
 #include <ration/process/tree.hpp>
 #include <ration/resource.hpp>
 #include <ration/result.hpp>

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include <ration/backend.hpp>
+#include <ration/host/backend.hpp>
 #include <ration/progress/update.hpp>
 
 namespace ration::progress {

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include <ration/progress/log_pattern.hpp>
+#include <ration/progress/detail/log_pattern.hpp>
 #include <ration/progress/update.hpp>
 
 namespace ration::progress {

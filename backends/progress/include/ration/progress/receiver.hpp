@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include <ration/progress/inbox.hpp>
-#include <ration/progress/roster.hpp>
+#include <ration/progress/detail/inbox.hpp>
+#include <ration/progress/detail/roster.hpp>
 
 namespace ration::progress {
 

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One group of ours: a directory of the same name in every hierarchy that has a controller for us. A run has one, and
+/// below it each job has one.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ration/cgroup/detail/enable.hpp>
+#include <ration/cgroup/detail/teardown.hpp>
+#include <ration/cgroup/hierarchy.hpp>
+
+namespace ration::cgroup {
+
+/// Move-only. The destructor kills what is left in the group and removes it, waiting at most `patience`. The tree and
+/// the parent must outlive it and stay in their places.
+class group {
+    tree const* tree_ = nullptr;
+    group const* parent_ = nullptr;
+    std::string name_;
+    std::vector<directory> places_;  // one for each branch of the tree, in that order
+
+    group(tree const& where, group const* parent, std::string_view name) noexcept
+        : tree_(&where), parent_(parent), name_(name) {}
+
+public:
+    static constexpr nanoseconds patience = milliseconds(2000);
+
+    group(group&& other) noexcept
+        : tree_(std::exchange(other.tree_, nullptr)), parent_(other.parent_), name_(std::move(other.name_)),
+          places_(std::move(other.places_)) {}
+    group& operator=(group&& other) noexcept {
+        if (this != &other) {
+            discard();
+            tree_ = std::exchange(other.tree_, nullptr);
+            parent_ = other.parent_;
+            name_ = std::move(other.name_);
+            places_ = std::move(other.places_);
+        }
+        return *this;
+    }
+    ~group() { discard(); }
+
+    /// Creates the group in every branch, below our own group or below `parent`. With v2 the parent hands its
+    /// controllers down first; a v1 cpuset gets its parent's cpus and memory nodes, without which it can hold no
+    /// process. All or nothing. Errors: invalid_value (the name), already_exists, denied, limit.
+    [[nodiscard]] static result<group> create(tree const& where, group const* parent, std::string_view name) noexcept {
+        // A run's name carries its owner and may be longer than a job's
+        if (auto const sound = check_name(name, 255); !sound) return sound.failure();
+        group made(where, parent, name);
+        for (std::size_t i = 0; i < where.branches().size(); ++i)
+            if (auto const done = made.create_in(i); !done)
+                return done.failure();  // the destructor removes what there is
+        return made;
+    }
+
+    [[nodiscard]] std::string const& name() const noexcept { return name_; }
+    [[nodiscard]] tree const& hierarchy() const noexcept { return *tree_; }
+    [[nodiscard]] io& machine() const noexcept { return places_.front().machine(); }
+
+    /// Where a controller's files are; nullptr if nobody has the controller.
+    [[nodiscard]] directory const* place_of(controller which) const noexcept {
+        // Not yet, while it is being made
+        bool const there = tree_->has(which) && tree_->owner(which).branch < places_.size();
+        return there ? &places_[tree_->owner(which).branch] : nullptr;
+    }
+    [[nodiscard]] std::vector<directory> const& places() const noexcept { return places_; }
+
+    /// For clone3 with CLONE_INTO_CGROUP: the v2 directory's descriptor, or -1. The child still has to be placed in the
+    /// v1 hierarchies with `place`, before it runs anything of its own.
+    [[nodiscard]] int clone_directory() const noexcept {
+        directory const* const v2 = place_of(controller::core);
+        return v2 != nullptr ? v2->machine().native(v2->handle()) : -1;
+    }
+
+    /// Puts a process into the group in every hierarchy where it is not yet, and checks with /proc/<pid>/cgroup that it
+    /// is there. Errors: not_found (no such process), gone, empty_set, denied, unverified.
+    [[nodiscard]] result<void> place(int pid) const noexcept;
+
+    /// Whether the process is in this group, or in one below it, in every hierarchy: as /proc/<pid>/cgroup has it.
+    /// Error: not_found.
+    [[nodiscard]] result<bool> contains(int pid) const noexcept {
+        auto const missing = missing_places(pid);
+        return missing ? result<bool>(missing->empty()) : result<bool>(missing.failure());
+    }
+
+    /// Puts processes back that have left some, but not all, hierarchies of the group. Then every hierarchy has the
+    /// same members.
+    [[nodiscard]] result<void> gather() const noexcept {
+        if (places_.size() < 2) return {};
+        auto const all = members();
+        result<void> first = all ? result<void>() : result<void>(all.failure());
+        for (int const pid : all.value_or({})) {
+            auto const inside = contains(pid);
+            auto const placed = inside && !*inside ? place(pid) : result<void>();
+            first = first ? placed : first;
+        }
+        return first;
+    }
+
+    /// All processes in the group and below it, sorted, each once.
+    [[nodiscard]] result<std::vector<int>> members() const noexcept {
+        std::vector<int> all;
+        for (directory const& where : places_) {
+            auto const found = members_of(where);
+            if (!found) return found.failure();
+            all.insert(all.end(), found->begin(), found->end());
+        }
+        std::ranges::sort(all);
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        return all;
+    }
+
+    /// Stops every process in the group; on an error it is thawed. Errors: timed_out, not_supported.
+    [[nodiscard]] result<void> freeze(nanoseconds at_most = patience) const noexcept {
+        directory const* const where = place_of(controller::freezer);
+        return where != nullptr ? cgroup::freeze(*where, at_most) : result<void>(tree_->owner(controller::freezer).why);
+    }
+    [[nodiscard]] result<void> thaw() const noexcept {
+        directory const* const where = place_of(controller::freezer);
+        return where != nullptr ? cgroup::thaw(*where) : result<void>(tree_->owner(controller::freezer).why);
+    }
+    [[nodiscard]] result<bool> frozen() const noexcept {
+        directory const* const where = place_of(controller::freezer);
+        return where != nullptr ? is_frozen(*where) : result<bool>(false);
+    }
+
+    /// SIGKILLs everything in the group and below it, frozen or not, and returns when nothing is left. Error:
+    /// timed_out.
+    [[nodiscard]] result<void> kill(nanoseconds at_most = patience) const noexcept {
+        nanoseconds const deadline = machine().now() + at_most;
+        result<void> first;
+        auto const kill_in = [&](directory const& where) noexcept {
+            auto const killed = kill_tree(where, deadline - machine().now());
+            first = first ? killed : first;
+        };
+        directory const* const best = place_of(controller::freezer);  // where racing forks can be held
+        if (best != nullptr) kill_in(*best);
+        for (directory const& where : places_)
+            if (&where != best) kill_in(where);
+        return first;
+    }
+
+    /// Removes the group from every hierarchy; afterwards the object is empty. What is in it must have been killed.
+    /// Errors: busy. Then the object stays as it is and may be tried again.
+    [[nodiscard]] result<void> remove(nanoseconds at_most = patience) noexcept {
+        while (!places_.empty()) {
+            std::size_t const last = places_.size() - 1;
+            directory const& where = places_[last];
+            if (where) {
+                if (auto const removed = remove_tree(above(last), name_, where.inode(), at_most); !removed)
+                    return removed;
+            }
+            places_.pop_back();
+        }
+        tree_ = nullptr;
+        return {};
+    }
+
+private:
+    [[nodiscard]] directory const& above(std::size_t index) const noexcept {
+        return parent_ != nullptr ? parent_->places_[index] : tree_->branches()[index].own;
+    }
+
+    void discard() noexcept {
+        for (int turn = 0; turn < 2 && tree_ != nullptr && !places_.empty(); ++turn) {
+            static_cast<void>(kill());
+            static_cast<void>(remove());
+        }
+        if (tree_ != nullptr) remove_closed();
+    }
+
+    /// Without a free descriptor nothing can be removed: those of the group itself are the last that can be had.
+    void remove_closed() noexcept {
+        for (directory& where : places_) where.close();
+        for (std::size_t i = places_.size(); i-- > 0;)
+            static_cast<void>(remove_tree(above(i), name_, places_[i].inode(), patience));
+    }
+
+    [[nodiscard]] result<void> create_in(std::size_t index) noexcept {
+        branch const& hierarchy = tree_->branches()[index];
+        directory const& parent = above(index);
+        if (hierarchy.kind == version::v2 && parent_ != nullptr) {
+            auto const handed = enable(parent, hand_down(hierarchy.controllers));
+            if (!handed) return handed.failure();
+            if (handed->all != hand_down(hierarchy.controllers)) return handed->why;
+        }
+        if (auto const made = parent.make(name_); !made) return made;
+        auto opened = parent.child(name_);
+        if (!opened) {
+            static_cast<void>(remove_tree(parent, name_, 0, patience));
+            return opened.failure();
+        }
+        places_.push_back(std::move(opened).value());
+        bool const needs_cpus = hierarchy.kind == version::v1 && hierarchy.controllers.contains(controller::cpuset);
+        return needs_cpus ? inherit_cpuset(parent, places_.back()) : result<void>();
+    }
+
+    [[nodiscard]] static controller_set hand_down(controller_set owned) noexcept {
+        for (controller const which : all_controllers)
+            if (!is_enabled_by_parent(which)) owned.erase(which);
+        return owned;
+    }
+
+    /// The parent is our own group, which holds us and so has both, or a group of ours that got them in this way.
+    [[nodiscard]] static result<void> inherit_cpuset(directory const& parent, directory const& child) noexcept {
+        for (char const* const file : {"cpuset.cpus", "cpuset.mems"}) {
+            std::string text;
+            auto const inherited = parent.read(file, text);
+            if (!inherited) return inherited.failure();
+            if (inherited->empty()) return make_error(errc::empty_set, "inherit", parent.path() + "/" + file);
+            if (auto const written = write_verified(child, file, *inherited); !written) return written;
+        }
+        return {};
+    }
+
+    [[nodiscard]] std::string path_in(std::size_t index) const noexcept {
+        std::string const above = parent_ != nullptr ? parent_->path_in(index) : tree_->branches()[index].path;
+        return (above == "/" ? "" : above) + "/" + name_;
+    }
+
+    [[nodiscard]] static bool is_at_or_below(std::string_view path, std::string_view top) noexcept {
+        return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
+    }
+
+    /// The branches in which /proc/<pid>/cgroup does not show the process in this group.
+    [[nodiscard]] result<std::vector<std::size_t>> missing_places(int pid) const noexcept;
+    [[nodiscard]] bool is_exiting(int pid) const noexcept;
+    [[nodiscard]] static result<void> move(directory const& where, int pid) noexcept;
+};
+
+inline result<std::vector<std::size_t>> group::missing_places(int pid) const noexcept {
+    std::string const file = "/proc/" + std::to_string(pid) + "/cgroup";
+    std::string text;
+    if (int const failed = machine().read_system(file.c_str(), text)) {
+        return make_error(failed == ENOENT || failed == ESRCH ? errc::not_found : code_of(failed), "read", file, failed,
+                          "the process has ended");
+    }
+    auto const lines = parse_memberships(text);
+    std::vector<std::size_t> missing;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        branch const& hierarchy = tree_->branches()[i];
+        bool const inside = std::ranges::any_of(lines, [&](membership const& line) {
+            bool const same =
+                hierarchy.kind == version::v2
+                    ? line.hierarchy == 0
+                    : std::ranges::any_of(all_controllers, [&](controller which) {
+                          return hierarchy.controllers.contains(which) && detail::has(line.controllers, name_of(which));
+                      });
+            return same && !line.deleted && is_at_or_below(line.path, path_in(i));
+        });
+        if (!inside) missing.push_back(i);
+    }
+    if (!missing.empty() && is_exiting(pid))
+        return make_error(errc::not_found, "read", file, 0, "the process has ended");
+    return missing;
+}
+
+/// A v1 hierarchy shows an exiting process at its root (proc_cgroup_show in kernel/cgroup/cgroup.c): it has not left
+/// its group.
+inline bool group::is_exiting(int pid) const noexcept {
+    std::string const file = "/proc/" + std::to_string(pid) + "/stat";
+    std::string text;
+    int const failed = machine().read_system(file.c_str(), text);
+    auto const found = failed == 0 ? process::parse_stat(text) : std::nullopt;
+    return failed == ENOENT || failed == ESRCH || (found && found->exiting);
+}
+
+/// EINVAL may mean that the process has not finished being born: it passes within milliseconds.
+inline result<void> group::move(directory const& where, int pid) noexcept {
+    std::string const text = std::to_string(pid);
+    result<void> moved;
+    for (int turn = 0; turn < 5; ++turn) {
+        moved = where.write("cgroup.procs", text);
+        if (moved || moved.failure().system != EINVAL) return moved;
+        where.machine().sleep(milliseconds(1 << turn));
+    }
+    return moved;
+}
+
+inline result<void> group::place(int pid) const noexcept {
+    if (pid <= 0)
+        return make_error(errc::invalid_value, "place a process in", name_, 0, "a process number is 1 or more");
+    auto missing = missing_places(pid);
+    if (!missing) return missing.failure();
+    for (std::size_t const index : *missing)
+        if (auto const moved = move(places_[index], pid); !moved) return moved;
+    missing = missing_places(pid);
+    if (!missing) return missing.failure();
+    if (!missing->empty()) {
+        return make_error(errc::unverified, "place a process in", places_[missing->front()].path(), 0,
+                          "another program moves processes here too: stop that one");
+    }
+    return {};
+}
+
+}  // namespace ration::cgroup

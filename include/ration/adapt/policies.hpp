@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The parameters of ration's own policies, adapted.
+#pragma once
+
+#include <ration/adapt/parameters.hpp>
+#include <ration/policies/afs.hpp>
+#include <ration/policies/drf.hpp>
+#include <ration/policies/elastic_batch_dp.hpp>
+#include <ration/policies/fifo.hpp>
+#include <ration/policies/flowcon.hpp>
+#include <ration/policies/gang.hpp>
+#include <ration/policies/gittins.hpp>
+#include <ration/policies/good_enough.hpp>
+#include <ration/policies/las.hpp>
+#include <ration/policies/loss_delta_ratio.hpp>
+#include <ration/policies/max_min.hpp>
+#include <ration/policies/optimus.hpp>
+#include <ration/policies/pack.hpp>
+#include <ration/policies/pollux.hpp>
+#include <ration/policies/sia.hpp>
+#include <ration/policies/sjf.hpp>
+#include <ration/policies/spread.hpp>
+#include <ration/policies/srtf.hpp>
+#include <ration/policies/tradl.hpp>
+
+BOOST_HANA_ADAPT_STRUCT(ration::policies::tradl_parameters, alpha, dead_band, scenario, strict);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::loss_delta_ratio_parameters, window, gamma, epsilon, normalised, direction,
+                        residence, aging);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::elastic_batch_dp_parameters, interval, overflow, overtake, restart_penalty,
+                        horizon, devices, steps);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::fifo_parameters, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::flowcon_parameters, alpha, interval);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::division_parameters, interval);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, p, restart_penalty);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, reached, patience, restart_penalty);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner, give_up);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, p, lambda, doubling, steps);

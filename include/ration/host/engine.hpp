@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The engine: observe, decide, check, settle, plan, apply, verify, record. The same one runs live and in simulation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <ration/detail/job_watch.hpp>
+#include <ration/event.hpp>
+#include <ration/host/backend.hpp>
+#include <ration/host/check.hpp>
+#include <ration/host/decider.hpp>
+#include <ration/host/grant_event.hpp>
+#include <ration/host/holdings.hpp>
+#include <ration/host/meter.hpp>
+#include <ration/host/settle.hpp>
+#include <ration/job_memory.hpp>
+
+namespace ration {
+
+struct engine_options {
+    settle_rules settle{};
+    nanoseconds budget = milliseconds(100);  ///< what a policy may take for one tick; told to it
+    std::uint64_t seed = 0;
+};
+
+/// Whether a tick acts, or only says what it would do.
+enum class tick_mode : std::uint8_t { apply, plan_only };
+
+/// One change that is now in force (or, with `plan_only`, would be), with the operations that bring it about.
+struct change {
+    checked_grant grant;
+    std::size_t first_operation = 0, operations = 0;  ///< in `tick_report::operations`
+};
+
+/// A group of grants that could not be put into force; what held before holds again if `rolled_back`.
+struct failed_change {
+    checked_grant grant;
+    plan_failure failure;
+};
+
+/// All that happened in one tick. The spans are valid until the next tick.
+struct tick_report {
+    std::uint64_t number = 0;
+    nanoseconds now;
+    status policy_status = status::ok;
+    bool fell_back = false;  ///< the policy's answer was refused as a whole and the fallback answered
+    std::span<grant const> grants{};
+    std::span<rejection const> rejected{};
+    std::span<deferred_grant const> deferred{};
+    std::span<change const> changes{};
+    std::span<operation_text const> operations{};
+    std::span<failed_change const> failed{};
+};
+
+/// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it
+/// alone knows (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*, jobs/pace, jobs/held.*,
+/// nodes/free.* and the table held. A row that the host erases takes along what it shows; a new one is blank.
+template <Backend B>
+class engine {
+    B& backend_;
+    decider& policy_;
+    decider& fallback_;
+    snapshot_store& store_;
+    standard_columns const& columns_;
+    std::span<resource_info const> resources_;
+    engine_options options_;
+    limits most_;
+
+    ledger ledger_;
+    checker checker_;
+    settler settler_;
+    promises promises_;
+    struct job_meters {
+        rate_meter cpu_time, steps;
+    };
+    job_memory<job_meters> meters_;
+    column<double> speedup_{.width = 0};  // width 0: this host has none
+    buffer<grant> space_;
+    buffer<checked_grant> accepted_;
+    buffer<rejection> rejected_;
+    buffer<deferred_grant> deferred_;
+    buffer<change> changes_;
+    buffer<failed_change> failed_;
+    plan<typename B::operation> plan_;
+    buffer<operation_text> texts_;
+    buffer<event> events_;
+    detail::job_watch watch_;
+    std::uint64_t ticks_ = 0;
+
+public:
+    engine(B& backend, decider& policy, decider& fallback, snapshot_store& store, standard_columns const& columns,
+           std::span<resource_info const> resources, engine_options const& options) noexcept
+        : backend_(backend), policy_(policy), fallback_(fallback), store_(store), columns_(columns),
+          resources_(resources), options_(options) {}
+
+    engine(engine const&) = delete;
+    engine& operator=(engine const&) = delete;
+
+    /// Binds both policies and reserves all that a tick will need. Forgets what jobs hold. Errors: those of
+    /// `decider::bind`; `invalid_value` when the columns were declared for other resources, or for fewer than cpu and
+    /// memory.
+    [[nodiscard]] result<void> bind(limits const& most) noexcept {
+        if (columns_.resources.size() != resources_.size() ||
+            resources_.size() <= static_cast<std::size_t>(resource_id::memory))
+            return error{.code = errc::invalid_value,
+                         .operation = "bind engine",
+                         .subject = "resources",
+                         .remedy = "declare standard_columns with the same resources: ration::standard_resources"};
+        most_ = {.jobs = most.jobs, .nodes = most.nodes, .resources = resources_.size(), .answer = most.answer};
+        for (decider* const d : {&policy_, &fallback_})
+            if (auto bound = d->bind(store_.schema(), most_); !bound) return bound;
+        std::size_t const grants = most_.grants();
+        ledger_.reset(most.nodes, resources_.size(), grants);
+        checker_.prepare(store_, columns_, resources_, most.nodes, grants);
+        settler_.prepare(most.nodes, resources_.size(), grants);
+        promises_.prepare(most.nodes, resources_.size());
+        meters_.reserve(most.jobs);
+        if (auto known = store_.find<double>("jobs/speedup")) speedup_ = *known;
+        space_.resize(grants);
+        accepted_.reserve(grants);
+        rejected_.reserve(grants);
+        deferred_.reserve(grants);
+        changes_.reserve(grants);
+        failed_.reserve(grants);
+        events_.reserve(grants + 2 * most.jobs);
+        watch_.prepare(most.jobs);
+        return {};
+    }
+
+    /// Who holds what.
+    [[nodiscard]] ledger const& holdings() const noexcept { return ledger_; }
+
+    /// The job is gone: its holdings return to the others at the next tick.
+    void release(job_id job) noexcept { ledger_.release(job); }
+
+    /// The job has lost a part of what it held there, as with a device that fails: `left.amount` remains, 0 = nothing.
+    void lose(setting const& left, nanoseconds now) noexcept { ledger_.set(left, now); }
+
+    /// Takes over what a job holds already, for a job that outlived an earlier host.
+    void adopt(setting const& s, nanoseconds now) noexcept { ledger_.set(s, now); }
+
+    /// One turn of the loop.
+    tick_report tick(nanoseconds now, tick_mode mode = tick_mode::apply) noexcept {
+        RATION_ASSERT(store_.rows(table_id::jobs) <= most_.jobs && store_.rows(table_id::nodes) <= most_.nodes,
+                      "engine: more rows than bind() was told: call it again with higher limits");
+        if constexpr (!fills_columns<B>) observe(now);
+        tell_of_jobs(now);
+        show_changes(ledger_, store_, columns_);
+        show_free(ledger_, store_, columns_);
+        tick_report report{.number = ticks_++, .now = now};
+        grants answer(space_.edit());
+        answer.read_by_rows();
+        report.policy_status = ask(policy_, report.number, now, answer);
+        report.fell_back = report.policy_status != status::ok || answer.overflowed();
+        if (report.fell_back) {
+            answer.clear();
+            if (ask(fallback_, report.number, now, answer) != status::ok || answer.overflowed()) answer.clear();
+        }
+        checker_.check(ledger_, answer.rows(), accepted_, rejected_);
+        settler_.settle(
+            options_.settle, ledger_, now, accepted_, deferred_, [&](checked_grant const& g) { return outlook_of(g); },
+            [&](std::uint32_t node, resource_id r) { return capacity(node, r); });
+        put_into_force(now, mode);
+        if (mode == tick_mode::apply) tell(report.fell_back ? fallback_ : policy_, answer.rows(), now);
+        show_changes(ledger_, store_, columns_);
+        report.grants = answer.rows();
+        report.rejected = rejected_.view();
+        report.deferred = deferred_.view();
+        report.changes = changes_.view();
+        report.operations = texts_.view();
+        report.failed = failed_.view();
+        return report;
+    }
+
+private:
+    [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
+        return columns_.resources[static_cast<std::size_t>(r)];
+    }
+    [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
+        return store_.at(of(r).capacity, node);
+    }
+
+    [[nodiscard]] status ask(decider& d, std::uint64_t number, nanoseconds now, grants& answer) noexcept {
+        return d.decide({.number = number,
+                         .seed = options_.seed + number,
+                         .now = now,
+                         .budget = options_.budget,
+                         .data = store_.view()},
+                        answer);
+    }
+
+    /// Both policies hear what has happened to jobs: the fallback may be asked at any time.
+    void tell_of_jobs(nanoseconds now) noexcept {
+        events_.clear();
+        watch_.look(store_, columns_, now, events_);
+        if (events_.empty()) return;
+        policy_.on_events(events_.view());
+        fallback_.on_events(events_.view());
+    }
+
+    /// The policy whose answer it was hears what became of it.
+    void tell(decider& who, std::span<grant const> answer, nanoseconds now) noexcept {
+        events_.clear();
+        for (auto const& c : changes_.view())
+            events_.push_back(event_of(event_kind::grant_applied, c.grant.what(), c.grant.job_row(), now));
+        for (auto const& f : failed_.view())
+            events_.push_back(event_of(event_kind::grant_failed, f.grant.what(), f.grant.job_row(), now));
+        for (auto const& r : rejected_.view()) {
+            grant const& g = answer[r.row];
+            job_id const job{g.job < store_.rows(table_id::jobs) ? store_.at(columns_.id, g.job) : 0};
+            events_.push_back(event_of(event_kind::grant_rejected,
+                                       {job, g.node, static_cast<resource_id>(g.resource), g.amount}, g.job, now));
+        }
+        if (!events_.empty()) who.on_events(events_.view());
+    }
+
+    /// A job that cannot be observed keeps its last known use: the host learns of its end from the process itself.
+    void observe(nanoseconds now) noexcept {
+        auto const ids = std::as_const(store_)[columns_.id];
+        meters_.follow(ids);
+        for (std::size_t row = 0; row < ids.size(); ++row) {
+            if (static_cast<job_state>(store_.at(columns_.state, row)) != job_state::running) continue;
+            meters_[row].steps.read(now, static_cast<std::int64_t>(store_.at(columns_.step, row)));
+            store_.at(columns_.pace, row) = meters_[row].steps.per_second();
+            auto const seen = backend_.observe({ids[row]});
+            if (!seen) continue;
+            meters_[row].cpu_time.read(now, seen->cpu_time.count);
+            // Ns per s = 10^-6 millicores
+            store_.at(of(resource_id::cpu).used, row) = meters_[row].cpu_time.per_second() * 1e-6;
+            store_.at(of(resource_id::memory).used, row) = static_cast<double>(seen->memory.count);
+        }
+    }
+
+    [[nodiscard]] job_outlook outlook_of(checked_grant const& g) const noexcept {
+        job_outlook outlook{.started = {store_.at(columns_.started, g.job_row())}};
+        if (resources_[static_cast<std::size_t>(g.resource())].cut != divisibility::whole) return outlook;
+        outlook.restart_cost = store_.at(columns_.restart_cost, g.job_row());
+        outlook.remaining_seconds = store_.at(columns_.remaining, g.job_row()) / store_.at(columns_.pace, g.job_row());
+        outlook.speedup_held = speedup_at(g.job_row(), g.held);
+        outlook.speedup_granted = speedup_at(g.job_row(), g.amount());
+        return outlook;
+    }
+
+    /// Linear where the host knows no better; the last known value beyond the end of what it knows.
+    [[nodiscard]] double speedup_at(std::size_t row, std::int64_t devices) const noexcept {
+        if (speedup_.width == 0) return static_cast<double>(devices);
+        auto const k = static_cast<std::size_t>(devices);
+        return (&store_.at(speedup_, row))[k < speedup_.width ? k : speedup_.width - 1];
+    }
+
+    [[nodiscard]] static bool takes(checked_grant const& g) noexcept { return g.growth() > 0; }
+
+    /// Groups that only give back come first. A group that takes finds its room in what is in force by then, so that no
+    /// node ever promises more than it has: not between two operations, and not when a group that was to give back has
+    /// failed.
+    void put_into_force(nanoseconds now, tick_mode mode) noexcept {
+        changes_.clear();
+        failed_.clear();
+        texts_.clear();
+        promises_.start(ledger_);
+        for (bool const taking : {false, true})
+            for (std::size_t first = 0, last = 0; first < accepted_.size(); first = last) {
+                last = end_of_group(accepted_.view(), first);
+                auto const group = accepted_.view().subspan(first, last - first);
+                bool any_takes = false;
+                for (auto const& g : group) any_takes |= takes(g);
+                if (any_takes == taking) put_group_into_force(group, now, mode);
+            }
+    }
+
+    void put_group_into_force(std::span<checked_grant const> group, nanoseconds now, tick_mode mode) noexcept {
+        auto const has = [&](std::uint32_t node, resource_id r) { return capacity(node, r); };
+        if (!promises_.exchange(group, has)) {
+            for (auto const& g : group) deferred_.push_back({g, deferral::no_room});
+            return;
+        }
+        std::size_t const first_change = changes_.size(), first_text = texts_.size();
+        std::optional<plan_failure> failure = plan_group(group);
+        if (!failure && mode == tick_mode::apply) failure = apply_plan();
+        if (failure) {
+            promises_.revert(group);
+            changes_.resize(first_change);
+            texts_.resize(first_text);
+            for (auto const& g : group) failed_.push_back({g, *failure});
+        } else if (mode == tick_mode::apply) {
+            for (auto const& g : group) ledger_.set(g.what(), now);
+        }
+    }
+
+    /// The group's operations, those that give back first.
+    [[nodiscard]] std::optional<plan_failure> plan_group(std::span<checked_grant const> group) noexcept {
+        plan_.clear();
+        for (bool const taking : {false, true})
+            for (auto const& g : group) {
+                if (takes(g) != taking) continue;
+                std::size_t const before = plan_.size();
+                if (auto const ok = backend_.plan(in_effect(g), plan_); !ok)
+                    return plan_failure{.at = before, .cause = ok.failure()};
+                changes_.push_back({g, texts_.size(), plan_.size() - before});
+                for (std::size_t i = before; i < plan_.size(); ++i) texts_.push_back(backend_.describe(plan_[i]));
+            }
+        return std::nullopt;
+    }
+
+    [[nodiscard]] std::optional<plan_failure> apply_plan() noexcept {
+        for (std::size_t i = 0; i < plan_.size(); ++i) {
+            auto ok = backend_.apply(plan_[i]);
+            bool const applied = static_cast<bool>(ok);
+            if (applied) ok = backend_.verify(plan_[i]);
+            if (!ok) return plan_failure{.at = i, .cause = ok.failure(), .rolled_back = undo(i + (applied ? 1 : 0))};
+        }
+        return std::nullopt;
+    }
+
+    /// "No limit" never means more than the job itself accepts, where that is less than the node has.
+    [[nodiscard]] setting in_effect(checked_grant const& g) const noexcept {
+        setting s = g.what();
+        std::int64_t const most = store_.at(of(s.resource).maximum, g.job_row());
+        if (s.amount == unlimited && most < capacity(s.node, s.resource)) s.amount = most;
+        return s;
+    }
+
+    [[nodiscard]] bool undo(std::size_t count) noexcept {
+        bool all = true;
+        while (count > 0) all &= static_cast<bool>(backend_.undo(plan_[--count]));
+        return all;
+    }
+};
+
+}  // namespace ration

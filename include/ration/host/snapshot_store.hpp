@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The store in which a host keeps its snapshot: tables whose columns are declared once and whose rows come and go.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ration/assert.hpp>
+#include <ration/buffer.hpp>
+#include <ration/column.hpp>
+#include <ration/detail/aligned_buffer.hpp>
+#include <ration/host/column_memory.hpp>
+#include <ration/result.hpp>
+#include <ration/snapshot.hpp>
+
+namespace ration {
+
+/// A column of a store, as `snapshot_store::declare` returned it.
+template <ColumnValue T>
+struct column {
+    table_id table = table_id::jobs;
+    std::uint32_t slot = 0;
+    std::uint32_t width = 1;
+};
+
+/// The tables and columns of one host. Columns are declared once; then rows come and go. Allocates only when a table
+/// outgrows the largest size it ever had. Rows of the jobs table are in ascending order of `jobs/id`: the owner keeps
+/// them so.
+class snapshot_store {
+    struct stored_column {
+        detail::aligned_buffer data;
+        std::size_t row_bytes = 0;
+    };
+    struct stored_table {
+        table_view shown;
+        std::vector<stored_column> columns;
+        buffer<void const*> slots;
+
+        void swap(stored_table& other) noexcept {
+            table_view const mine = shown;
+            shown = other.shown;
+            other.shown = mine;
+            columns.swap(other.columns);
+            slots.swap(other.slots);
+        }
+    };
+
+    std::array<stored_table, table_count> tables_;
+    std::array<table_view const*, table_count> shown_;
+    buffer<column_info> schema_;
+    column_memory* memory_;
+
+public:
+    snapshot_store() noexcept : snapshot_store(nullptr) {}
+    /// Columns are in `memory`, or on the heap when it is nullptr.
+    explicit snapshot_store(column_memory* memory) noexcept : memory_(memory) {
+        for (std::size_t i = 0; i < table_count; ++i) shown_[i] = &tables_[i].shown;
+    }
+    /// Views stay with the object that they were taken of.
+    snapshot_store(snapshot_store&& other) noexcept : snapshot_store() { swap(other); }
+    snapshot_store& operator=(snapshot_store&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    void swap(snapshot_store& other) noexcept {
+        for (std::size_t i = 0; i < table_count; ++i) tables_[i].swap(other.tables_[i]);
+        schema_.swap(other.schema_);
+        column_memory* const mine = memory_;
+        memory_ = other.memory_;
+        other.memory_ = mine;
+    }
+
+    [[nodiscard]] std::span<column_info const> schema() const noexcept { return schema_.view(); }
+    [[nodiscard]] std::size_t rows(table_id t) const noexcept { return table_at(t).shown.rows; }
+
+    /// Adds a column, zero for the rows there are; a second time it returns the first one.
+    /// Errors: `invalid_value` (name without a table or above `longest_column_name`, width 0), `conflict` (declared
+    /// with another type or width), `no_capacity`.
+    template <ColumnValue T>
+    [[nodiscard]] result<column<T>> declare(std::string_view name, std::uint32_t width = 1) noexcept {
+        auto const slot = declare(name, type_of<T>, width);
+        if (!slot) return slot.failure();
+        return column<T>{slot->table, slot->slot, slot->width};
+    }
+
+    /// A column declared earlier. Errors: `not_found`; `conflict` for another type.
+    template <ColumnValue T>
+    [[nodiscard]] result<column<T>> find(std::string_view name) const noexcept {
+        auto const* const info = find_column(schema_.view(), name);
+        if (info == nullptr) return error{.code = errc::not_found, .operation = "find column", .subject = name};
+        if (info->type != type_of<T>) return error{.code = errc::conflict, .operation = "find column", .subject = name};
+        return column<T>{info->table, info->slot, info->width};
+    }
+
+    /// The first value of a row.
+    template <ColumnValue T>
+    [[nodiscard]] T& at(column<T> c, std::size_t row) noexcept {
+        return reinterpret_cast<T*>(first_of(c.table, c.slot))[row * c.width];
+    }
+    template <ColumnValue T>
+    [[nodiscard]] T const& at(column<T> c, std::size_t row) const noexcept {
+        return reinterpret_cast<T const*>(first_of(c.table, c.slot))[row * c.width];
+    }
+
+    /// The first row's first value; the others follow, `width` for each row.
+    template <ColumnValue T>
+    [[nodiscard]] T* data(column<T> c) noexcept {
+        return reinterpret_cast<T*>(first_of(c.table, c.slot));
+    }
+    template <ColumnValue T>
+    [[nodiscard]] T const* data(column<T> c) const noexcept {
+        return reinterpret_cast<T const*>(first_of(c.table, c.slot));
+    }
+
+    /// The column's values, `width` for each row.
+    template <ColumnValue T>
+    [[nodiscard]] std::span<T> operator[](column<T> c) noexcept {
+        return {reinterpret_cast<T*>(first_of(c.table, c.slot)), rows(c.table) * c.width};
+    }
+    template <ColumnValue T>
+    [[nodiscard]] std::span<T const> operator[](column<T> c) const noexcept {
+        return {reinterpret_cast<T const*>(first_of(c.table, c.slot)), rows(c.table) * c.width};
+    }
+
+    /// New rows are zero. Errors: `no_capacity` when there is no memory; then nothing has changed.
+    [[nodiscard]] result<void> resize(table_id t, std::size_t rows) noexcept {
+        auto& table = table_at(t);
+        std::size_t const before = table.shown.rows;
+        bool room = true;
+        for (auto& c : table.columns) room = room && c.data.reserve(rows * c.row_bytes, before * c.row_bytes);
+        refresh_slots(table);  // some buffers have moved, even when a later one found no memory
+        if (!room) return error{.code = errc::no_capacity, .operation = "grow snapshot table"};
+        for (auto& c : table.columns)
+            if (rows > before)
+                std::memset(c.data.data() + before * c.row_bytes, 0, (rows - before) * c.row_bytes);
+            else if (rows < before)
+                std::memset(c.data.data() + rows * c.row_bytes, 0, (before - rows) * c.row_bytes);
+        table.shown.rows = rows;
+        return {};
+    }
+
+    /// Removes one row; the later ones move up. O(rows x columns).
+    void erase_row(table_id t, std::size_t row) noexcept {
+        auto& table = table_at(t);
+        RATION_ASSERT(row < table.shown.rows, "erase_row: there is no such row");
+        std::size_t const last = --table.shown.rows;
+        for (auto& c : table.columns) {
+            unsigned char* const place = c.data.data() + row * c.row_bytes;
+            std::memmove(place, place + c.row_bytes, (last - row) * c.row_bytes);
+            std::memset(c.data.data() + last * c.row_bytes, 0, c.row_bytes);
+        }
+    }
+
+    /// Removes the rows for which `gone[row]` is true; the others move up. O(rows x columns), however many go.
+    void erase_rows(table_id t, bool const* gone) noexcept {
+        auto& table = table_at(t);
+        std::size_t const rows = table.shown.rows;
+        std::size_t kept = 0;
+        for (auto& c : table.columns) {
+            unsigned char* const data = c.data.data();
+            kept = 0;
+            for (std::size_t row = 0; row < rows; ++row) {
+                if (gone[row]) continue;
+                if (row != kept) std::memcpy(data + kept * c.row_bytes, data + row * c.row_bytes, c.row_bytes);
+                ++kept;
+            }
+            std::memset(data + kept * c.row_bytes, 0, (rows - kept) * c.row_bytes);
+        }
+        table.shown.rows = kept;
+    }
+
+    /// The read-only view: of this store as it is whenever the view is read.
+    [[nodiscard]] snapshot view() const noexcept { return {shown_.data()}; }
+
+private:
+    [[nodiscard]] stored_table& table_at(table_id t) noexcept { return tables_[static_cast<std::size_t>(t)]; }
+    [[nodiscard]] stored_table const& table_at(table_id t) const noexcept {
+        return tables_[static_cast<std::size_t>(t)];
+    }
+
+    [[nodiscard]] unsigned char* first_of(table_id t, std::uint32_t slot) noexcept {
+        return table_at(t).columns[slot].data.data();
+    }
+    [[nodiscard]] unsigned char const* first_of(table_id t, std::uint32_t slot) const noexcept {
+        return table_at(t).columns[slot].data.data();
+    }
+
+    static void refresh_slots(stored_table& table) noexcept {
+        for (std::size_t i = 0; i < table.columns.size(); ++i) table.slots[i] = table.columns[i].data.data();
+        table.shown.slots = static_cast<std::uint32_t>(table.slots.size());
+        table.shown.slot = table.slots.data();
+    }
+
+    [[nodiscard]] result<column_info> declare(std::string_view name, column_type type, std::uint32_t width) noexcept {
+        auto const refuse = [&](errc code) {
+            return error{.code = code, .operation = "declare column", .subject = name};
+        };
+        std::size_t const index = table_index_of(name);
+        if (index == table_count || width == 0 || name.size() > longest_column_name) return refuse(errc::invalid_value);
+        if (auto const* known = find_column(schema_.view(), name)) {
+            if (known->type != type || known->width != width) return refuse(errc::conflict);
+            return *known;
+        }
+        auto& table = tables_[index];
+        stored_column fresh{.data = detail::aligned_buffer(memory_), .row_bytes = size_of(type) * width};
+        if (!fresh.data.reserve(table.shown.rows * fresh.row_bytes, 0)) return refuse(errc::no_capacity);
+        column_info const info{name, static_cast<table_id>(index), type, width,
+                               static_cast<std::uint32_t>(table.columns.size())};
+        table.columns.push_back(std::move(fresh));
+        table.slots.push_back(nullptr);
+        refresh_slots(table);
+        schema_.push_back(info);
+        return info;
+    }
+};
+
+}  // namespace ration
