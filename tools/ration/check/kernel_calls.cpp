@@ -131,6 +131,14 @@ constexpr std::pair<int, char const*> names[] = {
 #endif
 };
 
+/// The sandbox allows these calls when they open a file for reading.
+[[nodiscard]] constexpr bool opens_a_file(int call) noexcept {
+#if defined(__x86_64__)
+    if (call == __NR_open) return true;
+#endif
+    return call == __NR_openat;
+}
+
 constexpr int none = -1;
 std::atomic<int> refused{none};
 std::atomic<bool> deciding{false};            // nothing but memory and time is granted
@@ -144,8 +152,8 @@ class call_name {
 public:
     explicit call_name(int call) noexcept {
         auto const known = std::ranges::find(names, call, &std::pair<int, char const*>::first);
-        if (call == __NR_openat && !deciding)
-            print("{}", "openat to write to a file");  // to read is allowed, but for the kernel's Landlock
+        if (opens_a_file(call) && !deciding)
+            print("{} to write to a file", known->second);
         else if (known != std::end(names))
             print("{}", known->second);
         else
