@@ -15,7 +15,7 @@ bench=(libbenchmark-dev "libglpk-dev?")
 pytorch=("python3-torch?" "libopenblas0-pthread?")
 full=("clang-16?" "clang-tidy-19?" "shellcheck?")
 browser=("chromium?" "fonts-dejavu-core?")
-docs=("mkdocs?" "mkdocs-material?")
+docs=("mkdocs?" "mkdocs-material?" "doxygen?")
 
 wanted=()
 for group in "$@"; do

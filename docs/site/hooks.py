@@ -9,9 +9,13 @@ import pathlib
 import posixpath
 import re
 import shutil
+import sys
 import tempfile
 
 from mkdocs.structure.files import File
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from reference import make_reference  # noqa: E402  # MkDocs does not search the folder of a hook
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BELOW = "source"
@@ -151,3 +155,4 @@ def on_post_build(config):
     found = json.loads(index.read_text(encoding="utf-8"))
     found["docs"] = [one for one in found["docs"] if not one["location"].startswith(f"{BELOW}/")]  # a search is for what explains
     index.write_text(json.dumps(found), encoding="utf-8")
+    make_reference(ROOT, pathlib.Path(config["site_dir"]))

@@ -43,7 +43,8 @@ class Site(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.place = pathlib.Path(folder.name) / "site"
         cls.built = build(cls.place)
-        cls.pages = {path: Page(path) for path in cls.place.rglob("*.html") if path.name != "404.html"}
+        cls.pages = {path: Page(path) for path in cls.place.rglob("*.html")
+                     if path.name != "404.html" and path.parent.name != "api"}  # Doxygen's pages have tests below
 
     def test_it_is_built_without_a_warning(self) -> None:
         self.assertEqual(self.built.returncode, 0, self.built.stderr)
@@ -87,10 +88,20 @@ class Site(unittest.TestCase):
         self.assertEqual([one for one in found if one.startswith("source/")], [])
 
 
+    @unittest.skipUnless(shutil.which("doxygen"), "there is no doxygen here")
+    def test_the_reference_has_what_is_public_and_nothing_private(self) -> None:
+        pages = {path.name: path.read_text(encoding="utf-8") for path in (self.place / "api").glob("*.html")}
+        self.assertIn("structration_1_1grant.html", pages)
+        self.assertIn("engine.hpp", pages["files.html"])
+        self.assertNotIn("good_answer.hpp", pages["files.html"])
+        self.assertIn("The store in which a host keeps its snapshot", pages["snapshot__store_8hpp.html"])
+        self.assertIn("Errors:", pages["classration_1_1snapshot__store.html"])
+
+
 class Warnings(unittest.TestCase):
     """A site with a mistake is not built: what the tests above rest on."""
 
-    def broken(self, page: str, text: str) -> str:
+    def broken(self, page: str, text: str, header: str = "/// Good.\nint a();\n") -> str:
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder) / "tree"
             shutil.copytree(ROOT / "docs", copy / "docs")
@@ -100,6 +111,9 @@ class Warnings(unittest.TestCase):
             for one in (copy / "docs").rglob("*.md"):
                 one.write_text(f"# {one.stem}\n")
             (copy / "docs" / page).write_text(text)
+            (copy / "include").mkdir()
+            (copy / "include" / "a.hpp").write_text(header)
+            (copy / "backends").mkdir()
             done = build(copy / "site", copy / "docs/site/mkdocs.yml")
             return done.stderr if done.returncode else ""
 
@@ -108,6 +122,10 @@ class Warnings(unittest.TestCase):
 
     def test_a_link_to_nothing(self) -> None:
         self.assertIn("gone.md", self.broken("run.md", "# Run\n\n[there](gone.md)\n"))
+
+    @unittest.skipUnless(shutil.which("doxygen"), "there is no doxygen here")
+    def test_a_comment_that_doxygen_cannot_read(self) -> None:
+        self.assertIn("there_is_no_b", self.broken("run.md", "# Run\n", "/// @param there_is_no_b A parameter.\nint a(int b);\n"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Random numbers as a pure function of a seed and two counters, the same bits with every compiler on every machine:
-/// the generators and the distributions of <random>, and std::log and std::exp, are not.
+/// the generators and the distributions of `<random>`, and std::log and std::exp, are not.
 #pragma once
 
 #include <bit>

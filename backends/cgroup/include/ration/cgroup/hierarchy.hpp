@@ -20,7 +20,7 @@ namespace ration::cgroup {
 struct branch {
     version kind = version::none;
     directory own;
-    std::string path;            ///< of our own group, as /proc/<pid>/cgroup names it
+    std::string path;            ///< of our own group, as `/proc/PID/cgroup` names it
     controller_set controllers;  ///< those used here
 };
 
@@ -77,7 +77,7 @@ public:
         return discover(machine, memberships);
     }
 
-    /// The same from the group that another process is or was in, given what its /proc/<pid>/cgroup says or said.
+    /// The same from the group that another process is or was in, given the text of its `/proc/PID/cgroup`.
     [[nodiscard]] static result<tree> discover(io& machine, std::string_view memberships) noexcept {
         std::string mountinfo;
         if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo))

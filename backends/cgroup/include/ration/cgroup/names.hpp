@@ -52,8 +52,8 @@ template <class Number>
 
 }  // namespace detail
 
-/// Whether `name` may name a group: letters, digits, `-_.+@`, at most `longest` of them, the first one no dot, and
-/// nothing that an interface file is called or begins with.
+/// Whether `name` may name a group: at most `longest` letters, digits and characters of "-_.+@". It does not begin with
+/// a dot, and not as the name of an interface file.
 [[nodiscard]] inline result<void> check_name(std::string_view name, std::size_t longest = longest_name) noexcept {
     bool const sound = !name.empty() && name.size() <= longest && name.front() != '.' &&
                        std::ranges::all_of(name, detail::ordinary) && !detail::is_interface_name(name);

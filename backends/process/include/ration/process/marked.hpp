@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Processes by an entry of the environment with which they were started: finds all that is left of a job, wherever it
-/// has moved. Source: proc(5), /proc/<pid>/environ.
+/// has moved. Source: proc(5), /proc/PID/environ.
 #pragma once
 
 #include <algorithm>

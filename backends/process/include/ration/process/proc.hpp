@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the kernel says about processes: one row of `/proc/<pid>/stat`, a table of all of them, exact CPU clocks.
+/// What the kernel says about processes: one row of `/proc/PID/stat`, a table of all of them, exact CPU clocks.
 /// Sources: proc(5), clock_getcpuclockid(3).
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace ration::process {
 
-/// A process as `/proc/<pid>/stat` describes it. `pid` together with `start_time` names it for ever: pids are used
+/// A process as `/proc/PID/stat` describes it. `pid` together with `start_time` names it for ever: pids are used
 /// again, pairs are not.
 struct process_info {
     pid_t pid = 0;
@@ -108,7 +108,7 @@ template <class Number>
     return true;
 }
 
-/// Calls `visit(number)` for each entry of a directory of numbers (`/proc`, `/proc/<pid>/task`). No allocation.
+/// Calls `visit(number)` for each entry of a directory of numbers (`/proc`, `/proc/PID/task`). No allocation.
 template <class Visit>
 [[nodiscard]] bool for_each_number(int directory, Visit&& visit) noexcept {
     alignas(std::uint64_t) std::array<char, 4096> buffer;
@@ -140,7 +140,7 @@ template <class Visit>
 
 }  // namespace detail
 
-/// Parses one line of `/proc/<pid>/stat`. The name in it is chosen by the process and may hold blanks and parentheses,
+/// Parses one line of `/proc/PID/stat`. The name in it is chosen by the process and may hold blanks and parentheses,
 /// so the fields start after the last one.
 [[nodiscard]] inline std::optional<process_info> parse_stat(std::string_view line) noexcept {
     process_info out;

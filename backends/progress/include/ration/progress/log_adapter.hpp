@@ -26,9 +26,8 @@ struct log_counts {
     std::uint64_t overlong = 0;    ///< not looked at, for a cut line may end within a number
 };
 
-/// What a terminal would show as lines, from bytes in pieces of any size: escape sequences taken out; a line ends with
-/// '\n', with
-/// '\r' or with a backspace, by which progress bars draw over themselves.
+/// Makes the lines that a terminal would show from bytes in pieces of any size, without escape sequences. A line ends
+/// with a newline, or with the carriage return or backspace by which a progress bar draws over itself.
 class line_reader {
 public:
     static constexpr std::size_t max_line = 4096;  ///< bytes

@@ -39,7 +39,7 @@ namespace detail {
     return matches(line.substr(blank + 1, colon - blank - 1), device.major) && matches(minor, device.minor);
 }
 
-/// Our own group in the v1 hierarchy that has `devices`, and its path as /proc/<pid>/cgroup names it.
+/// Our own group in the v1 hierarchy that has `devices`, and its path as /proc/PID/cgroup names it.
 [[nodiscard]] inline result<std::pair<directory, std::string>> find_devices_group(io& machine) noexcept {
     std::string mountinfo, memberships;
     if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo))

@@ -75,11 +75,11 @@ public:
         return v2 != nullptr ? v2->machine().native(v2->handle()) : -1;
     }
 
-    /// Puts a process into the group in every hierarchy where it is not yet, and checks with /proc/<pid>/cgroup that it
+    /// Puts a process into the group in every hierarchy where it is not yet, and checks with /proc/PID/cgroup that it
     /// is there. Errors: not_found (no such process), gone, empty_set, denied, unverified.
     [[nodiscard]] result<void> place(int pid) const noexcept;
 
-    /// Whether the process is in this group, or in one below it, in every hierarchy: as /proc/<pid>/cgroup has it.
+    /// Whether the process is in this group, or in one below it, in every hierarchy: as /proc/PID/cgroup has it.
     /// Error: not_found.
     [[nodiscard]] result<bool> contains(int pid) const noexcept {
         auto const missing = missing_places(pid);
@@ -225,7 +225,7 @@ private:
         return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
     }
 
-    /// The branches in which /proc/<pid>/cgroup does not show the process in this group.
+    /// The branches in which /proc/PID/cgroup does not show the process in this group.
     [[nodiscard]] result<std::vector<std::size_t>> missing_places(int pid) const noexcept;
     [[nodiscard]] bool is_exiting(int pid) const noexcept;
     [[nodiscard]] static result<void> move(directory const& where, int pid) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Where cgroup hierarchies are mounted and where a process sits in them, from the texts of /proc/self/mountinfo and
-/// /proc/<pid>/cgroup. Pure functions: nothing is opened, nothing is guessed from paths. Sources: proc(5), cgroups(7).
+/// /proc/PID/cgroup. Pure functions: nothing is opened, nothing is guessed from paths. Sources: proc(5), cgroups(7).
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct mount {
     std::vector<std::string> controllers;  ///< v1: as mounted, named ones as `name=...`
 };
 
-/// One line of /proc/<pid>/cgroup: the group that the process sits in, in one hierarchy.
+/// One line of /proc/PID/cgroup: the group that the process sits in, in one hierarchy.
 struct membership {
     unsigned hierarchy = 0;  ///< 0 is v2
     std::vector<std::string> controllers;
@@ -96,7 +96,7 @@ namespace detail {
     return mounts;
 }
 
-/// The lines of /proc/<pid>/cgroup. Only the first two colons divide: paths may hold colons.
+/// The lines of /proc/PID/cgroup. Only the first two colons divide: paths may hold colons.
 [[nodiscard]] inline std::vector<membership> parse_memberships(std::string_view text) noexcept {
     constexpr std::string_view deleted = " (deleted)";
     std::vector<membership> lines;
