@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <ration/host/snapshot_store.hpp>
+
 #include "events/events.hpp"
 
 struct sample_events {
