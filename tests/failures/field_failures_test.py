@@ -22,8 +22,8 @@ def problem_of(cell: str) -> str | None:
     path, title = ROOT / found[1], found[2]
     if not path.is_file():
         return f"{found[1]}: no such file"
-    definition = f"def {title}(" if path.suffix == ".py" else f'TEST_CASE("{title}"'
-    return None if definition in path.read_text() else f"{found[1]}: no test '{title}'"
+    definition = rf"def {re.escape(title)}\(" if path.suffix == ".py" else rf'TEST_CASE\(\s*"{re.escape(title)}"'
+    return None if re.search(definition, path.read_text()) else f"{found[1]}: no test '{title}'"
 
 
 class FieldFailures(unittest.TestCase):

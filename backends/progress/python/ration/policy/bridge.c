@@ -5,9 +5,11 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <dlfcn.h>
-#include <policy_manifest.h> /* python3 -m ration.policy header */
 
 #include <ration/plugin/abi.h>
+
+/* Made by python3 -m ration.policy header; it uses names of abi.h. */
+#include <policy_manifest.h>
 
 enum { FLAGS = RATION_F_DETERMINISTIC | RATION_F_NO_UNLOAD | RATION_F_OUT_OF_PROCESS_ONLY };
 RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
