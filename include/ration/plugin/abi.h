@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/* The plugin ABI, major 1: a policy as one data symbol, `ration_policy_v1`. Plain C99 and all later C and C++; needs
- * <stddef.h> and <stdint.h> only. docs/plugin-abi.md is the reference: the rules of growth, threads, limits and what a
- * host does with a bad plugin. */
+/* The plugin ABI, major 1: a policy as one data symbol, `ration_policy_v1`. Plain C99 and all later C and C++; needs <stddef.h> and
+ * <stdint.h> only. docs/plugin-abi.md is the reference: the rules of growth, threads, limits and what a host does with a bad plugin. */
 #ifndef RATION_PLUGIN_ABI_H
 #define RATION_PLUGIN_ABI_H
 
@@ -20,9 +19,9 @@ extern "C" {
 #define RATION_EXPORT __attribute__((visibility("default")))
 
 #define RATION_MAX_AMOUNT (INT64_C(1) << 53) /* exact in a double, and 512 of them add up without overflow */
-#define RATION_LEAST_CPU 10        /* millicores: the smallest positive grant of RATION_CPU; 0 pauses the job */
-#define RATION_UNLIMITED INT64_MAX /* no limit, for a resource that does not come in whole units */
-#define RATION_NO_SLOT 0xFFFFFFFFu /* ration_column.slot of a column that this host does not offer */
+#define RATION_LEAST_CPU 10                  /* millicores: the smallest positive grant of RATION_CPU; 0 pauses the job */
+#define RATION_UNLIMITED INT64_MAX           /* no limit, for a resource that does not come in whole units */
+#define RATION_NO_SLOT 0xFFFFFFFFu           /* ration_column.slot of a column that this host does not offer */
 
 /* What functions return. Anything else counts as RATION_E_INTERNAL. */
 enum {
@@ -76,31 +75,31 @@ enum { RATION_LOG_DEBUG = 0, RATION_LOG_INFO = 1, RATION_LOG_WARNING = 2, RATION
 /* What the host offers; valid until `destroy` returns. */
 typedef struct ration_host {
     uint32_t struct_size, abi_minor;
-    void* ctx;
-    void (*log)(void* ctx, uint32_t level, char const* text, uint64_t length); /* [any thread] never blocks, copies */
-    void const* (*extension)(void* ctx, char const* id);                       /* [any thread] NULL: not offered */
+    void *ctx;
+    void (*log)(void *ctx, uint32_t level, const char *text, uint64_t length); /* [any thread] never blocks, copies */
+    const void *(*extension)(void *ctx, const char *id);                       /* [any thread] NULL: not offered */
 } ration_host;
 
 typedef struct ration_column {
-    char const* name;         /* "table/column", zero-terminated, at most 47 characters */
-    uint32_t table, type;     /* RATION_JOBS ..., RATION_U32 ... */
-    uint32_t width;           /* values per row, row-major; 1 for a scalar */
-    uint32_t slot;            /* index into ration_table.slot */
-    uint32_t flags, reserved; /* zero */
+    const char *name;              /* "table/column", zero-terminated, at most 47 characters */
+    uint32_t table, type;          /* RATION_JOBS ..., RATION_U32 ... */
+    uint32_t width;                /* values per row, row-major; 1 for a scalar */
+    uint32_t slot;                 /* index into ration_table.slot */
+    uint32_t flags, reserved;      /* zero */
 } ration_column;
 
 /* What the host's tables look like from now on; valid during `bind`. */
 typedef struct ration_schema {
     uint32_t struct_size, n_columns, column_stride, n_resources; /* stride: bytes from one ration_column to the next */
     uint64_t max_jobs, max_nodes, max_grants;                    /* no tick will have more */
-    ration_column const* column;
+    const ration_column *column;
 } ration_schema;
 
 /* Structure of arrays, read-only. */
 typedef struct ration_table {
     uint32_t struct_size, n_slots;
     uint64_t n_rows;
-    void const* const* slot; /* slot[k]: contiguous, 64-byte aligned, zero-padded to a multiple of 64 bytes */
+    const void *const *slot; /* slot[k]: contiguous, 64-byte aligned, zero-padded to a multiple of 64 bytes */
 } ration_table;
 
 /* Every pointer in it dies when `decide` returns. */
@@ -108,14 +107,13 @@ typedef struct ration_tick {
     uint32_t struct_size, n_tables;
     uint64_t number, seed;            /* seed: the only randomness a deterministic policy may use */
     int64_t now_ns, budget_ns;        /* now_ns: the only clock; virtual under simulation and replay */
-    uint32_t const* cancel;           /* poll, relaxed; when not zero, return RATION_E_DEADLINE */
-    ration_table const* const* table; /* indexed by RATION_JOBS, RATION_NODES, ... */
-    void* scratch;                    /* 64-byte aligned, contents undefined, of the size asked for in `bind` */
+    const uint32_t *cancel;           /* poll, relaxed; when not zero, return RATION_E_DEADLINE */
+    const ration_table *const *table; /* indexed by RATION_JOBS, RATION_NODES, ... */
+    void *scratch;                    /* 64-byte aligned, contents undefined, of the size asked for in `bind` */
     uint64_t scratch_size;
 } ration_tick;
 
-/* "Job holds `amount` of `resource` on `node` from now on." Idempotent; 0 releases; what is not mentioned stays. Frozen
- * for ever. */
+/* "Job holds `amount` of `resource` on `node` from now on." Idempotent; 0 releases; what is not mentioned stays. Frozen for ever. */
 typedef struct ration_grant {
     uint32_t job, node;        /* rows of this tick's tables */
     uint16_t resource, reason; /* row of the resources; an index into the manifest's `reasons` */
@@ -126,24 +124,23 @@ typedef struct ration_grant {
 typedef struct ration_out {
     uint32_t struct_size, flags;      /* flags: zero */
     uint64_t capacity, count, needed; /* too small: set `needed`, return RATION_E_CAPACITY, change nothing else */
-    ration_grant* grant;
+    ration_grant *grant;
 } ration_out;
 
-/* What a host's `extension("ration.changed-rows/1")` points to, if it offers that; valid until `destroy` returns. Such
-   a host gives every `decide` the same `ration_out.grant`, with what the last one has left there. A plugin that goes by
-   this writes no row that stands there already, and lists the rows that it did write, in `row`, as long as they are at
-   most `capacity`, with their number in `*count`; `capacity` may change from call to call. The host sets `*count` to
-   UINT64_MAX before the call: more than `capacity` says that any row may have changed. Where the host offers `written`,
-   by `struct_size`, and it is not null, a plugin whose list is full may store there, with release order, how many rows
-   in front it will not write to any more in this call, so that the host can fetch them meanwhile; and UINT64_MAX, and
-   nothing more, when it writes to them after all. The host sets it to 0 before the call. */
+/* What a host's `extension("ration.changed-rows/1")` points to, if it offers that; valid until `destroy` returns. Such a host gives every
+   `decide` the same `ration_out.grant`, with what the last one has left there. A plugin that goes by this writes no row that stands there already, and
+   lists the rows that it did write, in `row`, as long as they are at most `capacity`, with their number in `*count`; `capacity` may change from call
+   to call. The host sets `*count` to UINT64_MAX before the call: more than `capacity` says that any row may have changed.
+   Where the host offers `written`, by `struct_size`, and it is not null, a plugin whose list is full may store there, with release order, how many rows
+   in front it will not write to any more in this call, so that the host can fetch them meanwhile; and UINT64_MAX, and nothing more, when it writes to
+   them after all. The host sets it to 0 before the call. */
 #define RATION_EXT_CHANGED_ROWS "ration.changed-rows/1"
 typedef struct ration_changed_rows {
     uint32_t struct_size, reserved; /* reserved: zero */
     uint64_t capacity;
-    uint64_t* count;
-    uint32_t* row;
-    uint64_t* written;
+    uint64_t *count;
+    uint32_t *row;
+    uint64_t *written;
 } ration_changed_rows;
 
 /* Frozen for ever; read with the stride that comes with it. */
@@ -153,18 +150,17 @@ typedef struct ration_event {
     int64_t t_ns, a, b;
 } ration_event;
 
-/* In section "ration" of the file: no pointers, so it is read before any code of the plugin runs. Texts end with a zero
- * byte. */
+/* In section "ration" of the file: no pointers, so it is read before any code of the plugin runs. Texts end with a zero byte. */
 typedef struct ration_manifest {
     char magic[8]; /* RATION_ABI_MAGIC */
     uint32_t struct_size, abi_minor_needed, layout, flags;
-    char id[64];       /* reverse domain name: "org.example.give-one" */
-    char name[64];     /* a short name, for people */
-    char version[32];  /* semantic version */
-    char vendor[64];   /* who vouches for it */
-    char license[32];  /* SPDX */
-    char summary[128]; /* one line */
-    char needs[1024];  /* lines "table/column type", where type is u32 i64 u64 f32 f64, followed by [] for a vector */
+    char id[64];           /* reverse domain name: "org.example.give-one" */
+    char name[64];         /* a short name, for people */
+    char version[32];      /* semantic version */
+    char vendor[64];       /* who vouches for it */
+    char license[32];      /* SPDX */
+    char summary[128];     /* one line */
+    char needs[1024];      /* lines "table/column type", where type is u32 i64 u64 f32 f64, followed by [] for a vector */
     char extensions[256];  /* lines: ids of extensions that it cannot do without */
     char reasons[1024];    /* lines: line k says what reason k of a grant means */
     char parameters[3072]; /* JSON schema of the config text, or empty when it takes none */
@@ -173,26 +169,24 @@ typedef struct ration_manifest {
 /* THE entry symbol: RATION_EXPORT const ration_policy ration_policy_v1. */
 typedef struct ration_policy {
     uint32_t struct_size, flags;     /* flags: those of the manifest */
-    ration_manifest const* manifest; /* keeps the section alive; the host compares it with the bytes in the file */
+    const ration_manifest *manifest; /* keeps the section alive; the host compares it with the bytes in the file */
     /* [control]: never at once with anything else on the same instance. `err` gets a zero-terminated sentence. */
-    int32_t (*create)(ration_host const* host, char const* config, uint64_t config_length, void** self, char* err,
-                      uint64_t err_size);
-    void (*destroy)(void* self);
-    int32_t (*bind)(void* self, ration_schema const* schema, uint64_t* scratch_size, char* err, uint64_t err_size);
+    int32_t (*create)(const ration_host *host, const char *config, uint64_t config_length, void **self, char *err, uint64_t err_size);
+    void (*destroy)(void *self);
+    int32_t (*bind)(void *self, const ration_schema *schema, uint64_t *scratch_size, char *err, uint64_t err_size);
     /* [tick]: one at a time on an instance; the thread may change. May be NULL. */
-    int32_t (*on_event)(void* self, ration_event const* events, uint64_t count, uint32_t stride);
-    /* [tick]: no allocation, no I/O. May be called again for the same tick: the answer is the same, and so are those to
-       later ticks. What became of an answer is told by `on_event`, once, and by the columns. */
-    int32_t (*decide)(void* self, ration_tick const* tick, ration_out* out);
+    int32_t (*on_event)(void *self, const ration_event *events, uint64_t count, uint32_t stride);
+    /* [tick]: no allocation, no I/O. May be called again for the same tick: the answer is the same, and so are those to later ticks. What
+       became of an answer is told by `on_event`, once, and by the columns. */
+    int32_t (*decide)(void *self, const ration_tick *tick, ration_out *out);
     /* [control]: both or neither. `*size` is what is needed, also when `capacity` is too small. */
-    int32_t (*save)(void* self, void* buffer, uint64_t capacity, uint64_t* size);
-    int32_t (*load)(void* self, void const* buffer, uint64_t size);
-    void const* (*extension)(void* self, char const* id); /* [any thread] may be NULL */
+    int32_t (*save)(void *self, void *buffer, uint64_t capacity, uint64_t *size);
+    int32_t (*load)(void *self, const void *buffer, uint64_t size);
+    const void *(*extension)(void *self, const char *id); /* [any thread] may be NULL */
 } ration_policy;
 
-#define RATION_LAYOUT                                                                    \
-    ((uint32_t)(sizeof(void*) | sizeof(ration_grant) << 8 | sizeof(ration_event) << 16 | \
-                offsetof(ration_policy, decide) << 24))
+#define RATION_LAYOUT                                                                                                    \
+    ((uint32_t)(sizeof(void *) | sizeof(ration_grant) << 8 | sizeof(ration_event) << 16 | offsetof(ration_policy, decide) << 24))
 #define RATION_MANIFEST static const ration_manifest __attribute__((section(RATION_ABI_SECTION), used))
 
 #ifdef __cplusplus
@@ -207,7 +201,7 @@ typedef struct ration_policy {
 #define RATION_FROZEN(condition) extern const char ration_abi_change[(condition) ? 1 : -1]
 #endif
 #define RATION_FROZEN_FIELD(type, field, offset, size) \
-    RATION_FROZEN(sizeof(void*) != 8 || (offsetof(type, field) == (offset) && sizeof(((type*)0)->field) == (size)))
+    RATION_FROZEN(sizeof(void *) != 8 || (offsetof(type, field) == (offset) && sizeof(((type *)0)->field) == (size)))
 /* What follows is written by tests/plugin/abi_lock.py. */
 RATION_FROZEN_FIELD(ration_host, struct_size, 0, 4);
 RATION_FROZEN_FIELD(ration_host, abi_minor, 4, 4);
@@ -352,7 +346,7 @@ RATION_FROZEN(sizeof(RATION_ABI_MAGIC) == 8);
 RATION_FROZEN(sizeof(RATION_ABI_SYMBOL) == 17);
 RATION_FROZEN(sizeof(RATION_ABI_SECTION) == 7);
 RATION_FROZEN(sizeof(RATION_EXT_CHANGED_ROWS) == 22);
-RATION_FROZEN(sizeof(void*) != 8 || RATION_LAYOUT == 807933960);
+RATION_FROZEN(sizeof(void *) != 8 || RATION_LAYOUT == 807933960);
 /* End of what is written. */
 #undef RATION_FROZEN
 #undef RATION_FROZEN_FIELD
