@@ -14,6 +14,7 @@ from tree import Tree
 RULES = (
     layers.check_layers,
     layers.check_modules,
+    layers.check_components,
     layers.check_recipe,
     layers.check_version,
     sources.check_licence,

@@ -49,6 +49,7 @@ EARNED_HEADERS = {"adapters": "boost/hana/", "plugin boundary": "boost/dll/"}
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.M)
 _MODULE = re.compile(r'ration_add_module\(\s*(\w+)\s+((?:"[^"]*"|[^)"])*)\)')
+_COMPONENT = re.compile(r"^ration_add_component\(\s*(\w+)(?:\s+REQUIRES\s+([\w\s]*))?\s*\)", re.M)
 _MODULE_KEYWORDS = re.compile(r"\b(DIRECTORY|FOLDERS|REQUIRES|LIBRARY)\b")
 
 
@@ -62,6 +63,12 @@ def modules(text):
         words = _MODULE_KEYWORDS.split(match[2])
         said = dict(zip(words[1::2], words[2::2]))
         yield text.count("\n", 0, match.start()) + 1, match[1], said.get("REQUIRES", "").split()
+
+
+def components(text):
+    """(line, name, what it requires) of each ration_add_component"""
+    for match in _COMPONENT.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match[1], (match[2] or "").split()
 
 
 def includes(text):
@@ -159,6 +166,44 @@ def check_modules(tree):
             other = headers.get(name, "").split("/")
             if other[0] == "backends" and other[1] not in {own} | declared.get(own, set()):
                 yield Problem(path, line, f"{own} includes {other[1]}, but backends/CMakeLists.txt does not say REQUIRES {other[1]}")
+
+
+PROGRAM = "tools/ration/"
+
+
+def _components_included(tree, path):
+    """(line, component) of each include of a header in a folder of tools/ration, also of the file's own folder"""
+    for line, name, quoted in includes(tree.text(path)):
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+        file = next((file for file in (beside, PROGRAM + name) if quoted and file in tree), "")
+        if file.startswith(PROGRAM) and file.count("/") == PROGRAM.count("/") + 1:
+            yield line, file.split("/")[2]
+
+
+def check_components(tree):
+    """A folder of tools/ration is a component. Its ration_add_component says which others it includes, and they are declared before it."""
+    listing = PROGRAM + "CMakeLists.txt"
+    if listing not in tree:
+        return
+    declared, lines, used = {}, {}, {}
+    for line, name, required in components(tree.text(listing)):
+        for other in sorted(set(required) - declared.keys()):
+            yield Problem(listing, line, f"{name} requires {other}, which is not declared above it: break the cycle, or declare {other} first")
+        declared[name], lines[name], used[name] = set(required), line, set()
+    for path in tree.ending_in(*CPP):
+        if not path.startswith(PROGRAM) or path.count("/") != PROGRAM.count("/") + 1:
+            continue
+        own = path.split("/")[2]
+        if own not in declared:
+            yield Problem(path, 1, f"{own}/ is no component: declare it by ration_add_component in {listing}")
+            continue
+        for line, other in _components_included(tree, path):
+            used[own].add(other)
+            if other not in declared[own] | {own}:
+                yield Problem(path, line, f"{own} includes {other}, but {listing} does not say REQUIRES {other}")
+    for name in declared:
+        for other in sorted(declared[name] - used[name]):
+            yield Problem(listing, lines[name], f"{name} requires {other} and includes nothing of it: remove {other}")
 
 
 def check_recipe(tree):

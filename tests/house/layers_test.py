@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 import unittest
 
-from layers import check_layers, check_modules, check_recipe, check_version
+from layers import check_components, check_layers, check_modules, check_recipe, check_version
 from made_up import MadeUpTree
 
 MODULES = """\
@@ -157,6 +157,55 @@ class Modules(MadeUpTree):
         for version, found in (("1.2.3", []), ("1.2.4", [("cmake/vcpkg/ration/vcpkg.json", 1)])):
             self.write("cmake/vcpkg/ration/vcpkg.json", f'{{"version": "{version}"}}\n')
             self.assertEqual(self.found(check_version), found)
+
+
+class Components(MadeUpTree):
+    LISTING = "tools/ration/CMakeLists.txt"
+
+    def setUp(self):
+        super().setUp()
+        self.write(self.LISTING, "ration_add_component(events)\nration_add_component(view REQUIRES events)\nration_add_component(sim)\n")
+        self.write("tools/ration/problem.hpp", "#pragma once\n")
+        self.write("tools/ration/events/events.hpp", '#include "problem.hpp"\n')
+        self.write("tools/ration/view/view.hpp", '#include "events/events.hpp"\n')
+        self.write("tools/ration/sim/table.hpp", "#pragma once\n")
+
+    def test_a_component_includes_itself_the_shared_files_and_what_it_requires(self):
+        self.write("tools/ration/view/view.cpp", '#include "view.hpp"\n#include "view/view.hpp"\n#include "events/events.hpp"\n#include <vector>\n')
+        self.write("tools/ration/main.cpp", '#include "view/view.hpp"\n#include "sim/table.hpp"\n')
+        self.assertEqual(self.found(check_components), [])
+
+    def test_what_is_not_required_may_not_be_included(self):
+        for line in ('#include "sim/table.hpp"', '#include "../sim/table.hpp"'):
+            with self.subTest(line=line):
+                self.write("tools/ration/view/view.cpp", "\n" + line + "\n")
+                self.assertEqual(self.found(check_components), [("tools/ration/view/view.cpp", 2)])
+                self.assertIn("REQUIRES sim", self.words(check_components))
+
+    def test_a_cycle_has_no_order(self):
+        self.write("tools/ration/events/log.cpp", '#include "view/view.hpp"\n')
+        self.assertEqual(self.found(check_components), [("tools/ration/events/log.cpp", 1)])
+        self.write(self.LISTING, "ration_add_component(events REQUIRES view)\nration_add_component(view\n  REQUIRES events)\nration_add_component(sim)\n")
+        self.assertEqual(self.found(check_components), [(self.LISTING, 1)])
+        self.assertIn("not declared above", self.words(check_components))
+
+    def test_a_component_does_not_require_itself(self):
+        self.write(self.LISTING, "ration_add_component(events)\nration_add_component(view REQUIRES events)\nration_add_component(sim REQUIRES sim)\n")
+        self.assertIn((self.LISTING, 3), self.found(check_components))
+
+    def test_a_folder_is_declared(self):
+        self.write("tools/ration/report/page.cpp", "\n")
+        self.assertEqual(self.found(check_components), [("tools/ration/report/page.cpp", 1)])
+
+    def test_templates_and_folders_without_code_are_no_components(self):
+        self.write("tools/ration/new/c++/policy.hpp", "#pragma once\n")
+        self.write("tools/ration/service/ration.service", "\n")
+        self.assertEqual(self.found(check_components), [])
+
+    def test_a_requirement_is_used(self):
+        self.write("tools/ration/view/view.hpp", "#pragma once\n")
+        self.assertEqual(self.found(check_components), [(self.LISTING, 2)])
+        self.assertIn("remove events", self.words(check_components))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli.hpp"
-#include "sim/report.hpp"
+#include "report/simulation_page.hpp"
 #include "sim/table.hpp"
 #include "support/catch.hpp"
 #include "tools/temporary.hpp"

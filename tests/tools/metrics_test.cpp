@@ -7,7 +7,7 @@
 #include "metrics/endpoint.hpp"
 #include "metrics/open_metrics.hpp"
 #include "metrics/request.hpp"
-#include "metrics/run_metrics.hpp"
+#include "run/run_metrics.hpp"
 #include "sample_events.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"

@@ -9,7 +9,7 @@
 
 #include "bench/runs.hpp"
 #include "bench/table.hpp"
-#include "doctor/machine.hpp"
+#include "events/machine.hpp"
 #include "policies/policy_log.hpp"
 #include "problem.hpp"
 #include "run.hpp"

@@ -6,9 +6,9 @@
 
 #include "problem.hpp"
 #include "report/page.hpp"
+#include "report/simulation_page.hpp"
 #include "run.hpp"
 #include "sim/progress.hpp"
-#include "sim/report.hpp"
 #include "sim/table.hpp"
 
 namespace ration::program {

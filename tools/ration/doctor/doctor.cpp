@@ -13,8 +13,8 @@
 #include <ration/cuda/inventory.hpp>
 #include <ration/process/backend.hpp>
 
-#include "doctor/machine.hpp"
 #include "error_text.hpp"
+#include "events/machine.hpp"
 #include "policies/plugin_policy.hpp"
 #include "run.hpp"
 #include "run/machine_topology.hpp"

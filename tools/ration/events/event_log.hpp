@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "events/bounded_writer.hpp"
 #include "events/events.hpp"
-#include "view/bounded_writer.hpp"
 
 namespace ration::program {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "report/event_fields.hpp"
+#include "events/event_fields.hpp"
 
 namespace ration::program {
 

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "events/bounded_writer.hpp"
 #include "problem.hpp"
 #include "report/assets.hpp"
 #include "report/run_json.hpp"
 #include "version_text.hpp"
-#include "view/bounded_writer.hpp"
 
 namespace ration::program {
 namespace {

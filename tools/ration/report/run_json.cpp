@@ -8,7 +8,7 @@
 
 #include <ration/sim/summary.hpp>
 
-#include "report/distribution.hpp"
+#include "sim/distribution.hpp"
 
 namespace ration::program {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "report/event_fields.hpp"
+#include "events/event_fields.hpp"
 #include "report/run_history.hpp"
 
 namespace ration::program {

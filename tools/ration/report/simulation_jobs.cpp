@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "report/event_fields.hpp"
+#include "events/event_fields.hpp"
 
 namespace ration::program {
 namespace {

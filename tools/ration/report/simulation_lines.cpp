@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "report/event_fields.hpp"
+#include "events/event_fields.hpp"
 #include "report/input.hpp"
 #include "report/simulation_jobs.hpp"
 #include "sim/table.hpp"

@@ -14,8 +14,8 @@
 #include <ration/policies/none.hpp>
 #include <ration/process/cpus.hpp>
 
-#include "doctor/machine.hpp"
 #include "error_text.hpp"
+#include "events/machine.hpp"
 #include "policies/policy_registry.hpp"
 #include "problem.hpp"
 #include "run/device_placement.hpp"

@@ -24,11 +24,11 @@
 #include "run/leftovers.hpp"
 #include "run/machine_topology.hpp"
 #include "run/node_backend.hpp"
+#include "run/reporter.hpp"
 #include "run/run_directory.hpp"
 #include "run/shown_tables.hpp"
 #include "run/spare_cpu.hpp"
 #include "run/stop_signals.hpp"
-#include "view/reporter.hpp"
 
 namespace ration::program {
 

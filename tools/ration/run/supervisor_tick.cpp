@@ -5,8 +5,8 @@
 #include <sys/utsname.h>
 #include <utility>
 
-#include "doctor/machine.hpp"
 #include "error_text.hpp"
+#include "events/machine.hpp"
 #include "policies/plugin_policy.hpp"
 #include "run/supervisor.hpp"
 

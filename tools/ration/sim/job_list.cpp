@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
+#include "events/event_fields.hpp"
 #include "events/json_writer.hpp"
-#include "report/distribution.hpp"
-#include "report/event_fields.hpp"
+#include "sim/distribution.hpp"
 #include "sim/table.hpp"
 
 namespace ration::program {

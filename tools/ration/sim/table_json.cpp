@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "events/json_writer.hpp"
-#include "report/distribution.hpp"
+#include "sim/distribution.hpp"
 #include "sim/table.hpp"
 #include "version_text.hpp"
 

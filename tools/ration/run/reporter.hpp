@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "events/event_log.hpp"
-#include "metrics/exporter.hpp"
 #include "run.hpp"
+#include "run/exporter.hpp"
 #include "view/live_view.hpp"
 
 namespace ration::program {

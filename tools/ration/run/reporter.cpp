@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "view/reporter.hpp"
+#include "run/reporter.hpp"
 
 #include <cstdio>
 #include <fmt/core.h>

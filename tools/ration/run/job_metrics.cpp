@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "job_metrics.hpp"
+#include "run/job_metrics.hpp"
 
 #include <limits>
 #include <utility>

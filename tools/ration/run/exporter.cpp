@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "exporter.hpp"
+#include "run/exporter.hpp"
 
 #include <ration/process/proc.hpp>
 

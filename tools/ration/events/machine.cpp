@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "doctor/machine.hpp"
+#include "events/machine.hpp"
 
 #include <sstream>
 #include <string>

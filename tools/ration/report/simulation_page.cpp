@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "sim/report.hpp"
+#include "report/simulation_page.hpp"
 
 #include <nlohmann/json.hpp>
 

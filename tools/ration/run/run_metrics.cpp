@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "run_metrics.hpp"
+#include "run/run_metrics.hpp"
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -13,9 +13,9 @@
 #include <ration/host/check_rule.hpp>
 #include <ration/host/settle.hpp>
 
-#include "job_metrics.hpp"
-#include "open_metrics.hpp"
+#include "metrics/open_metrics.hpp"
 #include "problem.hpp"
+#include "run/job_metrics.hpp"
 #include "version_text.hpp"
 
 namespace ration::program {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "report/distribution.hpp"
+#include "sim/distribution.hpp"
 
 #include <algorithm>
 #include <cmath>

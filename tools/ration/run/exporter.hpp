@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "run_metrics.hpp"
-#include "server.hpp"
+#include "metrics/server.hpp"
+#include "run/run_metrics.hpp"
 
 namespace ration::program {
 

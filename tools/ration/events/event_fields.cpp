@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "report/event_fields.hpp"
+#include "events/event_fields.hpp"
 
 #include <fmt/format.h>
 #include <limits>
