@@ -41,7 +41,7 @@ class RationRecipe(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {"with_boost": [True, False], "with_hwloc": [True, False]}
     default_options = {"with_boost": False, "with_hwloc": False}
-    exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "backends/*", "LICENSE"
+    exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "backends/*", "python/*", "LICENSE"
     no_copy_source = True
     test_package_folder = "tests/packages/conan"
 

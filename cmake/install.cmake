@@ -29,7 +29,7 @@ install(FILES ${PROJECT_BINARY_DIR}/ration-config.cmake ${PROJECT_BINARY_DIR}/ra
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/policy.cmake ${CMAKE_CURRENT_LIST_DIR}/policy.map ${CMAKE_CURRENT_LIST_DIR}/Findhwloc.cmake
   DESTINATION ${ration_package_dir} COMPONENT ration-development)
 # For ration_add_python_policy; who wants it for more takes the wheel.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/backends/progress/python/ration DESTINATION ${ration_package_dir}/python
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/ration DESTINATION ${ration_package_dir}/python
   COMPONENT ration-development PATTERN __pycache__ EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/ration.pc DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/pkgconfig COMPONENT ration-development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ration-development)

@@ -7,7 +7,7 @@
 set(RATION_POLICY_EXPORTS ${CMAKE_CURRENT_LIST_DIR}/policy.map CACHE INTERNAL "the version script of policies")
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../include/ration)  # in a checkout; who has an install knows where
   set(RATION_ABI_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../include CACHE INTERNAL "where ration/plugin/abi.h is")
-  set(RATION_PYTHON_PACKAGE ${CMAKE_CURRENT_LIST_DIR}/../backends/progress/python CACHE INTERNAL "where the Python package is")
+  set(RATION_PYTHON_PACKAGE ${CMAKE_CURRENT_LIST_DIR}/../python CACHE INTERNAL "where the Python package is")
 else()
   set(RATION_PYTHON_PACKAGE ${CMAKE_CURRENT_LIST_DIR}/python CACHE INTERNAL "where the Python package is")
 endif()

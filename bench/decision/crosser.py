@@ -7,7 +7,7 @@ import pathlib
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 import os  # noqa: E402
 
 from ration import progress  # noqa: E402

@@ -8,7 +8,7 @@ import sys
 import torch
 from torch.nn import Linear, ReLU, Sequential, functional
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 import ration  # noqa: E402
 
 parser = argparse.ArgumentParser(description=__doc__)

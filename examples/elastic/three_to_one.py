@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-PACKAGE = HERE.parents[1] / "backends" / "progress" / "python"
+PACKAGE = HERE.parents[1] / "python"
 HEAD = """policy = "loss_delta_ratio"
 loss_delta_ratio = {{ gamma = {gamma}, window = 50, residence = 20 }}
 devices = {{ count = 4, {devices} = 0.25 }}

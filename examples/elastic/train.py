@@ -9,7 +9,7 @@ import sys
 import torch
 from torch.nn import functional
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 import ration  # noqa: E402  (1)
 
 

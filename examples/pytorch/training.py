@@ -30,7 +30,7 @@ import torch
 
 import fashion_mnist
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 from ration import progress as ration_progress
 
 DIVERGED = 3

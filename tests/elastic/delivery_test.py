@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python"
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python"
 try:
     import torch
 except ImportError:

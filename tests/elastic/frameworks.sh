@@ -17,8 +17,8 @@ if ! "$venv/bin/pip" install --quiet torch transformers lightning accelerate set
   echo "skipped: torch, transformers and lightning cannot be had from PyPI (the reason is above)"
   exit 77
 fi
-mkdir -p "$copy/backends/progress" "$copy/include/ration"  # pip would leave its build beside the source
-cp -r "$here/../../backends/progress/python" "$copy/backends/progress"
+mkdir -p "$copy/include/ration"  # pip would leave its build beside the source
+cp -r "$here/../../python" "$copy"
 cp -r "$here/../../include/ration/plugin" "$copy/include/ration"
-"$venv/bin/pip" install --quiet --no-deps --no-build-isolation --force-reinstall "$copy/backends/progress/python"
+"$venv/bin/pip" install --quiet --no-deps --no-build-isolation --force-reinstall "$copy/python"
 "$venv/bin/python" "$here/test_frameworks.py"

@@ -11,7 +11,7 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "backends" / "progress" / "python"
+PACKAGE = ROOT / "python"
 HERE = pathlib.Path(__file__).resolve().parent
 PATIENCE = float(os.environ.get("RATION_TEST_PATIENCE", 120))  # seconds; for a machine that is busy with other things
 SKIPPED = 77

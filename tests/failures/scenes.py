@@ -13,7 +13,7 @@ RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
 EVIL, WRONG, PREFIX = (os.environ[name] for name in ("RATION_EVIL", "RATION_WRONG", "RATION_PREFIX"))
 CMAKE = os.environ["RATION_CMAKE"]
 FITS = str(pathlib.Path(__file__).resolve().parents[2] / "bench/data/loss/fits.csv")
-CLIENT = pathlib.Path(__file__).resolve().parents[2] / "backends/progress/python"
+CLIENT = pathlib.Path(__file__).resolve().parents[2] / "python"
 DIES_WHEN_DONE = "import ration.progress as p; p.open().bye(); print(1, flush=True); import os; os.abort()"
 TARGET = "target = { loss = { acceptable = 0.5, objective = 0.1 } }"
 HEAD = 'policy = "none"\ncpus = 1\ntick = "100ms"\n'

@@ -26,6 +26,7 @@ LAYERS = (
     Layer("include/ration/", "core", 0),
     Layer("backends/", "backends", 3),
     Layer("plugins/", "plugins", 4),
+    Layer("python/", "Python package", 4),
     Layer("tools/", "tools", 5),
     Layer("tests/", "tests", 6),
     Layer("examples/", "examples", 6),

@@ -201,10 +201,10 @@ class Wheel(Installed):
     @unittest.skipIf(lacks(PYTHON, "pip", "setuptools", "wheel"), f"{lacks(PYTHON, 'pip', 'setuptools', 'wheel')}, so no wheel was made")
     def test_a_class_and_the_wheel_are_a_plugin(self) -> None:
         copy = self.folder / "copy"  # pip would leave its build beside the source
-        for part in ("backends/progress/python", "include/ration/plugin"):
+        for part in ("python", "include/ration/plugin"):
             shutil.copytree(CHECKOUT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
         package = self.folder / "package"
-        self.succeed(self.folder, PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", package, copy / "backends/progress/python")
+        self.succeed(self.folder, PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", package, copy / "python")
         shutil.rmtree(copy)
         project = self.folder / "project"
         shutil.copytree(CHECKOUT / "examples/python_policy", project)

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(CHECKOUT / "backends/progress/python"), str(CHECKOUT / "examples/python_policy")]
+sys.path[:0] = [str(CHECKOUT / "python"), str(CHECKOUT / "examples/python_policy")]
 
 import fastest
 import half

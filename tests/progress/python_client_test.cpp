@@ -24,8 +24,8 @@ public:
         std::array<int, 2> out{};
         REQUIRE(::pipe(in.data()) == 0);
         REQUIRE(::pipe(out.data()) == 0);
-        ::setenv("RATION_TEST_CLIENT", RATION_TEST_SOURCE "/backends/progress/python", 1);
-        auto const path = RATION_TEST_SOURCE "/tests/progress/python/" + name;
+        ::setenv("RATION_TEST_CLIENT", RATION_TEST_SOURCE "/python", 1);
+        auto const path = RATION_TEST_SOURCE "/tests/progress/client/" + name;
         pid_ = ::fork();
         if (pid_ == 0) {
             ::dup2(in[0], STDIN_FILENO);

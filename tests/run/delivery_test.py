@@ -72,7 +72,7 @@ class Delivery(RunTest):
 
     def test_without_commands_the_next_checkpoint_is_delivered(self) -> None:
         script = self.folder / "job.py"
-        package = pathlib.Path(HERE).parents[1] / "backends" / "progress" / "python"
+        package = pathlib.Path(HERE).parents[1] / "python"
         script.write_text(f"""import os, pathlib, sys, time
 sys.path.insert(0, {str(package)!r})
 from ration import progress

@@ -33,7 +33,7 @@ job.step(7, 0.25)
 pathlib.Path("said").touch()
 time.sleep(60)
 """
-CLIENT = str(pathlib.Path(__file__).resolve().parents[2] / "backends" / "progress" / "python")
+CLIENT = str(pathlib.Path(__file__).resolve().parents[2] / "python")
 
 
 def connected(path: pathlib.Path, limit: float = PATIENCE) -> socket.socket:

@@ -88,7 +88,7 @@ class Endings(RunTest):
     def test_a_crash_after_the_last_step_is_told_as_one(self) -> None:
         crash = "print('terminate called', flush=True); import os; os.abort()"
         done = "from ration import progress; p = progress.open(); p.hello(); p.step(7, 1.0); p.bye(0); p.close()"
-        package = f'environment = {{ PYTHONPATH = "{HERE.parents[1] / "backends" / "progress" / "python"}" }}'
+        package = f'environment = {{ PYTHONPATH = "{HERE.parents[1] / "python"}" }}'
         self.write(job("abrupt", [PYTHON, "-c", f"{done}; {crash}"], package))
         ended, said = self.only_end(1)
         self.assertEqual((ended["how"], ended["step"], ended["signal"]), ("failed", 7, signal.SIGABRT))

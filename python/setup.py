@@ -13,7 +13,7 @@ HEADER = pathlib.Path("ration/plugin/abi.h")
 class WithHeader(build_py):
     def run(self) -> None:
         super().run()
-        source = pathlib.Path(__file__).resolve().parents[3] / "include" / HEADER
+        source = pathlib.Path(__file__).resolve().parents[1] / "include" / HEADER
         if not source.exists():
             sys.exit(f"there is no {source}: build the wheel in a checkout of ration")
         target = pathlib.Path(self.build_lib, "ration/policy/include", HEADER)
