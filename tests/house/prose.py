@@ -21,7 +21,7 @@ REFUSED = {  # pattern: what to write
     r"\blies?\b": "is",
     r"\b(?:some|no)body\b": "the user, the program, or a passive",
     r"\bwhoever\b": "the component that acts",
-    r"\bis no [a-z]+": "is not a",
+    r"\bis no (?!longer\b)[a-z]+": "is not a",
     r"\bof its own\b": "its own, or separate",
     r"\b(?:hears?|heard|tells?|told)\b": "receives, reports",
     r"\bby hand of\b": "by",
