@@ -15,6 +15,7 @@ RULES = (
     layers.check_layers,
     layers.check_modules,
     layers.check_components,
+    layers.check_component_table,
     layers.check_recipe,
     layers.check_version,
     sources.check_licence,

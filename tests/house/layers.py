@@ -207,6 +207,25 @@ def check_components(tree):
             yield Problem(listing, lines[name], f"{name} requires {other} and includes nothing of it: remove {other}")
 
 
+def check_component_table(tree):
+    """docs/architecture.md lists the components and their dependencies, as the CMake file does."""
+    listing, page = PROGRAM + "CMakeLists.txt", "docs/architecture.md"
+    if listing not in tree or page not in tree:
+        return
+    wanted = {name: set(required) for _, name, required in components(tree.text(listing))}
+    lines = tree.text(page).splitlines()
+    first = next((at for at, line in enumerate(lines) if line.startswith("| component |")), len(lines))
+    shown = {}
+    for line in lines[first + 2:]:
+        if not line.startswith("|"):
+            break
+        name, uses = (re.findall(r"`(\w+)`", cell) for cell in line.split("|")[1:3])
+        shown[name[0]] = set(uses)
+    if shown != wanted:
+        different = sorted(name for name in shown.keys() | wanted.keys() if shown.get(name) != wanted.get(name))
+        yield Problem(page, first + 1, f"the table of components differs from {listing}: correct {', '.join(different)}")
+
+
 def check_recipe(tree):
     """conanfile.py names the modules and what each requires, as the CMake files do."""
     listings, recipe = ("CMakeLists.txt", "backends/CMakeLists.txt"), "conanfile.py"

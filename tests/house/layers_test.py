@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 import unittest
 
-from layers import check_components, check_layers, check_modules, check_recipe, check_version
+from layers import check_component_table, check_components, check_layers, check_modules, check_recipe, check_version
 from made_up import MadeUpTree
 
 MODULES = """\
@@ -188,6 +188,13 @@ class Components(MadeUpTree):
         self.write(self.LISTING, "ration_add_component(events REQUIRES view)\nration_add_component(view\n  REQUIRES events)\nration_add_component(sim)\n")
         self.assertEqual(self.found(check_components), [(self.LISTING, 1)])
         self.assertIn("not declared above", self.words(check_components))
+
+    def test_the_page_lists_the_components_as_cmake_does(self):
+        right = "| component | uses | task |\n|---|---|---|\n| `events` | | a |\n| `view` | `events` | b |\n| `sim` | | c |\n"
+        for table, found in ((right, 0), (right.replace("| `sim` | | c |\n", ""), 1), (right.replace("| `view` | `events`", "| `view` | `sim`"), 1)):
+            with self.subTest(table=table):
+                self.write("docs/architecture.md", f"# A\n\n{table}\nText.\n")
+                self.assertEqual(len(self.found(check_component_table)), found)
 
     def test_a_component_does_not_require_itself(self):
         self.write(self.LISTING, "ration_add_component(events)\nration_add_component(view REQUIRES events)\nration_add_component(sim REQUIRES sim)\n")
