@@ -48,6 +48,7 @@ inline constexpr column_type type_of = std::is_same_v<T, std::uint32_t>   ? colu
 /// One value per row, or a vector of fixed width per row (row-major).
 enum class column_shape : std::uint8_t { scalar, vector };
 
+/// One row of the catalogue of standard columns.
 struct column_description {
     std::string_view name;
     column_type type;

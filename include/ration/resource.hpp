@@ -63,31 +63,37 @@ concept has_divisibility = requires { typename std::bool_constant<(R::cut == div
 template <class R>
 concept Resource = has_resource_tag<R> && has_name<R> && has_unit<R> && has_divisibility<R>;
 
+/// CPU time. The unit is a thousandth of a core.
 struct cpu {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "cpu", unit = "millicores";
     static constexpr divisibility cut = divisibility::fractional;
 };
+/// Main memory of the jobs, in bytes.
 struct memory {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "memory", unit = "bytes";
     static constexpr divisibility cut = divisibility::fractional;
 };
+/// Whole devices, such as GPUs.
 struct gpu {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "gpu", unit = "devices";
     static constexpr divisibility cut = divisibility::whole;
 };
+/// A share of the multiprocessors of one GPU, in thousandths.
 struct gpu_sm {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "gpu.sm", unit = "per-mille of a device";
     static constexpr divisibility cut = divisibility::fractional;
 };
+/// A share of the last-level cache, in bytes.
 struct cache {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "cache", unit = "bytes";
     static constexpr divisibility cut = divisibility::shareable;
 };
+/// The samples per step that a job trains with. A node can bound the sum.
 struct batch {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "batch", unit = "samples per step";

@@ -57,6 +57,7 @@ enum class errc : std::uint8_t {
     return "unknown error";
 }
 
+/// A failure: its kind, the operation and its object, the error number of the system, and the remedy.
 struct error {
     errc code = errc::internal;
     char const* operation = "";  ///< static text: "write cpu.max"

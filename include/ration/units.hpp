@@ -38,6 +38,7 @@ struct millicores {
     friend constexpr auto operator<=>(millicores, millicores) noexcept = default;
 };
 
+/// An amount of memory.
 struct bytes {
     std::int64_t count = 0;
     friend constexpr auto operator<=>(bytes, bytes) noexcept = default;

@@ -12,11 +12,13 @@ namespace ration {
 
 enum class json_kind : unsigned char { number, word, truth };
 
+/// One member of the object: its name, and its value as text.
 struct json_member {
     std::string_view name, value;  ///< a word without its quotes
     json_kind kind = json_kind::number;
 };
 
+/// Reads the members of one flat JSON object, in order and without an allocation.
 class flat_json {
     std::string_view rest_;
     char const* wrong_ = nullptr;

@@ -19,6 +19,7 @@
 
 namespace ration {
 
+/// A grant that `checker` refused: its row in the answer, and the broken rule.
 struct rejection {
     std::uint32_t row = 0;  ///< index of the grant in the policy's answer
     check_rule rule = check_rule::passed;

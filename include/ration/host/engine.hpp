@@ -22,6 +22,7 @@
 
 namespace ration {
 
+/// Settings of an engine. The defaults suit a live run.
 struct engine_options {
     settle_rules settle{};
     nanoseconds budget = milliseconds(100);  ///< what a policy may take for one tick; told to it

@@ -11,6 +11,7 @@
 
 namespace ration {
 
+/// The amount of one resource that a job holds on a node, and the time since when.
 struct holding {
     setting what;
     nanoseconds since;  ///< when the amount last changed

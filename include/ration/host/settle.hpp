@@ -37,6 +37,7 @@ enum class deferral : std::uint8_t {
     return "unknown";
 }
 
+/// The hysteresis of an engine: how large, how old and how useful a change must be.
 struct settle_rules {
     double dead_band = 0.01;         ///< of the node's capacity; smaller changes wait for a larger one
     nanoseconds dwell = seconds(1);  ///< least time between two changes of one holding
@@ -74,6 +75,7 @@ struct job_outlook {
     return deferral::none;
 }
 
+/// A grant that the engine did not carry out in this tick, and the reason.
 struct deferred_grant {
     checked_grant grant;
     deferral why = deferral::none;

@@ -16,6 +16,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `drf`; each member has its unit and its default.
 struct drf_parameters {
     bool backfill = true;  ///< when the next job does not fit, others are tried; the paper's rule stops there
 

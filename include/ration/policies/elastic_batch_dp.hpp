@@ -31,6 +31,7 @@ inline constexpr std::string_view elastic_batch_overflow_names[] = {"queue", "dr
     return elastic_batch_overflow_names;
 }
 
+/// Parameters of `elastic_batch_dp`; each member has its unit and its default.
 struct elastic_batch_dp_parameters {
     double interval = 30;  ///< seconds from one decision to the next
     elastic_batch_overflow overflow = elastic_batch_overflow::queue;

@@ -12,6 +12,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `fifo`; each member has its unit and its default.
 struct fifo_parameters {
     bool backfill = false;  ///< later jobs that fit pass one that does not
 

@@ -19,6 +19,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `flowcon`; each member has its unit and its default.
 struct flowcon_parameters {
     double alpha = 0.05;   ///< growth efficiency below which a job is on its way to the end, in 1/s
     double interval = 30;  ///< seconds from one measurement to the next

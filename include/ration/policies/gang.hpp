@@ -13,6 +13,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `gang`; each member has its unit and its default.
 struct gang_parameters {
     std::int64_t learner = 0;  ///< devices of one learner at most; 0 = as many as the largest node has
     learner_placement placement = learner_placement::pack;

@@ -19,6 +19,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `gittins`; each member has its unit and its default.
 struct gittins_parameters {
     double quantum = 3250;  ///< device-seconds
 

@@ -15,6 +15,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `good_enough`; each member has its unit and its default.
 struct good_enough_parameters {
     double interval = 60;  ///< seconds from one division of the devices to the next
     /// What a job is worth for each tier that it has reached, beside one that has reached none

@@ -19,6 +19,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `las`; each member has its unit and its default.
 struct las_parameters {
     double first_threshold = 3250;   ///< device-seconds after which a job leaves the first queue
     double second_threshold = 7200;  ///< and the second one

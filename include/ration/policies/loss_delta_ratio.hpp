@@ -32,6 +32,7 @@ inline constexpr std::string_view loss_delta_direction_names[] = {"favour_small"
     return loss_delta_direction_names;
 }
 
+/// Parameters of `loss_delta_ratio`; each member has its unit and its default.
 struct loss_delta_ratio_parameters {
     std::int64_t window = 100;  ///< steps over which the fall of a loss is measured
     /// Weight = delta to the power of gamma, or -gamma: 0 shares evenly, large values give almost all to one

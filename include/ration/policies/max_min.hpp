@@ -23,6 +23,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `max_min`; each member has its unit and its default.
 struct max_min_parameters {
     double round = 360;  ///< seconds after which those that have waited change places with those that ran
 

@@ -17,6 +17,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `pollux`; each member has its unit and its default.
 struct pollux_parameters {
     double interval = 60;          ///< seconds from one division of the devices to the next
     double p = 0.5;                ///< of the mean of speed-ups that is made the most of; lower is fairer

@@ -22,6 +22,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `sia`; each member has its unit and its default.
 struct sia_parameters {
     double round = 60;  ///< seconds from one decision to the next
     /// fairness: the power of goodputs that is added up; below 0 the sum is to be small

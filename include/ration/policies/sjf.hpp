@@ -12,6 +12,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `sjf`; each member has its unit and its default.
 struct sjf_parameters {
     job_measure measure = job_measure::time;
     bool backfill = true;  ///< longer jobs that fit pass one that does not

@@ -12,6 +12,7 @@
 
 namespace ration::policies {
 
+/// Parameters of `srtf`; each member has its unit and its default.
 struct srtf_parameters {
     job_measure measure = job_measure::time;
 

@@ -26,6 +26,7 @@ inline constexpr std::string_view tradl_scenario_names[] = {"AO", "FT", "NA"};
     return tradl_scenario_names;
 }
 
+/// Parameters of `tradl`; each member has its unit and its default.
 struct tradl_parameters {
     /// The machine counts as full from this use on, as a fraction of its CPU; below: free competition
     double alpha = 0.9;

@@ -13,6 +13,7 @@ namespace ration::sim {
 /// At one time ends come first, so that what they free is there for whoever comes.
 enum class event_class : std::uint32_t { job_phase = 0, fault = 1 };
 
+/// One event of a simulation. Events of equal time have a fixed order.
 struct sim_event {
     nanoseconds at{};
     event_class what = event_class::job_phase;

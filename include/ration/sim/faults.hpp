@@ -22,6 +22,7 @@ enum class fault_kind : std::uint8_t {
     node_slows,   ///< its devices and processors go at `speed` from then on
 };
 
+/// One fault of a simulated run: its time, its kind and its object.
 struct fault {
     nanoseconds at{0};
     fault_kind what = fault_kind::node_lost;

@@ -22,6 +22,7 @@
 
 namespace ration::sim {
 
+/// The number of generated jobs, their arrivals and their sizes.
 struct generator_options {
     std::uint64_t seed = 1;
     std::size_t jobs = 1000;
@@ -156,6 +157,7 @@ struct scaling_category {
     return all;
 }
 
+/// The categories of generated jobs that scale with devices.
 struct scaling_options {
     std::int64_t most_devices = 16;  ///< of one job
     double mean_seconds = 3600;      ///< on as many devices as its batch of 128 needs; exponential

@@ -12,6 +12,7 @@
 
 namespace ration::sim {
 
+/// The times, restarts and device-seconds of one simulated job. A time of -1 means never.
 struct job_outcome {
     nanoseconds submitted{0};
     nanoseconds started{-1};   ///< when it first held what it runs on; -1 = never
@@ -71,6 +72,7 @@ enum class ending : std::uint8_t {
     return "unknown";
 }
 
+/// The result of a simulated run: one outcome for each job, and totals.
 struct run_outcome {
     ending how = ending::all_done;
     nanoseconds end{0};             ///< of the simulated time

@@ -27,6 +27,7 @@ struct profile_texts {
     std::string_view applications, step_times, gradients;
 };
 
+/// How profiles are read from files.
 struct profile_options {
     double interference = 0;                        ///< `profile::interference`, from 0 to 1
     std::vector<std::int64_t> devices_per_node{4};  ///< nodes for which what policies are shown is computed beforehand

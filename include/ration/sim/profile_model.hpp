@@ -25,6 +25,7 @@ struct step_curve {
     std::vector<double> batch, step, sync;
 };
 
+/// Measured seconds of one step, and the part of them that is communication.
 struct step_time {
     double step = 0, sync = 0;
 };

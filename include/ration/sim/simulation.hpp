@@ -22,6 +22,7 @@
 
 namespace ration::sim {
 
+/// Settings of a simulated run.
 struct sim_options {
     /// A tick at every multiple of it, besides those at events; 0 = at events only
     nanoseconds interval = seconds(60);

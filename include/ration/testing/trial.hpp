@@ -15,6 +15,7 @@
 
 namespace ration::testing {
 
+/// The size, length and seed of a trial of a policy on a synthetic cluster.
 struct trial_options {
     std::uint64_t seed = 1;
     std::uint64_t ticks = 500;  ///< one second each

@@ -32,6 +32,7 @@ enum class fault_kind : std::uint8_t {
     return names[static_cast<std::size_t>(kind)];
 }
 
+/// The last fault of a plugin: its kind, its tick and a sentence.
 struct fault {
     fault_kind kind = fault_kind::none;
     std::uint64_t tick = 0;

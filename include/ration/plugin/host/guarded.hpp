@@ -32,6 +32,7 @@ inline void keep_for_good(std::unique_ptr<plugin_policy> policy) noexcept {
 
 }  // namespace detail
 
+/// The number of faults after which a plugin is no longer called.
 struct strike_rules {
     int most = 3;     ///< so many bad ticks
     int window = 64;  ///< among so many (at most 64) end in quarantine

@@ -21,6 +21,7 @@ namespace ration::plugin {
 /// Where a plugin runs. A worker costs some microseconds a tick, and survives whatever the plugin does.
 enum class isolation : unsigned char { in_process, worker };
 
+/// How `open` runs a plugin: where, with which configuration and under which limits.
 struct open_options {
     isolation where = isolation::worker;
     std::string_view config{};  ///< one flat JSON object, or empty

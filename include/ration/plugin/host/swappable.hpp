@@ -16,6 +16,7 @@
 
 namespace ration::plugin {
 
+/// The limits of an exchange of a running policy.
 struct swap_rules {
     std::uint32_t shadow_ticks = 0;  ///< both decide, only the old one counts
     std::uint32_t warm_ticks = 0;    ///< the old one is kept, and takes over again if the new one fails
@@ -23,6 +24,7 @@ struct swap_rules {
 
 enum class swap_phase : std::uint8_t { settled, shadow, warm };
 
+/// The result of an exchange of a running policy.
 struct swap_report {
     swap_phase phase = swap_phase::settled;
     std::uint32_t shadow_ticks = 0;  ///< so far, of the last change

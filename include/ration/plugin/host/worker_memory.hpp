@@ -14,6 +14,7 @@
 
 namespace ration::plugin {
 
+/// The saved state of a worker, and the events that a new worker has to receive again.
 class worker_memory {
     struct told_event {
         event what;

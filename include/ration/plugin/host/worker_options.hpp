@@ -8,6 +8,7 @@
 
 namespace ration::plugin {
 
+/// Settings of `worker_policy`.
 struct worker_options {
     worker_program program{};
     nanoseconds to_start = seconds(5);         ///< load, create and bind together

@@ -53,6 +53,7 @@ enum class format : std::uint8_t {
 inline constexpr std::array<std::string_view, 10> format_names{
     "detect", "ration", "philly", "philly-json", "helios", "alibaba", "tiresias", "gavel", "elasticflow", "pollux"};
 
+/// A CSV dialect: the columns of its first line, and their meaning.
 struct layout {
     format is;
     std::span<column const> columns;
