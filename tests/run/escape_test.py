@@ -120,7 +120,7 @@ FORGES = textwrap.dedent("""
 class Forging(RunTest):
     def messages_of_victim(self, backend: str) -> list[dict]:
         (self.folder / "forges.py").write_text(FORGES)
-        client = f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).resolve().parents[2] / 'backends' / 'progress' / 'python')!r})\n"
+        client = f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).resolve().parents[2] / 'python')!r})\n"
         honest = client + "from ration import progress; import time\nimport os\np = progress.open(); p.hello()\ni = 0\nwhile i < 600 and not os.path.exists('forged'): i += 1; p.step(i, 1.0); time.sleep(0.2)\n"
         self.write(job("victim", [PYTHON, "-c", honest]), job("attacker", [PYTHON, str(self.folder / "forges.py")]))
         done = self.run_jobs("--backend", backend, "--log", "log.jsonl")
