@@ -50,8 +50,8 @@ class Runs(unittest.TestCase):
 
     def events(self):
         log = self.folder / "log.jsonl"
-        lines = log.read_text().splitlines() if log.exists() else []
-        return [json.loads(line) for line in lines if line.endswith("}")]
+        lines = log.read_text().splitlines(keepends=True) if log.exists() else []
+        return [json.loads(line) for line in lines if line.endswith("\n")]  # the run may be writing the last one
 
     def resizes(self, *what):
         return [event for event in self.events() if event["event"] == "resize" and event["what"] in what]

@@ -182,6 +182,10 @@ TEST_CASE("a bad pattern is refused with what is missing", "[log]") {
     CHECK(remedy_of("(?<loss>x){1,256}").find("255") != std::string::npos);
     CHECK(remedy_of("(?<loss>x){26666666666666666666,3}").find("255") != std::string::npos);
     CHECK(log_adapter::make("(?<loss>x{2,255})[{999}]\\{999", {7}, {1}));
+    CHECK(remedy_of("(?<loss>(?:x{50}){41})").find("2000") != std::string::npos);
+    CHECK(remedy_of("(?<loss>x)x{255}x{255}x{255}x{255}x{255}x{255}x{255}x{255}").find("2000") != std::string::npos);
+    CHECK(log_adapter::make("(?<loss>(?:x{40}){40})", {7}, {1}));
+    CHECK(log_adapter::make("(?<loss>(?:x+(?:y*){3}){0,255})x{255}", {7}, {1}));
     CHECK(remedy_of("(?<loss>" + std::string(1020, 'x') + ")").find("1024") != std::string::npos);
     auto const made = log_adapter::make("oops\x1b=(.*)", {7}, {1});
     REQUIRE_FALSE(made);

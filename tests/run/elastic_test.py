@@ -361,14 +361,15 @@ class Killed(Together):
     def kill_in_resizes(self, run: subprocess.Popen, dice: random.Random) -> list[str]:
         """Kills whichever process of a job is there shortly after a resize of it has begun."""
         killed, begun = [], 0
-        log = self.folder / "log.0.jsonl"
+        log = "log.0.jsonl"
         while run.poll() is None and len(killed) < 3:
             time.sleep(0.02)
-            saving = [line for line in (log.read_text().splitlines() if log.exists() else []) if '"what":"saving"' in line]
+            events = self.events(log) if (self.folder / log).exists() else []
+            saving = [e for e in events if e["event"] == "resize" and e["what"] == "saving"]
             if len(saving) == begun:
                 continue
             begun = len(saving)
-            name = json.loads(saving[-1])["job"]
+            name = saving[-1]["job"]
             time.sleep(dice.uniform(0, 0.3))
             pid = self.launches(name)[-1].pid
             with contextlib.suppress(ProcessLookupError):

@@ -132,7 +132,9 @@ class RunTest(unittest.TestCase):
         self.assertIn(why, done.stderr)
 
     def events(self, name: str = "log.jsonl") -> list[dict]:
-        return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
+        """Of the lines that are complete: the run may be writing the last one."""
+        lines = (self.folder / name).read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def wait_for(self, what, limit: float = PATIENCE):
         deadline = time.monotonic() + limit

@@ -66,30 +66,87 @@ struct translation {
     return out;
 }
 
-/// Whether a bound of the repetition at the start of the pattern, such as "{2,5}", exceeds 255 (RE_DUP_MAX of POSIX).
-/// std::regex copies the repeated part for each count, and overflows on a number beyond 63 bits.
-[[nodiscard]] inline bool repeats_too_often(std::string_view pattern) noexcept {
-    unsigned count = 0;
+inline constexpr std::size_t max_bound = 255;  ///< of a repetition; RE_DUP_MAX of POSIX
+
+/// The greatest bound of the repetition at the start of the pattern, such as 5 of "{2,5}". Larger bounds than
+/// `max_bound` come as `max_bound` + 1, for std::regex overflows on a number beyond 63 bits.
+[[nodiscard]] inline std::size_t greatest_bound(std::string_view pattern) noexcept {
+    std::size_t greatest = 0;
+    std::size_t bound = 0;
     for (char const c : pattern.substr(1, pattern.find('}'))) {
         bool const digit = c >= '0' && c <= '9';
-        count = digit ? 10 * count + static_cast<unsigned>(c - '0') : 0;
-        if (count > 255) return true;
+        bound = digit ? std::min(10 * bound + static_cast<std::size_t>(c - '0'), max_bound + 1) : 0;
+        greatest = std::max(greatest, bound);
     }
-    return false;
+    return greatest;
+}
+
+/// Counts the atoms of a pattern whose repetitions are written out, which is how std::regex stores them. A search costs
+/// O(atoms) for each byte of a line, and nested bounds multiply: "(a{255}){255}" has 65 025.
+class expanded_size {
+public:
+    static constexpr std::size_t limit = 2000;  ///< atoms
+
+    /// Counts the atom, bracket or repetition at the start of the pattern.
+    void add(std::string_view pattern) {
+        switch (pattern.front()) {
+            case '(': open_group(); break;
+            case ')': close_group(); break;
+            case '{': repeat(std::max<std::size_t>(greatest_bound(pattern), 1)); break;
+            case '?':
+            case '*':
+            case '+': break;
+            default: append(1);
+        }
+    }
+    void open_group() {
+        enclosing_.push_back(current_);
+        current_ = {};
+    }
+    [[nodiscard]] bool exceeds_limit() const noexcept { return current_.total > limit; }
+
+private:
+    struct level {
+        std::size_t total = 0;  ///< atoms since the bracket opened
+        std::size_t last = 0;   ///< of these, in the last atom or group
+    };
+
+    [[nodiscard]] static std::size_t bounded(std::size_t size) noexcept { return std::min(size, limit + 1); }
+
+    void append(std::size_t size) noexcept { current_ = {bounded(current_.total + size), size}; }
+    void close_group() noexcept {
+        if (enclosing_.empty()) return;  // std::regex refuses such a pattern
+        auto const size = current_.total;
+        current_ = enclosing_.back();
+        enclosing_.pop_back();
+        append(size);
+    }
+    void repeat(std::size_t times) noexcept {
+        auto const repeated = bounded(current_.last * times);
+        current_.total = bounded(current_.total - current_.last + repeated);
+        current_.last = repeated;
+    }
+
+    level current_;
+    std::vector<level> enclosing_;
+};
+
+/// Of the escape, class, bracket or character at the start of the pattern.
+[[nodiscard]] inline std::size_t atom_length(std::string_view pattern) noexcept {
+    if (pattern.front() == '[') return class_length(pattern);
+    if (pattern.starts_with("(?:")) return 3;
+    return pattern.front() == '\\' ? 2 : 1;
 }
 
 /// Takes the names out of a pattern and notes which group each belongs to.
 [[nodiscard]] inline result<translation> translate(std::string_view const pattern) noexcept {
     translation out;
+    expanded_size atoms;
     std::size_t opened = 0;
     for (std::size_t at = 0; at < pattern.size();) {
         auto const rest = pattern.substr(at);
-        std::size_t length = 1;
-        if (rest.front() == '\\') {
-            length = 2;
-        } else if (rest.front() == '[') {
-            length = class_length(rest);
-        } else if (auto const prefix = opening_length(rest); prefix != 0) {
+        auto length = atom_length(rest);
+        if (auto const prefix = opening_length(rest); prefix != 0) {
             auto const name = rest.substr(prefix, rest.find('>') - prefix);
             if (!is_group_name(name) || rest.find('>') == rest.npos)
                 return bad_pattern(pattern, "a group's name is a word of letters, digits and '_', as in (?<loss>...)");
@@ -97,13 +154,16 @@ struct translation {
                 return bad_pattern(pattern, "two groups have one name");
             out.groups.push_back({std::string(name), ++opened});
             out.pattern += '(';
+            atoms.open_group();
             at += prefix + name.size() + 1;
             continue;
-        } else if (rest.front() == '{' && repeats_too_often(rest)) {
-            return bad_pattern(pattern, "a repetition counts to 255 at most");
-        } else if (rest.front() == '(' && !rest.starts_with("(?")) {
-            ++opened;
         }
+        if (rest.front() == '{' && greatest_bound(rest) > max_bound)
+            return bad_pattern(pattern, "a repetition counts to 255 at most");
+        if (rest.front() == '(' && !rest.starts_with("(?")) ++opened;
+        atoms.add(rest);
+        if (atoms.exceeds_limit())
+            return bad_pattern(pattern, "its repetitions multiply to more than 2000 characters; use smaller bounds");
         out.pattern += rest.substr(0, length);
         at += length;
     }
