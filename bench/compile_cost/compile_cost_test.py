@@ -22,8 +22,8 @@ HEAVY = "#pragma once\n" + "".join(
 class Gate(unittest.TestCase):
     def run_on(self, text):
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "made_up.hpp").write_text(text)
-            done = subprocess.run([sys.executable, compile_cost.__file__, "--include", folder, "--header", "made_up.hpp"],
+            (pathlib.Path(folder) / "synthetic.hpp").write_text(text)
+            done = subprocess.run([sys.executable, compile_cost.__file__, "--include", folder, "--header", "synthetic.hpp"],
                                   capture_output=True, text=True, check=False)
             return done.returncode, done.stdout + done.stderr
 

@@ -22,7 +22,7 @@ PAGE = ROOT / "docs/compile-cost.md"
 SLACK = 0.03
 GXX, CLANGXX = "g++", "clang++-19"
 # What people include, from the cheap to the dear; the rest is behind these.
-CORE = """ration/policy.hpp ration/job.hpp ration/supply.hpp ration/allocate.hpp ration/host/engine.hpp ration/ration.hpp
+CORE = """ration/policy.hpp ration/job.hpp ration/column_adapter.hpp ration/allocate.hpp ration/host/engine.hpp ration/ration.hpp
 ration/policies/equal_share.hpp ration/policies/tradl.hpp ration/policies/pollux.hpp""".split()
 HEADERS = CORE + """ration/adapt/jobs.hpp ration/adapt/adapt.hpp ration/plugin/abi.h ration/plugin/export.hpp ration/plugin/host/host.hpp
 ration/sim/simulation.hpp ration/process/backend.hpp ration/cgroup/backend.hpp ration/progress/receiver.hpp ration/cuda/inventory.hpp

@@ -22,14 +22,14 @@ enum class room : bool { enough, for_all_but_one };
 /// Again and again, as where nothing else has used the caches in between.
 void check_alone(benchmark::State& state, std::size_t nodes, order rows_are, room there_is) {
     scene on(static_cast<std::size_t>(state.range(0)));
-    bound_policy<every_row> policy;
+    policy_adapter<every_row> policy;
     need(policy.bind(on.store.schema(), on.most()));
     std::size_t const rows = on.ask(policy);
     need(on.store.resize(table_id::nodes, nodes));
     auto const capacity = on.columns.resources[0].capacity;
     for (std::size_t node = 1; node < nodes; ++node) on.store.at(capacity, node) = on.store.at(capacity, 0);
     for (std::size_t i = 0; i < rows; ++i) on.space[i].node = static_cast<std::uint32_t>(i * 7 % nodes);
-    proof answer(on);
+    validation answer(on);
     if (there_is == room::for_all_but_one)
         on.store.at(capacity, 0) -= 1;
     else

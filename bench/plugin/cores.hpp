@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <thread>
 
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 
 namespace plugin_bench {
 
@@ -29,10 +29,10 @@ inline void stay_on(int core) {
 /// Asks a policy on a thread of its own, on the second core: what cores pay for each other's columns without any
 /// boundary between them. The thread never sleeps, so whoever else wants that core waits until this ends.
 class on_second_core {
-    ration::decider& policy_;
+    ration::any_policy& policy_;
     ration::tick_data const* tick_ = nullptr;  // none: only the line goes there and back
     ration::grants* out_ = nullptr;
-    ration::status said_ = ration::status::ok;
+    ration::status message_ = ration::status::ok;
     alignas(64) std::atomic<std::uint32_t> asked_{0};
     alignas(64) std::atomic<std::uint32_t> answered_{0};
     std::jthread thread_;
@@ -42,7 +42,7 @@ class on_second_core {
         for (std::uint32_t done = 0;; ++done) {
             while (asked_.load(std::memory_order_acquire) == done)
                 if (end.stop_requested()) return;
-            if (tick_ != nullptr) said_ = policy_.decide(*tick_, *out_);
+            if (tick_ != nullptr) message_ = policy_.decide(*tick_, *out_);
             answered_.store(done + 1, std::memory_order_release);
         }
     }
@@ -54,14 +54,14 @@ class on_second_core {
     }
 
 public:
-    explicit on_second_core(ration::decider& policy)
+    explicit on_second_core(ration::any_policy& policy)
         : policy_(policy), thread_([this](std::stop_token const& end) { serve(end); }) {}
 
     [[nodiscard]] ration::status decide(ration::tick_data const& t, ration::grants& out) {
         tick_ = &t;
         out_ = &out;
         ask();
-        return said_;
+        return message_;
     }
 
     /// Nanoseconds there and back, of one line.

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include <ration/plugin/host/swappable.hpp>
+#include <ration/plugin/host/hot_swap.hpp>
 
 #include "cores.hpp"
 #include "opened.hpp"
@@ -75,7 +75,7 @@ void print_wakes() {
 
 void print_swaps() {
     scene on(100);
-    plugin::swappable_policy policy(opened(RATION_BENCH_TRADL, plugin::isolation::in_process));
+    plugin::hot_swap_policy policy(opened(RATION_BENCH_TRADL, plugin::isolation::in_process));
     need(policy.bind(on.store.schema(), on.most()));
     std::vector<double> whole, pause;
     std::size_t resident = 0;

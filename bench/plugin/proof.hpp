@@ -11,13 +11,13 @@
 
 namespace plugin_bench {
 
-struct proof {
+struct validation {
     ledger held;
     checker check;
     buffer<checked_grant> accepted;
     buffer<rejection> rejected;
 
-    explicit proof(scene const& on) {
+    explicit validation(scene const& on) {
         std::size_t const nodes = on.store.rows(table_id::nodes);
         held.reset(nodes, std::size(standard_resources), on.space.size());
         check.prepare(on.store, on.columns, standard_resources, nodes, on.space.size());
@@ -25,8 +25,8 @@ struct proof {
         rejected.reserve(on.space.size());
     }
     /// So many grants are good.
-    std::size_t of(std::span<grant const> said) {
-        check.check(held, said, accepted, rejected);
+    std::size_t of(std::span<grant const> reply) {
+        check.check(held, reply, accepted, rejected);
         return accepted.size();
     }
 };

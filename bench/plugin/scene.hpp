@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 #include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
 
@@ -43,10 +43,10 @@ struct scene {
     snapshot_store store;
     standard_columns columns;
     std::vector<grant> space;
-    std::span<grant const> said{};  ///< the last answer
+    std::span<grant const> reply{};  ///< the last answer
     std::uint64_t ticks = 0;
     /// What was granted is held at the next tick; for a policy that does not look at that it would only take time
-    bool in_force = false;
+    bool in_effect = false;
 
     explicit scene(std::size_t jobs, column_memory* memory = nullptr)
         : store(memory), columns(need(standard_columns::declare(store, standard_resources))), space(jobs) {
@@ -87,7 +87,7 @@ struct scene {
 
     /// The next tick sees what was said as held.
     void hold() {
-        for (auto const& g : said) store.at(columns.resources[g.resource].held, g.job) = g.amount;
+        for (auto const& g : reply) store.at(columns.resources[g.resource].held, g.job) = g.amount;
     }
 
     /// One tick; so many rows are the answer. Compiled once for each policy: where it is asked from makes no
@@ -109,9 +109,9 @@ struct scene {
             std::fprintf(stderr, "status %d the policy refused a tick\n", static_cast<int>(code));
             std::exit(1);
         }
-        said = out.rows();
-        if (in_force) hold();
-        return said.size();
+        reply = out.rows();
+        if (in_effect) hold();
+        return reply.size();
     }
 };
 

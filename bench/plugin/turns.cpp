@@ -93,7 +93,7 @@ public:
         benchmark::DoNotOptimize(on_.space.data());
         benchmark::ClobberMemory();
         ++on_.ticks;
-        on_.said = {on_.space.data(), rows};
+        on_.reply = {on_.space.data(), rows};
         if constexpr (!every_row) on_.hold();
         return rows;
     }
@@ -105,11 +105,11 @@ class contest {
     plugin::shared_columns memory_;
     scene on_, apart_;
     change what_;
-    static constexpr bool says_every_row = std::is_same_v<P, every_row>;
-    by_hand<says_every_row> by_hand_{on_};
-    bound_policy<P> here_, there_;
+    static constexpr bool reports_every_row = std::is_same_v<P, every_row>;
+    by_hand<reports_every_row> by_hand_{on_};
+    policy_adapter<P> here_, there_;
     std::unique_ptr<plugin::guarded_policy> in_process_, worker_, copied_;
-    proof proof_{on_};
+    validation validation_{on_};
     int ticks_ = 1;  // of a turn
     struct step {
         double turn::* into;
@@ -118,11 +118,11 @@ class contest {
     // Who waits for a request would take the second core from the next one
     static constexpr std::chrono::milliseconds until_workers_sleep{6};
     std::vector<step> steps_;
-    std::minstd_rand dice_{1};
+    std::minstd_rand rng_{1};
     double line_ = 0;  // from core to core and back
 
     void line_up() {
-        if constexpr (says_every_row || std::is_same_v<P, policies::equal_share>)
+        if constexpr (reports_every_row || std::is_same_v<P, policies::equal_share>)
             steps_.push_back({&turn::by_hand, [this] { return time_of(on_, by_hand_); }});
         steps_.push_back({&turn::here, [this] { return time_of(on_, [&] { return on_.ask(here_); }); }});
         // what it costs to refuse some of them, as where bounds have changed beyond what there is, is another question
@@ -130,7 +130,7 @@ class contest {
             steps_.push_back({&turn::checked, [this] {
                                   return time_of(on_, [&] {
                                       on_.ask(here_);
-                                      return proof_.of(on_.said);
+                                      return validation_.of(on_.reply);
                                   });
                               }});
         steps_.push_back({&turn::in_process, [this] { return time_of(on_, [&] { return on_.ask(*in_process_); }); }});
@@ -165,8 +165,9 @@ public:
     contest(char const* path, std::size_t jobs, change what)
         : on_(jobs, &memory_), apart_(jobs), what_(what), in_process_(opened(path, plugin::isolation::in_process)),
           worker_(opened(path, plugin::isolation::worker, &memory_)), copied_(opened(path, plugin::isolation::worker)) {
-        for (decider* policy : {static_cast<decider*>(&here_), static_cast<decider*>(&there_),
-                                static_cast<decider*>(in_process_.get()), static_cast<decider*>(worker_.get())})
+        for (any_policy* policy :
+             {static_cast<any_policy*>(&here_), static_cast<any_policy*>(&there_),
+              static_cast<any_policy*>(in_process_.get()), static_cast<any_policy*>(worker_.get())})
             need(policy->bind(on_.store.schema(), on_.most()));
         need(copied_->bind(apart_.store.schema(), apart_.most()));
         line_up();
@@ -175,14 +176,14 @@ public:
     /// What is wrong with their first answers: to the same question, so they have to be the same.
     [[nodiscard]] char const* differ() {
         if (on_.ask(here_) != on_.space.size()) return "a job got no grant";
-        std::vector<grant> const wanted(on_.said.begin(), on_.said.end());
-        auto const same = [&](scene const& on) { return std::ranges::equal(on.said, wanted, {}, bytes_of, bytes_of); };
+        std::vector<grant> const wanted(on_.reply.begin(), on_.reply.end());
+        auto const same = [&](scene const& on) { return std::ranges::equal(on.reply, wanted, {}, bytes_of, bytes_of); };
         if (on_second_core second(there_); on_.ask(second), !same(on_)) return "another answer on the second core";
         if (on_.ask(*in_process_); !same(on_)) return "another answer in process";
         if (on_.ask(*worker_); !same(on_)) return "another answer in a worker";
         if (apart_.ask(*copied_); !same(apart_)) return "another answer in a worker with its columns copied";
-        if (proof_.of(wanted) != wanted.size()) return "a good grant was refused";
-        on_.in_force = apart_.in_force = !says_every_row;
+        if (validation_.of(wanted) != wanted.size()) return "a good grant was refused";
+        on_.in_effect = apart_.in_effect = !reports_every_row;
         return nullptr;
     }
 
@@ -193,7 +194,7 @@ public:
     /// In another order each time: what the one before has left in the caches makes a difference of a twentieth.
     [[nodiscard]] turn take_turns() {
         turn t;
-        std::ranges::shuffle(steps_, dice_);
+        std::ranges::shuffle(steps_, rng_);
         for (auto const& next : steps_) {
             std::this_thread::sleep_for(until_workers_sleep);
             t.*next.into = next.time();

@@ -14,7 +14,7 @@
 #include <memory>
 #include <unistd.h>
 
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 #include <ration/host/standard_columns.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
 
@@ -81,7 +81,7 @@ class host {
     column<double> speedup_ = need(store_.declare<double>("jobs/speedup", width));
     column<std::int64_t> batch_ = need(store_.declare<std::int64_t>("jobs/batch", width));
     std::vector<grant> space_;
-    std::unique_ptr<bound_policy<elastic_batch_dp>> policy_;
+    std::unique_ptr<policy_adapter<elastic_batch_dp>> policy_;
     std::size_t rows_ = 0;
 
 public:
@@ -95,14 +95,14 @@ public:
 
     /// A policy that has decided nothing yet.
     void begin(std::size_t jobs) {
-        policy_ = std::make_unique<bound_policy<elastic_batch_dp>>(elastic_batch_dp(parameters));
+        policy_ = std::make_unique<policy_adapter<elastic_batch_dp>>(elastic_batch_dp(parameters));
         need(policy_->bind(store_.schema(), {.jobs = jobs, .nodes = 1}));
     }
     void decide() {
         grants out(space_);
-        auto const said =
+        auto const reply =
             policy_->decide({.number = 0, .seed = 0, .now = {}, .budget = seconds(1), .data = store_.view()}, out);
-        if (said != status::ok) {
+        if (reply != status::ok) {
             std::fprintf(stderr, "the policy refused a tick\n");
             std::exit(1);
         }

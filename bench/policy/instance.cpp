@@ -24,12 +24,12 @@ struct profile {
     double overhead;
     std::int64_t group;
 
-    [[nodiscard]] double at(std::int64_t k, std::mt19937& dice) const {
+    [[nodiscard]] double at(std::int64_t k, std::mt19937& rng) const {
         auto const n = static_cast<double>(k);
         std::uniform_real_distribution<double> any(0, 1);
         switch (like) {
             case shape::arbitrary:
-                return dice() % 8 == 0 && k > 1 ? ration::policies::detail::allocation_dp::impossible : n * any(dice);
+                return rng() % 8 == 0 && k > 1 ? ration::policies::detail::allocation_dp::impossible : n * any(rng);
             case shape::groups:
                 return k < group ? n / static_cast<double>(group) : diminishing(static_cast<double>(k / group * group));
             case shape::stubborn: return k % 2 == 0 ? n : n / 2;
@@ -61,13 +61,13 @@ instance::instance(shape like, std::size_t number_of_jobs, std::int64_t number_o
 }
 
 void instance::draw(shape like, std::uint32_t seed) {
-    std::mt19937 dice(seed);
+    std::mt19937 rng(seed);
     for (std::size_t j = 0; j < jobs; ++j) {
-        shape const own = like != shape::mixed ? like : dice() % 20 == 0 ? shape::groups : shape::diminishing;
-        profile const p{own, std::uniform_real_distribution<double>(0, 0.2)(dice),
-                        static_cast<std::int64_t>(1 + dice() % 8)};
+        shape const own = like != shape::mixed ? like : rng() % 20 == 0 ? shape::groups : shape::diminishing;
+        profile const p{own, std::uniform_real_distribution<double>(0, 0.2)(rng),
+                        static_cast<std::int64_t>(1 + rng() % 8)};
         for (std::int64_t k = 1; k <= static_cast<std::int64_t>(most); ++k)
-            values[j * width + static_cast<std::size_t>(k)] = on_grid(p.at(k, dice));
+            values[j * width + static_cast<std::size_t>(k)] = on_grid(p.at(k, rng));
     }
 }
 
@@ -75,13 +75,13 @@ void instance::draw(shape like, std::uint32_t seed) {
 /// all.
 void instance::take_measured(std::uint32_t seed) {
     auto const made = make_profiled({.seed = seed, .jobs = jobs}, profiles());
-    std::mt19937 dice(seed);
+    std::mt19937 rng(seed);
     std::vector<double> goodput(width), fixed(width);
     std::vector<std::int64_t> batch(width);
     for (std::size_t j = 0; j < jobs; ++j) {
         auto job = made.jobs[j];
         job.most = most;
-        double const step = std::uniform_real_distribution<double>(0, job.length)(dice);
+        double const step = std::uniform_real_distribution<double>(0, job.length)(rng);
         made.models[job.model]->show(job, step, 0, 4, {goodput, fixed, batch});
         double const one = goodput[1] > 0 ? goodput[1] : goodput[most] / static_cast<double>(most);
         for (std::size_t k = 1; k < width; ++k)

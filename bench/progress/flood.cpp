@@ -105,8 +105,8 @@ struct outcome {
 /// Receives until every sender has ended and the queue is empty.
 void receive(ration::progress::receiver& ear, std::vector<pid_t> const& children, pid_t liar, outcome& out) {
     auto const belongs = [&](ration::job_id, pid_t process) { return std::ranges::binary_search(children, process); };
-    auto const sink = [&](ration::progress::update const& told) {
-        out.got_sum += told.said.loss_mean * static_cast<double>(told.said.loss_count);
+    auto const sink = [&](ration::progress::update const& reported) {
+        out.got_sum += reported.body.loss_mean * static_cast<double>(reported.body.loss_count);
     };
     double const cpu = cpu_seconds();
     auto const start = now_ns();
@@ -137,7 +137,7 @@ outcome listen(std::string const& path, bool in_step, bool with_liar, account* a
     auto ear = ration::progress::receiver::open(path);
     if (!ear) std::exit(2);
     ::setenv("RATION_PROGRESS", ("unix:" + path).c_str(), 1);
-    ::setenv("RATION_EPOCH", "1", 1);
+    ::setenv("RATION_INCARNATION", "1", 1);
     ::setenv("RATION_TOKEN", token, 1);
     std::vector<pid_t> children;
     auto const start = now_ns() + 300'000'000;

@@ -55,7 +55,7 @@ inline constexpr char const* submitted_names[] = {"64", "128", "256", "512", "mi
             if (fixed_range && of.least_batch != of.most_batch) of.least_batch = of.most_batch = batch;
             w.models.push_back(std::make_shared<sim::parametric_model>(of));
         }
-    sim::dice const thrown(seed, 77);
+    sim::rng const thrown(seed, 77);
     for (std::size_t j = 0; j < w.jobs.size(); ++j) {
         auto& job = w.jobs[j];
         bool const varies = categories[job.model].of.least_batch != categories[job.model].of.most_batch;
@@ -97,8 +97,8 @@ struct pair_of_runs {
     sim::sim_options options{.interval = seconds(600)};
     if (drops) options.limit = seconds(scale.hours * 3600);
     auto const machine = nodes_of(1, scale.devices);
-    bound_policy<fixed_batch_autoscaler> baseline{fixed_batch_autoscaler(p)};
-    return {simulate(w, machine, static_cast<decider&>(baseline), options),
+    policy_adapter<fixed_batch_autoscaler> baseline{fixed_batch_autoscaler(p)};
+    return {simulate(w, machine, static_cast<any_policy&>(baseline), options),
             simulate(w, machine, policies::elastic_batch_dp(p), options)};
 }
 

@@ -14,7 +14,7 @@
 #include <ration/policies/pack.hpp>
 #include <ration/policies/spread.hpp>
 #include <ration/sim/arrivals.hpp>
-#include <ration/sim/dice.hpp>
+#include <ration/sim/rng.hpp>
 
 #include "ffdl_philly.hpp"
 #include "scene.hpp"
@@ -49,7 +49,7 @@ struct learners {
                           .request = asked,
                           .least = of.devices,
                           .most = asked,
-                          .length = 1 + mean_seconds * sim::dice(seed, 7).exponential(j)});
+                          .length = 1 + mean_seconds * sim::rng(seed, 7).exponential(j)});
     return w;
 }
 
@@ -161,7 +161,7 @@ inline void gang_against_one_at_a_time(ffdl_scale const& scale, findings& found)
     w.models.push_back(std::make_shared<sim::rigid_model>());
     auto const times = sim::arrivals(sim::arrival_pattern::poisson,
                                      load * static_cast<double>(devices) / mean_devices / mean_hours, jobs, seed);
-    sim::dice const size(seed, 8), length(seed, 9);
+    sim::rng const size(seed, 8), length(seed, 9);
     for (std::size_t j = 0; j < jobs; ++j) {
         double const u = size.uniform(j);
         std::int64_t const asked = ones || u < 0.7 ? 1 : u < 0.85 ? 2 : 4;

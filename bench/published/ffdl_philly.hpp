@@ -51,7 +51,7 @@ struct placed {
 };
 
 /// The jobs that were submitted in one of `of` stretches of equal length.
-[[nodiscard]] inline sim::workload stretch_of(sim::workload const& all, std::size_t which, std::size_t of) {
+[[nodiscard]] inline sim::workload segment_of(sim::workload const& all, std::size_t which, std::size_t of) {
     double const begin = to_seconds(all.jobs.front().submitted),
                  length = (to_seconds(all.jobs.back().submitted) - begin) / static_cast<double>(of);
     double const from = begin + length * static_cast<double>(which), to = which + 1 == of ? 1e18 : from + length;
@@ -70,17 +70,17 @@ struct placed {
 /// Five stretches of the trace on 400 devices at its own times. Jobs of several learners are gangs under both
 /// placements. In FfDL's queue a job that does not fit holds back all later ones; the other queue lets them pass.
 inline void replay_philly(char const* path, findings& found) {
-    constexpr std::size_t stretches = 5;
+    constexpr std::size_t segments = 5;
     auto const all = sim::trace::read_file(path, {});
     RATION_ASSERT(all, "the trace of Philly cannot be read");
-    double const days = to_seconds(all->jobs.back().submitted - all->jobs.front().submitted) / 86400 / stretches;
+    double const days = to_seconds(all->jobs.back().submitted - all->jobs.front().submitted) / 86400 / segments;
     for (bool const passes : {false, true}) {
         found.print(
             "\n| stretch of %.1f days of Philly, %s | jobs | load | spread (of these 4 devices and more) | pack | ratio |\n|---|---|---|---|---|---|\n",
             days, passes ? "later jobs pass" : "FfDL's queue");
         placed sums;
-        for (std::size_t n = 0; n < stretches; ++n) {
-            auto const w = stretch_of(*all, n, stretches);
+        for (std::size_t n = 0; n < segments; ++n) {
+            auto const w = segment_of(*all, n, segments);
             double work = 0;
             for (auto const& job : w.jobs) work += job.length * static_cast<double>(job.request);
             auto const wide =

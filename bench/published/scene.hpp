@@ -85,9 +85,9 @@ struct over_seeds {
 }
 
 /// The run, which has to succeed, and in which no grant may break a rule.
-[[nodiscard]] inline sim::run_outcome simulate(sim::workload const& jobs, sim::cluster const& machines, decider& policy,
-                                               sim::sim_options const& options = {.interval = {}}) {
-    bound_policy<policies::fifo> fallback;
+[[nodiscard]] inline sim::run_outcome simulate(sim::workload const& jobs, sim::cluster const& machines,
+                                               any_policy& policy, sim::sim_options const& options = {.interval = {}}) {
+    policy_adapter<policies::fifo> fallback;
     sim::simulation run(jobs, machines, policy, fallback, options);
     auto outcome = run.run();
     RATION_ASSERT(outcome, "the simulation of a published result cannot be set up");
@@ -102,8 +102,8 @@ struct over_seeds {
 template <Policy P>
 [[nodiscard]] sim::run_outcome simulate(sim::workload const& jobs, sim::cluster const& machines, P const& rule,
                                         sim::sim_options const& options = {.interval = {}}) {
-    bound_policy<P> policy(rule);
-    return simulate(jobs, machines, static_cast<decider&>(policy), options);
+    policy_adapter<P> policy(rule);
+    return simulate(jobs, machines, static_cast<any_policy&>(policy), options);
 }
 
 /// When a job was done, in seconds; below 0: never.

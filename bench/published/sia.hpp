@@ -32,8 +32,8 @@ public:
             if (configurations[c] == std::pair{type, devices}) return of_[c];
         return 0;
     }
-    [[nodiscard]] sim::pace at(sim::job_description const&, sim::allocation const& held,
-                               double) const noexcept override {
+    [[nodiscard]] sim::speed_segment at(sim::job_description const&, sim::allocation const& held,
+                                        double) const noexcept override {
         return {.steps_per_second = goodput(held.type, held.devices)};
     }
     void show(sim::job_description const&, double, std::uint32_t type, std::int64_t,

@@ -260,7 +260,7 @@ struct schedules {
 [[nodiscard]] inline schedules random_schedules(sim::model_library const& library, std::uint64_t runs) {
     schedules s;
     for (std::uint64_t seed = 1; seed <= runs; ++seed) {
-        sim::dice const of(seed, 0);
+        sim::rng const of(seed, 0);
         auto order = as_listed;
         std::array<double, 8> arrivals{};
         for (std::uint32_t j = 0; j < 8; ++j) arrivals[j] = of.below(100, j);

@@ -11,7 +11,7 @@
 #include <string>
 
 #include <ration/policies/loss_delta_ratio.hpp>
-#include <ration/sim/dice.hpp>
+#include <ration/sim/rng.hpp>
 
 #include "scene.hpp"
 
@@ -57,8 +57,8 @@ class model final : public sim::job_model {
 public:
     model(training const& of, double loss_scale) : of_(of), late_from_(alone * units * 2 / 3), scale_(loss_scale) {}
 
-    [[nodiscard]] sim::pace at(sim::job_description const& job, sim::allocation const& held,
-                               double step) const noexcept override {
+    [[nodiscard]] sim::speed_segment at(sim::job_description const& job, sim::allocation const& held,
+                                        double step) const noexcept override {
         if (held.devices < 1 || held.devices > 4) return {};
         bool const late = step >= late_from_;
         return {.steps_per_second = units * of_.speed(held.devices, late), .until = late ? job.length : late_from_};
@@ -158,10 +158,10 @@ struct experiment {
                     100 * ((ours.younger - offset) / (equal.younger - offset) - 1), e.theirs);
         std::string const name = e.name;
         found.expect(older < -0.02, name + ": with 3-1 the older job is done earlier");
-        char const* const said[] = {"all is done earlier with 3-1 than with 2-2",
-                                    "all is done at the same time with 3-1 as with 2-2",
-                                    "all is done later with 3-1 than with 2-2"};
-        found.expect(has_sign(total, e.total_with_3_1), name + ": " + said[e.total_with_3_1 + 1]);
+        char const* const reply[] = {"all is done earlier with 3-1 than with 2-2",
+                                     "all is done at the same time with 3-1 as with 2-2",
+                                     "all is done later with 3-1 than with 2-2"};
+        found.expect(has_sign(total, e.total_with_3_1), name + ": " + reply[e.total_with_3_1 + 1]);
         found.expect(has_sign(other.total() / ours.total() - 1, e.total_with_1_3),
                      name + ": 1-3 takes " +
                          (e.total_with_1_3 < 0   ? "less than"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""How long `ration run --adopt` takes to recover a run that was killed: from its start until the record names it as the owner of all jobs.
+"""How long `ration run --reattach` takes to recover a run that was killed: from its start until the record names it as the owner of all jobs.
 
     bench/run/recovery.py [--program build/release/bin/ration] [--jobs 20] [--rounds 10] [--backend cgroup]
 
@@ -49,7 +49,7 @@ class Round:
             time.sleep(0.01)
         first.kill()
         first.wait()
-        second, recovered = self.run("--adopt")
+        second, recovered = self.run("--reattach")
         second.terminate()
         second.wait()
         return new, recovered

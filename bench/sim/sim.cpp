@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // What whole simulations cost, in time of the processor, which does not count what others do on the machine; and what
 // they find.
-//   bench.sim                            made-up workloads: eight policies, and the cost of an event from 10^3 to 10^6
-//   jobs; then the
+//   bench.sim                            synthetic workloads: eight policies, and the cost of an event from 10^3 to
+//   10^6 jobs; then the
 //                                        four published workloads of elastic jobs beside their published means
 //   bench.sim TRACE NODESxDEVICES...     from the file to the figures, under eight policies
 #include <algorithm>
@@ -42,12 +42,12 @@ using namespace ration;
 
 struct named_policy {
     char const* name;
-    std::function<std::unique_ptr<decider>()> make;
+    std::function<std::unique_ptr<any_policy>()> make;
 };
 
 template <class P>
 [[nodiscard]] named_policy named(char const* name, P const& p = {}) {
-    return {name, [p] { return std::make_unique<bound_policy<P>>(p); }};
+    return {name, [p] { return std::make_unique<policy_adapter<P>>(p); }};
 }
 
 [[nodiscard]] std::vector<named_policy> rigid_policies() {
@@ -89,7 +89,7 @@ struct measured {
                                 double interval = 0) {
     double const start = processor_seconds();
     auto const policy = p.make();
-    bound_policy<policies::fifo> fallback;
+    policy_adapter<policies::fifo> fallback;
     sim::simulation run(jobs, machines, *policy, fallback, {.interval = seconds(interval)});
     auto outcome = run.run();
     if (!outcome) stop(std::string(p.name) + ": " + outcome.failure().subject.c_str());
@@ -209,7 +209,7 @@ int main(int count, char** words) {
     if (count % 2 == 0) stop("give each trace its cluster: bench.sim TRACE NODESxDEVICES");
     for (int i = 1; i + 1 < count; i += 2) bench_trace(words[i], words[i + 1]);
     if (count > 1) return 0;
-    std::printf("20 000 made-up jobs on 128x8 devices\n");
+    std::printf("20 000 synthetic jobs on 128x8 devices\n");
     print_rigid(sim::make_rigid({.jobs = 20'000, .jobs_per_hour = 160}, {}), nodes_of(128, 8), 0);
     bench_growth();
     bench_elastic();

@@ -52,7 +52,7 @@ ration::result<std::int64_t> one_tick(example::rlimit_backend& backend, ration::
     store[memory.capacity][0] = std::int64_t{4} << 30;
     store[memory.maximum][0] = ration::unlimited;
 
-    ration::bound_policy<a_gigabyte> policy, fallback;
+    ration::policy_adapter<a_gigabyte> policy, fallback;
     ration::engine<example::rlimit_backend> engine(backend, policy, fallback, store, *columns,
                                                    ration::standard_resources, {});
     if (auto bound = engine.bind({.jobs = 1, .nodes = 1}); !bound) return bound.failure();

@@ -13,7 +13,7 @@
 struct seats {
     using resource_concept = ration::resource_tag;
     static constexpr std::string_view name = "licence.seats", unit = "seats";
-    static constexpr ration::divisibility cut = ration::divisibility::whole;
+    static constexpr ration::divisibility granularity = ration::divisibility::atomic;
 };
 static_assert(ration::Resource<seats>);
 // [resource]
@@ -114,7 +114,7 @@ namespace {
 
 int broken = 0;
 
-void say(char const* concept_name, ration::result<void> const& kept) {
+void report(char const* concept_name, ration::result<void> const& kept) {
     std::cout << concept_name << ": ";
     if (kept)
         std::cout << "its laws hold\n";
@@ -129,21 +129,21 @@ void say(char const* concept_name, ration::result<void> const& kept) {
 int main() {
     // [laws]
     ration::resource_info const resources[] = {ration::info_of<ration::cpu>(), ration::info_of<seats>()};
-    say("Resource", ration::testing::resource_laws(resources));
+    report("Resource", ration::testing::resource_laws(resources));
 
     double const losses[] = {2.0, 0.5, 0.49, 0.0};
-    say("Target", ration::testing::target_laws(below{.threshold = 0.5}, losses));
+    report("Target", ration::testing::target_laws(below{.threshold = 0.5}, losses));
 
     training jobs[] = {{.number = 1, .step = 0, .loss = 2.0}, {.number = 2, .step = 7, .loss = 0.4}};
-    say("Job", ration::testing::job_laws(std::span<training const>(jobs)));
-    say("Job", ration::testing::job_laws_over_time(jobs[0], [](training& job) { ++job.step; }));
+    report("Job", ration::testing::job_laws(std::span<training const>(jobs)));
+    report("Job", ration::testing::job_laws_over_time(jobs[0], [](training& job) { ++job.step; }));
 
-    say("Policy", ration::testing::policy_laws([] { return leave_it{}; }));
+    report("Policy", ration::testing::policy_laws([] { return leave_it{}; }));
 
     notebook book({1});
     ration::setting const settings[] = {{{1}, 0, ration::resource_id::cpu, 500},
                                         {{1}, 0, ration::resource_id::cpu, 900}};
-    say("Backend", ration::testing::backend_laws(book, {99}, settings));
+    report("Backend", ration::testing::backend_laws(book, {99}, settings));
     // [laws]
     return broken;
 }

@@ -18,19 +18,20 @@ namespace campus {
 class job {
     int number_;
     int submitted_;  // second
-    double good_enough_, perfect_, pace_;
+    double good_enough_, perfect_, steps_per_second_;
     double core_seconds_ = 0, cores_ = 0, limit_ = 1e9;
     int handed_in_ = -1, stopped_ = -1;
 
 public:
-    job(int number, int submitted, double good_enough, double perfect, double pace)
-        : number_(number), submitted_(submitted), good_enough_(good_enough), perfect_(perfect), pace_(pace) {}
+    job(int number, int submitted, double good_enough, double perfect, double steps_per_second)
+        : number_(number), submitted_(submitted), good_enough_(good_enough), perfect_(perfect),
+          steps_per_second_(steps_per_second) {}
 
     [[nodiscard]] int number() const { return number_; }
     [[nodiscard]] int submitted() const { return submitted_; }
     [[nodiscard]] double good_enough() const { return good_enough_; }
     [[nodiscard]] double perfect() const { return perfect_; }
-    [[nodiscard]] double loss() const { return 0.1 + 2.2 * std::exp(-core_seconds_ / pace_); }
+    [[nodiscard]] double loss() const { return 0.1 + 2.2 * std::exp(-core_seconds_ / steps_per_second_); }
     [[nodiscard]] double cores() const { return cores_; }
     [[nodiscard]] double limit() const { return limit_; }
     [[nodiscard]] int handed_in() const { return handed_in_; }

@@ -32,7 +32,7 @@ int main() {
     store[tier][0] = 1;  // the first job has reached Acceptable
     store[capacity][0] = 8000;
 
-    ration::bound_policy<first_things_first> policy;
+    ration::policy_adapter<first_things_first> policy;
     if (!policy.bind(store.schema(), {.jobs = 3, .nodes = 1})) return 1;
     ration::grant space[3];
     ration::grants answer(space);

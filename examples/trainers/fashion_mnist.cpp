@@ -24,7 +24,7 @@ attempt<fashion_mnist> load_fashion_mnist(std::filesystem::path const& folder) {
     return fashion_mnist{std::move(bytes), std::move(names)};
 }
 
-batch_source::batch_source(fashion_mnist const& data, std::size_t size, std::size_t noise_columns, dice random)
+batch_source::batch_source(fashion_mnist const& data, std::size_t size, std::size_t noise_columns, rng random)
     : data_(data), random_(random),
       drawn_{{size, fashion_mnist::pixels}, std::vector<std::uint8_t>(size), {size, noise_columns}} {}
 

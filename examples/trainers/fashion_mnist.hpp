@@ -27,12 +27,12 @@ struct fashion_mnist {
 /// Without end: images drawn with replacement, and noise.
 class batch_source {
     fashion_mnist const& data_;
-    dice random_;
+    rng random_;
     batch<float> drawn_;
 
 public:
     /// `data` must outlive it and hold at least one image.
-    batch_source(fashion_mnist const& data, std::size_t size, std::size_t noise_columns, dice random);
+    batch_source(fashion_mnist const& data, std::size_t size, std::size_t noise_columns, rng random);
 
     /// Valid until the next call.
     [[nodiscard]] batch<float> const& next();

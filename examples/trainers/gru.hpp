@@ -30,7 +30,7 @@ class gru {
     matrix<Real> d_state_;
 
 public:
-    gru(std::size_t length, std::size_t inputs, std::size_t width, dice& random)
+    gru(std::size_t length, std::size_t inputs, std::size_t width, rng& random)
         : length_(length), width_(width), from_input_(inputs, 3 * width, random),
           from_state_(width, 3 * width, random) {}
 

@@ -31,7 +31,7 @@ class dense {
 
 public:
     /// Weights uniform in the bounds of Glorot and Bengio (2010), biases 0.
-    dense(std::size_t inputs, std::size_t outputs, dice& random) : weight_(inputs, outputs), bias_(1, outputs) {
+    dense(std::size_t inputs, std::size_t outputs, rng& random) : weight_(inputs, outputs), bias_(1, outputs) {
         double const bound = std::sqrt(6.0 / static_cast<double>(inputs + outputs));
         for (Real& w : weight_.value.flat()) w = static_cast<Real>(random.between(-bound, bound));
     }
@@ -67,7 +67,7 @@ class perceptron {
 
 public:
     /// Widths from input to output, at least two.
-    perceptron(std::vector<std::size_t> const& widths, dice& random)
+    perceptron(std::vector<std::size_t> const& widths, rng& random)
         : outputs_(widths.size() - 1), d_outputs_(widths.size() - 2) {
         for (std::size_t i = 0; i + 1 < widths.size(); ++i) layers_.emplace_back(widths[i], widths[i + 1], random);
     }

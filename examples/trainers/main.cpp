@@ -66,10 +66,10 @@ void describe(CLI::App& app, options& asked) {
 /// One generator for the weights and one for the batches: a model of another size sees the same images.
 outcome run(options const& asked, recipe const& chosen, fashion_mnist const& data, ration_progress* progress) {
     std::uint64_t const steps = asked.steps != 0 ? asked.steps : chosen.steps;
-    dice weights(2 * asked.seed);
+    rng weights(2 * asked.seed);
     auto const trained = chosen.build(weights);
     batch_source source(data, asked.batch != 0 ? asked.batch : chosen.batch, trained->noise_columns(),
-                        dice(2 * asked.seed + 1));
+                        rng(2 * asked.seed + 1));
     return train(
         *trained, chosen.rate, {steps, asked.report_every},
         {.next_batch = [&]() -> batch<float> const& { return source.next(); },

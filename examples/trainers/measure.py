@@ -42,7 +42,7 @@ def listen(folder: str) -> tuple[socket.socket, dict]:
     inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     inbox.bind(f"{folder}/progress")
     inbox.settimeout(60)
-    return inbox, os.environ | {"RATION_PROGRESS": f"unix:{folder}/progress", "RATION_JOB": "measured", "RATION_EPOCH": "1",
+    return inbox, os.environ | {"RATION_PROGRESS": f"unix:{folder}/progress", "RATION_JOB": "measured", "RATION_INCARNATION": "1",
                                 "RATION_TOKEN": "0" * 32}
 
 

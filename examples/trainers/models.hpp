@@ -49,7 +49,7 @@ class classifier final : public model<Real> {
 
 public:
     /// Widths from the pixels to the classes.
-    classifier(std::vector<std::size_t> const& widths, dice& random) : network_(widths, random) {
+    classifier(std::vector<std::size_t> const& widths, rng& random) : network_(widths, random) {
         network_.collect(this->learned_);
     }
 
@@ -71,7 +71,7 @@ class row_reader final : public model<Real> {
 
 public:
     /// Rows of `row_pixels` pixels, `rows` to an image.
-    row_reader(std::size_t rows, std::size_t row_pixels, std::size_t width, std::size_t n_classes, dice& random)
+    row_reader(std::size_t rows, std::size_t row_pixels, std::size_t width, std::size_t n_classes, rng& random)
         : row_pixels_(row_pixels), memory_(rows, row_pixels, width, random), naming_({width, n_classes}, random) {
         memory_.collect(this->learned_);
         naming_.collect(this->learned_);
@@ -97,7 +97,7 @@ class autoencoder final : public model<Real> {
     matrix<Real> code_sample_, d_code_sample_;
 
 public:
-    autoencoder(std::size_t inputs, std::size_t hidden, std::size_t code, dice& random)
+    autoencoder(std::size_t inputs, std::size_t hidden, std::size_t code, rng& random)
         : code_(code), encoder_({inputs, hidden, 2 * code}, random), decoder_({code, hidden, inputs}, random) {
         encoder_.collect(this->learned_);
         decoder_.collect(this->learned_);

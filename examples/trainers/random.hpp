@@ -10,11 +10,11 @@
 
 namespace trainers {
 
-class dice {
+class rng {
     std::mt19937_64 engine_;
 
 public:
-    explicit dice(std::uint64_t seed) : engine_(seed) {}
+    explicit rng(std::uint64_t seed) : engine_(seed) {}
 
     /// In [0, 1), in steps of 2^-53.
     [[nodiscard]] double uniform() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }

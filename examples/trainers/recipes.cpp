@@ -14,12 +14,12 @@ constexpr std::size_t pixels = fashion_mnist::pixels, classes = fashion_mnist::c
 using model_pointer = std::unique_ptr<model<float>>;
 using widths = std::vector<std::size_t>;
 
-model_pointer softmax(dice& random) { return std::make_unique<classifier<float>>(widths{pixels, classes}, random); }
-model_pointer mlp(dice& random) {
+model_pointer softmax(rng& random) { return std::make_unique<classifier<float>>(widths{pixels, classes}, random); }
+model_pointer mlp(rng& random) {
     return std::make_unique<classifier<float>>(widths{pixels, 256, 128, classes}, random);
 }
-model_pointer vae(dice& random) { return std::make_unique<autoencoder<float>>(pixels, 256, 16, random); }
-model_pointer rnn(dice& random) { return std::make_unique<row_reader<float>>(side, side, 64, classes, random); }
+model_pointer vae(rng& random) { return std::make_unique<autoencoder<float>>(pixels, 256, 16, random); }
+model_pointer rnn(rng& random) { return std::make_unique<row_reader<float>>(side, side, 64, classes, random); }
 
 /// Batch sizes and rates are chosen so that each takes some ten seconds of one core to a useful loss; README.md has the
 /// figures.

@@ -18,7 +18,7 @@ struct recipe {
     std::size_t batch;
     std::uint64_t steps;
     double rate;  ///< Adam's
-    std::unique_ptr<model<float>> (*build)(dice& random);
+    std::unique_ptr<model<float>> (*build)(rng& random);
 };
 
 [[nodiscard]] std::span<recipe const> recipes();

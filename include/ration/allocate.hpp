@@ -8,9 +8,9 @@
 #include <span>
 #include <string_view>
 
+#include <ration/column_adapter.hpp>
 #include <ration/host/check.hpp>
 #include <ration/host/holdings.hpp>
-#include <ration/supply.hpp>
 
 namespace ration {
 
@@ -21,7 +21,7 @@ struct capacities {
 };
 
 /// What else a policy may want to know.
-struct circumstances {
+struct allocation_context {
     nanoseconds now{};  ///< on the scheduler's one clock
     /// What is in force: the `what()` of grants that were carried out. Of jobs not listed: free
     std::span<setting const> held{};
@@ -50,7 +50,7 @@ struct allocation_tables {
 
     /// `fill_jobs(store, columns)` makes the jobs table.
     template <class Fill>
-    [[nodiscard]] result<void> make(std::span<capacities const> nodes, circumstances const& now,
+    [[nodiscard]] result<void> make(std::span<capacities const> nodes, allocation_context const& now,
                                     Fill const& fill_jobs) noexcept {
         auto declared = standard_columns::declare(store, standard_resources);
         if (!declared) return declared.failure();
@@ -91,7 +91,7 @@ private:
 /// `decide(tick_data, grants)` answers what `shown` shows, and its answer is proved.
 template <class Decide>
 [[nodiscard]] result<allocation> answer_of(allocation_tables const& tables, snapshot const& shown,
-                                           circumstances const& now, std::string_view policy,
+                                           allocation_context const& now, std::string_view policy,
                                            Decide const& decide) noexcept {
     std::size_t const jobs = tables.store.rows(table_id::jobs), nodes = tables.store.rows(table_id::nodes);
     allocation out;
@@ -100,9 +100,9 @@ template <class Decide>
     tick_data const data{.number = now.number, .seed = now.seed, .now = now.now, .budget = seconds(1), .data = shown};
     if (decide(data, answer) != status::ok || answer.overflowed())
         return error{.code = errc::internal, .operation = "ask policy", .subject = policy};
-    checker proof;
-    proof.prepare(tables.store, tables.columns, standard_resources, nodes, out.asked.size());
-    proof.check(tables.held, answer.rows(), out.granted, out.rejected);
+    checker validation;
+    validation.prepare(tables.store, tables.columns, standard_resources, nodes, out.asked.size());
+    validation.check(tables.held, answer.rows(), out.granted, out.rejected);
     out.asked.resize(answer.size());
     return out;
 }
@@ -110,7 +110,7 @@ template <class Decide>
 /// Of a policy that is known when this is compiled.
 template <class P>
 [[nodiscard]] result<allocation> ask_policy(P& policy, allocation_tables const& tables, snapshot const& shown,
-                                            circumstances const& now) noexcept {
+                                            allocation_context const& now) noexcept {
     auto const bound = bind_columns<typename P::inputs>(tables.store.schema());
     if (!bound) return bound.failure();
     if constexpr (has_prepare<P>)
@@ -130,7 +130,7 @@ template <class P>
 /// gave no answer, with its id. O(jobs) besides the policy; allocates.
 template <class P, class Jobs>
 [[nodiscard]] result<allocation> allocate(P& policy, Jobs const& jobs, std::span<capacities const> nodes,
-                                          circumstances const& now = {}) noexcept {
+                                          allocation_context const& now = {}) noexcept {
     std::span const rows(jobs);
     using J = typename decltype(rows)::value_type;
     static_assert(sizeof(pairing<P, J>) > 0);

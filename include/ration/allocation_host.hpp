@@ -6,29 +6,29 @@
 #include <span>
 
 #include <ration/allocate.hpp>
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 
 namespace ration {
 
-/// Asks one `decider` again and again about a scheduler's own jobs. Nothing is carried out. The policy is bound anew
+/// Asks one `any_policy` again and again about a scheduler's own jobs. Nothing is carried out. The policy is bound anew
 /// only when there are more jobs or nodes than ever before, or other columns; for a worker process that means a start,
 /// so room for twice as many is asked for. It is told of no events: a policy that learns from what became of its grants
 /// needs the engine.
 class allocation_host {
-    decider* policy_;
+    any_policy* policy_;
     detail::allocation_tables tables_;
     limits bound_;
     std::size_t columns_ = 0;
 
 public:
     /// `policy` has to outlive this.
-    explicit allocation_host(decider& policy) noexcept : policy_(&policy) {}
+    explicit allocation_host(any_policy& policy) noexcept : policy_(&policy) {}
 
-    /// As `ration::allocate` does. Errors: its; those of `decider::bind`; `not_found` with the name of a column that
+    /// As `ration::allocate` does. Errors: its; those of `any_policy::bind`; `not_found` with the name of a column that
     /// the policy reads and these jobs do not supply.
     template <class Jobs>
     [[nodiscard]] result<allocation> allocate(Jobs const& jobs, std::span<capacities const> nodes,
-                                              circumstances const& now = {}) noexcept {
+                                              allocation_context const& now = {}) noexcept {
         std::span const rows(jobs);
         using J = typename decltype(rows)::value_type;
         static_assert(sizeof(require_job<J>) > 0);

@@ -80,9 +80,9 @@ inline constexpr column_description catalogue[] = {
     {"jobs/batch", column_type::i64, column_shape::vector},    // best batch at that many devices
     {"jobs/goodput", column_type::f64, column_shape::vector},  // [node type][devices]: useful steps/s at the best batch
     {"jobs/goodput.fixed", column_type::f64, column_shape::vector},  // the same at the batch that was asked for
-    {"jobs/pace", column_type::f64},                                 // steps per second now, measured
-    {"jobs/rate", column_type::f64},       // steps per second on the devices that were asked for
-    {"jobs/length", column_type::f64},     // predicted steps of the whole job; NaN = unknown
+    {"jobs/measured_steps_per_second", column_type::f64},            // steps per second now, measured
+    {"jobs/nominal_steps_per_second", column_type::f64},  // steps per second on the devices that were asked for
+    {"jobs/total_steps", column_type::f64},               // predicted steps of the whole job; NaN = unknown
     {"jobs/remaining", column_type::f64},  // predicted steps to the next tier, or to the end; NaN = unknown
     {"jobs/restarts", column_type::u32},
     {"jobs/restart_cost", column_type::f64},  // seconds

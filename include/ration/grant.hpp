@@ -52,13 +52,13 @@ struct changed_rows {
         return ++count <= capacity;
     }
     void give_up() noexcept { count = capacity + 1; }
-    void tell(std::uint64_t rows) const noexcept {
+    void emit(std::uint64_t rows) const noexcept {
         if (written != nullptr) __atomic_store_n(written, rows, __ATOMIC_RELEASE);
     }
     /// The rows are written again after all.
-    void take_back() noexcept {
+    void roll_back_devices() noexcept {
         give_up();
-        if (written != nullptr && *written != 0) tell(anew);
+        if (written != nullptr && *written != 0) emit(anew);
     }
 };
 
@@ -139,7 +139,7 @@ public:
         overflowed_ = false;
         shown_ = {};
         if (changed_ == nullptr) return write_all();
-        changed_->take_back();
+        changed_->roll_back_devices();
         compared_ = first_;
         simple_ = last_;  // and nobody is told any more
     }
@@ -169,7 +169,7 @@ private:
             return rows;
         }
         constexpr std::ptrdiff_t at_once = 256;
-        rows.changed_->tell(rows.size());
+        rows.changed_->emit(rows.size());
         rows.simple_ = rows.last_ - rows.next_ > at_once ? rows.next_ + at_once : rows.last_;
         return rows;
     }

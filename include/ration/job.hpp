@@ -85,7 +85,8 @@ concept has_target = requires { requires Target<target_of<J>>; };
 /// One training or serving run.
 /// Valid expressions: `j.id()`, `j.bounds_of(resource)`, `j.progress()`, `j.target()`; all noexcept and const.
 /// Laws: (1) `id()` never changes and no two jobs share it; (2) `minimum <= maximum`, both at least 0; (3)
-/// `progress().step` never falls within one epoch. Cost: O(1) each. Smallest model: `ration::testing::job_archetype`.
+/// `progress().step` never falls within one incarnation. Cost: O(1) each. Smallest model:
+/// `ration::testing::job_archetype`.
 template <class J>
 concept Job = has_job_tag<J> && has_id<J> && has_bounds<J> && has_progress<J> && has_target<J>;
 

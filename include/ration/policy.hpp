@@ -35,7 +35,7 @@ struct meta {
     }
 };
 
-/// What a host passes to every policy at every tick. The only clock and the only dice a policy may use.
+/// What a host passes to every policy at every tick. The only clock and the only rng a policy may use.
 struct tick_data {
     std::uint64_t number = 0;
     std::uint64_t seed = 0;
@@ -225,7 +225,7 @@ concept has_parameters =
 /// A rule that shares resources among jobs.
 /// Valid expressions: `P::about`, `typename P::inputs`, `p.decide(tick, grants)`.
 /// Laws: (1) the same ticks since the start give the same grants; (2) every grant passes `check`; (3) no I/O, no clock,
-/// no dice but the tick's; (4) `decide` allocates nothing after `prepare`; (5) a tick that is asked again is answered
+/// no rng but the tick's; (4) `decide` allocates nothing after `prepare`; (5) a tick that is asked again is answered
 /// the same, and so are those after it; (6) what is saved is all that a policy remembers; (7) a job that runs on an
 /// ample node is not paused on a scarce one (a grant of `least_cpu` always fits). Cost: as documented by the policy; it
 /// has to fit `tick.budget()`. Smallest model: `ration::testing::policy_archetype`.

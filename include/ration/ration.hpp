@@ -7,11 +7,12 @@
 #include <ration/assert.hpp>
 #include <ration/buffer.hpp>
 #include <ration/column.hpp>
+#include <ration/column_adapter.hpp>
 #include <ration/grant.hpp>
+#include <ration/host/any_policy.hpp>
 #include <ration/host/backend.hpp>
 #include <ration/host/check.hpp>
 #include <ration/host/checked_grant.hpp>
-#include <ration/host/decider.hpp>
 #include <ration/host/engine.hpp>
 #include <ration/host/holdings.hpp>
 #include <ration/host/ledger.hpp>
@@ -26,7 +27,6 @@
 #include <ration/resource.hpp>
 #include <ration/result.hpp>
 #include <ration/snapshot.hpp>
-#include <ration/supply.hpp>
 #include <ration/target.hpp>
 #include <ration/text.hpp>
 #include <ration/units.hpp>

@@ -12,9 +12,9 @@
 
 namespace ration {
 
-/// How a resource may be cut. `shareable` (a cached data set) is counted like `fractional`: the amounts of all jobs add
-/// up.
-enum class divisibility : std::uint8_t { whole, fractional, shareable };
+/// How finely a resource can be divided. `shareable` (a cached data set) is counted like `fractional`: the amounts of
+/// all jobs add up.
+enum class divisibility : std::uint8_t { atomic, fractional, shareable };
 
 /// A row of the resources table. The six standard ones are fixed; a host numbers its own from `first_custom` on.
 enum class resource_id : std::uint16_t {
@@ -52,14 +52,14 @@ concept has_name = requires { typename std::bool_constant<std::string_view(R::na
 template <class R>
 concept has_unit = requires { typename std::bool_constant<std::string_view(R::unit).empty()>; };
 template <class R>
-concept has_divisibility = requires { typename std::bool_constant<(R::cut == divisibility::whole)>; };
+concept has_divisibility = requires { typename std::bool_constant<(R::granularity == divisibility::atomic)>; };
 
 /// A quantity that jobs hold.
-/// Valid expressions: `R::name`, `R::unit` (text), `R::cut` (divisibility); all static and constant.
+/// Valid expressions: `R::name`, `R::unit` (text), `R::granularity` (divisibility); all static and constant.
 /// Laws: (1) the name is unique on a host and spelt `[a-z][a-z0-9.]*`; (2) amounts are whole numbers of the unit.
 /// Cost: none at run time.
 /// Smallest model: `struct tokens { using resource_concept = ration::resource_tag; static constexpr char const* name =
-/// "tokens", *unit = "tokens"; static constexpr auto cut = ration::divisibility::fractional; };`
+/// "tokens", *unit = "tokens"; static constexpr auto granularity = ration::divisibility::fractional; };`
 template <class R>
 concept Resource = has_resource_tag<R> && has_name<R> && has_unit<R> && has_divisibility<R>;
 
@@ -67,37 +67,37 @@ concept Resource = has_resource_tag<R> && has_name<R> && has_unit<R> && has_divi
 struct cpu {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "cpu", unit = "millicores";
-    static constexpr divisibility cut = divisibility::fractional;
+    static constexpr divisibility granularity = divisibility::fractional;
 };
 /// Main memory of the jobs, in bytes.
 struct memory {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "memory", unit = "bytes";
-    static constexpr divisibility cut = divisibility::fractional;
+    static constexpr divisibility granularity = divisibility::fractional;
 };
 /// Whole devices, such as GPUs.
 struct gpu {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "gpu", unit = "devices";
-    static constexpr divisibility cut = divisibility::whole;
+    static constexpr divisibility granularity = divisibility::atomic;
 };
 /// A share of the multiprocessors of one GPU, in thousandths.
 struct gpu_sm {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "gpu.sm", unit = "per-mille of a device";
-    static constexpr divisibility cut = divisibility::fractional;
+    static constexpr divisibility granularity = divisibility::fractional;
 };
 /// A share of the last-level cache, in bytes.
 struct cache {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "cache", unit = "bytes";
-    static constexpr divisibility cut = divisibility::shareable;
+    static constexpr divisibility granularity = divisibility::shareable;
 };
 /// The samples per step that a job trains with. A node can bound the sum.
 struct batch {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "batch", unit = "samples per step";
-    static constexpr divisibility cut = divisibility::fractional;
+    static constexpr divisibility granularity = divisibility::fractional;
 };
 
 static_assert(Resource<cpu> && Resource<memory> && Resource<gpu> && Resource<gpu_sm> && Resource<cache> &&
@@ -106,12 +106,12 @@ static_assert(Resource<cpu> && Resource<memory> && Resource<gpu> && Resource<gpu
 /// A resource as a row of data, for hosts whose resources are known at run time only.
 struct resource_info {
     std::string_view name, unit;
-    divisibility cut = divisibility::fractional;
+    divisibility granularity = divisibility::fractional;
 };
 
 template <Resource R>
 [[nodiscard]] constexpr resource_info info_of() noexcept {
-    return {R::name, R::unit, R::cut};
+    return {R::name, R::unit, R::granularity};
 }
 
 /// The standard resources, in the order of `resource_id`.

@@ -20,8 +20,8 @@ namespace ration {
 enum class direction : std::uint8_t { down, up };
 
 /// True when `value` is at least as good as `threshold`. A value that is not a number reaches nothing.
-[[nodiscard]] constexpr bool reaches(direction way, double value, double threshold) noexcept {
-    return way == direction::down ? value <= threshold : value >= threshold;
+[[nodiscard]] constexpr bool reaches(direction improves, double value, double threshold) noexcept {
+    return improves == direction::down ? value <= threshold : value >= threshold;
 }
 
 /// True for a number that is neither infinite nor NaN. By its bits, since a program built with -ffast-math folds
@@ -62,7 +62,7 @@ concept Target = has_target_tag<T> && has_metric<T> && has_ordered_tiers<T>;
 /// Allocation for Deep Learning Applications in a Multi-tenancy System", HPEC 2019.
 class two_tier_target {
     text<32> metric_;
-    direction way_ = direction::down;
+    direction improves_ = direction::down;
     std::optional<double> acceptable_, objective_;
     std::uint32_t mean_of_ = 1;
 
@@ -73,7 +73,7 @@ public:
 
     struct description {
         std::string_view metric = "loss";
-        direction way = direction::down;
+        direction improves = direction::down;
         std::optional<double> acceptable{}, objective{};
         std::uint32_t mean_of = 1;  ///< the metric counts as its mean over the last `mean_of` reported values
     };
@@ -89,11 +89,11 @@ public:
         if ((d.acceptable && !is_finite(*d.acceptable)) || (d.objective && !is_finite(*d.objective)))
             return refuse("give thresholds that are finite numbers");
         if (d.mean_of == 0 || d.mean_of > most_mean_of) return refuse("give mean_of from 1 to 1000000");
-        if (d.acceptable && d.objective && !reaches(d.way, *d.objective, *d.acceptable))
+        if (d.acceptable && d.objective && !reaches(d.improves, *d.objective, *d.acceptable))
             return refuse("make the objective at least as hard as the acceptable value");
         two_tier_target t;
         t.metric_ = d.metric;
-        t.way_ = d.way;
+        t.improves_ = d.improves;
         t.acceptable_ = d.acceptable;
         t.objective_ = d.objective;
         t.mean_of_ = d.mean_of;
@@ -101,15 +101,15 @@ public:
     }
 
     [[nodiscard]] std::string_view metric() const noexcept { return metric_.view(); }
-    [[nodiscard]] direction way() const noexcept { return way_; }
+    [[nodiscard]] direction improves() const noexcept { return improves_; }
     [[nodiscard]] std::optional<double> acceptable() const noexcept { return acceptable_; }
     [[nodiscard]] std::optional<double> objective() const noexcept { return objective_; }
     [[nodiscard]] std::uint32_t mean_of() const noexcept { return mean_of_; }
 
     [[nodiscard]] std::uint32_t tiers() const noexcept { return objective_tier; }
     [[nodiscard]] std::uint32_t reached(double value) const noexcept {
-        if (objective_ && reaches(way_, value, *objective_)) return objective_tier;
-        return acceptable_ && reaches(way_, value, *acceptable_) ? acceptable_tier : 0;
+        if (objective_ && reaches(improves_, value, *objective_)) return objective_tier;
+        return acceptable_ && reaches(improves_, value, *acceptable_) ? acceptable_tier : 0;
     }
 };
 
@@ -160,7 +160,7 @@ public:
         if (values_ < target_.mean_of()) return tier_;
         auto const value = smoothed();
         if (!value || !is_finite(*value)) return tier_;  // finite values whose sum is not
-        if (!best_ || reaches(target_.way(), *value, *best_)) best_ = value;
+        if (!best_ || reaches(target_.improves(), *value, *best_)) best_ = value;
         std::uint32_t const now = target_.reached(*value);
         if (now > tier_) tier_ = now;
         return tier_;

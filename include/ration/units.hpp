@@ -13,10 +13,10 @@ struct job_id {
     friend constexpr auto operator<=>(job_id, job_id) noexcept = default;
 };
 
-/// One incarnation of a job: +1 at every launch. A message of another epoch speaks for a dead process.
-struct epoch {
+/// One incarnation of a job: +1 at every launch. A message of another incarnation speaks for a dead process.
+struct incarnation_id {
     std::uint32_t value = 0;
-    friend constexpr auto operator<=>(epoch, epoch) noexcept = default;
+    friend constexpr auto operator<=>(incarnation_id, incarnation_id) noexcept = default;
 };
 
 /// A point or a length of time on the host's one clock; the simulator's is virtual.

@@ -20,7 +20,7 @@ import re
 import sys
 import warnings
 
-__all__ = ["Found", "capture", "restore", "save", "load", "adopt", "newest"]
+__all__ = ["Found", "capture", "restore", "save", "load", "reattach", "newest"]
 
 _NAME = re.compile(r"step-(\d{12,20})\.([0-9a-f]{16})\.pt")
 

@@ -54,8 +54,8 @@ class Command(collections.namedtuple("Command", "kind by hold")):
 _PAIRS = {"e": r"\d{1,20}", "k": ".*", "q": r"\d{1,20}", "by": r"\d{1,10}(\.\d{1,20})?", "hold": "[01]"}
 
 
-def _read_command(data, epoch, token):
-    """(number, Command) of a message to this job in this epoch, else None. The kind may be one that is not known here."""
+def _read_command(data, incarnation, token):
+    """(number, Command) of a message to this job in this incarnation, else None. The kind may be one that is not known here."""
     match = re.fullmatch(r"C1 ([a-z][a-z0-9_]{0,15})((?: [a-z][a-z0-9_]{0,15}=[!-<>-~]+)+)\n?", data.decode("ascii"))
     if match is None or len(data) > _MESSAGE:
         return None
@@ -66,7 +66,7 @@ def _read_command(data, epoch, token):
             return None
         if key in _PAIRS:
             pairs[key] = value
-    if int(pairs["e"]) != epoch or pairs["k"] != token or int(pairs["q"]) == 0:
+    if int(pairs["e"]) != incarnation or pairs["k"] != token or int(pairs["q"]) == 0:
         return None
     return _count(pairs["q"]), Command(match[1], min(float(pairs.get("by", 0)), 1e9), pairs.get("hold") == "1")
 
@@ -118,9 +118,9 @@ class Progress:
                 return
             rank = environment.get("RANK", "0")
             self._rank = int(rank) if re.fullmatch("[0-9]{1,9}", rank) else 0
-            self._epoch = _count(environment["RATION_EPOCH"], 2**32)
+            self._incarnation = _count(environment["RATION_INCARNATION"], 2**32)
             self._token = _word(environment["RATION_TOKEN"])
-            self._envelope = "e=%d k=%s j=%s r=%d" % (self._epoch, self._token, _word(environment["RATION_JOB"]), self._rank)
+            self._envelope = "e=%d k=%s j=%s r=%d" % (self._incarnation, self._token, _word(environment["RATION_JOB"]), self._rank)
             self._owner = os.getpid()
         except Exception:  # pylint: disable=broad-except
             pass
@@ -267,8 +267,8 @@ class Progress:
     def _answer(self, data):
         """Answers a message; the Command that the job has to obey, or None."""
         try:
-            number, asked = _read_command(data, self._epoch, self._token)
-        except (KeyError, TypeError, ValueError):  # not a command to this job in this epoch
+            number, asked = _read_command(data, self._incarnation, self._token)
+        except (KeyError, TypeError, ValueError):  # not a command to this job in this incarnation
             return None
         known = asked.kind in ("save", "go", "stop")
         self._post("ack", " c=%d ok=%d" % (number, known or asked.kind == "ping"))

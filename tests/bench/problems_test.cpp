@@ -11,7 +11,7 @@
 #include <ration/policies/fifo.hpp>
 
 #include "bench/quality.hpp"
-#include "check/dice.hpp"
+#include "check/rng.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -48,7 +48,7 @@ namespace {
 template <class P>
 [[nodiscard]] reached solved_by(std::span<instance const> all, shared what) {
     reached into;
-    solve([] { return std::make_unique<bound_policy<P>>(); }, all, what, false, into);
+    solve([] { return std::make_unique<policy_adapter<P>>(); }, all, what, false, into);
     return into;
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("the best answers of a problem that can be solved by hand") {
 }
 
 TEST_CASE("no division is better than the best one") {
-    conformance::dice any(5);
+    conformance::rng any(5);
     for (std::uint64_t seed = 1; seed <= 3; ++seed)
         for (auto const what : {shared::devices, shared::cores})
             for (auto const& one : instances_of(seed, what)) {

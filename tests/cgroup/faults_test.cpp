@@ -54,13 +54,13 @@ struct site {
         for (operation const& op : ops) REQUIRE(groups.apply(op));
     }
 
-    [[nodiscard]] static bool in_force(backend& groups, job_id job, resource_id resource, std::int64_t amount) {
+    [[nodiscard]] static bool in_effect(backend& groups, job_id job, resource_id resource, std::int64_t amount) {
         ration::plan<operation> ops;
         return groups.plan({.job = job, .node = 0, .resource = resource, .amount = amount}, ops) && ops.empty();
     }
 
     // Groups anywhere in the machine that this program made.
-    [[nodiscard]] std::vector<std::string> leftovers() {
+    [[nodiscard]] std::vector<std::string> orphaned_runs() {
         std::vector<std::string> found;
         for (auto const& each : machine.machine().hierarchies) {
             modelled::world::for_tree(*each->root, [&](modelled::node& group) {
@@ -89,7 +89,7 @@ struct site {
                 story(of, here, {.at = at, .error = error});
                 if (!here.calls.struck()) break;  // the story has fewer calls
                 INFO("struck " << here.calls.calls() << " " << name_of(here.calls.kind()) << " " << here.calls.name());
-                CHECK(here.leftovers() == std::vector<std::string>{});
+                CHECK(here.orphaned_runs() == std::vector<std::string>{});
                 CHECK(here.at_home(of));
                 ++struck;
             }
@@ -107,7 +107,7 @@ TEST_CASE("opening a run") {
             auto const groups = here.open();
             here.calls.disarm();
             if (!groups) {
-                CHECK(here.leftovers() == std::vector<std::string>{});
+                CHECK(here.orphaned_runs() == std::vector<std::string>{});
                 CHECK(here.at_home(of));
             }
         }
@@ -126,17 +126,17 @@ TEST_CASE("adding a job") {
         REQUIRE(groups);
         REQUIRE(groups->add(lstm, "lstm"));
         site::hold(*groups, lstm, resource_id::cpu, 700);
-        std::size_t const before = here.leftovers().size();
+        std::size_t const before = here.orphaned_runs().size();
         here.calls.arm(wrong);
         auto const added = groups->add(vae, "vae");
         here.calls.disarm();
         if (!added) {
-            CHECK(here.leftovers().size() == before);
+            CHECK(here.orphaned_runs().size() == before);
             CHECK(groups->observe(vae).failure().code == errc::not_found);
             REQUIRE(groups->add(vae, "vae"));
         }
         CHECK(groups->observe(vae));
-        CHECK(site::in_force(*groups, lstm, resource_id::cpu, 700));
+        CHECK(site::in_effect(*groups, lstm, resource_id::cpu, 700));
     });
     std::printf("%zu faults while adding\n", struck);
     CHECK(struck > 500);
@@ -175,18 +175,18 @@ TEST_CASE("changing what jobs hold: whole or not at all") {
         done = done && groups->plan({.job = lstm, .node = 0, .resource = resource_id::cpu, .amount = 0}, ops);
         std::size_t applied = 0;
         while (done && applied < ops.size()) {
-            auto const said = groups->apply(ops[applied]);
-            if (!said && said.failure().code != errc::gone && said.failure().code != errc::not_found)
+            auto const reply = groups->apply(ops[applied]);
+            if (!reply && reply.failure().code != errc::gone && reply.failure().code != errc::not_found)
                 CHECK_FALSE(groups->verify(ops[applied]));  // nothing of it stays
-            done = said && groups->verify(ops[applied]);
+            done = reply && groups->verify(ops[applied]);
             applied += done || groups->verify(ops[applied]) ? 1 : 0;
         }
         if (!done)
             while (applied-- > 0) CHECK(groups->undo(ops[applied]));
         here.calls.disarm();
-        CHECK(site::in_force(*groups, vae, resource_id::cpu, done ? 250 : 500));
-        CHECK(site::in_force(*groups, vae, resource_id::memory, done ? 32 << 20 : 64 << 20));
-        CHECK(site::in_force(*groups, lstm, resource_id::cpu, done ? 0 : 700));
+        CHECK(site::in_effect(*groups, vae, resource_id::cpu, done ? 250 : 500));
+        CHECK(site::in_effect(*groups, vae, resource_id::memory, done ? 32 << 20 : 64 << 20));
+        CHECK(site::in_effect(*groups, lstm, resource_id::cpu, done ? 0 : 700));
         CHECK(here.lives(here.vae_process));
         CHECK(here.lives(here.lstm_process));
     });
@@ -209,8 +209,8 @@ TEST_CASE("taking a change back") {
             }
         }
         here.calls.disarm();
-        CHECK(site::in_force(*groups, vae, resource_id::cpu, 500));
-        CHECK(site::in_force(*groups, vae, resource_id::memory, 64 << 20));
+        CHECK(site::in_effect(*groups, vae, resource_id::cpu, 500));
+        CHECK(site::in_effect(*groups, vae, resource_id::memory, 64 << 20));
         CHECK(here.lives(here.vae_process));
     });
     std::printf("%zu faults while undoing\n", struck);
@@ -224,9 +224,9 @@ TEST_CASE("freezing leaves nothing frozen that was not asked for") {
         auto const frozen = groups->freeze(vae);
         here.calls.disarm();
         if (!frozen)
-            CHECK(site::in_force(*groups, vae, resource_id::cpu, 500));  // that is: thawed
+            CHECK(site::in_effect(*groups, vae, resource_id::cpu, 500));  // that is: thawed
         else
-            CHECK(site::in_force(*groups, vae, resource_id::cpu, 0));
+            CHECK(site::in_effect(*groups, vae, resource_id::cpu, 0));
         CHECK(groups->thaw(vae));
     });
     std::printf("%zu faults while freezing\n", struck);
@@ -267,11 +267,11 @@ TEST_CASE("half a file is never taken for a whole one that says otherwise") {
                 for (operation const& op : ops) done = done && groups->apply(op) && groups->verify(op);
                 static_cast<void>(groups->observe(lstm));
                 here.calls.disarm();
-                if (done) CHECK(site::in_force(*groups, vae, resource_id::cpu, 250));
+                if (done) CHECK(site::in_effect(*groups, vae, resource_id::cpu, 250));
                 CHECK(here.lives(here.vae_process));
-                CHECK(site::in_force(*groups, lstm, resource_id::cpu, 700));
+                CHECK(site::in_effect(*groups, lstm, resource_id::cpu, 700));
             }
-            CHECK(here.leftovers() == std::vector<std::string>{});
+            CHECK(here.orphaned_runs() == std::vector<std::string>{});
             if (!here.calls.struck()) break;
         }
     }
@@ -320,7 +320,7 @@ TEST_CASE("a job's group vanishes before any call: its operations say so, the ot
                 site::hold(*groups, lstm, resource_id::cpu, 300);
                 CHECK(groups->remove(vae));
             }
-            CHECK(here.leftovers() == std::vector<std::string>{});
+            CHECK(here.orphaned_runs() == std::vector<std::string>{});
             if (!here.calls.struck()) break;
         }
     }
@@ -335,7 +335,7 @@ TEST_CASE("a group that does not freeze in time is thawed and told") {
         auto const frozen = groups->freeze(vae);
         REQUIRE_FALSE(frozen);
         CHECK(frozen.failure().code == errc::timed_out);
-        CHECK(site::in_force(*groups, vae, resource_id::cpu, 500));
+        CHECK(site::in_effect(*groups, vae, resource_id::cpu, 500));
         CHECK(groups->remove(vae));  // and it can be killed all the same
         CHECK_FALSE(here.lives(here.vae_process));
     }

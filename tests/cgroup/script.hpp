@@ -15,7 +15,7 @@ enum class verb {
     make,    // group `group`; from then on it is held open
     remove,  // group `group`
     write,   // `text` to `file` of `group`, then read the file
-    tell,    // write only
+    emit,    // write only
     read,    // `file` of `group`
     enter,   // the helper process into `group`
     use,     // the helper uses `text` MiB of memory
@@ -80,7 +80,7 @@ public:
                 int const failed = on_.calls().write(at(each.group).handle(), each.file, text);
                 return std::to_string(failed) + " " + shown(each.group, each.file);
             }
-            case verb::tell: return std::to_string(on_.calls().write(at(each.group).handle(), each.file, each.text));
+            case verb::emit: return std::to_string(on_.calls().write(at(each.group).handle(), each.file, each.text));
             case verb::read: return shown(each.group, each.file);
             case verb::enter:
                 return std::to_string(

@@ -109,11 +109,11 @@ TEST_CASE("a list of cpus is read and printed as the kernel does") {
 }
 
 TEST_CASE("any set of cpus survives printing and reading; a long list needs no fixed room") {
-    std::mt19937 dice(7);
+    std::mt19937 rng(7);
     for (int round = 0; round < 200; ++round) {
         cpu_set set;
-        std::size_t const wanted = dice() % 300;
-        for (std::size_t i = 0; i < wanted; ++i) set.insert(dice() % 8192);
+        std::size_t const wanted = rng() % 300;
+        for (std::size_t i = 0; i < wanted; ++i) set.insert(rng() % 8192);
         auto const again = cpu_set::parse(set.list());
         REQUIRE(again);
         CHECK(*again == set);

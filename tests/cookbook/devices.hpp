@@ -157,7 +157,7 @@ public:
 // [queue]
 static_assert(ration::Policy<short_queue>);
 
-// [dice]
+// [rng]
 struct by_lot {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.by-lot", .version = "1.0.0"};
@@ -169,18 +169,18 @@ struct by_lot {
             return active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0;
         };
         if (t.nodes() == 0 || t.get<"nodes/free.gpu">()[0] < 1) return status::ok;
-        std::uint64_t dice = t.seed(), waiting = 0;
+        std::uint64_t rng = t.seed(), waiting = 0;
         std::size_t drawn = t.jobs();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!waits(row)) continue;
-            dice = (dice ^ (dice >> 30)) * 0xBF58476D1CE4E5B9u + row;  // one seed for a tick, one throw for a job
-            if ((dice >> 33) % ++waiting == 0) drawn = row;            // each is drawn with the same chance
+            rng = (rng ^ (rng >> 30)) * 0xBF58476D1CE4E5B9u + row;  // one seed for a tick, one throw for a job
+            if ((rng >> 33) % ++waiting == 0) drawn = row;          // each is drawn with the same chance
         }
         if (drawn == t.jobs()) return status::ok;
         return out.set(drawn, 0, resource_id::gpu, 1) ? status::ok : status::capacity;
     }
 };
-// [dice]
+// [rng]
 static_assert(ration::Policy<by_lot>);
 
 }  // namespace cookbook

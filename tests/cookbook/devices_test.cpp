@@ -105,7 +105,7 @@ TEST_CASE("queue: who was told to wait is not dropped when others have to wait a
     CHECK(amounts(policy, jobs, resource_id::gpu, {{.gpu = 8}}) == Amounts{1, 1, 1, 1, 1});
 }
 
-TEST_CASE("dice: who is drawn depends on the seed alone, and each has the same chance", "[cookbook]") {
+TEST_CASE("rng: who is drawn depends on the seed alone, and each has the same chance", "[cookbook]") {
     by_lot policy;
     std::vector<trainee> const jobs{{.number = 1}, {.number = 2}, {.number = 3}};
     std::array<int, 3> drawn{};

@@ -55,7 +55,7 @@ struct trainee {
 template <class Policy>
 [[nodiscard]] std::vector<std::int64_t> amounts(Policy& policy, std::vector<trainee> const& jobs,
                                                 ration::resource_id what, std::vector<ration::capacities> const& nodes,
-                                                ration::circumstances const& now = {}) {
+                                                ration::allocation_context const& now = {}) {
     auto const answer = ration::allocate(policy, jobs, nodes, now);
     REQUIRE(answer);
     CHECK(answer->rejected.empty());

@@ -5,9 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include <ration/column_adapter.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/state.hpp>
-#include <ration/supply.hpp>
 
 #include "sharing.hpp"
 

@@ -73,9 +73,9 @@ TEST_CASE("memory: a loaded state leaves room for all jobs, so that a tick alloc
     grants out(space);
     ration::tick_data const data{.number = 1, .seed = 1, .now = {}, .budget = {}, .data = store.view()};
     std::size_t const before = allocations();
-    status const said = policy.decide(tick<half_for_the_stuck::inputs>(data, *bound), out);
+    status const reply = policy.decide(tick<half_for_the_stuck::inputs>(data, *bound), out);
     CHECK(allocations() == before);
-    CHECK(said == status::ok);
+    CHECK(reply == status::ok);
 }
 
 TEST_CASE("deadline: the earliest has all that it takes; none comes last", "[cookbook]") {

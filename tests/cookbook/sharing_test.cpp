@@ -70,7 +70,7 @@ TEST_CASE("hysteresis: a policy without any changes little from tick to tick, an
         store[columns.state][row] = 1;
         for (auto const& r : columns.resources) store[r.maximum][row] = ration::unlimited;
     }
-    ration::bound_policy<follows_use> policy, fallback;
+    ration::policy_adapter<follows_use> policy, fallback;
     ration::engine<ration::fake::backend> engine(machine, policy, fallback, store, columns, ration::standard_resources,
                                                  {});
     REQUIRE(engine.bind({.jobs = 2, .nodes = 1}));

@@ -61,7 +61,7 @@ TEST_CASE("a job is kept from all GPUs but its own, and from other instances of 
                         line(2, "0000:4b:00.0", "broken=15") + line(3, "0000:98:00.0", "minor=3") +
                         "mig uuid=" + mig_a + " gi=1 ci=0\nmig uuid=" + mig_b + " gi=2 ci=0\n");
     machine.module_shows("0000:4b:00.0", ration::test::uuids[2], 2);
-    auto const found = machine.look();
+    auto const found = machine.probe();
     CHECK(*files_to_deny(found.gpus, mask_of(found, {ration::test::uuids[0]}), usual()) ==
           files{{195, 0}, {195, 2}, {195, 3}});
     CHECK(*files_to_deny(found.gpus, mask_of(found, {ration::test::uuids[1], ration::test::uuids[0]}), usual()) ==
@@ -81,12 +81,12 @@ TEST_CASE("a job is kept from all GPUs but its own, and from other instances of 
 
 TEST_CASE("a GPU whose device file is not known cannot be kept from anybody") {
     scene const machine(line(0, "0000:17:00.0", "minor=0") + line(1, "0000:31:00.0"));
-    auto const found = machine.look();
+    auto const found = machine.probe();
     auto const denied = files_to_deny(found.gpus, mask_of(found, {ration::test::uuids[0]}), usual());
     REQUIRE_FALSE(denied);
     CHECK(denied.failure().subject == "0000:31:00.0");
     CHECK(*files_to_deny(found.gpus, mask_of(found, {ration::test::uuids[1]}), usual()) == files{{195, 0}});
     scene const other(line(0, "0000:17:00.0", "minor=0") + line(1, "0000:31:00.0", "broken=15"));
-    CHECK(*files_to_deny(other.look().gpus, device_mask(), usual()) ==
+    CHECK(*files_to_deny(other.probe().gpus, device_mask(), usual()) ==
           files{{195, 0}});  // one that fell off the bus has nothing to open
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""What `ration doctor` says of GPUs: on a machine without a driver, and on stand-ins with good and broken ones."""
+"""What `ration doctor` says of GPUs: on a machine without a driver, and on fakes with good and broken ones."""
 
 import ctypes
 import json
@@ -11,8 +11,8 @@ import tempfile
 import unittest
 
 RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
-STAND_INS = os.environ["RATION_STAND_INS"]
-MPS = pathlib.Path(__file__).parent / "stand_in"
+FAKE_DRIVER = os.environ["RATION_FAKE_DRIVER"]
+MPS = pathlib.Path(__file__).parent / "fake_driver"
 UUID = "GPU-{0}{0}{0}{0}{0}{0}{0}{0}-0000-4000-8000-00000000000{0}".format
 
 EIGHT = f"""driver 12080
@@ -49,7 +49,7 @@ class Doctor(unittest.TestCase):
         environment["CUDA_MPS_PIPE_DIRECTORY"] = str(self.folder)
         if script is not None:
             (self.folder / "script").write_text(script)
-            environment |= {"LD_LIBRARY_PATH": STAND_INS, "RATION_STAND_IN_GPUS": str(self.folder / "script")}
+            environment |= {"LD_LIBRARY_PATH": FAKE_DRIVER, "RATION_STAND_IN_GPUS": str(self.folder / "script")}
         done = subprocess.run([RATION, "doctor", *arguments], env=environment | more, capture_output=True, text=True, timeout=50)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
@@ -75,8 +75,8 @@ class Doctor(unittest.TestCase):
     def test_eight_gpus_of_every_kind(self) -> None:
         said = self.ask(script=EIGHT)
         for line in (f"  0000:17:00.0  {UUID(0)}  H200, 80 GiB, 1 NVLink, 2 processes compute on it\n",
-                     f"  0000:31:00.0  {UUID(1)}  Stand-in, 80 GiB, one process at a time, 2 NVLinks, 1 process computes on it\n",
-                     f"  0000:98:00.0  {UUID(4)}  Stand-in, 80 GiB, MIG, 2 instances\n",
+                     f"  0000:31:00.0  {UUID(1)}  Fake, 80 GiB, one process at a time, 2 NVLinks, 1 process computes on it\n",
+                     f"  0000:98:00.0  {UUID(4)}  Fake, 80 GiB, MIG, 2 instances\n",
                      "not handed out: ask NVML about GPU 2: gone; the GPU fell off the bus",
                      "not handed out: read the name of a GPU GPU-what: invalid value;",
                      "  driver     CUDA 12.8\n", "  runtime    12.4 (libcudart.so.13)\n",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A model of how the driver reads CUDA_VISIBLE_DEVICES, written from its documentation and PyTorch's tests of it, on
-// text alone: the tests of `device_mask` and the stand-in driver ask it.
+// text alone: the tests of `device_mask` and the fake driver ask it.
 #pragma once
 
 #include <cstdlib>

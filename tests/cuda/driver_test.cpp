@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a job would see: the stand-in driver is asked in a child process, as `visible_to_driver` asks the real one.
+// What a job would see: the fake driver is asked in a child process, as `visible_to_driver` asks the real one.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -12,9 +12,9 @@
 #include <ration/cuda/driver.hpp>
 #include <ration/cuda/runtime.hpp>
 
-#include "made_up.hpp"
 #include "scene.hpp"
 #include "support/catch.hpp"
+#include "synthetic.hpp"
 
 using namespace ration;
 using namespace ration::cuda;
@@ -35,7 +35,7 @@ using changes = std::vector<std::string>;
     return out;
 }
 
-/// As a script for the stand-in. The GPUs are on the bus in the order of the list.
+/// As a script for the fake. The GPUs are on the bus in the order of the list.
 [[nodiscard]] std::string script_of(std::vector<gpu> const& machine) {
     std::string out;
     for (std::size_t i = 0; i < machine.size(); ++i) {
@@ -205,7 +205,7 @@ TEST_CASE("many threads may ask at once") {
 }
 
 TEST_CASE("the runtime tells no driver from too old a one") {
-    auto const said = [](std::string const& script) {
+    auto const reply = [](std::string const& script) {
         scene const machine(script + line(0, "0000:17:00.0"));
         auto const view = find_runtime();
         REQUIRE(view);
@@ -214,9 +214,9 @@ TEST_CASE("the runtime tells no driver from too old a one") {
         auto const fine = usable(*view);
         return fine ? std::to_string(view->devices) : std::string(fine.failure().remedy);
     };
-    CHECK(said("") == "1");
-    CHECK(said("runtime 13000 0 35\n") == "there is no NVIDIA driver: install it, or run jobs that need no GPU");
-    CHECK(said("runtime 13000 12020 35\n") ==
+    CHECK(reply("") == "1");
+    CHECK(reply("runtime 13000 0 35\n") == "there is no NVIDIA driver: install it, or run jobs that need no GPU");
+    CHECK(reply("runtime 13000 12020 35\n") ==
           "the driver is older than this runtime: update the driver, or use programs built for an older CUDA");
-    CHECK(said("runtime 13000 13000 100\n").starts_with("there is no GPU that this mask"));
+    CHECK(reply("runtime 13000 13000 100\n").starts_with("there is no GPU that this mask"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Finding GPUs, against a stand-in for NVML that is first in the library path and has the GPUs of a script.
+// Finding GPUs, against a fake for NVML that is first in the library path and has the GPUs of a script.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -18,9 +18,9 @@ using ration::test::uuids;
 TEST_CASE("sound GPUs are found with all that is known of them, in the order of the bus") {
     scene const machine(line(1, "0000:b1:00.0", "model=Second memory=42949672960 mode=exclusive") +
                         line(0, "0000:17:00.0", "model=First minor=5 users=4711,4712 links=0000:b1:00.0,0000:b1:00.0"));
-    machine.bus_says("0000:17:00.0", "0\n");
-    machine.bus_says("0000:b1:00.0", "1\n");
-    auto const found = machine.look();
+    machine.bus_reports("0000:17:00.0", "0\n");
+    machine.bus_reports("0000:b1:00.0", "1\n");
+    auto const found = machine.probe();
     CHECK_FALSE(found.why_no_nvml);
     REQUIRE(found.gpus.size() == 2);
     auto const &first = found.gpus[0], &second = found.gpus[1];
@@ -43,7 +43,7 @@ TEST_CASE("sound GPUs are found with all that is known of them, in the order of 
 TEST_CASE("how near GPUs are to each other") {
     scene const machine(line(0, "0000:17:00.0", "switch=1") + line(1, "0000:31:00.0", "switch=1") +
                         line(2, "0000:4b:00.0", "broken=15") + line(3, "0000:b1:00.0", "switch=2"));
-    auto const found = machine.look();
+    auto const found = machine.probe();
     REQUIRE(found.gpus.size() == 4);
     auto const sorted = [&found](std::string const& pci) {
         return std::ranges::find(found.gpus, pci, [](found_gpu const& g) { return std::string(g.what.pci.view()); })
@@ -59,7 +59,7 @@ TEST_CASE("more processes on a GPU than the first question had room for") {
     std::string users = "1";
     for (int pid = 2; pid <= 40; ++pid) users += ',' + std::to_string(pid);
     scene const machine(line(0, "0000:17:00.0", "users=" + users));
-    auto const found = machine.look();
+    auto const found = machine.probe();
     REQUIRE(found.gpus.size() == 1);
     CHECK(found.gpus[0].users.size() == 40);
     CHECK(found.gpus[0].users.back() == 40);
@@ -71,7 +71,7 @@ TEST_CASE("broken GPUs hide no others") {
                         line(4, "0000:ca:00.0"));
     machine.module_shows("0000:31:00.0", uuids[1], 7);
     machine.module_shows("0000:17:00.0", uuids[0]);
-    auto const found = machine.look();
+    auto const found = machine.probe();
     REQUIRE(found.gpus.size() == 6);
     auto const sound = found.sound();
     REQUIRE(sound.size() == 2);
@@ -97,7 +97,7 @@ TEST_CASE("broken GPUs hide no others") {
 TEST_CASE("a GPU that only the kernel module shows is not handed out while NVML speaks of others") {
     scene const machine(line(0, "0000:17:00.0"));
     machine.module_shows("0000:31:00.0", uuids[1]);
-    auto const found = machine.look();
+    auto const found = machine.probe();
     REQUIRE(found.gpus.size() == 2);
     REQUIRE(found.gpus[1].fault);
     CHECK(found.gpus[1].fault->code == errc::not_found);
@@ -123,8 +123,8 @@ TEST_CASE("where NVML does not answer the kernel's files do, and the reason is s
         scene const machine(script);
         machine.module_shows("0000:b1:00.0", uuids[1]);
         machine.module_shows("0000:17:00.0", "GPU-" + std::string(32, '?'));
-        machine.bus_says("0000:b1:00.0", "-1\n");
-        auto const found = machine.look();
+        machine.bus_reports("0000:b1:00.0", "-1\n");
+        auto const found = machine.probe();
         REQUIRE(found.why_no_nvml);
         CHECK(found.why_no_nvml->code == code);
         CHECK(found.why_no_nvml->remedy == std::string(remedy));
@@ -134,7 +134,7 @@ TEST_CASE("where NVML does not answer the kernel's files do, and the reason is s
               std::string("the driver has not brought this GPU up: see what nvidia-smi says"));
         CHECK_FALSE(found.gpus[1].fault);
         CHECK(found.gpus[1].what.id.name() == uuids[1]);
-        CHECK(found.gpus[1].what.model == "NVIDIA Stand-in");
+        CHECK(found.gpus[1].what.model == "NVIDIA Fake");
         CHECK(found.gpus[1].what.numa_node == -1);
     }
 }
@@ -146,7 +146,7 @@ TEST_CASE("a machine without a driver is no error but a sentence") {
     CHECK(none.failure().remedy ==
           std::string("install the NVIDIA driver, or run jobs that need no GPU: nothing else is missing"));
     scene const machine("init 9\n");
-    CHECK(machine.look().gpus.empty());
+    CHECK(machine.probe().gpus.empty());
 }
 
 TEST_CASE("instances of a GPU that is cut") {
@@ -154,7 +154,7 @@ TEST_CASE("instances of a GPU that is cut") {
         line(0, "0000:17:00.0") +
         "mig uuid=MIG-00000000-0000-4000-8000-00000000000a gi=3 ci=1\nmig uuid=MIG-old/1/0\nmig uuid=MIG-00000000-0000-4000-8000-00000000000b\n" +
         line(1, "0000:31:00.0", "mode=mig") + line(2, "0000:4b:00.0"));
-    auto const found = machine.look();
+    auto const found = machine.probe();
     REQUIRE(found.gpus.size() == 3);
     CHECK(found.gpus[0].what.cut);
     REQUIRE(found.gpus[0].what.instances.size() == 2);

@@ -11,8 +11,8 @@
 #include <ration/cuda/device_mask.hpp>
 
 #include "driver_rules.hpp"
-#include "made_up.hpp"
 #include "support/catch.hpp"
+#include "synthetic.hpp"
 
 using namespace ration;
 using namespace ration::cuda;

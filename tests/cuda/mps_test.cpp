@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// MPS against a stand-in for nvidia-cuda-mps-control: both interfaces, and the ways in which a job escapes without
+// MPS against a fake for nvidia-cuda-mps-control: both interfaces, and the ways in which a job escapes without
 // being told.
 #include <cstdint>
 #include <cstdlib>
@@ -43,7 +43,7 @@ public:
         fs::rename(root_ / "next", root_ / "control");
     }
     [[nodiscard]] fs::path root() const { return root_; }
-    [[nodiscard]] mps_place place() const { return {.pipe_directory = root_, .program = RATION_STAND_IN_MPS}; }
+    [[nodiscard]] mps_place place() const { return {.pipe_directory = root_, .program = RATION_FAKE_MPS}; }
 };
 
 [[nodiscard]] errc refused(daemon_there const& there, nanoseconds at_most = patient) {

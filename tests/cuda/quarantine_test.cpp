@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// GPUs that are set aside and come back: what holds in every history, and some histories by hand.
+// GPUs that are cordoned and come back: what holds in every history, and some histories by hand.
 #include <map>
 #include <random>
 #include <vector>
@@ -32,11 +32,11 @@ TEST_CASE("a GPU comes back when it has been found sound twice after its wait") 
         absent{gpu_number(1)};
     CHECK_FALSE(q.usable(id(0)));  // nobody has seen it
     q.observe(good, at(0));
-    CHECK((q.usable(id(0)) && q.usable(id(1)) && !q.next_look()));
+    CHECK((q.usable(id(0)) && q.usable(id(1)) && !q.next_probe()));
     q.observe(bad, at(1));
     CHECK((!q.usable(id(0)) && q.usable(id(1))));
     CHECK(q.usable(good).size() == 1);
-    CHECK(q.next_look() == at(31));
+    CHECK(q.next_probe() == at(31));
     q.observe(good, at(20));
     q.observe(good, at(30));
     q.observe(good, at(31));
@@ -47,7 +47,7 @@ TEST_CASE("a GPU comes back when it has been found sound twice after its wait") 
     q.observe(good, at(63));
     CHECK(q.usable(id(0)));
     q.observe(absent, at(64));
-    CHECK((!q.usable(id(0)) && q.next_look() == at(64 + 60)));  // a relapse: twice the wait
+    CHECK((!q.usable(id(0)) && q.next_probe() == at(64 + 60)));  // a relapse: twice the wait
 }
 
 TEST_CASE("errors of programs set no GPU aside, unknown ones do") {
@@ -57,7 +57,7 @@ TEST_CASE("errors of programs set no GPU aside, unknown ones do") {
     CHECK(q.usable(id(0)));
     q.report(id(7), 79, at(1));
     CHECK_FALSE(q.usable(id(7)));
-    CHECK_FALSE(q.next_look());
+    CHECK_FALSE(q.next_probe());
     q.report(id(0), 4711, at(1));
     CHECK_FALSE(q.usable(id(0)));
 }
@@ -68,7 +68,7 @@ TEST_CASE("the wait forgets what was long ago") {
     double now = 0;
     auto const fall_and_return = [&] {  // returns the wait
         q.report(id(0), 79, at(now));
-        double const back = to_seconds(*q.next_look());
+        double const back = to_seconds(*q.next_probe());
         q.observe(good, at(back));
         q.observe(good, at(back + 1));
         REQUIRE(q.usable(id(0)));
@@ -87,8 +87,8 @@ TEST_CASE("the wait forgets what was long ago") {
 }
 
 TEST_CASE("whatever happens: none is used while it is faulty, none is lost, none suffers for another") {
-    std::mt19937_64 dice(20'261'124);
-    auto const below = [&dice](int n) { return static_cast<int>(dice() % static_cast<unsigned>(n)); };
+    std::mt19937_64 rng(20'261'124);
+    auto const below = [&rng](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
     for (int round = 0; round < 300; ++round) {
         quarantine all, alone;  // `alone` hears of GPU 0 only
         double now = 0;
@@ -118,6 +118,6 @@ TEST_CASE("whatever happens: none is used while it is faulty, none is lost, none
         all.observe(good, at(now + 1800));
         all.observe(good, at(now + 1801));
         for (int n = 0; n < 3; ++n) REQUIRE(all.usable(id(n)));
-        REQUIRE_FALSE(all.next_look());
+        REQUIRE_FALSE(all.next_probe());
     }
 }

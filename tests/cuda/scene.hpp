@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Machines with GPUs as the stand-in driver (stand_in/script.hpp) and the kernel's files show them.
+// Machines with GPUs as the fake driver (fake_driver/script.hpp) and the kernel's files show them.
 #pragma once
 
 #include <cstdlib>
@@ -37,14 +37,14 @@ public:
     void module_shows(std::string const& pci, std::string const& uuid, int minor = 0) const {
         fs::create_directories(root_ / "module" / pci);
         std::ofstream(root_ / "module" / pci / "information")
-            << "Model: \t\t NVIDIA Stand-in\nIRQ:   \t\t 42\nGPU UUID: \t " << uuid << "\nBus Location: \t " << pci
+            << "Model: \t\t NVIDIA Fake\nIRQ:   \t\t 42\nGPU UUID: \t " << uuid << "\nBus Location: \t " << pci
             << "\nDevice Minor: \t " << minor << '\n';
     }
-    void bus_says(std::string const& pci, std::string const& numa_node) const {
+    void bus_reports(std::string const& pci, std::string const& numa_node) const {
         fs::create_directories(root_ / "bus" / pci);
         std::ofstream(root_ / "bus" / pci / "numa_node") << numa_node;
     }
-    [[nodiscard]] cuda::inventory look() const {
+    [[nodiscard]] cuda::inventory probe() const {
         return cuda::find_gpus({.module = root_ / "module", .bus = root_ / "bus"});
     }
 };

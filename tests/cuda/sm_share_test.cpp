@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A job's share of a GPU's SMs: a C99 program is run under the stand-in drivers, as a job would be.
+// A job's share of a GPU's SMs: a C99 program is run under the fake drivers, as a job would be.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -16,7 +16,7 @@ using ration::test::scene;
 
 namespace {
 
-struct said {
+struct reply {
     int state = 9, per_mille = 0;
     unsigned granted = 0, total = 0, minimum = 0, step = 0;
     int error = 0;
@@ -25,8 +25,8 @@ struct said {
 
 constexpr int held = 1, whole = 0, refused = -1;
 
-[[nodiscard]] said job(char const* share, std::string const& libraries = RATION_STAND_INS,
-                       std::string const& device = "0") {
+[[nodiscard]] reply job(char const* share, std::string const& libraries = RATION_FAKE_DRIVER,
+                        std::string const& device = "0") {
     auto environment = process::current_environment();
     std::erase_if(environment, [](std::string const& e) {
         return e.starts_with("LD_LIBRARY_PATH=") || e.starts_with("RATION_SM_SHARE=");
@@ -38,7 +38,7 @@ constexpr int held = 1, whole = 0, refused = -1;
     REQUIRE(answer);
     INFO(answer->text);
     REQUIRE(answer->ended.success());
-    said out;
+    reply out;
     std::sscanf(answer->text.c_str(), "%d %d %u %u %u %u %d", &out.state, &out.per_mille, &out.granted, &out.total,
                 &out.minimum, &out.step, &out.error);
     auto const first = answer->text.find('\n') + 1, second = answer->text.find('\n', first) + 1;
@@ -89,9 +89,9 @@ TEST_CASE("a share that cannot be had is said, and the job runs on all SMs") {
         CHECK(got.state == refused);
         CHECK(got.message == "ration: this job uses all SMs: RATION_SM_SHARE is no number from 1 to 1000");
     }
-    CHECK(job("500", RATION_STAND_INS "/old").message ==
+    CHECK(job("500", RATION_FAKE_DRIVER "/old").message ==
           "ration: this job uses all SMs: the driver has no green contexts: CUDA 12.4 or later is needed");
-    auto const absent = job("500", RATION_STAND_INS, "7");
+    auto const absent = job("500", RATION_FAKE_DRIVER, "7");
     CHECK((absent.state == refused && absent.error == 101));
     CHECK(absent.message == "ration: this job uses all SMs: the driver does not show the device (CUDA error 101)");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Errors that the driver reports by number, from the stand-in.
+// Errors that the driver reports by number, from the fake.
 #include <fstream>
 #include <string>
 #include <vector>

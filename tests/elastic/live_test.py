@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """`ration run` and real training: a PyTorch job whose number of processes changes again and again, by the dice.
 
-usage: live_test.py RESIZES    RATION_PROGRAM and RATION_DICE name the program and the policy
+usage: live_test.py RESIZES    RATION_PROGRAM and RATION_RANDOM_SIZES name the program and the policy
 """
 import contextlib
 import io
@@ -76,7 +76,7 @@ class Runs(unittest.TestCase):
 
 class Live(Runs):
     def test_random_sizes_lose_no_step_and_change_no_loss(self):
-        policy = f"policy = {json.dumps(os.environ['RATION_DICE'])}\n"
+        policy = f"policy = {json.dumps(os.environ['RATION_RANDOM_SIZES'])}\n"
         said = self.run_jobs(policy + HEAD + job("a", 1000000, 3), lambda: len(self.resizes("settled")) > RESIZES)
         settled = [(event["from"], event["to"]) for event in self.resizes("settled")]
         self.assertGreater(len(settled), RESIZES, said)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the tests of elastic jobs share: the package, a small stand-in for ration, and waiting for what has to happen."""
+"""What the tests of elastic jobs share: the package, a small fake for ration, and waiting for what has to happen."""
 import os
 import pathlib
 import select
@@ -64,15 +64,15 @@ class Ration:
         self._inbox.bind(str(self.folder / "p.sock"))
         self._out = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         test.addCleanup(self._out.close)
-        self._test, self.epoch, self._sequence = test, 0, 0
+        self._test, self.incarnation, self._sequence = test, 0, 0
         self.heard, self.job, self.control = [], None, None
 
     def launch(self, command, devices=None, python=sys.executable, **more):
         """Starts a job on that many CPU devices; without a number it is started as outside of `ration.ranks`."""
-        self.epoch += 1
+        self.incarnation += 1
         self.heard, self.control = [], None
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
-                       "RATION_PROGRESS": f"unix:{self.folder}/p.sock", "RATION_JOB": "job", "RATION_EPOCH": str(self.epoch),
+                       "RATION_PROGRESS": f"unix:{self.folder}/p.sock", "RATION_JOB": "job", "RATION_INCARNATION": str(self.incarnation),
                        "RATION_TOKEN": TOKEN, "RATION_CHECKPOINT": str(self.checkpoints), **more}
         if devices is not None:
             environment["RATION_DEVICES"] = ",".join(f"cpu-{at}" for at in range(devices))
@@ -89,7 +89,7 @@ class Ration:
             self._test.assertLessEqual(len(text), 1024)
             word, kind, *pairs = text.split(" ")
             fields = dict(pair.split("=") for pair in pairs)
-            self._test.assertEqual((word, fields["e"], fields["k"]), ("P1", str(self.epoch), TOKEN))
+            self._test.assertEqual((word, fields["e"], fields["k"]), ("P1", str(self.incarnation), TOKEN))
             self.control = fields.get("rx", self.control)
             self.heard.append((kind, fields))
 
@@ -112,7 +112,7 @@ class Ration:
     def tell(self, kind, **pairs):
         self._sequence += 1
         said = "".join(f" {key}={value}" for key, value in pairs.items())
-        self._out.sendto(f"C1 {kind} e={self.epoch} k={TOKEN} q={self._sequence}{said}".encode(), self.control)
+        self._out.sendto(f"C1 {kind} e={self.incarnation} k={TOKEN} q={self._sequence}{said}".encode(), self.control)
         return str(self._sequence)
 
     def outcome(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The adapters with stand-ins for the two libraries, which call back in their order."""
+"""The adapters with fakes for the two libraries, which call back in their order."""
 import sys
 
 import support
@@ -10,7 +10,7 @@ import adapters  # noqa: E402  pylint: disable=wrong-import-position
 
 class StandIn(adapters.Adapters):
     python = sys.executable
-    path = (support.HERE / "standin",)
+    path = (support.HERE / "fake_frameworks",)
 
 
 if __name__ == "__main__":

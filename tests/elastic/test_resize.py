@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Real training in one, two and three processes, told what to do by a stand-in for ration."""
+"""Real training in one, two and three processes, told what to do by a fake for ration."""
 import ast
 import contextlib
 import io
@@ -143,9 +143,9 @@ class Resize(unittest.TestCase):
     def test_a_hold_ends_with_go_and_in_time(self):
         self.launch(2)
         self.await_steps(2)
-        self.ration.epoch += 1
-        other = self.ration.tell("stop")  # for another epoch: it is not obeyed
-        self.ration.epoch -= 1
+        self.ration.incarnation += 1
+        other = self.ration.tell("stop")  # for another incarnation: it is not obeyed
+        self.ration.incarnation -= 1
         first = self.save(hold=1)
         self.assertNotIn(other, [said["c"] for said in self.ration.of("ack")])
         self.ration.listen(0.3)

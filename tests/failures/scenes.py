@@ -10,7 +10,7 @@ import time
 from typing import Callable, NamedTuple
 
 RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
-EVIL, WRONG, PREFIX = (os.environ[name] for name in ("RATION_EVIL", "RATION_WRONG", "RATION_PREFIX"))
+MISBEHAVIOUR, WRONG, PREFIX = (os.environ[name] for name in ("RATION_MISBEHAVING", "RATION_WRONG", "RATION_PREFIX"))
 CMAKE = os.environ["RATION_CMAKE"]
 FITS = str(pathlib.Path(__file__).resolve().parents[2] / "bench/data/loss/fits.csv")
 CLIENT = pathlib.Path(__file__).resolve().parents[2] / "python"
@@ -131,7 +131,7 @@ def a_socket_in_use(place: Place) -> Said:
 def a_folder_of_others(place: Place) -> Said:
     (place.folder / "open").mkdir()
     (place.folder / "open").chmod(0o777)
-    (place.folder / "open/mine.so").write_bytes(pathlib.Path(f"{EVIL}/evil_14.so").read_bytes())
+    (place.folder / "open/mine.so").write_bytes(pathlib.Path(f"{MISBEHAVIOUR}/misbehaving_14.so").read_bytes())
     return place.ration("policies", "open/mine.so")
 
 
@@ -193,7 +193,7 @@ BEFORE_JOBS_START = {
     "write fewer or smaller ones": run('policy = "fifo"\ncpus = 1\ndevices = { count = 4, cpu = 1 }\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
     "and no job asks for any": run(GOOD, "--policy", "fifo"),
     "gives none; choose one that does": run("devices = { count = 2, cpu = 0.1 }\n" + HEAD + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
-    "ration run --adopt takes them over": a_killed_ration,
+    "ration run --reattach takes them over": a_killed_ration,
     "use folder": a_folder_for_all,
     "use the output folder": an_output_folder_in_use,
     "open files where the hard limit is": too_few_open_files,
@@ -207,7 +207,7 @@ WHILE_JOBS_RUN = {
     "killed by signal 9": run(shell("kill -9 $$")),
     "diverged": run(shell("for i in 1 2 3 4; do echo loss=nan; done; sleep 20")),
     "its limit on memory": run(shell("echo loss=1", 'bounds = { memory = "1GiB" }'), "--backend", "process"),
-    "its worker was killed by signal": run(shell("sleep 0.5"), "--policy", f"{EVIL}/evil_14.so"),
+    "its worker was killed by signal": run(shell("sleep 0.5"), "--policy", f"{MISBEHAVIOUR}/misbehaving_14.so"),
     "ration tries again every second": run(shell("echo loss=1"), "--log", "/dev/full"),
 }
 
@@ -241,10 +241,10 @@ PLUGINS = {
     "to this folder": a_folder_of_others,
     "it is no ELF file": ration("policies", "./text.so", text_so="int main() {}" * 100),
     "it has no manifest": a_library_that_is_none,
-    "another major version": ration("policies", f"{EVIL}/evil_36.so"),
-    "this host does not offer it": ration("policies", f"{EVIL}/evil_69.so"),
+    "another major version": ration("policies", f"{MISBEHAVIOUR}/misbehaving_36.so"),
+    "this host does not offer it": ration("policies", f"{MISBEHAVIOUR}/misbehaving_69.so"),
     "name the .so of a policy": ration("check", "absent.so"),
-    "CRASHED": ration("check", f"{EVIL}/evil_14.so"),
+    "CRASHED": ration("check", f"{MISBEHAVIOUR}/misbehaving_14.so"),
 }
 
 NEW = {
@@ -268,8 +268,8 @@ FROM_SOURCES = {
     "is silent": ("tools/ration/run/supervisor_jobs.cpp", "it works and has stopped reporting"),
     "messages came": ("tools/ration/run/supervisor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
     "lacks its job's token": ("tools/ration/run.cpp", "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean"),
-    "belongs to another PID namespace": ("tools/ration/run/leftovers.cpp", "belongs to another PID namespace, whose processes cannot be seen from this one; run ration clean there, or outside of all namespaces"),
-    "the record of the run": ("tools/ration/run/leftovers.cpp", "the record of the run "),
+    "belongs to another PID namespace": ("tools/ration/run/orphaned_runs.cpp", "belongs to another PID namespace, whose processes cannot be seen from this one; run ration clean there, or outside of all namespaces"),
+    "the record of the run": ("tools/ration/run/orphaned_runs.cpp", "the record of the run "),
     "in the run that is to be taken over": ("tools/ration/run.cpp", "here than in the run that is to be taken over; put it back, or end that run with ration clean"),
     "the jobs of the earlier run": ("tools/ration/run.cpp", "find in this file the jobs of the earlier run"),
     "it cannot be contained": ("tools/ration/check.cpp", "it cannot be contained, so its code was not run: "),

@@ -19,7 +19,7 @@ constexpr char const* token = "0123456789abcdef";
 
 [[nodiscard]] ration_progress session() {
     ration_progress p{};
-    p.epoch_ = 1;
+    p.incarnation_ = 1;
     std::strcpy(p.token_, token);
     return p;
 }

@@ -71,10 +71,10 @@ void read_information(std::string_view text) {
             "the first line of a driver does not count");
 }
 
-void read_driver(std::string_view said) {
-    auto const view = cuda::detail::read_driver_words(said);
+void read_driver(std::string_view reply) {
+    auto const view = cuda::detail::read_driver_words(reply);
     if (!view) return require(*view.failure().operation != '\0', "an error names no operation");
-    require(view->devices.size() * sizeof(cuda::driver_device) <= said.size(),
+    require(view->devices.size() * sizeof(cuda::driver_device) <= reply.size(),
             "the driver shows more devices than it named");
     for (auto const& one : view->devices) {
         std::string const texts = std::string(one.model.view()) + one.pci.c_str();

@@ -23,9 +23,9 @@ void require_target(program::target_config const& target) {
         require(!tier || std::isfinite(*tier), "a tier is not finite");
     if (target.metric.empty()) return;
     require(target.acceptable || target.objective, "a target has no tier");
-    require(
-        !target.acceptable || !target.objective || ration::reaches(target.way, *target.objective, *target.acceptable),
-        "an objective is easier than the acceptable tier");
+    require(!target.acceptable || !target.objective ||
+                ration::reaches(target.improves, *target.objective, *target.acceptable),
+            "an objective is easier than the acceptable tier");
     require(target.mean_of >= 1, "a mean is over no value");
 }
 

@@ -21,22 +21,22 @@ struct outcome {
     }
 };
 
-void require_sound(progress::update const& told, outcome& into) {
-    auto const& said = told.said;
-    require(said.type == progress::message_type::step || said.type == progress::message_type::eval,
+void require_sound(progress::update const& reported, outcome& into) {
+    auto const& reply = reported.body;
+    require(reply.type == progress::message_type::step || reply.type == progress::message_type::eval,
             "a log tells of losses and metrics only");
-    require(std::isfinite(said.loss_mean) && std::isfinite(said.value), "a number is not finite");
-    if (said.type == progress::message_type::step)
-        require(said.loss_count + said.non_finite == 1, "a line holds one loss");
-    if (said.type == progress::message_type::eval)
-        require(!said.metric.empty() && said.metric.size() <= progress::max_word, "a metric has no name");
-    into.values.emplace_back(said.step, said.loss_mean + said.value);
+    require(std::isfinite(reply.loss_mean) && std::isfinite(reply.value), "a number is not finite");
+    if (reply.type == progress::message_type::step)
+        require(reply.loss_count + reply.non_finite == 1, "a line holds one loss");
+    if (reply.type == progress::message_type::eval)
+        require(!reply.metric.empty() && reply.metric.size() <= progress::max_word, "a metric has no name");
+    into.values.emplace_back(reply.step, reply.loss_mean + reply.value);
 }
 
 /// The log in pieces of so many bytes.
 [[nodiscard]] outcome read(progress::log_adapter adapter, std::string_view log, std::size_t piece) {
     outcome out;
-    auto const take = [&](progress::update const& told) { require_sound(told, out); };
+    auto const take = [&](progress::update const& reported) { require_sound(reported, out); };
     for (; !log.empty(); log.remove_prefix(std::min(piece, log.size()))) adapter.feed(log.substr(0, piece), take);
     adapter.finish(take);
     out.counts = adapter.counts();

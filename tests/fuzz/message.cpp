@@ -31,44 +31,44 @@ class printer {
     }
 
     void add_step() {
-        auto const& said = from_.said;
-        add("s", std::to_string(said.step));
-        add("c", std::to_string(said.loss_count));
-        if (said.loss_count != 0) add("l", number(said.loss_mean));
-        add_unless_zero("nf", said.non_finite);
-        add_unless_zero("x", said.total_steps);
-        add_unless_zero("b", said.batch);
-        add("d", number(said.step_seconds));
+        auto const& reply = from_.body;
+        add("s", std::to_string(reply.step));
+        add("c", std::to_string(reply.loss_count));
+        if (reply.loss_count != 0) add("l", number(reply.loss_mean));
+        add_unless_zero("nf", reply.non_finite);
+        add_unless_zero("x", reply.total_steps);
+        add_unless_zero("b", reply.batch);
+        add("d", number(reply.step_seconds));
     }
     void add_eval() {
-        auto const& said = from_.said;
-        add("s", std::to_string(said.step));
-        add("m", said.metric);
-        if (said.non_finite == 0)
-            add("v", number(said.value));
+        auto const& reply = from_.body;
+        add("s", std::to_string(reply.step));
+        add("m", reply.metric);
+        if (reply.non_finite == 0)
+            add("v", number(reply.value));
         else
-            add("nf", std::to_string(said.non_finite));
+            add("nf", std::to_string(reply.non_finite));
     }
     void add_content() {
         constexpr std::string_view phases[] = {"init", "load", "compile", "train", "eval", "save", "idle", "other"};
         using enum progress::message_type;
-        auto const& said = from_.said;
-        switch (said.type) {
+        auto const& reply = from_.body;
+        switch (reply.type) {
             case hello:
-                add("w", std::to_string(said.world));
-                add_unless_zero("t", said.threads);
-                add_unless_empty("g", said.devices);
-                return add_unless_empty("rx", said.control);
+                add("w", std::to_string(reply.world));
+                add_unless_zero("t", reply.threads);
+                add_unless_empty("g", reply.devices);
+                return add_unless_empty("rx", reply.control);
             case step: return add_step();
             case eval: return add_eval();
             case checkpoint:
-                add("s", std::to_string(said.step));
-                add("ok", said.durable ? "1" : "0");
-                return add("d", number(said.save_seconds));
-            case phase: return add("ph", phases[static_cast<std::size_t>(said.now)]);
-            case acknowledge: add("c", std::to_string(said.command)); return add("ok", said.taken_in ? "1" : "0");
-            case want: return add("n", std::to_string(said.wanted));
-            case bye: add("rc", std::to_string(said.exit_code)); return add_unless_empty("why", said.why);
+                add("s", std::to_string(reply.step));
+                add("ok", reply.durable ? "1" : "0");
+                return add("d", number(reply.save_seconds));
+            case phase: return add("ph", phases[static_cast<std::size_t>(reply.now)]);
+            case acknowledge: add("c", std::to_string(reply.command)); return add("ok", reply.taken_in ? "1" : "0");
+            case want: return add("n", std::to_string(reply.wanted));
+            case bye: add("rc", std::to_string(reply.exit_code)); return add_unless_empty("why", reply.why);
             case heartbeat:
             case unknown: return;
         }
@@ -78,7 +78,7 @@ public:
     explicit printer(progress::message const& from) : from_(from) {}
 
     [[nodiscard]] std::string text() {
-        auto const word = progress::detail::rule_of(from_.said.type).word;
+        auto const word = progress::detail::rule_of(from_.body.type).word;
         out_ = "P1 " + std::string(word.empty() ? "other" : word);
         add("e", std::to_string(from_.run.value));
         add("k", from_.token);
@@ -94,7 +94,7 @@ public:
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
     std::string_view const bytes(reinterpret_cast<char const*>(data), size);
-    auto const broken = progress_test::broken_promise(bytes);
+    auto const broken = progress_test::broken_reservation(bytes);
     fuzz::require(broken.empty(), broken.c_str());
     auto const read = progress::parse_message(bytes);
     if (!read) {

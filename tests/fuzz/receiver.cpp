@@ -26,7 +26,7 @@ class session {
     std::string folder_ = (std::filesystem::temp_directory_path() / "ration-fuzz-XXXXXX").string();
     std::optional<progress::receiver> receiver_;
     int socket_ = -1;
-    std::uint32_t epoch_ = 0;
+    std::uint32_t incarnation_ = 0;
 
 public:
     session() {
@@ -50,11 +50,11 @@ public:
     }
 
     void begin() {
-        require(static_cast<bool>(receiver_->register_job(job, "vae", {++epoch_}, token)),
+        require(static_cast<bool>(receiver_->register_job(job, "vae", {++incarnation_}, token)),
                 "a job cannot be registered");
     }
     [[nodiscard]] std::string envelope() const {
-        return "e=" + std::to_string(epoch_) + " k=" + token + " j=vae r=0 q=";
+        return "e=" + std::to_string(incarnation_) + " k=" + token + " j=vae r=0 q=";
     }
     [[nodiscard]] bool send(std::string const& datagram) const {
         return ::send(socket_, datagram.data(), datagram.size(), 0) >= 0;
@@ -63,10 +63,10 @@ public:
 
     void drain(ration::nanoseconds now) {
         auto const belongs = [](ration::job_id id, pid_t pid) { return id == job && pid == ::getpid(); };
-        auto const take = [this](progress::update const& told) {
-            require(told.job == job && told.run.value == epoch_ && told.process == ::getpid(),
+        auto const take = [this](progress::update const& reported) {
+            require(reported.job == job && reported.run.value == incarnation_ && reported.process == ::getpid(),
                     "a message is handed on that is not the job's");
-            require(told.said.control.empty() || told.said.control.starts_with(folder_ + "/"),
+            require(reported.body.control.empty() || reported.body.control.starts_with(folder_ + "/"),
                     "commands would go to a socket elsewhere");
         };
         auto const more = receiver_->drain(now, belongs, take);

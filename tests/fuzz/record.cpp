@@ -91,7 +91,7 @@ void require_sound(program::recorded_job const& job, std::int64_t clock_ns) {
     bool const has_token = job.token.size() == 16 && consists_of(job.token, "0123456789abcdef");
     require(has_token || (job.token.empty() && job.pid == 0), "a process has no token");
     require(job.started_ns >= 0 && job.started_ns <= clock_ns, "a job was started after the record was written");
-    require(job.epoch < 0xffffffff, "a job has no next epoch");
+    require(job.incarnation < 0xffffffff, "a job has no next incarnation");
     require(std::ranges::find(phases, job.phase) != phases.end(), "a job is in no phase");
     require(job.pid == 0 || job.phase.empty() || !job.holds.empty(), "a job runs on devices without one");
     require(job.cost >= 0, "a cost is negative");

@@ -28,7 +28,7 @@ class shared_file {
     };
 
 public:
-    plugin::output_places const places{most_grants, state_capacity};
+    plugin::output_paths const places{most_grants, state_capacity};
 
 private:
     std::unique_ptr<std::byte, free_aligned> bytes_;
@@ -104,7 +104,7 @@ void read_answer(shared_file const& file, plugin::worker_answer& answer, fuzz::i
 void read_state(shared_file const& file, plugin::worker_memory& memory, fuzz::input& in) {
     auto const tick = in.take<std::uint8_t>() % 4;
     ration::event const happened[2] = {};
-    memory.tell(happened, tick, {1});
+    memory.emit(happened, tick, {1});
     if (in.take<std::uint8_t>() % 2 == 1) memory.accept(tick);
     memory.see_saved(file.reply());
     memory.keep(file.begin(), file.places);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int skipped = 77;
 
-int say(error const& why) {
+int report(error const& why) {
     std::printf("%s %s: %.*s; %s\n", why.operation, why.subject.c_str(), static_cast<int>(name_of(why.code).size()),
                 name_of(why.code).data(), why.remedy);
     return 1;
@@ -54,7 +54,7 @@ int gpus() {
     }
     for (auto const& id : usable) {
         auto const view = seen_under(*device_mask::of(std::vector{id}, usable));
-        if (!view) return say(view.failure());
+        if (!view) return report(view.failure());
         std::printf("%s %d\n", id.name().c_str(), view->devices.empty() ? 0 : view->devices[0].multiprocessors);
     }
     return 0;
@@ -63,7 +63,7 @@ int gpus() {
 [[nodiscard]] bool shown_as_meant(std::vector<device_id> const& chosen, std::vector<device_id> const& usable) {
     auto const mask = device_mask::of(chosen, usable);
     auto const view = mask ? seen_under(*mask) : result<driver_view>(mask.failure());
-    if (!view) return say(view.failure()) == 0;
+    if (!view) return report(view.failure()) == 0;
     bool const same = std::ranges::equal(view->devices, chosen, {}, &driver_device::id);
     std::printf("%-6s CUDA_VISIBLE_DEVICES=%s: a process sees", same ? "ok" : "WRONG", mask->value().c_str());
     for (auto const& device : view->devices) std::printf(" %s", device.id.name().c_str());
@@ -85,14 +85,14 @@ int masks() {
 
 int client(std::int32_t pid) {
     auto const daemon = mps::connect(mps_place::here(), seconds(30));
-    if (!daemon) return say(daemon.failure());
+    if (!daemon) return report(daemon.failure());
     auto const verified = daemon->verify(std::vector{pid}, seconds(20));
-    return verified ? 0 : say(verified.failure());
+    return verified ? 0 : report(verified.failure());
 }
 
 int percent(std::int64_t per_mille) {
     auto const share = mps_share::of(per_mille);
-    if (!share) return say(share.failure());
+    if (!share) return report(share.failure());
     std::printf("%d\n", share->percent());
     return 0;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""tests/gpu/run.sh on the stand-in driver: that it runs to its end, sees what is wrong, and leaves nothing behind. What a GPU really does only a GPU can show."""
+"""tests/gpu/run.sh on the fake driver: that it runs to its end, sees what is wrong, and leaves nothing behind. What a GPU really does only a GPU can show."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ class Run(unittest.TestCase):
             (self.folder / "bin" / "nvidia-cuda-mps-control").write_text(mps)
             (self.folder / "bin" / "nvidia-cuda-mps-control").chmod(0o755)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "RATION_PROGRAM"))}
-        environment |= {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "LD_LIBRARY_PATH": os.environ["RATION_STAND_INS"], "TMPDIR": str(self.folder / "tmp"),
+        environment |= {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "LD_LIBRARY_PATH": os.environ["RATION_FAKE_DRIVER"], "TMPDIR": str(self.folder / "tmp"),
                         "RATION_STAND_IN_GPUS": str(self.folder / "script"), "RATION_GPU_SECONDS": "0.05", **more}
         done = subprocess.run([HERE / "run.sh", self.folder / "out"], env=environment, cwd=self.folder, capture_output=True, text=True, timeout=120)
         self.assertEqual(os.listdir(self.folder / "tmp"), [], "a daemon's folder is left")
@@ -39,7 +39,7 @@ class Run(unittest.TestCase):
         return [line[len(name) + 2:].split()[:3] for line in said.splitlines() if line.startswith(f"  {name} ") and len(line.split()) >= 5]
 
     def test_shares_and_masks(self) -> None:
-        code, said = self.start(TWO, (HERE.parent / "cuda" / "stand_in" / "nvidia-cuda-mps-control").read_text())
+        code, said = self.start(TWO, (HERE.parent / "cuda" / "fake_driver" / "nvidia-cuda-mps-control").read_text())
         self.assertEqual(code, 0, said)
         self.assertEqual(said.count("\nok     CUDA_VISIBLE_DEVICES="), 4)
         self.assertIn(f"CUDA_VISIBLE_DEVICES={UUID(1)},{UUID(0)}: a process sees {UUID(1)} {UUID(0)}\n", said)
@@ -52,13 +52,13 @@ class Run(unittest.TestCase):
         python = self.folder / "python"
         python.write_text('#!/bin/sh\n[ "$1" = -c ] || echo "$CUDA_VISIBLE_DEVICES ${CUDA_MPS_PIPE_DIRECTORY-no daemon} $*"\n')
         python.chmod(0o755)
-        mps = (HERE.parent / "cuda" / "stand_in" / "nvidia-cuda-mps-control").read_text()
+        mps = (HERE.parent / "cuda" / "fake_driver" / "nvidia-cuda-mps-control").read_text()
         code, said = self.start(TWO, mps, RATION_PROGRAM="/bin/true", RATION_GPU_PYTHON=str(python), RATION_GPU_STEPS="7")
         self.assertEqual(code, 0, said)
         self.assertRegex(said, rf"\n{UUID(0)} no daemon \S+/examples/elastic/three_to_one.py /bin/true --devices gpu .*--steps 7 ")
 
     def test_without_a_pytorch_that_finds_the_gpu(self) -> None:
-        mps = (HERE.parent / "cuda" / "stand_in" / "nvidia-cuda-mps-control").read_text()
+        mps = (HERE.parent / "cuda" / "fake_driver" / "nvidia-cuda-mps-control").read_text()
         code, said = self.start(TWO, mps, RATION_PROGRAM="/bin/true", RATION_GPU_PYTHON="/bin/false")
         self.assertEqual(code, 0, said)
         self.assertIn("  left out: /bin/false has no PyTorch that finds a GPU\n", said)

@@ -2,7 +2,7 @@
 import unittest
 
 from documents import anchors, check_commands, check_links, check_regions
-from made_up import MadeUpTree
+from synthetic import SyntheticTree
 
 SOURCE = """\
 int before;
@@ -15,7 +15,7 @@ int after;
 """
 
 
-class Regions(MadeUpTree):
+class Regions(SyntheticTree):
     def document(self, comment, code):
         self.write("examples/a.cpp", SOURCE)
         self.write("docs/a.md", f"# A\n\n{comment}\n```cpp\n{code}\n```\n")
@@ -43,7 +43,7 @@ class Regions(MadeUpTree):
         self.assertEqual(self.found(check_regions), [("docs/a.md", 6)])
 
 
-class Commands(MadeUpTree):
+class Commands(SyntheticTree):
     TEST = "tests/tutorial/tutorial_test.py"
 
     def test_only_blocks_that_are_run(self):
@@ -63,7 +63,7 @@ class Commands(MadeUpTree):
         self.assertEqual(self.found(check_commands), [])
 
 
-class Links(MadeUpTree):
+class Links(SyntheticTree):
     def setUp(self):
         super().setUp()
         self.write("docs/b.md", "# Two words, `code`!\n\n## Twice\n\n## Twice\n")

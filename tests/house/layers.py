@@ -35,7 +35,7 @@ LAYERS = (
 BACKENDS = 3
 
 # Of the headers for authors of policies only these, which call one, include a header for authors of hosts.
-CALLERS = ("allocate.hpp", "allocation_host.hpp", "ration.hpp", "supply.hpp", "column_adapter.hpp")
+CALLERS = ("allocate.hpp", "allocation_host.hpp", "ration.hpp", "column_adapter.hpp", "column_adapter.hpp")
 MAY_OPEN_DETAIL = ("tests/", "bench/")
 
 # Cheap to include, all of them. A header that is missing here is missing on purpose: see docs on compile cost before adding one.

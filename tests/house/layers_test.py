@@ -2,7 +2,7 @@
 import unittest
 
 from layers import check_component_table, check_components, check_layers, check_modules, check_recipe, check_version
-from made_up import MadeUpTree
+from synthetic import SyntheticTree
 
 MODULES = """\
 ration_add_module(process DIRECTORY process/include REQUIRES core)
@@ -24,7 +24,7 @@ def spelling(path):
     return path[path.index("ration/", path.index("include/")):] if "include/" in path else path
 
 
-class Layers(MadeUpTree):
+class Layers(SyntheticTree):
     def setUp(self):
         super().setUp()
         for path in HEADERS.values():
@@ -111,7 +111,7 @@ class Layers(MadeUpTree):
         self.assertEqual(self.including("tests/a.cpp", '#include "../tools/ration/config.hpp"'), [])
 
 
-class Modules(MadeUpTree):
+class Modules(SyntheticTree):
     def setUp(self):
         super().setUp()
         self.write("backends/CMakeLists.txt", MODULES)
@@ -159,7 +159,7 @@ class Modules(MadeUpTree):
             self.assertEqual(self.found(check_version), found)
 
 
-class Components(MadeUpTree):
+class Components(SyntheticTree):
     LISTING = "tools/ration/CMakeLists.txt"
 
     def setUp(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 import unittest
 
-from made_up import MadeUpTree
+from synthetic import SyntheticTree
 from prose import check_page, check_prose, paragraphs, sentences
 
 
@@ -44,7 +44,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(faults(" ".join(["Word"] * 26) + ".\n\n" + "Short.\n\n" * 9), [])
 
 
-class Pages(MadeUpTree):
+class Pages(SyntheticTree):
     def test_every_page_keeps_the_rules(self):
         for page in ("README.md", "docs/adr/new.md"):
             self.write(page, "# A\n\nNobody reads this.\n")

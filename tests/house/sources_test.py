@@ -2,10 +2,10 @@
 import unittest
 
 import sources
-from made_up import SPDX, MadeUpTree
+from synthetic import SPDX, SyntheticTree
 
 
-class Licence(MadeUpTree):
+class Licence(SyntheticTree):
     def test_the_first_line_of_each_kind_of_file(self):
         hashed = "# " + sources.LICENCE + "\n"
         self.write("include/ration/a.hpp", SPDX)
@@ -27,7 +27,7 @@ class Licence(MadeUpTree):
                          [("include/ration/a.hpp", 1), ("tests/b.py", 1), ("tests/run.sh", 2), ("tools/c.cpp", 1)])
 
 
-class Length(MadeUpTree):
+class Length(SyntheticTree):
     def test_files(self):
         self.write("tools/a.cpp", "int a;\n" * 400)
         self.assertEqual(self.found(sources.check_file_length), [])
@@ -48,7 +48,7 @@ class Length(MadeUpTree):
         self.assertEqual(self.found(sources.check_function_length), [("tests/a.py", 1), ("tools/a.cpp", 1)])
 
 
-class Words(MadeUpTree):
+class Words(SyntheticTree):
     def test_machine_paths(self):
         for path in ("/ro" + "ot/x1", "/ho" + "me/somebody/data", "/tmp/" + "build-me"):
             self.write("docs/a.md", "fine: /sys/fs/cgroup, ~/work, a/home/b, /home/a\nsee " + path + "\n")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The scores are strict total orders over sets: irreflexive, asymmetric, transitive, and no two sets are equal. Sets of
-// made-up machines in made-up states.
+// synthetic machines in synthetic states.
 #include <compare>
 
 #include "random_machine.hpp"
 #include "support/catch.hpp"
 
-using namespace made_up;
+using namespace synthetic;
 
 namespace {
 
@@ -34,7 +34,7 @@ void check_order(std::vector<Candidate> const& all) {
 }  // namespace
 
 TEST_CASE("sets of GPUs are strictly and totally ordered") {
-    dice d(1);
+    rng d(1);
     for (int round = 0; round < 40; ++round) {
         question const q(d);
         auto const market = market_of(q);
@@ -52,7 +52,7 @@ TEST_CASE("sets of GPUs are strictly and totally ordered") {
 }
 
 TEST_CASE("sets of cores are strictly and totally ordered") {
-    dice d(2);
+    rng d(2);
     for (int round = 0; round < 40; ++round) {
         question const q(d);
         auto const domains = q.on.map().domains();
@@ -75,7 +75,7 @@ TEST_CASE("sets of cores are strictly and totally ordered") {
 }
 
 TEST_CASE("the set of GPUs that is chosen is the best of all sets, where all can be looked at") {
-    dice d(3);
+    rng d(3);
     int sets = 0, best = 0;
     for (int round = 0; round < 400; ++round) {
         question q(d);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What holds for every placement, on made-up machines in made-up states; and what is said when there is none.
+// What holds for every placement, on synthetic machines in synthetic states; and what is said when there is none.
 #include <set>
 
 #include <ration/hwloc/explain.hpp>
@@ -7,7 +7,7 @@
 #include "random_machine.hpp"
 #include "support/catch.hpp"
 
-using namespace made_up;
+using namespace synthetic;
 
 namespace {
 
@@ -25,7 +25,7 @@ namespace {
 }  // namespace
 
 TEST_CASE("a job gets as much as it asked for, whole cores, each once, and nothing that others have") {
-    dice d(11);
+    rng d(11);
     for (int round = 0; round < 1'000; ++round) {
         question const q(d);
         auto const given = q.answer();
@@ -46,7 +46,7 @@ TEST_CASE("a job gets as much as it asked for, whole cores, each once, and nothi
 }
 
 TEST_CASE("what a job has stays when it grows, and nothing new comes when it shrinks") {
-    dice d(12);
+    rng d(12);
     int grown = 0, shrunk = 0;
     for (int round = 0; round < 1'000; ++round) {
         question const q(d);
@@ -64,7 +64,7 @@ TEST_CASE("what a job has stays when it grows, and nothing new comes when it shr
 }
 
 TEST_CASE("a job that asks again for what it has keeps it, whatever is free by then") {
-    dice d(13);
+    rng d(13);
     for (int round = 0; round < 300; ++round) {
         question const q(d);
         auto const given = q.answer();
@@ -76,12 +76,12 @@ TEST_CASE("a job that asks again for what it has keeps it, whatever is free by t
 }
 
 TEST_CASE("the order in which a machine is described changes nothing") {
-    dice d(14);
+    rng d(14);
     for (int round = 0; round < 300; ++round) {
         machine const m = any_machine(d);
         auto const state = d;
         question const q(m, d);
-        dice same = state;
+        rng same = state;
         question const other(shuffled(m, d), same);  // the same state, since holdings count in the order of names
         REQUIRE(q.wanted.cores == other.wanted.cores);
         REQUIRE(q.answer().value() == other.answer().value());
@@ -89,7 +89,7 @@ TEST_CASE("the order in which a machine is described changes nothing") {
 }
 
 TEST_CASE("memory is that of nodes that have some, one for each node of the cores at most") {
-    dice d(15);
+    rng d(15);
     for (int round = 0; round < 500; ++round) {
         question const q(d);
         auto const given = q.answer();
@@ -123,15 +123,15 @@ TEST_CASE("cores whose node has no memory get that of the nearest normal node, n
 }
 
 TEST_CASE("every choice is explained by one sentence") {
-    dice d(16);
+    rng d(16);
     for (int round = 0; round < 300; ++round) {
         question const q(d);
         auto const given = q.answer();
         REQUIRE(given);
-        auto const said = explain(q.on, q.has, *given, q.others);
+        auto const reply = explain(q.on, q.has, *given, q.others);
         bool const gpus = !given->now.gpus.empty() || !q.has.gpus.empty();
-        REQUIRE(said.size() == (given->now.cores.empty() ? 1U : 2U) + (gpus ? 1U : 0U));
-        for (std::string const& sentence : said) {
+        REQUIRE(reply.size() == (given->now.cores.empty() ? 1U : 2U) + (gpus ? 1U : 0U));
+        for (std::string const& sentence : reply) {
             REQUIRE(sentence.ends_with('.'));
             REQUIRE(sentence.find(". ") == std::string::npos);
         }

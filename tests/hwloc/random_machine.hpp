@@ -10,13 +10,13 @@
 
 #include <ration/hwloc/placement.hpp>
 
-namespace made_up {
+namespace synthetic {
 
 using namespace ration;
 using namespace ration::hwloc;
-using dice = std::mt19937;
+using rng = std::mt19937;
 
-[[nodiscard]] inline std::uint32_t roll(dice& d, std::uint32_t low, std::uint32_t high) {
+[[nodiscard]] inline std::uint32_t roll(rng& d, std::uint32_t low, std::uint32_t high) {
     return low + d() % (high - low + 1);
 }
 
@@ -28,7 +28,7 @@ using dice = std::mt19937;
 
 /// Up to four packages of up to two nodes of up to three caches of up to four cores, up to eight GPUs, some with links;
 /// now and then two kinds of cores.
-[[nodiscard]] inline machine any_machine(dice& d) {
+[[nodiscard]] inline machine any_machine(rng& d) {
     machine m;
     std::uint32_t const packages = roll(d, 1, 4), nodes = roll(d, 1, 2), caches = roll(d, 1, 3), cores = roll(d, 1, 4),
                         threads = roll(d, 1, 2);
@@ -62,7 +62,7 @@ using dice = std::mt19937;
 }
 
 /// The same machine, listed in another order, with other numbers for caches and switches.
-[[nodiscard]] inline machine shuffled(machine const& m, dice& d) {
+[[nodiscard]] inline machine shuffled(machine const& m, rng& d) {
     auto const order_of = [&d](std::size_t size) {
         std::vector<std::uint32_t> out(size);
         std::iota(out.begin(), out.end(), 0U);
@@ -95,7 +95,7 @@ using dice = std::mt19937;
 }
 
 /// Some of the cores and GPUs that nobody has yet; each with a chance of one in `rarity`.
-[[nodiscard]] inline holding some_of(machine const& m, occupied const& taken, std::uint32_t rarity, dice& d) {
+[[nodiscard]] inline holding some_of(machine const& m, occupied const& taken, std::uint32_t rarity, rng& d) {
     holding out;
     for (std::uint32_t i = 0; i < m.cores.size(); ++i)
         if (!taken.core(i) && roll(d, 1, rarity) == 1) out.cores.push_back(i);
@@ -112,8 +112,8 @@ struct question {
     request wanted{};
 
     /// Not more than there is. A job may say that it has what others have.
-    explicit question(dice& d) : question(any_machine(d), d) {}
-    question(machine of, dice& d) : on(std::move(*placer::of(std::move(of)))), others(on.where()) {
+    explicit question(rng& d) : question(any_machine(d), d) {}
+    question(machine of, rng& d) : on(std::move(*placer::of(std::move(of)))), others(on.where()) {
         others.add(some_of(on.where(), others, roll(d, 2, 5), d));
         has = some_of(on.where(), roll(d, 0, 3) == 0 ? occupied(on.where()) : others, roll(d, 2, 8), d);
         std::uint32_t cores = 0, gpus = 0;
@@ -125,4 +125,4 @@ struct question {
     [[nodiscard]] result<placement> answer() const { return on.place(wanted, has, others); }
 };
 
-}  // namespace made_up
+}  // namespace synthetic

@@ -203,7 +203,7 @@ TEST_CASE("this machine is read whole, and not what hwloc is told to show instea
     for (core const& one : m->cores) cpus += one.pus.size();
     CHECK(cpus == static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
     ::setenv("HWLOC_SYNTHETIC", "Package:3 PU:1", 1);
-    std::string const said = refusal(read_this_machine());
+    std::string const reply = refusal(read_this_machine());
     ::unsetenv("HWLOC_SYNTHETIC");
-    CHECK(said == "conflict: hwloc shows another machine: unset HWLOC_XMLFILE, HWLOC_SYNTHETIC and HWLOC_FSROOT");
+    CHECK(reply == "conflict: hwloc shows another machine: unset HWLOC_XMLFILE, HWLOC_SYNTHETIC and HWLOC_FSROOT");
 }

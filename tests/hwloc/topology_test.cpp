@@ -3,7 +3,7 @@
 #include "random_machine.hpp"
 #include "support/catch.hpp"
 
-using namespace made_up;
+using namespace synthetic;
 
 namespace {
 
@@ -74,5 +74,5 @@ TEST_CASE("a holding is found again by the names of CPUs and GPUs, and unknown n
     REQUIRE(on);
     std::vector<std::uint32_t> const cpus{3, 99};
     std::vector<text<16>> const gpus{"0000:b1:00.0", "0000:ff:00.0"};
-    CHECK(on->adopt(cpus, gpus) == holding{.cores = {1}, .gpus = {1}});
+    CHECK(on->reattach(cpus, gpus) == holding{.cores = {1}, .gpus = {1}});
 }

@@ -55,7 +55,7 @@ struct undoes_to_no_limit : bendable {
         return bendable::undo(other);
     }
 };
-struct plans_what_is_in_force : bendable {
+struct plans_what_is_in_effect : bendable {
     result<void> plan(setting const& s, ration::plan<operation>& out) noexcept {
         auto const was = amount(s.job, s.resource);
         if (!was) return bendable::plan(s, out);
@@ -107,7 +107,7 @@ TEST_CASE("a backend that does not restore what it found is caught", "[laws][bac
 }
 
 TEST_CASE("a backend that plans what is in force is caught", "[laws][backend]") {
-    CHECK(verdict<plans_what_is_in_force>() == "Backend law 3");
+    CHECK(verdict<plans_what_is_in_effect>() == "Backend law 3");
 }
 
 TEST_CASE("a backend that serves strangers is caught", "[laws][backend]") {

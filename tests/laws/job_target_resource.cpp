@@ -67,7 +67,7 @@ TEST_CASE("the targets of this library keep the laws", "[laws][target]") {
     CHECK(broken(target_laws(two_tier_target::make({.acceptable = 2}).value(), values)) == "");
     CHECK(broken(target_laws(two_tier_target::make({.objective = 1}).value(), values)) == "");
     CHECK(broken(target_laws(
-              two_tier_target::make({.way = ration::direction::up, .acceptable = 1, .objective = 2}).value(),
+              two_tier_target::make({.improves = ration::direction::up, .acceptable = 1, .objective = 2}).value(),
               values)) == "");
     CHECK(broken(target_laws(ration::testing::target_archetype(), values)) == "");
 }

@@ -160,9 +160,9 @@ struct remembers_the_second_call : lawless<> {
     std::uint64_t last = ~std::uint64_t{0};
     std::int64_t repeated = 0;
     status decide(tick<inputs> const& t, grants& out) noexcept {
-        auto const said = give(t, out, 1 + repeated);
+        auto const reply = give(t, out, 1 + repeated);
         repeated = std::exchange(last, t.number()) == t.number();
-        return said;
+        return reply;
     }
 };
 

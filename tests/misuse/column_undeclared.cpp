@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a policy reads it has to declare: a host binds the declared columns and no others.
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;
@@ -17,4 +17,4 @@ struct by_loss {
     }
 };
 
-template class ration::bound_policy<by_loss>;
+template class ration::policy_adapter<by_loss>;

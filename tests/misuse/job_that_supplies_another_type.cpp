@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The job has the column that the policy reads, but of another type.
-#include <ration/supply.hpp>
+#include <ration/column_adapter.hpp>
 
 struct by_mood {
     using policy_concept = ration::policy_tag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a node has is not a job's to say.
-#include <ration/supply.hpp>
+#include <ration/column_adapter.hpp>
 
 struct training {
     std::int64_t devices;

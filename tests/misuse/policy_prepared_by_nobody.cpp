@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A prepare() of another form would be passed over in silence, and decide() would run unprepared.
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;
@@ -14,4 +14,4 @@ struct by_loss {
     ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept { return ration::status::ok; }
 };
 
-template class ration::bound_policy<by_loss>;
+template class ration::policy_adapter<by_loss>;

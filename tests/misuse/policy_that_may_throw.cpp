@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Nothing may throw through a host.
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;
@@ -13,4 +13,4 @@ struct by_loss {
 #endif
 };
 
-template class ration::bound_policy<by_loss>;  // [here]
+template class ration::policy_adapter<by_loss>;  // [here]

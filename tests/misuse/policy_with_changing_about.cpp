@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who a policy is does not change while it runs.
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;
@@ -13,4 +13,4 @@ struct by_loss {
     ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept { return ration::status::ok; }
 };
 
-template class ration::bound_policy<by_loss>;
+template class ration::policy_adapter<by_loss>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A policy says who it is.
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;
@@ -11,4 +11,4 @@ struct by_loss {
     ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept { return ration::status::ok; }
 };
 
-template class ration::bound_policy<by_loss>;
+template class ration::policy_adapter<by_loss>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A policy says what it reads.
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 
 struct by_loss {
     using policy_concept = ration::policy_tag;
@@ -14,4 +14,4 @@ struct by_loss {
     static constexpr ration::meta about{.id = "org.example.by-loss", .version = "1.0.0"};
 };
 
-template class ration::bound_policy<by_loss>;
+template class ration::policy_adapter<by_loss>;

@@ -10,7 +10,7 @@ struct tokens {
 #ifndef RATION_MISUSE
     static constexpr std::string_view unit = "tokens";
 #endif
-    static constexpr ration::divisibility cut = ration::divisibility::fractional;
+    static constexpr ration::divisibility granularity = ration::divisibility::fractional;
 };
 
 static_assert(ration::Resource<tokens>);

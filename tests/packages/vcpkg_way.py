@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The overlay port cmake/vcpkg/ration: by vcpkg where that is installed, otherwise by a stand-in for the functions that a portfile calls.
+"""The overlay port cmake/vcpkg/ration: by vcpkg where that is installed, otherwise by a fake for the functions that a portfile calls.
 
 Either way what it installs is held against vcpkg's documented rules for a package, and its usage text is used as it stands.
 """
@@ -71,7 +71,7 @@ def commands_of(usage):
     return "".join(line.strip() + "\n" for line in usage.splitlines() if line.startswith("  "))
 
 
-def by_stand_in(setting, port, features):
+def by_fake_driver(setting, port, features):
     name = "-".join(features) or "core"
     package, build = setting.folder / f"vcpkg-{name}/packages", setting.folder / f"vcpkg-{name}/build"
     setting.run(["cmake", f"-DPORT_DIR={port}", f"-DCURRENT_PACKAGES_DIR={package}", f"-DCURRENT_BUILDTREES_DIR={build}",
@@ -104,9 +104,9 @@ def build(setting):
     port = setting.repository() / "cmake/vcpkg/ration"  # the way works from a checkout: this is one
     portfile = (port / "portfile.cmake").read_text()
     problems = [*manifest_problems(port, portfile, setting.version()), *portfile_problems(portfile)]
-    by = by_vcpkg if shutil.which("vcpkg") else by_stand_in
+    by = by_vcpkg if shutil.which("vcpkg") else by_fake_driver
     package, places = by(setting, port, ())
-    if by is by_stand_in:
+    if by is by_fake_driver:
         problems += package_problems(package, setting.source, places)
         if any("/adapt" in name or "/hwloc/" in name for name in files_below(package)):
             problems.append("a component came without the feature that it belongs to")
@@ -118,4 +118,4 @@ def build(setting):
     if problems:
         raise Broken("\n".join(problems))
     use(setting, package)
-    return "by vcpkg" if by is by_vcpkg else "by a stand-in for vcpkg's functions; the tool is not installed"
+    return "by vcpkg" if by is by_vcpkg else "by a fake for vcpkg's functions; the tool is not installed"

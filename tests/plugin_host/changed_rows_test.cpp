@@ -72,7 +72,7 @@ constexpr std::uint32_t first = offsetof(ration_changed_rows, written), today = 
 }  // namespace
 
 TEST_CASE("a host that offers less or more than this header knows is told what it can hear", "[plugin]") {
-    auto const [size, lists, tells] = GENERATE(table<std::uint32_t, bool, bool>(
+    auto const [size, lists, emits] = GENERATE(table<std::uint32_t, bool, bool>(
         {{first - 8, false, false}, {first, true, false}, {today, true, true}, {today + 8, true, true}}));
     INFO(size);
     listening_host host(size);
@@ -82,8 +82,8 @@ TEST_CASE("a host that offers less or more than this header knows is told what i
     CHECK(host.written == 0);
     host.tick(2);
     CHECK(host.count > host.list.size());
-    CHECK((host.written > 700) == tells);
-    CHECK((host.written == 0) == !tells);
+    CHECK((host.written > 700) == emits);
+    CHECK((host.written == 0) == !emits);
 }
 
 TEST_CASE("a host that hears nothing of rows that are written is not told", "[plugin]") {

@@ -99,7 +99,7 @@ TEST_CASE("20000 damaged plugin files are read within their bounds", "[plugin][e
     auto const whole = file.bytes();
     REQUIRE(read_all(whole) == 2);
     auto const places = interesting(whole);
-    std::mt19937_64 dice(11);
+    std::mt19937_64 rng(11);
     std::uint64_t const odd[] = {0,          1,          whole.size(), whole.size() - 1, ~0ULL,
                                  ~0ULL - 23, 1ULL << 63, 0x7FFF'FFFF,  0xFFFF'FFFF,      64};
     int outcomes[3] = {};
@@ -109,17 +109,17 @@ TEST_CASE("20000 damaged plugin files are read within their bounds", "[plugin][e
             std::uint64_t before;
         };
         std::vector<undo> undone;
-        for (std::uint64_t left = 1 + dice() % 3; left > 0; --left) {
-            auto const& r = places[dice() % places.size()];
+        for (std::uint64_t left = 1 + rng() % 3; left > 0; --left) {
+            auto const& r = places[rng() % places.size()];
             std::uint64_t const at =
-                std::min(r.from + (dice() % 2 == 0 ? dice() % r.size : dice() % r.size / 8 * 8), whole.size() - 8);
-            std::uint64_t const value = dice() % 2 == 0 ? dice() : odd[dice() % std::size(odd)],
-                                bytes = std::uint64_t{1} << dice() % 4;
+                std::min(r.from + (rng() % 2 == 0 ? rng() % r.size : rng() % r.size / 8 * 8), whole.size() - 8);
+            std::uint64_t const value = rng() % 2 == 0 ? rng() : odd[rng() % std::size(odd)],
+                                bytes = std::uint64_t{1} << rng() % 4;
             undone.push_back({at, 0});
             std::memcpy(&undone.back().before, &whole[at], 8);
             std::memcpy(&whole[at], &value, bytes);
         }
-        std::size_t const size = dice() % 10 == 0 ? dice() % whole.size() : whole.size();
+        std::size_t const size = rng() % 10 == 0 ? rng() % whole.size() : whole.size();
         ++outcomes[read_all(whole.first(size))];
         for (std::size_t i = undone.size(); i-- > 0;) std::memcpy(&whole[undone[i].at], &undone[i].before, 8);
     }

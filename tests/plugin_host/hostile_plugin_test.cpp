@@ -81,17 +81,17 @@ struct home {
         files.add_libraries_of(linked);
         bool const good = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && files.enforce();
         for (auto const& path : paths) {
-            int const said = !good ? -1 : ::open(path.c_str(), O_RDONLY) >= 0 ? 0 : errno;
-            static_cast<void>(!::write(ends[1], &said, sizeof said));
+            int const reply = !good ? -1 : ::open(path.c_str(), O_RDONLY) >= 0 ? 0 : errno;
+            static_cast<void>(!::write(ends[1], &reply, sizeof reply));
         }
         ::_exit(0);
     }
     ::close(ends[1]);
-    std::vector<int> said(paths.size(), -2);
-    for (int& one : said) REQUIRE(::read(ends[0], &one, sizeof one) == sizeof one);
+    std::vector<int> reply(paths.size(), -2);
+    for (int& one : reply) REQUIRE(::read(ends[0], &one, sizeof one) == sizeof one);
     ::close(ends[0]);
     ::waitpid(child, nullptr, 0);
-    return said;
+    return reply;
 }
 
 }  // namespace
@@ -156,10 +156,10 @@ TEST_CASE("what a plugin is linked with can be read if it is a library, and noth
                      "libpython3.98.so", "libpython3.so", "."};
     linked.search = {at("nowhere") + "::$ORIGIN/lib:lib:" + at("lib"), at(".ssh") + ":" + at("more") + ":"};
     // May be read
-    auto const said =
+    auto const reply =
         errors_of_opening({at("lib/libone.so"), at("lib/libpython3.99.so.1.0"), at("lib/python3.99/os.py"),
                            at("more/libpython3.so"), at("lib/libtwo.so"), at("lib/note"),
                            at("lib/python3.98/secret.py"), h.key, at("lib"), at("more"), "/etc/passwd"},
                           linked);
-    CHECK(said == std::vector<int>{0, 0, 0, 0, EACCES, EACCES, EACCES, EACCES, EACCES, EACCES, EACCES});
+    CHECK(reply == std::vector<int>{0, 0, 0, 0, EACCES, EACCES, EACCES, EACCES, EACCES, EACCES, EACCES});
 }

@@ -11,10 +11,10 @@ using namespace plugin_test;
 
 namespace {
 
-[[nodiscard]] plugin::open_options hostile(std::string const& deed, nanoseconds deadline = seconds(5)) {
+[[nodiscard]] plugin::open_options hostile(std::string const& action, nanoseconds deadline = seconds(5)) {
     auto with = options(isolation::worker);
     with.worker.deadline = deadline;
-    with.worker.program = {RATION_TEST_HOSTILE, {deed}};
+    with.worker.program = {RATION_TEST_HOSTILE, {action}};
     with.strikes.most = 65;  // of 64: never
     return with;
 }
@@ -33,20 +33,20 @@ namespace {
 [[nodiscard]] status tick_by_rows(loaded& l) {
     grants out(l.space);
     out.read_by_rows();
-    auto const said = l.policy->decide(
+    auto const reply = l.policy->decide(
         {.number = l.ticks++, .seed = 1, .now = seconds(1), .budget = milliseconds(5), .data = l.on.store.view()}, out);
     auto const rows = out.rows();
     REQUIRE(rows.size() <= l.space.size());
     std::vector<grant> const seen(rows.begin(), rows.end());
     ::usleep(20);
     REQUIRE(std::ranges::equal(seen, rows));
-    return said;
+    return reply;
 }
 
 }  // namespace
 
 TEST_CASE("a lie about the rows of an answer costs the tick, and the next one is whole", "[plugin][hostile]") {
-    auto const [deed, sentence] = GENERATE(table<char const*, char const*>({
+    auto const [action, sentence] = GENERATE(table<char const*, char const*>({
         {"one row too many@1", "says that it wrote more grants than there is space for"},
         {"rows without end@1", "says that it wrote more grants than there is space for"},
         {"changes without end@1", "lists more changes than there can be"},
@@ -54,7 +54,7 @@ TEST_CASE("a lie about the rows of an answer costs the tick, and the next one is
         {"a change far away@1", "lists a change of a row that is not in its answer"},
         {"a code@1", "returned a code that does not exist"},
     }));
-    loaded l("counter", hostile(deed));
+    loaded l("counter", hostile(action));
     REQUIRE(l.tick() == status::ok);
     REQUIRE(is_honest(l));
     auto const pid = worker_of(l).pid();
@@ -86,13 +86,13 @@ TEST_CASE("rows that cannot be are not fetched, and the answer stands for itself
 }
 
 TEST_CASE("a worker that answers another tick, or none, is replaced by one that is in step", "[plugin][hostile]") {
-    auto const deed =
+    auto const action =
         GENERATE("a later tick@1", "an older tick@1", "hang@1", "stop@1", "leave a thread@1", "leave a child@1");
-    INFO(deed);
-    loaded l("counter", hostile(deed, milliseconds(500)));
+    INFO(action);
+    loaded l("counter", hostile(action, milliseconds(500)));
     REQUIRE(l.tick() == status::ok);
     auto const pid = worker_of(l).pid();
-    bool const answered = std::string_view(deed).ends_with("tick@1");
+    bool const answered = std::string_view(action).ends_with("tick@1");
     CHECK(l.tick() == (answered ? status::internal : status::deadline));
     CHECK(l.fault() == (answered ? "answered a tick that was not asked" : "did not answer before its deadline"));
     CHECK(::kill(pid, 0) != 0);
@@ -151,10 +151,10 @@ TEST_CASE("a worker that starts out of step is late, and a refusal without an en
     auto with = hostile("start out of step");
     with.worker.to_start = milliseconds(100);
     CHECK(refusal(path_of("counter"), with).code == errc::timed_out);
-    auto const said = refusal(path_of("counter"), hostile("refuse without end"));
-    CHECK(said.code == errc::invalid_value);
-    CHECK(said.subject.view().starts_with("xxx"));
-    CHECK(said.subject.view().size() <= sizeof plugin::worker_reply::sentence);
+    auto const reply = refusal(path_of("counter"), hostile("refuse without end"));
+    CHECK(reply.code == errc::invalid_value);
+    CHECK(reply.subject.view().starts_with("xxx"));
+    CHECK(reply.subject.view().size() <= sizeof plugin::worker_reply::sentence);
 }
 
 TEST_CASE("a worker in quarantine does not go on computing", "[plugin][hostile]") {

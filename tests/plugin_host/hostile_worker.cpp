@@ -36,7 +36,7 @@ struct taken_over {
     mapping brief_map{brief_fd, size_of_file(brief_fd), PROT_READ}, input{input_fd, size_of_file(input_fd), PROT_READ},
         output{output_fd, size_of_file(output_fd), PROT_READ | PROT_WRITE};
     worker_brief const& brief = *reinterpret_cast<worker_brief const*>(brief_map.data());
-    output_places const places{brief.most_grants, brief.state_capacity};
+    output_paths const places{brief.most_grants, brief.state_capacity};
     std::uint32_t sequence = 1;  // of the request that it is to answer
 
     [[nodiscard]] worker_request const& request() const {
@@ -127,9 +127,9 @@ void leave_a_child(taken_over& self) {
 }
 
 /// False: it gives no answer.
-using deed = bool (*)(taken_over&);
+using action = bool (*)(taken_over&);
 
-std::map<std::string, deed> const deeds{
+std::map<std::string, action> const actions{
     {"one row too many",
      [](taken_over& self) {
          self.reply().count = self.request().capacity + 1;
@@ -257,7 +257,7 @@ int main(int count, char** argument) {
             wait_while(self.request().sequence, self.sequence, ration::seconds(1));
         if (::getppid() != self.brief.host) return 0;
         self.write_answer();
-        bool const answers = self.request().number != when || deeds.at(what)(self);
+        bool const answers = self.request().number != when || actions.at(what)(self);
         if (answers) {
             self.publish(self.sequence + 1);
             self.reply().kept = self.sequence + 1;

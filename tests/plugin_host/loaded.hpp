@@ -44,14 +44,14 @@ struct loaded {
 
     [[nodiscard]] status tick() {
         grants out(space);
-        auto const said = policy->decide({.number = ticks++,
-                                          .seed = 1,
-                                          .now = seconds(static_cast<std::int64_t>(ticks)),
-                                          .budget = milliseconds(50),
-                                          .data = on.store.view()},
-                                         out);
+        auto const reply = policy->decide({.number = ticks++,
+                                           .seed = 1,
+                                           .now = seconds(static_cast<std::int64_t>(ticks)),
+                                           .budget = milliseconds(50),
+                                           .data = on.store.view()},
+                                          out);
         rows = out.rows().size();
-        return said;
+        return reply;
     }
     /// Ticks until one succeeds; how many it took.
     [[nodiscard]] int ticks_until_ok(int most = 2000) {

@@ -13,17 +13,17 @@ using namespace plugin_test;
 
 namespace {
 
-struct heard {
+struct received {
     std::vector<std::pair<std::uint32_t, std::string>> lines;
     [[nodiscard]] plugin::log_sink sink() {
         return {[](void* self, std::uint32_t level, std::string_view text) {
-                    static_cast<heard*>(self)->lines.emplace_back(level, text);
+                    static_cast<received*>(self)->lines.emplace_back(level, text);
                 },
                 this};
     }
 };
 
-[[nodiscard]] plugin::open_options listening(isolation where, std::string_view config, heard& to) {
+[[nodiscard]] plugin::open_options listening(isolation where, std::string_view config, received& to) {
     auto with = options(where, config);
     with.log = to.sink();
     return with;
@@ -35,7 +35,7 @@ struct heard {
     std::uint32_t const head[] = {RATION_LOG_INFO, length};
     std::memcpy(log->lines, head, sizeof head);
     log->size = size;
-    heard to;
+    received to;
     plugin::limited_log limited(to.sink());
     CHECK(plugin::read_worker_log(*log, 0, limited) <= sizeof log->lines);
     return to.lines;
@@ -45,7 +45,7 @@ struct heard {
 
 TEST_CASE("what a plugin logs in a tick is there after the tick", "[plugin]") {
     auto const where = GENERATE(isolation::in_process, isolation::worker);
-    heard to;
+    received to;
     loaded mischief("mischief", listening(where, "say@2", to));
     REQUIRE(mischief.tick() == status::ok);
     CHECK(to.lines.empty());
@@ -58,7 +58,7 @@ TEST_CASE("what a plugin logs in a tick is there after the tick", "[plugin]") {
 }
 
 TEST_CASE("the last words of a worker that dies are heard", "[plugin]") {
-    heard to;
+    received to;
     loaded mischief("mischief", listening(isolation::worker, "crash@2", to));
     REQUIRE(mischief.tick() == status::ok);
     CHECK(mischief.tick() == status::internal);
@@ -68,7 +68,7 @@ TEST_CASE("the last words of a worker that dies are heard", "[plugin]") {
 
 TEST_CASE("a plugin that logs without end is cut short, and the host says so", "[plugin]") {
     auto const where = GENERATE(isolation::in_process, isolation::worker);
-    heard to;
+    received to;
     {
         loaded mischief("mischief", listening(where, "chatter@1", to));
         REQUIRE(mischief.tick() == status::ok);

@@ -40,7 +40,7 @@ int three_ticks(char const* path, plugin::isolation where) {
 #if RATION_ABI_MINOR >= 1
 /// Called, told and shown as a newer host does it: whatever the plugin, with functions that are there only.
 [[nodiscard]] char const* use_what_is_new(ration_policy const& policy, void* self, ration_tick& tick) {
-    tick.epoch = 7;
+    tick.incarnation = 7;
     ration_event const idle{RATION_EV_IDLE, RATION_NO_SLOT, 0, 1, 0, 0};
     static_cast<void>(policy.on_event(self, &idle, 1, sizeof idle));
     if (policy.idle == nullptr) return "no idle of the plugin";

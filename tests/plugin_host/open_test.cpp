@@ -29,13 +29,13 @@ TEST_CASE("a plugin answers like a class that was compiled in, wherever it runs"
 
 TEST_CASE("wrong parameters are refused with the plugin's own sentence", "[plugin]") {
     auto const where = GENERATE(isolation::in_process, isolation::worker);
-    auto const said = [&](std::string_view config) {
+    auto const reply = [&](std::string_view config) {
         return std::string(refusal(path_of("counter"), options(where, config)).subject.view());
     };
-    CHECK(said("{\"step\":101}") == "step must be from 1 to 100: added at each tick, 1 to 100");
-    CHECK(said("{\"steps\":1}") == "there is no parameter 'steps'");
-    CHECK(said("{\"stop\":true}") == "stop is only there to be refused");
-    CHECK(said("{").find("name of a parameter") != std::string::npos);
+    CHECK(reply("{\"step\":101}") == "step must be from 1 to 100: added at each tick, 1 to 100");
+    CHECK(reply("{\"steps\":1}") == "there is no parameter 'steps'");
+    CHECK(reply("{\"stop\":true}") == "stop is only there to be refused");
+    CHECK(reply("{").find("name of a parameter") != std::string::npos);
     CHECK(std::string(refusal(path_of("mischief"), options(where, "refuse")).subject.view()) == "it never wants to");
     CHECK(std::string(refusal(path_of("mischief"), options(where, "throw")).subject.view()) == "threw an exception");
 }
@@ -70,7 +70,7 @@ TEST_CASE("state moves from one instance to another, across places", "[plugin]")
 }
 
 TEST_CASE("in process: an answer that cannot be costs the tick, and says why", "[plugin]") {
-    auto const [deed, sentence] = GENERATE(table<char const*, char const*>({
+    auto const [action, sentence] = GENERATE(table<char const*, char const*>({
         {"throw@2", "threw an exception"},
         {"refuse@2", "says that it cannot do this"},
         {"odd code@2", "returned a code that does not exist"},
@@ -78,7 +78,7 @@ TEST_CASE("in process: an answer that cannot be costs the tick, and says why", "
         {"move the space@2", "changed a field of the answer that belongs to the host"},
         {"widen the space@2", "changed a field of the answer that belongs to the host"},
     }));
-    loaded mischief("mischief", options(isolation::in_process, deed));
+    loaded mischief("mischief", options(isolation::in_process, action));
     REQUIRE(mischief.tick() == status::ok);
     CHECK(mischief.tick() != status::ok);
     CHECK(mischief.rows == 0);
@@ -104,8 +104,9 @@ TEST_CASE("what crashes or hangs at its start is refused before this process loa
     auto slow = options(isolation::in_process, "hang");
     slow.worker.to_start = milliseconds(150);
     CHECK(refusal(path_of("mischief"), slow).code == errc::timed_out);
-    CHECK(std::string(refusal(RATION_TEST_EVIL "/evil_1.so", options(isolation::in_process)).subject.view())
-              .starts_with("its worker was killed by signal"));
+    CHECK(
+        std::string(refusal(RATION_TEST_MISBEHAVING "/misbehaving_1.so", options(isolation::in_process)).subject.view())
+            .starts_with("its worker was killed by signal"));
 }
 
 TEST_CASE("in process: a plugin that touches the process is refused, and what it touched is put back", "[plugin]") {

@@ -127,7 +127,7 @@ TEST_CASE("what columns release is there for later ones, and no two columns over
         unsigned char filled;
     };
     std::vector<block> held;
-    std::minstd_rand dice(11);
+    std::minstd_rand rng(11);
     auto const let_go = [&](std::size_t which) {
         auto const one = held[which];
         REQUIRE(std::all_of(one.place, one.place + one.size, [&](unsigned char c) { return c == one.filled; }));
@@ -136,18 +136,18 @@ TEST_CASE("what columns release is there for later ones, and no two columns over
     };
     std::size_t refused = 0;
     for (int round = 0; round < 20'000; ++round) {
-        if (dice() % 2 == 0 && !held.empty()) let_go(dice() % held.size());
-        std::size_t const size = 64 * (1 + dice() % 256);
+        if (rng() % 2 == 0 && !held.empty()) let_go(rng() % held.size());
+        std::size_t const size = 64 * (1 + rng() % 256);
         auto* const place = static_cast<unsigned char*>(columns.allocate(size));
         if (place == nullptr) {
             ++refused;
             continue;
         }
-        held.push_back({place, size, static_cast<unsigned char>(dice())});
+        held.push_back({place, size, static_cast<unsigned char>(rng())});
         std::fill_n(place, size, held.back().filled);
     }
     CHECK(refused > 1000);  // it was full, time and again
-    while (!held.empty()) let_go(dice() % held.size());
+    while (!held.empty()) let_go(rng() % held.size());
     void* const all = columns.allocate(columns.size());
     CHECK(all != nullptr);
     CHECK(columns.offset_of(all) == 0);
@@ -177,15 +177,15 @@ TEST_CASE("tables that come, grow and go take no more pages than the largest of 
 TEST_CASE("answers that list their changes are whole whatever came before them", "[plugin]") {
     plugin::shared_columns columns(std::size_t{16} << 20);
     echoing host(&columns, &columns);
-    std::minstd_rand dice(7);
+    std::minstd_rand rng(7);
     auto const change = [&](std::size_t rows) {
         for (std::size_t i = 0; i < rows && host.store.rows(table_id::jobs) != 0; ++i)
-            host.store.at(host.columns.step, dice() % host.store.rows(table_id::jobs)) = dice() % 1000;
+            host.store.at(host.columns.step, rng() % host.store.rows(table_id::jobs)) = rng() % 1000;
     };
     for (int tick = 0; tick < 400; ++tick) {
-        if (tick % 50 == 0) host.jobs(std::max<std::size_t>(host.store.rows(table_id::jobs), 100 + dice() % 900));
+        if (tick % 50 == 0) host.jobs(std::max<std::size_t>(host.store.rows(table_id::jobs), 100 + rng() % 900));
         if (tick % 7 == 0 && host.store.rows(table_id::jobs) > 10)
-            host.store.erase_row(table_id::jobs, dice() % host.store.rows(table_id::jobs));
+            host.store.erase_row(table_id::jobs, rng() % host.store.rows(table_id::jobs));
         if (tick % 60 == 59) must(host.store.resize(table_id::jobs, 20));  // and grows again
         change(tick % 11 == 0 ? 500 : tick % 5 == 0 ? 40 : 5);
         if (tick % 13 == 0) {  // refused with rows that are written already

@@ -2,7 +2,7 @@
 #include <array>
 #include <vector>
 
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/policies/tradl.hpp>
 #include <ration/state.hpp>
@@ -88,7 +88,7 @@ TEST_CASE("TRADL refuses every state that is not one of its own", "[state]") {
     auto odd = bytes;
     odd[odd.size() - 1] = std::byte{0x7F};  // an absurd wait
     CHECK(policy.load(odd) == status::state);
-    bound_policy<policies::tradl> bound;
+    policy_adapter<policies::tradl> bound;
     CHECK(bound.save({}) == bytes.size());
     CHECK(bound.load({}) == status::state);
 }

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include <ration/plugin/host/handover.hpp>
-#include <ration/plugin/host/swappable.hpp>
+#include <ration/plugin/host/hot_swap.hpp>
+#include <ration/plugin/host/hot_swap_state.hpp>
 #include <ration/policies/tradl.hpp>
 
 #include "loaded.hpp"
@@ -17,21 +17,21 @@ using namespace plugin_test;
 namespace {
 
 /// One tick of a host with three jobs; -1 when there was no answer, else the amount of its first grant.
-[[nodiscard]] std::int64_t amount_of_tick(decider& policy, unit::host& on, std::uint64_t number) {
+[[nodiscard]] std::int64_t amount_of_tick(any_policy& policy, unit::host& on, std::uint64_t number) {
     std::array<grant, 16> space{};
     grants out(space);
-    auto const said = policy.decide({.number = number,
-                                     .seed = 1,
-                                     .now = seconds(static_cast<std::int64_t>(number)),
-                                     .budget = seconds(5),
-                                     .data = on.store.view()},
-                                    out);
-    return said == status::ok && !out.rows().empty() ? out.rows()[0].amount : -1;
+    auto const reply = policy.decide({.number = number,
+                                      .seed = 1,
+                                      .now = seconds(static_cast<std::int64_t>(number)),
+                                      .budget = seconds(5),
+                                      .data = on.store.view()},
+                                     out);
+    return reply == status::ok && !out.rows().empty() ? out.rows()[0].amount : -1;
 }
 
 /// What a thread beside the ticks does: opens plugins, hands them over, and ends the ones that have retired.
 struct workshop {
-    plugin::handover coming, going;
+    plugin::hot_swap_state coming, going;
     std::atomic<int> failures{0}, ended{0};
 
     void make(int how_many, isolation where) {
@@ -41,9 +41,9 @@ struct workshop {
                 ++failures;
                 continue;
             }
-            std::unique_ptr<decider> next = std::move(opened).value();
+            std::unique_ptr<any_policy> next = std::move(opened).value();
             while (!coming.leave(next)) std::this_thread::yield();
-            std::unique_ptr<decider> old;
+            std::unique_ptr<any_policy> old;
             while ((old = going.take()) == nullptr) std::this_thread::yield();
             old.reset();
             ++ended;
@@ -56,7 +56,7 @@ struct lone_ticks {
     bool bound = false;
     int wrong = 0;
 
-    void run(decider& policy, int ticks, std::int64_t first) {
+    void run(any_policy& policy, int ticks, std::int64_t first) {
         unit::host on{3};
         bound = static_cast<bool>(policy.bind(on.store.schema(), {.jobs = 3, .nodes = 1}));
         for (int i = 0; bound && i < ticks; ++i)
@@ -71,7 +71,7 @@ TEST_CASE("a policy is prepared in another thread while ticks go on, and the old
     auto const [where, changes] =
         GENERATE(table<isolation, int>({{isolation::in_process, 50}, {isolation::worker, 4}}));
     unit::host on{3};
-    plugin::swappable_policy policy(std::make_unique<bound_policy<policies::tradl>>());
+    plugin::hot_swap_policy policy(std::make_unique<policy_adapter<policies::tradl>>());
     unit::must(policy.bind(on.store.schema(), {.jobs = 3, .nodes = 1}));
     workshop beside;
     std::thread shop([&] { beside.make(changes, where); });
@@ -96,7 +96,7 @@ TEST_CASE("a policy is prepared in another thread while ticks go on, and the old
 }
 
 TEST_CASE("instances of one plugin in several threads know nothing of each other", "[plugin][threads]") {
-    std::vector<std::unique_ptr<decider>> policies;
+    std::vector<std::unique_ptr<any_policy>> policies;
     for (int i = 0; i < 4; ++i) {
         auto opened = plugin::open(path_of("counter"), options(i == 3 ? isolation::worker : isolation::in_process));
         REQUIRE(opened);
@@ -125,10 +125,10 @@ TEST_CASE("the thread of the ticks may change between two of them", "[plugin][th
 }
 
 TEST_CASE("a handover holds one policy and ends what nobody takes", "[plugin][threads]") {
-    plugin::handover place;
+    plugin::hot_swap_state place;
     CHECK(place.take() == nullptr);
-    std::unique_ptr<decider> one = std::make_unique<bound_policy<policies::tradl>>(),
-                             two = std::make_unique<bound_policy<policies::tradl>>();
+    std::unique_ptr<any_policy> one = std::make_unique<policy_adapter<policies::tradl>>(),
+                                two = std::make_unique<policy_adapter<policies::tradl>>();
     auto* const first = one.get();
     REQUIRE(place.leave(one));
     CHECK(one == nullptr);

@@ -15,7 +15,7 @@ constexpr useconds_t time_to_save = 100'000;
 }  // namespace
 
 TEST_CASE("a worker that dies is told, started again, and goes on from its last accepted answer", "[plugin]") {
-    auto const [deed, sentence] = GENERATE(table<char const*, char const*>({
+    auto const [action, sentence] = GENERATE(table<char const*, char const*>({
         {"crash@4", "its worker was killed by signal SIGSEGV"},
         {"abort@4", "its worker was killed by signal SIGABRT"},
         {"exit@4", "its worker ended by itself with exit code 0"},
@@ -23,7 +23,7 @@ TEST_CASE("a worker that dies is told, started again, and goes on from its last 
         {"call home@4", "its worker was ended by the sandbox: it tried what a policy has no use for"},
         {"kill the host@4", "its worker was ended by the sandbox: it tried what a policy has no use for"},
     }));
-    loaded mischief("mischief", options(isolation::worker, deed));
+    loaded mischief("mischief", options(isolation::worker, action));
     for (int i = 1; i <= 3; ++i) REQUIRE(mischief.tick() == status::ok);
     CHECK(mischief.tick() == status::internal);
     CHECK(mischief.rows == 0);
@@ -62,8 +62,8 @@ TEST_CASE("a worker that hangs costs one deadline", "[plugin]") {
 }
 
 TEST_CASE("a worker's malformed answers cost the tick and not the worker", "[plugin]") {
-    auto const deed = GENERATE("throw@2", "odd code@2", "too many@2", "widen the space@2");
-    loaded mischief("mischief", options(isolation::worker, deed));
+    auto const action = GENERATE("throw@2", "odd code@2", "too many@2", "widen the space@2");
+    loaded mischief("mischief", options(isolation::worker, action));
     REQUIRE(mischief.tick() == status::ok);
     auto const pid = static_cast<plugin::worker_policy&>(mischief.policy->policy()).pid();
     CHECK(mischief.tick() != status::ok);
@@ -152,14 +152,14 @@ TEST_CASE("where saving takes long, ticks without a pause are not kept waiting f
 }
 
 TEST_CASE("what a plugin says of its changes leads nowhere but to its own rows", "[plugin]") {
-    auto const [deed, said, second, sentence] = GENERATE(table<char const*, status, std::int64_t, char const*>({
+    auto const [action, reply, second, sentence] = GENERATE(table<char const*, status, std::int64_t, char const*>({
         {"list too far@2", status::internal, 1, "lists a change of a row that is not in its answer"},
         {"list nothing@2", status::ok, 1, ""},  // its own loss: the host goes by what it says
         {"list too many@2", status::ok, 2, ""},
     }));
-    loaded mischief("mischief", options(isolation::worker, deed));
+    loaded mischief("mischief", options(isolation::worker, action));
     REQUIRE(mischief.tick() == status::ok);
-    CHECK(mischief.tick() == said);
+    CHECK(mischief.tick() == reply);
     CHECK(mischief.amount() == second);
     CHECK(mischief.fault() == sentence);
     CHECK(mischief.tick() == status::ok);

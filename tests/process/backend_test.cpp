@@ -79,11 +79,11 @@ TEST_CASE("an operation reads as what it does") {
     auto job = begin(backend, first, "exec sleep 30");
     auto const plan = planned(backend, first, 300);
     REQUIRE(plan.size() == 1);
-    auto const said = backend.describe(plan[0]);
-    CHECK(said.job == first);
-    CHECK(said.when == ration::timing::live);
-    CHECK(said.old_value == std::string_view("unlimited"));
-    CHECK(said.new_value == std::string_view("300 millicores"));
+    auto const reply = backend.describe(plan[0]);
+    CHECK(reply.job == first);
+    CHECK(reply.when == ration::timing::live);
+    CHECK(reply.old_value == std::string_view("unlimited"));
+    CHECK(reply.new_value == std::string_view("300 millicores"));
     end(backend, first, job);
 }
 
@@ -313,7 +313,7 @@ TEST_CASE("remove and the destructor leave no job stopped, and no limit behind")
     CHECK(eventually([&] { return state_of(kept.pid()) == 'S'; }));
 }
 
-TEST_CASE("an adopted job that was left stopped and bound goes on, all of it, and its binding can be lifted") {
+TEST_CASE("an reattached job that was left stopped and bound goes on, all of it, and its binding can be lifted") {
     folder const here;
     auto job = start(shell("setsid sh -c 'echo $$ > " + here / "own" + "; exec sleep 30' & exec sleep 30"));
     pid_t const own = pid_in(here / "own");

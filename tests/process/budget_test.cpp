@@ -21,19 +21,19 @@ struct simulation {
     nanoseconds late{};
     nanoseconds time{}, used{};
     bool running = true;
-    std::int64_t looks = 0;
+    std::int64_t probes = 0;
     nanoseconds longest_stop{}, stopped_at{};
 
     void run_until(nanoseconds end) {
         while (time < end) {
-            auto const said = meter.step(time, used);
-            ++looks;
-            if (running && !said.run)
+            auto const reply = meter.step(time, used);
+            ++probes;
+            if (running && !reply.run)
                 stopped_at = time;
-            else if (!running && said.run)
+            else if (!running && reply.run)
                 longest_stop = std::max(longest_stop, time - stopped_at);
-            running = said.run;
-            nanoseconds const next = std::min(std::max(said.next, time + nanoseconds{1}) + late, end);
+            running = reply.run;
+            nanoseconds const next = std::min(std::max(reply.next, time + nanoseconds{1}) + late, end);
             used.count += running ? (next - time).count * threads : 0;
             time = next;
         }
@@ -89,10 +89,10 @@ TEST_CASE("a job that was nearly idle and wakes many threads pays back what it t
 TEST_CASE("what is owed keeps a job waiting for about a second and no longer") {
     budget meter(millicores{100}, {}, {});
     // The host slept for ten seconds while eight threads ran.
-    auto const said = meter.step(milliseconds(10'000), milliseconds(80'000));
-    CHECK_FALSE(said.run);
+    auto const reply = meter.step(milliseconds(10'000), milliseconds(80'000));
+    CHECK_FALSE(reply.run);
     nanoseconds resumed{};
-    for (nanoseconds t = said.next; resumed == nanoseconds{} && t < milliseconds(20'000);) {
+    for (nanoseconds t = reply.next; resumed == nanoseconds{} && t < milliseconds(20'000);) {
         auto const next = meter.step(t, milliseconds(80'000));
         resumed = next.run ? t : nanoseconds{};
         t = next.next;
@@ -104,18 +104,18 @@ TEST_CASE("what is owed keeps a job waiting for about a second and no longer") {
 TEST_CASE("the host is asked for rarely") {
     simulation one{.meter = budget(millicores{500}, {}, {}), .threads = 1};
     one.run_until(milliseconds(10'000));
-    CHECK(one.looks <= 10 * 60);  // per second: a stop and a start for each period, and the looks between
+    CHECK(one.probes <= 10 * 60);  // per second: a stop and a start for each period, and the looks between
     simulation idle{.meter = budget(millicores{500}, {}, {}), .threads = 0};
     idle.run_until(milliseconds(10'000));
-    CHECK(idle.looks <= 10 * 60);
+    CHECK(idle.probes <= 10 * 60);
 }
 
 TEST_CASE("a smaller share counts what this period has used already") {
     budget meter(millicores{800}, {}, {});
     CHECK(meter.step(milliseconds(40), milliseconds(40)).run);
     meter.change(millicores{200});
-    auto const said = meter.step(milliseconds(41), milliseconds(40));
-    CHECK_FALSE(said.run);  // 40 of 20 ms used
+    auto const reply = meter.step(milliseconds(41), milliseconds(40));
+    CHECK_FALSE(reply.run);  // 40 of 20 ms used
     CHECK(meter.left() == milliseconds(-20));
     meter.change(millicores{800});
     CHECK(meter.left() == milliseconds(40));
@@ -124,8 +124,8 @@ TEST_CASE("a smaller share counts what this period has used already") {
 TEST_CASE("a clock that runs backwards, of the job or of the host, does no harm") {
     budget meter(millicores{500}, milliseconds(1000), milliseconds(500));
     CHECK(meter.step(milliseconds(1030), milliseconds(530)).run);
-    auto const said = meter.step(milliseconds(900), milliseconds(100));
-    CHECK(said.run);
+    auto const reply = meter.step(milliseconds(900), milliseconds(100));
+    CHECK(reply.run);
     CHECK(meter.left() == milliseconds(20));
-    CHECK(said.next <= milliseconds(1100));
+    CHECK(reply.next <= milliseconds(1100));
 }

@@ -68,7 +68,7 @@ TEST_CASE("RATION_ names are ours, and those of an outer run do not leak in") {
                                    .token = "0123456789abcdef",
                                    .progress = "unix:/run/p.sock"});
     CHECK(value(environment, "RATION_JOB") == "vae");
-    CHECK(value(environment, "RATION_EPOCH") == "3");
+    CHECK(value(environment, "RATION_INCARNATION") == "3");
     CHECK(value(environment, "RATION_TOKEN") == "0123456789abcdef");
     CHECK(value(environment, "RATION_PROGRESS") == "unix:/run/p.sock");
     CHECK(value(environment, "RATION_X") == "(none)");

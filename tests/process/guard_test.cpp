@@ -112,15 +112,15 @@ TEST_CASE("what the guard remembers") {
         return state_of(job.pid()) == 'T';
     };
     stop();
-    list.hear({.target = job.pid(), .start_time = job.start_time() + 1, .watch = true});  // a number's earlier bearer
+    list.handle({.target = job.pid(), .start_time = job.start_time() + 1, .watch = true});  // a number's earlier bearer
     list.continue_all();
     CHECK(stays());
-    list.hear({.target = -job.pid(), .start_time = 0, .watch = true});
-    list.hear({.target = -job.pid(), .start_time = 0, .watch = true});
-    list.hear({.target = -job.pid(), .start_time = 0, .watch = false});  // once is enough
+    list.handle({.target = -job.pid(), .start_time = 0, .watch = true});
+    list.handle({.target = -job.pid(), .start_time = 0, .watch = true});
+    list.handle({.target = -job.pid(), .start_time = 0, .watch = false});  // once is enough
     list.continue_all();
     CHECK(stays());
-    list.hear({.target = job.pid(), .start_time = job.start_time(), .watch = true});
+    list.handle({.target = job.pid(), .start_time = job.start_time(), .watch = true});
     list.continue_all();
     CHECK(eventually([&] { return state_of(job.pid()) == 'S'; }));
     REQUIRE(job.signal(SIGKILL));

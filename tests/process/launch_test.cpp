@@ -183,7 +183,7 @@ TEST_CASE("descriptors and zombies stay flat over success and every failure") {
 
 TEST_CASE("the program has not begun when place is called, and never begins when it is refused") {
     folder const here;
-    std::string const proof = here / "proof";
+    std::string const validation = here / "proof";
     bool accept = false, still_us = false, leads = false, begun = true;
     auto place = [&](pid_t pid) -> ration::result<void> {
         ::usleep(50'000);  // time enough for a child that does not wait
@@ -192,10 +192,10 @@ TEST_CASE("the program has not begun when place is called, and never begins when
         still_us = ::readlink("/proc/self/exe", mine, 255) > 0 && ::readlink(link.c_str(), theirs, 255) > 0 &&
                    std::string_view(mine) == theirs;
         leads = ::getsid(pid) == pid && ::getpgid(pid) == pid;
-        begun = std::filesystem::exists(proof);
+        begun = std::filesystem::exists(validation);
         return accept ? ration::result<void>{} : ration::error{.code = errc::busy, .operation = "place"};
     };
-    process::launch_spec spec = shell("echo begun > " + proof);
+    process::launch_spec spec = shell("echo begun > " + validation);
     spec.place = place;
 
     CHECK(failure_of(spec).code == errc::busy);
@@ -203,14 +203,14 @@ TEST_CASE("the program has not begun when place is called, and never begins when
     CHECK(leads);
     CHECK_FALSE(begun);
     ::usleep(20'000);
-    CHECK_FALSE(std::filesystem::exists(proof));
+    CHECK_FALSE(std::filesystem::exists(validation));
 
     accept = true;
     auto job = start(spec);
     CHECK(still_us);
     CHECK_FALSE(begun);
     CHECK(finish(job).success());
-    CHECK(content_of(proof) == "begun\n");
+    CHECK(content_of(validation) == "begun\n");
 }
 
 TEST_CASE("signals are as fresh: default actions, nothing blocked") {
@@ -315,12 +315,12 @@ TEST_CASE("without clone3 the fork path does the same") {
 TEST_CASE("a job that must be born in a group does not start outside of it unless it can be moved") {
     folder const here;  // a directory, but no cgroup: the kernel says EBADF
     process::descriptor const directory(::open(here.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    std::string const proof = here / "proof";
-    process::launch_spec spec = shell("echo > " + proof);
+    std::string const validation = here / "proof";
+    process::launch_spec spec = shell("echo > " + validation);
     spec.clone_directory = directory.get();
     CHECK(failure_of(spec).code == errc::not_supported);
     ::usleep(20'000);
-    CHECK_FALSE(std::filesystem::exists(proof));
+    CHECK_FALSE(std::filesystem::exists(validation));
 
     bool asked = false;
     auto place = [&asked](pid_t) -> ration::result<void> {

@@ -305,7 +305,7 @@ TEST_CASE("who belongs to a job, on recorded tables") {
         return row{
             .pid = pid, .parent = parent, .group = session, .session = session, .state = state, .start_time = start};
     };
-    auto const look = [&](std::vector<row> rows) {
+    auto const probe = [&](std::vector<row> rows) {
         tree->refresh(process::process_table(std::move(rows)));
         std::vector<pid_t> out;
         for (auto const& m : tree->members()) out.push_back(m.info.pid);
@@ -315,24 +315,24 @@ TEST_CASE("who belongs to a job, on recorded tables") {
     // Beyond what the kernel gives out: nothing real is touched
     pid_t const a = 8'000'001, b = 8'000'002, c = 8'000'003;
     row const alive = at(root, me, root, age);
-    CHECK(look({alive, at(a, root, root, age), at(b, 1, 77, age)}) == pids{root, a});
+    CHECK(probe({alive, at(a, root, root, age), at(b, 1, 77, age)}) == pids{root, a});
     // Any order, any depth
-    CHECK(look({alive, at(c, b, 5, age), at(b, a, 5, age), at(a, root, root, age)}) == pids{root, a, b, c});
+    CHECK(probe({alive, at(c, b, 5, age), at(b, a, 5, age), at(a, root, root, age)}) == pids{root, a, b, c});
     // Known before: stays without parent or session
-    CHECK(look({alive, at(c, b, 5, age), at(b, 1, 5, age)}) == pids{root, b, c});
+    CHECK(probe({alive, at(c, b, 5, age), at(b, 1, 5, age)}) == pids{root, b, c});
     // Another process of a known number
-    CHECK(look({alive, at(c, 1, 5, age + 1), at(b, 1, 5, age)}) == pids{root, b});
-    CHECK(look({alive, at(a, root, root, age - 1)}) == pids{root});  // older than the job
+    CHECK(probe({alive, at(c, 1, 5, age + 1), at(b, 1, 5, age)}) == pids{root, b});
+    CHECK(probe({alive, at(a, root, root, age - 1)}) == pids{root});  // older than the job
     // Never we, nor what is only ours
-    CHECK(look({alive, at(me, root, root, age + 5), at(a, me, 9, age + 5)}) == pids{root});
+    CHECK(probe({alive, at(me, root, root, age + 5), at(a, me, 9, age + 5)}) == pids{root});
     // The root reaped; its session speaks for b
-    CHECK(look({at(b, 1, root, age + 1)}) == pids{b});
-    CHECK(look({at(c, 1, root, age + 2)}) == pids{c});
+    CHECK(probe({at(b, 1, root, age + 1)}) == pids{b});
+    CHECK(probe({at(c, 1, root, age + 2)}) == pids{c});
     // Number reused
-    CHECK(look({at(root, 1, root, age + 9), at(a, root, root, age + 9), at(c, 1, root, age + 2)}) == pids{c});
-    CHECK(look({}).empty());
+    CHECK(probe({at(root, 1, root, age + 9), at(a, root, root, age + 9), at(c, 1, root, age + 2)}) == pids{c});
+    CHECK(probe({}).empty());
     // The session was empty once: no longer ours
-    CHECK(look({at(a, 1, root, age + 10)}).empty());
+    CHECK(probe({at(a, 1, root, age + 10)}).empty());
     REQUIRE(job.signal(SIGKILL));
     finish(job);
 }

@@ -28,9 +28,9 @@ struct handle {
 
 void pause_past_interval() { std::this_thread::sleep_for(std::chrono::milliseconds(250)); }
 
-std::uint64_t losses_in(notebook const& told) {
+std::uint64_t losses_in(notebook const& reported) {
     std::uint64_t sum = 0;
-    for (auto const& one : told.of(message_type::step)) sum += one.update.said.loss_count;
+    for (auto const& one : reported.of(message_type::step)) sum += one.update.body.loss_count;
     return sum;
 }
 
@@ -44,23 +44,23 @@ TEST_CASE("a session in C99 arrives whole", "[client]") {
     double const losses[] = {4, 1, nan, 2, -inf, 3};
     progress_session_in_c(losses, 6);
     ear.drain();
-    auto const& all = ear.told.all;
+    auto const& all = ear.reported.all;
     REQUIRE(all.size() == 8);
-    CHECK(all[0].update.said.type == message_type::hello);
-    CHECK(all[0].update.said.world == 1);
-    CHECK(all[0].update.said.threads == 2);
-    CHECK(all[1].update.said.now == phase::train);
-    CHECK(all[2].update.said.step == 1);
-    CHECK(all[2].update.said.loss_mean == 4);
-    CHECK(all[3].update.said.step == 6);
-    CHECK(all[3].update.said.loss_count == 3);
-    CHECK(all[3].update.said.loss_mean == Catch::Approx(2));
-    CHECK(all[3].update.said.non_finite == 2);
-    CHECK(all[3].update.said.total_steps == 6);
-    CHECK(all[3].update.said.step_seconds > 0);
+    CHECK(all[0].update.body.type == message_type::hello);
+    CHECK(all[0].update.body.world == 1);
+    CHECK(all[0].update.body.threads == 2);
+    CHECK(all[1].update.body.now == phase::train);
+    CHECK(all[2].update.body.step == 1);
+    CHECK(all[2].update.body.loss_mean == 4);
+    CHECK(all[3].update.body.step == 6);
+    CHECK(all[3].update.body.loss_count == 3);
+    CHECK(all[3].update.body.loss_mean == Catch::Approx(2));
+    CHECK(all[3].update.body.non_finite == 2);
+    CHECK(all[3].update.body.total_steps == 6);
+    CHECK(all[3].update.body.step_seconds > 0);
     CHECK(all[4].metric == "accuracy");
-    CHECK(all[5].update.said.durable);
-    CHECK(all[6].update.said.type == message_type::heartbeat);
+    CHECK(all[5].update.body.durable);
+    CHECK(all[6].update.body.type == message_type::heartbeat);
     CHECK(all[7].why == "done");
     CHECK(ear->counts().received == 8);
     CHECK(ear->counts().lost == 0);
@@ -76,16 +76,16 @@ TEST_CASE("without a handle or an environment nothing happens", "[client]") {
         ear.drain();
         return ear->counts().received == 0;
     };
-    for (auto const* const name : {"RATION_PROGRESS", "RATION_JOB", "RATION_EPOCH", "RATION_TOKEN"}) {
+    for (auto const* const name : {"RATION_PROGRESS", "RATION_JOB", "RATION_INCARNATION", "RATION_TOKEN"}) {
         ear.set_environment();
         ::unsetenv(name);
         INFO(name);
         CHECK(silent());
     }
-    for (auto const* const epoch : {"", "-1", "1x", "4294967296", "99999999999999999999"}) {
+    for (auto const* const incarnation : {"", "-1", "1x", "4294967296", "99999999999999999999"}) {
         ear.set_environment();
-        ::setenv("RATION_EPOCH", epoch, 1);
-        INFO(epoch);
+        ::setenv("RATION_INCARNATION", incarnation, 1);
+        INFO(incarnation);
         CHECK(silent());
     }
     ear.set_environment();
@@ -102,14 +102,14 @@ TEST_CASE("steps are gathered: the first goes out at once, then five a second", 
     double const start = ration_progress_now_();
     for (std::uint64_t step = 1; step <= 1000; ++step) ration_progress_step(h.p, step, 1, 0);
     ear.drain();
-    auto const early = ear.told.all.size();
+    auto const early = ear.reported.all.size();
     CHECK(early >= 1);
     CHECK(static_cast<double>(early) <= 1 + 5 * (ration_progress_now_() - start));
     pause_past_interval();
     ration_progress_step(h.p, 1001, 1, 0);
     ear.drain();
-    CHECK(ear.told.all.size() == early + 1);
-    CHECK(losses_in(ear.told) == 1001);
+    CHECK(ear.reported.all.size() == early + 1);
+    CHECK(losses_in(ear.reported) == 1001);
 }
 
 TEST_CASE("with a full queue every loss is kept and told later", "[client]") {
@@ -122,16 +122,16 @@ TEST_CASE("with a full queue every loss is kept and told later", "[client]") {
     ration_progress_phase(h.p, "eval");
     ration_progress_eval(h.p, 40, "accuracy", 0.5);
     ear.drain();
-    CHECK(ear.told.all.empty());
+    CHECK(ear.reported.all.empty());
     ration_progress_step(h.p, 41, 41, 0);
     ear.drain();
-    REQUIRE(ear.told.all.size() == 3);
-    CHECK(ear.told.of(message_type::phase).size() == 1);
-    CHECK(ear.told.of(message_type::eval).size() == 1);
-    auto const steps = ear.told.of(message_type::step);
+    REQUIRE(ear.reported.all.size() == 3);
+    CHECK(ear.reported.of(message_type::phase).size() == 1);
+    CHECK(ear.reported.of(message_type::eval).size() == 1);
+    auto const steps = ear.reported.of(message_type::step);
     REQUIRE(steps.size() == 1);
-    CHECK(steps[0].update.said.loss_count == 41);
-    CHECK(steps[0].update.said.loss_mean == Catch::Approx(21));
+    CHECK(steps[0].update.body.loss_count == 41);
+    CHECK(steps[0].update.body.loss_mean == Catch::Approx(21));
     CHECK(ear->counts().lost == 0);
 }
 
@@ -145,10 +145,10 @@ TEST_CASE("the outbox keeps the last eight", "[client]") {
     ear.drain();
     ration_progress_heartbeat(h.p);
     ear.drain();
-    auto const saved = ear.told.of(message_type::checkpoint);
+    auto const saved = ear.reported.of(message_type::checkpoint);
     REQUIRE(saved.size() == 8);
-    CHECK(saved.front().update.said.step == 13);
-    CHECK(saved.back().update.said.step == 20);
+    CHECK(saved.front().update.body.step == 13);
+    CHECK(saved.back().update.body.step == 20);
 }
 
 TEST_CASE("a receiver that goes away and comes back misses no loss", "[client]") {
@@ -165,8 +165,8 @@ TEST_CASE("a receiver that goes away and comes back misses no loss", "[client]")
     pause_past_interval();
     ration_progress_step(h.p, 11, 1, 0);
     ear.drain();
-    CHECK(losses_in(ear.told) == 11);
-    CHECK(ear.told.of(message_type::phase).size() == 1);
+    CHECK(losses_in(ear.reported) == 11);
+    CHECK(ear.reported.of(message_type::phase).size() == 1);
     CHECK(ear->counts().lost == 0);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("a receiver that was replaced at once is found by the same call", "[cl
     ear.start();
     ration_progress_heartbeat(h.p);
     ear.drain();
-    CHECK(ear.told.all.size() == 2);
+    CHECK(ear.reported.all.size() == 2);
 }
 
 TEST_CASE("bye takes along what has gathered", "[client]") {
@@ -190,39 +190,39 @@ TEST_CASE("bye takes along what has gathered", "[client]") {
     for (std::uint64_t step = 1; step <= 3; ++step) ration_progress_step(h.p, step, 1, 0);
     ration_progress_bye(h.p, 3, nullptr);
     ear.drain();
-    REQUIRE(ear.told.all.size() >= 2);
-    CHECK(losses_in(ear.told) == 3);
-    CHECK(ear.told.all.back().update.said.exit_code == 3);
-    CHECK(ear.told.all.back().why == "error");
+    REQUIRE(ear.reported.all.size() >= 2);
+    CHECK(losses_in(ear.reported) == 3);
+    CHECK(ear.reported.all.back().update.body.exit_code == 3);
+    CHECK(ear.reported.all.back().why == "error");
 }
 
 TEST_CASE("closing waits for room, but not for ever", "[client]") {
     listener ear;
     ear.set_environment();
     raw_sender const other(ear.path);
-    auto const last_words = [&] {
+    auto const final_message = [&] {
         other.fill();
         auto* const p = ration_progress_open();
         ration_progress_step(p, 1, 1, 0);
         ration_progress_bye(p, 0, nullptr);
         ration_progress_close(p);
     };
-    last_words();  // nobody reads: it returns all the same
+    final_message();  // nobody reads: it returns all the same
     ear.drain();
-    CHECK(ear.told.all.empty());
+    CHECK(ear.reported.all.empty());
 
     // On a busy machine the reader may come too late
-    for (int attempt = 0; attempt < 10 && ear.told.all.empty(); ++attempt) {
+    for (int attempt = 0; attempt < 10 && ear.reported.all.empty(); ++attempt) {
         std::thread reader([&] {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             ear.drain();
         });
-        last_words();
+        final_message();
         reader.join();
         ear.drain();
     }
     CHECK(ear->counts().losses == 1);
-    CHECK(ear.told.of(message_type::bye).size() == 1);
+    CHECK(ear.reported.of(message_type::bye).size() == 1);
 }
 
 TEST_CASE("words from outside cannot break the grammar", "[client]") {
@@ -238,14 +238,14 @@ TEST_CASE("words from outside cannot break the grammar", "[client]") {
     ration_progress_bye(h.p, -1, "wh y");
     ear.drain();
     CHECK(ear->counts().malformed == 0);
-    REQUIRE(ear.told.all.size() == 7);
-    CHECK(ear.told.all[0].metric == "my_metric__1");
-    CHECK(ear.told.all[1].metric == "_");
-    CHECK(ear.told.all[2].metric == "_");
-    CHECK(ear.told.all[3].metric == std::string(64, 'm'));
-    CHECK(ear.told.all[4].update.said.non_finite == 1);
-    CHECK(ear.told.all[5].update.said.now == phase::other);
-    CHECK(ear.told.all[6].why == "wh_y");
+    REQUIRE(ear.reported.all.size() == 7);
+    CHECK(ear.reported.all[0].metric == "my_metric__1");
+    CHECK(ear.reported.all[1].metric == "_");
+    CHECK(ear.reported.all[2].metric == "_");
+    CHECK(ear.reported.all[3].metric == std::string(64, 'm'));
+    CHECK(ear.reported.all[4].update.body.non_finite == 1);
+    CHECK(ear.reported.all[5].update.body.now == phase::other);
+    CHECK(ear.reported.all[6].why == "wh_y");
 }
 
 TEST_CASE("the longest of everything still fits a message", "[client]") {
@@ -253,7 +253,7 @@ TEST_CASE("the longest of everything still fits a message", "[client]") {
     ::setenv("RATION_PROGRESS", ("unix:" + ear.path).c_str(), 1);
     ::setenv("RATION_JOB", std::string(64, 'j').c_str(), 1);
     ::setenv("RATION_TOKEN", std::string(64, 't').c_str(), 1);
-    ::setenv("RATION_EPOCH", "4294967295", 1);
+    ::setenv("RATION_INCARNATION", "4294967295", 1);
     REQUIRE(ear->register_job({9}, std::string(64, 'j'), {4294967295}, std::string(64, 't')));
     handle const h;
     auto constexpr most = std::numeric_limits<std::uint64_t>::max();
@@ -262,10 +262,10 @@ TEST_CASE("the longest of everything still fits a message", "[client]") {
     ration_progress_eval(h.p, most, std::string(64, 'm').c_str(), -std::numeric_limits<double>::denorm_min());
     ration_progress_bye(h.p, std::numeric_limits<int>::min(), std::string(64, 'w').c_str());
     ear.drain();
-    REQUIRE(ear.told.all.size() == 3);
-    CHECK(ear.told.all[0].update.said.loss_mean == -std::numeric_limits<double>::max());
-    CHECK(ear.told.all[1].update.said.value == -std::numeric_limits<double>::denorm_min());
-    CHECK(ear.told.all[2].update.said.exit_code == std::numeric_limits<int>::min());
+    REQUIRE(ear.reported.all.size() == 3);
+    CHECK(ear.reported.all[0].update.body.loss_mean == -std::numeric_limits<double>::max());
+    CHECK(ear.reported.all[1].update.body.value == -std::numeric_limits<double>::denorm_min());
+    CHECK(ear.reported.all[2].update.body.exit_code == std::numeric_limits<int>::min());
 }
 
 TEST_CASE("losses near the end of the range do not overflow their mean", "[client]") {
@@ -279,10 +279,10 @@ TEST_CASE("losses near the end of the range do not overflow their mean", "[clien
     ear.drain();
     ration_progress_heartbeat(h.p);
     ear.drain();
-    auto const steps = ear.told.of(message_type::step);
+    auto const steps = ear.reported.of(message_type::step);
     REQUIRE(steps.size() == 1);
-    CHECK(steps[0].update.said.loss_count == 4);
-    CHECK(steps[0].update.said.loss_mean / huge == Catch::Approx(0.5));
+    CHECK(steps[0].update.body.loss_count == 4);
+    CHECK(steps[0].update.body.loss_mean / huge == Catch::Approx(0.5));
 }
 
 TEST_CASE("a locale's decimal point becomes a point", "[client]") {
@@ -306,9 +306,9 @@ TEST_CASE("ranks other than 0 report no steps, and say which they are", "[client
     ration_progress_step(h.p, 1, 1, 0);
     ration_progress_bye(h.p, 0, nullptr);
     ear.drain();
-    REQUIRE(ear.told.all.size() == 2);
-    CHECK(ear.told.all[0].update.rank == 3);
-    CHECK(ear.told.all[0].update.said.world == 4);
+    REQUIRE(ear.reported.all.size() == 2);
+    CHECK(ear.reported.all[0].update.rank == 3);
+    CHECK(ear.reported.all[0].update.body.world == 4);
     ::unsetenv("RANK");
 }
 
@@ -327,7 +327,7 @@ TEST_CASE("a forked child's copy of the handle is silent", "[client]") {
     REQUIRE(::waitpid(child, nullptr, 0) == child);
     ration_progress_step(h.p, 1, 1, 0);
     ear.drain();
-    CHECK(ear.told.all.size() == 2);
+    CHECK(ear.reported.all.size() == 2);
     CHECK(ear->counts().received == 2);
 }
 

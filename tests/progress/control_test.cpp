@@ -107,9 +107,9 @@ TEST_CASE("a command arrives, and the job's answer names it", "[control]") {
     job const j;
     ration_progress_hello_on(j.p, 2, 1, "cpu-0,cpu-3");
     f.ear.drain();
-    REQUIRE(f.ear.told.all.size() == 1);
-    CHECK(f.ear.told.all[0].devices == "cpu-0,cpu-3");
-    auto const to = f.ear.told.all[0].control;
+    REQUIRE(f.ear.reported.all.size() == 1);
+    CHECK(f.ear.reported.all[0].devices == "cpu-0,cpu-3");
+    auto const to = f.ear.reported.all[0].control;
     REQUIRE(to.starts_with(f.directory() + "/rx."));
 
     auto const first = f.out.send(to, {1}, token, {command_type::ping});
@@ -124,11 +124,11 @@ TEST_CASE("a command arrives, and the job's answer names it", "[control]") {
     CHECK(hold == 1);
     CHECK(ration_progress_command(j.p, nullptr, nullptr) == RATION_PROGRESS_NOTHING);
     f.ear.drain();
-    auto const answers = f.ear.told.of(message_type::acknowledge);
+    auto const answers = f.ear.reported.of(message_type::acknowledge);
     REQUIRE(answers.size() == 2);
-    CHECK(answers[0].update.said.command == *first);
-    CHECK(answers[1].update.said.command == *second);
-    CHECK(answers[1].update.said.taken_in);
+    CHECK(answers[0].update.body.command == *first);
+    CHECK(answers[1].update.body.command == *second);
+    CHECK(answers[1].update.body.taken_in);
 }
 
 TEST_CASE("a hold ends with go, with stop, or in time", "[control]") {
@@ -162,32 +162,32 @@ TEST_CASE("the loop of the documentation saves, holds and stops", "[control]") {
             f.ear.drain({std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()});
         }
     };
-    auto const saved = [&] { return f.ear.told.of(message_type::checkpoint); };
-    auto const durable = [&] { return !saved().empty() && saved().back().update.said.durable; };
-    until([&] { return !f.ear.told.of(message_type::hello).empty(); });
-    REQUIRE(f.ear.told.of(message_type::hello).size() == 1);
-    auto const to = f.ear.told.of(message_type::hello)[0].control;
+    auto const saved = [&] { return f.ear.reported.of(message_type::checkpoint); };
+    auto const durable = [&] { return !saved().empty() && saved().back().update.body.durable; };
+    until([&] { return !f.ear.reported.of(message_type::hello).empty(); });
+    REQUIRE(f.ear.reported.of(message_type::hello).size() == 1);
+    auto const to = f.ear.reported.of(message_type::hello)[0].control;
     while (!durable()) {  // a save fails at odd steps, and then the job goes on
         auto const before = saved().size();
         REQUIRE(f.out.send(to, {1}, token, {command_type::save, milliseconds(60'000), true}));
         until([&] { return saved().size() > before; });
         REQUIRE(saved().size() > before);
     }
-    auto const at = saved().back().update.said.step;
+    auto const at = saved().back().update.body.step;
     REQUIRE(f.out.send(to, {1}, token, {command_type::stop, milliseconds(60'000)}));
     training.join();
     f.ear.drain();
     CHECK(status == 0);
-    auto const byes = f.ear.told.of(message_type::bye);
+    auto const byes = f.ear.reported.of(message_type::bye);
     REQUIRE(byes.size() == 1);
     CHECK(byes[0].why == "stop");
-    CHECK(f.ear.told.of(message_type::step).back().update.said.step == at);  // none after the save
-    CHECK(saved().back().update.said.step == at);
+    CHECK(f.ear.reported.of(message_type::step).back().update.body.step == at);  // none after the save
+    CHECK(saved().back().update.body.step == at);
     CHECK(f.code_of(to) == errc::gone);
     ::unsetenv("RATION_DEVICES");
 }
 
-TEST_CASE("a job hears its own epoch and token only, and a strict grammar", "[control]") {
+TEST_CASE("a job hears its own incarnation and token only, and a strict grammar", "[control]") {
     fixture f;
     f.ear.set_environment();
     job const j;
@@ -230,14 +230,14 @@ TEST_CASE("a job hears its own epoch and token only, and a strict grammar", "[co
     REQUIRE(other("C1 go e=1 k=0123456789abcdef q=8\n"));
     CHECK(ration_progress_command(j.p, nullptr, nullptr) == RATION_PROGRESS_GO);
     f.ear.drain();
-    auto const answers = f.ear.told.of(message_type::acknowledge);
+    auto const answers = f.ear.reported.of(message_type::acknowledge);
     REQUIRE(answers.size() == 2);
-    CHECK_FALSE(answers[0].update.said.taken_in);  // a command that it does not know
-    CHECK(answers[0].update.said.command == 7);
-    CHECK(answers[1].update.said.command == 8);
+    CHECK_FALSE(answers[0].update.body.taken_in);  // a command that it does not know
+    CHECK(answers[0].update.body.command == 7);
+    CHECK(answers[1].update.body.command == 8);
 }
 
-TEST_CASE("20000 mutated commands: what a job takes in names its epoch and token", "[control]") {
+TEST_CASE("20000 mutated commands: what a job takes in names its incarnation and token", "[control]") {
     fixture f;
     f.ear.set_environment();
     job const j;
@@ -255,9 +255,9 @@ TEST_CASE("20000 mutated commands: what a job takes in names its epoch and token
         }
         if (j.reads(text) != 0) {
             ++taken;
-            auto const epoch = text.find_first_not_of('0', text.find(" e=") + 3);
+            auto const incarnation = text.find_first_not_of('0', text.find(" e=") + 3);
             INFO(text);
-            REQUIRE((text.starts_with("C1 ") && (text + " ").substr(epoch, 2) == "1 "));
+            REQUIRE((text.starts_with("C1 ") && (text + " ").substr(incarnation, 2) == "1 "));
             REQUIRE(text.find(" k=0123456789abcdef") != text.npos);
         }
     }
@@ -316,11 +316,11 @@ TEST_CASE("the receiver refuses a place for commands that is not its own", "[con
     listener ear;
     raw_sender const out(ear.path);
     auto const folder = ear.place / "run";
-    REQUIRE(out(said("hello", 1, " w=1 rx=" + folder + "/rx.1.0")));
+    REQUIRE(out(message_text("hello", 1, " w=1 rx=" + folder + "/rx.1.0")));
     int sequence = 1;
     for (auto const& bad :
          {ear.path, folder + "x/rx.1.0", folder + "/deeper/rx.1.0", std::string("/tmp/rx.1.0"), folder + "//rx.1.0"}) {
-        REQUIRE(out(said("hello", ++sequence, " w=1 rx=" + bad)));
+        REQUIRE(out(message_text("hello", ++sequence, " w=1 rx=" + bad)));
     }
     ear.drain();
     CHECK(ear->counts().accepted == 1);

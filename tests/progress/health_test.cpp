@@ -26,20 +26,20 @@ public:
     double used = 0;  ///< CPU seconds
 
     void step(std::uint64_t at, std::uint64_t bad = 0, double each = 0) {
-        update told;
-        told.said.type = message_type::step;
-        told.said.step = at;
-        told.said.loss_count = 1;
-        told.said.non_finite = bad;
-        told.said.step_seconds = each;
-        state.hear(seconds(now), told);
+        update reported;
+        reported.body.type = message_type::step;
+        reported.body.step = at;
+        reported.body.loss_count = 1;
+        reported.body.non_finite = bad;
+        reported.body.step_seconds = each;
+        state.handle(seconds(now), reported);
     }
-    void say(message_type type, phase doing = phase::other, std::string_view why = {}) {
-        update told;
-        told.said.type = type;
-        told.said.now = doing;
-        told.said.why = why;
-        state.hear(seconds(now), told);
+    void report(message_type type, phase doing = phase::other, std::string_view why = {}) {
+        update reported;
+        reported.body.type = type;
+        reported.body.now = doing;
+        reported.body.why = why;
+        state.handle(seconds(now), reported);
     }
     /// Lets time pass with that share of a core in use, observed every second.
     void pass(double length, double share, double throttled = 0) {
@@ -68,7 +68,7 @@ TEST_CASE("a job that has not spoken is not judged", "[health]") {
     patient job;
     job.pass(10'000, 0);
     CHECK(job.is() == condition::unheard);
-    job.say(message_type::hello);
+    job.report(message_type::hello);
     CHECK(job.is() == condition::reporting);
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("heartbeats break the silence but do not hide a stall", "[health]") {
         job->step(1);
         for (int minute = 0; minute < 5; ++minute) {
             job->pass(30, job == &busy ? 1 : 0);
-            job->say(message_type::heartbeat);
+            job->report(message_type::heartbeat);
         }
     }
     CHECK(busy.is() == condition::reporting);
@@ -153,7 +153,7 @@ TEST_CASE("each phase has its own patience, idling has no end", "[health]") {
          {row{phase::load, 600}, row{phase::save, 600}, row{phase::other, 600}, row{phase::compile, 1800},
           row{phase::eval, 1800}, row{phase::train, 60}, row{phase::init, 600}}) {
         patient job;
-        job.say(message_type::phase, doing);
+        job.report(message_type::phase, doing);
         job.pass(budget, 0);
         CHECK(job.is() == condition::reporting);
         job.pass(1, 0);
@@ -161,7 +161,7 @@ TEST_CASE("each phase has its own patience, idling has no end", "[health]") {
         CHECK(job.state.doing() == doing);
     }
     patient job;
-    job.say(message_type::phase, phase::idle);
+    job.report(message_type::phase, phase::idle);
     job.pass(100'000, 0);
     CHECK(job.is() == condition::reporting);
 }
@@ -169,17 +169,17 @@ TEST_CASE("each phase has its own patience, idling has no end", "[health]") {
 TEST_CASE("entering a phase starts its patience", "[health]") {
     patient job;
     job.step(1);
-    job.say(message_type::phase, phase::eval);
+    job.report(message_type::phase, phase::eval);
     job.pass(1000, 0);
     CHECK(job.is() == condition::reporting);
-    job.say(message_type::phase, phase::train);
+    job.report(message_type::phase, phase::train);
     job.pass(50, 0);
     CHECK(job.is() == condition::reporting);
 }
 
 TEST_CASE("a job that names its phases is taken at its word", "[health]") {
     patient job;
-    job.say(message_type::phase, phase::eval);
+    job.report(message_type::phase, phase::eval);
     job.step(1);  // told late, from before
     CHECK(job.state.doing() == phase::eval);
     patient plain;
@@ -189,13 +189,13 @@ TEST_CASE("a job that names its phases is taken at its word", "[health]") {
 
 TEST_CASE("the time in another phase is no step time", "[health]") {
     patient job;
-    job.say(message_type::phase, phase::train);
+    job.report(message_type::phase, phase::train);
     job.step(1);
     job.pass(1, 1);
     job.step(2);
-    job.say(message_type::phase, phase::eval);
+    job.report(message_type::phase, phase::eval);
     job.pass(500, 1);
-    job.say(message_type::phase, phase::train);
+    job.report(message_type::phase, phase::train);
     job.step(3);
     job.pass(1, 1);
     job.step(4);
@@ -256,7 +256,7 @@ TEST_CASE("one bad message is suspect, three on end are divergence", "[health]")
 TEST_CASE("a job may say itself that it has diverged, and stands by it", "[health]") {
     patient job;
     job.step(1);
-    job.say(message_type::bye, phase::other, "diverged");
+    job.report(message_type::bye, phase::other, "diverged");
     CHECK(job.is() == condition::diverged);
     for (std::uint64_t at = 2; at < 9; ++at) job.step(at);
     CHECK(job.is() == condition::diverged);
@@ -265,12 +265,12 @@ TEST_CASE("a job may say itself that it has diverged, and stands by it", "[healt
 TEST_CASE("after goodbye nothing more is expected", "[health]") {
     patient job;
     job.step(1);
-    job.say(message_type::bye, phase::other, "done");
+    job.report(message_type::bye, phase::other, "done");
     job.pass(5000, 0);
     CHECK(job.is() == condition::reporting);
 }
 
-TEST_CASE("a new epoch starts with a clean sheet", "[health]") {
+TEST_CASE("a new incarnation starts with a clean sheet", "[health]") {
     patient job;
     for (std::uint64_t at = 1; at < 4; ++at) job.step(at, 1);
     REQUIRE(job.is() == condition::diverged);

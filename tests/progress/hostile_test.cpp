@@ -59,7 +59,7 @@ bool drains_by_256() {
         good = (*senders.back())("junk") && good;
     }
     for (std::uint64_t const sum : {256U, 512U, 600U}) {
-        auto const more = ear->drain({}, [](ration::job_id, pid_t) { return true; }, ear.told);
+        auto const more = ear->drain({}, [](ration::job_id, pid_t) { return true; }, ear.reported);
         good = good && more && *more == (sum != 600) && ear->counts().received == sum;
     }
     return good;
@@ -76,8 +76,8 @@ TEST_CASE("another user's messages are refused, even over a socket opened before
     raw_sender const sender(ear.path);
     pid_t const child = ::fork();
     if (child == 0) {
-        bool const sent =
-            ::setresgid(65534, 65534, 65534) == 0 && ::setresuid(65534, 65534, 65534) == 0 && sender(said("hb", 1));
+        bool const sent = ::setresgid(65534, 65534, 65534) == 0 && ::setresuid(65534, 65534, 65534) == 0 &&
+                          sender(message_text("hb", 1));
         ::_exit(sent ? 0 : 1);
     }
     int status = -1;
@@ -115,7 +115,7 @@ TEST_CASE("descriptors that come along are never taken in", "[receiver]") {
     listener ear;
     raw_sender const sender(ear.path);
     auto const before = open_descriptors();
-    for (int at = 1; at <= 8; ++at) REQUIRE(send_with_descriptor(sender, said("hb", at), STDERR_FILENO));
+    for (int at = 1; at <= 8; ++at) REQUIRE(send_with_descriptor(sender, message_text("hb", at), STDERR_FILENO));
     ear.drain();
     CHECK(ear->counts().accepted == 8);
     CHECK(open_descriptors() == before);

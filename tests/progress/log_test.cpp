@@ -18,7 +18,7 @@ constexpr auto usual = R"(step[= ](?<step>\d+).*loss[= :]+(?<loss>[-+\w.]+))";
 
 struct reader {
     log_adapter adapter;
-    notebook told{};
+    notebook reported{};
 
     explicit reader(std::string_view pattern) : adapter(make(pattern)) {}
     static log_adapter make(std::string_view pattern) {
@@ -27,12 +27,12 @@ struct reader {
         return std::move(*made);
     }
     reader& operator<<(std::string_view bytes) {
-        adapter.feed(bytes, told);
+        adapter.feed(bytes, reported);
         return *this;
     }
     [[nodiscard]] std::vector<double> losses() const {
         std::vector<double> out;
-        for (auto const& one : told.of(message_type::step)) out.push_back(one.update.said.loss_mean);
+        for (auto const& one : reported.of(message_type::step)) out.push_back(one.update.body.loss_mean);
         return out;
     }
 };
@@ -52,14 +52,14 @@ bool compiles(std::string_view pattern) { return static_cast<bool>(log_adapter::
 TEST_CASE("a line with step and loss is an update of the job", "[log]") {
     reader log(usual);
     log << "loading\nstep 12 lr 0.1 loss: 0.25\n";
-    REQUIRE(log.told.all.size() == 1);
-    auto const& update = log.told.all[0].update;
+    REQUIRE(log.reported.all.size() == 1);
+    auto const& update = log.reported.all[0].update;
     CHECK(update.job == ration::job_id{7});
-    CHECK(update.run == ration::epoch{2});
-    CHECK(update.said.type == message_type::step);
-    CHECK(update.said.step == 12);
-    CHECK(update.said.loss_count == 1);
-    CHECK(update.said.loss_mean == 0.25);
+    CHECK(update.run == ration::incarnation_id{2});
+    CHECK(update.body.type == message_type::step);
+    CHECK(update.body.step == 12);
+    CHECK(update.body.loss_count == 1);
+    CHECK(update.body.loss_mean == 0.25);
     CHECK(log.adapter.counts().lines == 2);
     CHECK(log.adapter.counts().matched == 1);
 }
@@ -71,7 +71,7 @@ TEST_CASE("pieces of any size give the same updates", "[log]") {
         reader log(usual);
         for (std::size_t at = 0; at < text.size(); at += size) log << std::string_view(text).substr(at, size);
         CHECK(log.losses() == std::vector<double>{1.5, 2.5, 3.5});
-        log.adapter.finish(log.told);
+        log.adapter.finish(log.reported);
         CHECK(log.losses() == std::vector<double>{1.5, 2.5, 3.5, 4.5});
         CHECK(log.adapter.counts().lines == 4);
     }
@@ -91,10 +91,10 @@ TEST_CASE("NaN and infinities are counted, however they are spelt", "[log]") {
         reader log(usual);
         log << "step 1 loss=" << word << "\n";
         INFO(word);
-        REQUIRE(log.told.all.size() == 1);
-        CHECK(log.told.all[0].update.said.non_finite == 1);
-        CHECK(log.told.all[0].update.said.loss_count == 0);
-        CHECK(log.told.all[0].update.said.loss_mean == 0);
+        REQUIRE(log.reported.all.size() == 1);
+        CHECK(log.reported.all[0].update.body.non_finite == 1);
+        CHECK(log.reported.all[0].update.body.loss_count == 0);
+        CHECK(log.reported.all[0].update.body.loss_mean == 0);
     }
     reader log(usual);
     log << "step 1 loss=+1.5e-3\nstep 2 loss=1e-999\nstep 3 loss=-.5\n";
@@ -104,7 +104,7 @@ TEST_CASE("NaN and infinities are counted, however they are spelt", "[log]") {
 TEST_CASE("a match that holds no number is counted, not guessed", "[log]") {
     reader log(R"(step=(?<step>\S+) loss=(?<loss>\S+))");
     log << "step=1,000 loss=1\nstep=1 loss=n/a\nstep=2 loss=0.5.\nstep=-1 loss=1\nstep=3 loss=+\n";
-    CHECK(log.told.all.empty());
+    CHECK(log.reported.all.empty());
     CHECK(log.adapter.counts().unreadable == 5);
 }
 
@@ -127,9 +127,9 @@ TEST_CASE("a broken escape sequence does not swallow the log", "[log]") {
 TEST_CASE("without a group for the step, losses are counted", "[log]") {
     reader log(R"(loss (?<loss>[\d.]+))");
     log << "loss 3\nloss 3\nother\nloss 2\n";
-    auto const steps = log.told.of(message_type::step);
+    auto const steps = log.reported.of(message_type::step);
     REQUIRE(steps.size() == 3);
-    CHECK(steps.back().update.said.step == 3);
+    CHECK(steps.back().update.body.step == 3);
     CHECK(log.adapter.counts().repeated == 0);
 }
 
@@ -137,29 +137,29 @@ TEST_CASE("any other group is a metric, and total is the number of steps", "[log
     reader log(
         R"(step (?<step>\d+)/(?<total>\d+) loss (?<loss>[\d.]+)(?: acc (?<accuracy>[\w.]+))?|val (?<val_loss>[\d.]+))");
     log << "step 1/50 loss 2\nstep 2/50 loss 1 acc 0.75\nval 0.5\nstep 3/50 loss 1 acc nan\n";
-    REQUIRE(log.told.all.size() == 6);
-    CHECK(log.told.all[0].update.said.total_steps == 50);
-    CHECK(log.told.all[2].metric == "accuracy");
-    CHECK(log.told.all[2].update.said.type == message_type::eval);
-    CHECK(log.told.all[2].update.said.step == 2);
-    CHECK(log.told.all[2].update.said.value == 0.75);
-    CHECK(log.told.all[3].metric == "val_loss");
-    CHECK(log.told.all[3].update.said.step == 2);
-    CHECK(log.told.all[5].update.said.non_finite == 1);
+    REQUIRE(log.reported.all.size() == 6);
+    CHECK(log.reported.all[0].update.body.total_steps == 50);
+    CHECK(log.reported.all[2].metric == "accuracy");
+    CHECK(log.reported.all[2].update.body.type == message_type::eval);
+    CHECK(log.reported.all[2].update.body.step == 2);
+    CHECK(log.reported.all[2].update.body.value == 0.75);
+    CHECK(log.reported.all[3].metric == "val_loss");
+    CHECK(log.reported.all[3].update.body.step == 2);
+    CHECK(log.reported.all[5].update.body.non_finite == 1);
 }
 
 TEST_CASE("a step named on a line of its own belongs to the loss that follows", "[log]") {
     reader log(R"(^step (?<step>\d+)$|^loss (?<loss>[\d.]+)$)");
     log << "step 5\nloss 2\nstep 6\nloss 2\nstep 3\nloss 1\n";
-    auto const steps = log.told.of(message_type::step);
+    auto const steps = log.reported.of(message_type::step);
     REQUIRE(steps.size() == 3);
-    CHECK(steps[1].update.said.step == 6);
+    CHECK(steps[1].update.body.step == 6);
 }
 
 TEST_CASE("a lower step is a rollback", "[log]") {
     reader log(usual);
     log << "step 5 loss=1\nstep 3 loss=1\nstep 4 loss=1\n";
-    auto const steps = log.told.of(message_type::step);
+    auto const steps = log.reported.of(message_type::step);
     REQUIRE(steps.size() == 3);
     CHECK_FALSE(steps[0].update.rollback);
     CHECK(steps[1].update.rollback);
@@ -195,10 +195,10 @@ TEST_CASE("a bad pattern is refused with what is missing", "[log]") {
 TEST_CASE("names are found only where a group opens", "[log]") {
     reader log(R"(\((a)[(?<x>[:alpha:]](?:b)(?=c)c(?P<loss>\d)\\(?<acc>\d))");
     log << "(a(bc5\\6\n";
-    REQUIRE(log.told.all.size() == 2);
-    CHECK(log.told.all[0].update.said.loss_mean == 5);
-    CHECK(log.told.all[1].metric == "acc");
-    CHECK(log.told.all[1].update.said.value == 6);
+    REQUIRE(log.reported.all.size() == 2);
+    CHECK(log.reported.all[0].update.body.loss_mean == 5);
+    CHECK(log.reported.all[1].metric == "acc");
+    CHECK(log.reported.all[1].update.body.value == 6);
     for (auto const* const torn : {"\\", "[", "[[:", "[\\", "(?<", "(?P<", "(?<loss>x)\\", "(?<loss>[[:alpha:x)"}) {
         INFO(torn);
         CHECK_FALSE(compiles(torn));
@@ -211,7 +211,7 @@ TEST_CASE("no line makes the search explode", "[log]") {
          {"(?<loss>(a+)+)$b", "(?<loss>(a|aa)+)$b", ".*.*.*.*=(?<loss>x)", "((a*)*(a*)*)*(?<loss>b)"}) {
         reader log(pattern);
         for (int at = 0; at < 20; ++at) log << line << "\n";  // backtracking would not come to an end
-        CHECK(log.told.all.empty());
+        CHECK(log.reported.all.empty());
         CHECK(log.adapter.counts().lines == 20);
     }
 }

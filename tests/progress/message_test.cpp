@@ -25,48 +25,48 @@ TEST_CASE("a step carries its envelope and its numbers", "[message]") {
     REQUIRE(read);
     CHECK(read->job == "vae");
     CHECK(read->token == "0123456789abcdef");
-    CHECK(read->run == ration::epoch{3});
+    CHECK(read->run == ration::incarnation_id{3});
     CHECK(read->rank == 2);
     CHECK(read->sequence == 9);
-    CHECK(read->said.type == message_type::step);
-    CHECK(read->said.step == 1200);
-    CHECK(read->said.loss_count == 4);
-    CHECK(read->said.loss_mean == -0.25);
-    CHECK(read->said.non_finite == 1);
-    CHECK(read->said.total_steps == 5000);
-    CHECK(read->said.step_seconds == 0.25);
+    CHECK(read->body.type == message_type::step);
+    CHECK(read->body.step == 1200);
+    CHECK(read->body.loss_count == 4);
+    CHECK(read->body.loss_mean == -0.25);
+    CHECK(read->body.non_finite == 1);
+    CHECK(read->body.total_steps == 5000);
+    CHECK(read->body.step_seconds == 0.25);
 }
 
 TEST_CASE("each other type carries its own keys", "[message]") {
     auto const hello = "P1 hello" + head + " w=8 t=2 v=c1 g=GPU-1,GPU-2";
     REQUIRE(parse_message(hello));
-    CHECK(parse_message(hello)->said.world == 8);
-    CHECK(parse_message(hello)->said.threads == 2);
+    CHECK(parse_message(hello)->body.world == 8);
+    CHECK(parse_message(hello)->body.threads == 2);
 
     auto const eval = "P1 eval" + head + " s=5 m=accuracy v=0.75";
     REQUIRE(parse_message(eval));
-    CHECK(parse_message(eval)->said.metric == "accuracy");
-    CHECK(parse_message(eval)->said.value == 0.75);
+    CHECK(parse_message(eval)->body.metric == "accuracy");
+    CHECK(parse_message(eval)->body.value == 0.75);
 
     auto const saved = "P1 ckpt" + head + " s=5 ok=1";
     REQUIRE(parse_message(saved));
-    CHECK(parse_message(saved)->said.durable);
-    CHECK_FALSE(parse_message("P1 ckpt" + head + " s=5 ok=0")->said.durable);
+    CHECK(parse_message(saved)->body.durable);
+    CHECK_FALSE(parse_message("P1 ckpt" + head + " s=5 ok=0")->body.durable);
 
     auto const bye = "P1 bye" + head + " rc=-9 why=error";
     REQUIRE(parse_message(bye));
-    CHECK(parse_message(bye)->said.exit_code == -9);
-    CHECK(parse_message(bye)->said.why == "error");
+    CHECK(parse_message(bye)->body.exit_code == -9);
+    CHECK(parse_message(bye)->body.why == "error");
 
-    CHECK(parse_message("P1 hb" + head)->said.type == message_type::heartbeat);
+    CHECK(parse_message("P1 hb" + head)->body.type == message_type::heartbeat);
 }
 
 TEST_CASE("a hello names the devices of its rank and where rank 0 takes commands", "[message]") {
     std::string const first = " e=3 k=0123456789abcdef j=vae r=0 q=1 w=2";
     auto const hello = "P1 hello" + first + " g=cpu-0,cpu-3 rx=/run/ration/rx.7.0";
     REQUIRE(parse_message(hello));
-    CHECK(parse_message(hello)->said.devices == "cpu-0,cpu-3");
-    CHECK(parse_message(hello)->said.control == "/run/ration/rx.7.0");
+    CHECK(parse_message(hello)->body.devices == "cpu-0,cpu-3");
+    CHECK(parse_message(hello)->body.control == "/run/ration/rx.7.0");
     CHECK(reads("P1 hello" + head + " w=2 g=cpu-3"));
     CHECK_FALSE(reads("P1 hello" + head + " w=2 rx=/run/ration/rx.7.0"));  // rank 2
 
@@ -89,8 +89,8 @@ TEST_CASE("a hello names the devices of its rank and where rank 0 takes commands
 }
 
 TEST_CASE("a job wants devices, answers commands, and says its batch and how long a save took", "[message]") {
-    CHECK(parse_message("P1 want" + head + " n=4096")->said.type == message_type::want);
-    CHECK(parse_message("P1 want" + head + " n=3")->said.wanted == 3);
+    CHECK(parse_message("P1 want" + head + " n=4096")->body.type == message_type::want);
+    CHECK(parse_message("P1 want" + head + " n=3")->body.wanted == 3);
     CHECK(reads("P1 want" + head + " n=0"));
     CHECK_FALSE(reads("P1 want" + head + " n=4097"));
     CHECK_FALSE(reads("P1 want" + head + " n=-1"));
@@ -98,34 +98,34 @@ TEST_CASE("a job wants devices, answers commands, and says its batch and how lon
 
     auto const answer = parse_message("P1 ack" + head + " c=18446744073709551615 ok=1");
     REQUIRE(answer);
-    CHECK(answer->said.type == message_type::acknowledge);
-    CHECK(answer->said.command == 18446744073709551615ULL);
-    CHECK(answer->said.taken_in);
-    CHECK_FALSE(parse_message("P1 ack" + head + " c=1 ok=0")->said.taken_in);
+    CHECK(answer->body.type == message_type::acknowledge);
+    CHECK(answer->body.command == 18446744073709551615ULL);
+    CHECK(answer->body.taken_in);
+    CHECK_FALSE(parse_message("P1 ack" + head + " c=1 ok=0")->body.taken_in);
     for (auto const* const bad : {"", " c=1", " ok=1", " c=0 ok=1", " c=1 ok=2", " c=x ok=1"}) {
         INFO(bad);
         CHECK_FALSE(reads("P1 ack" + head + bad));
     }
 
-    CHECK(parse_message("P1 ckpt" + head + " s=5 ok=1 d=0.75")->said.save_seconds == 0.75);
-    CHECK(parse_message("P1 ckpt" + head + " s=5 ok=1 d=0.75")->said.step_seconds == 0);
+    CHECK(parse_message("P1 ckpt" + head + " s=5 ok=1 d=0.75")->body.save_seconds == 0.75);
+    CHECK(parse_message("P1 ckpt" + head + " s=5 ok=1 d=0.75")->body.step_seconds == 0);
     CHECK_FALSE(reads("P1 ckpt" + head + " s=5 ok=1 d=-1"));
-    CHECK(parse_message("P1 step" + head + " s=1 c=1 l=2 b=512")->said.batch == 512);
+    CHECK(parse_message("P1 step" + head + " s=1 c=1 l=2 b=512")->body.batch == 512);
     CHECK_FALSE(reads_step(" c=1 l=2 b=0"));
     CHECK_FALSE(reads_step(" c=1 l=2 b=4294967297"));
 }
 
 TEST_CASE("a phase is one of seven words, any other is no error", "[message]") {
-    CHECK(parse_message("P1 phase" + head + " ph=init")->said.now == phase::init);
-    CHECK(parse_message("P1 phase" + head + " ph=train")->said.now == phase::train);
-    CHECK(parse_message("P1 phase" + head + " ph=idle")->said.now == phase::idle);
-    CHECK(parse_message("P1 phase" + head + " ph=warmup")->said.now == phase::other);
+    CHECK(parse_message("P1 phase" + head + " ph=init")->body.now == phase::init);
+    CHECK(parse_message("P1 phase" + head + " ph=train")->body.now == phase::train);
+    CHECK(parse_message("P1 phase" + head + " ph=idle")->body.now == phase::idle);
+    CHECK(parse_message("P1 phase" + head + " ph=warmup")->body.now == phase::other);
 }
 
 TEST_CASE("what is not known is passed over", "[message]") {
     CHECK(reads("P1 step" + head + " s=1 c=0 zz=anything zz=again"));
-    CHECK(parse_message("P1 later" + head + " s=abc")->said.type == message_type::unknown);
-    CHECK(parse_message("P1 hb" + head + " l=nan")->said.type == message_type::heartbeat);
+    CHECK(parse_message("P1 later" + head + " s=abc")->body.type == message_type::unknown);
+    CHECK(parse_message("P1 hb" + head + " l=nan")->body.type == message_type::heartbeat);
 }
 
 TEST_CASE("the mean of losses is finite, and there exactly when losses are", "[message]") {

@@ -31,11 +31,11 @@ std::vector<std::string> const seeds{
 std::vector<std::string> const pieces{"nan", "inf",  "-",   "=",   " ", "\n", "1e999", "0x1p3", "18446744073709551616",
                                       "l=",  " c=1", "P1 ", "\x1b"};
 
-using dice = std::mt19937_64;
+using rng = std::mt19937_64;
 
-std::size_t below(dice& roll, std::size_t bound) { return static_cast<std::size_t>(roll() % bound); }
+std::size_t below(rng& roll, std::size_t bound) { return static_cast<std::size_t>(roll() % bound); }
 
-void mutate(std::string& text, dice& roll) {
+void mutate(std::string& text, rng& roll) {
     auto const at = below(roll, text.size() + 1);
     switch (below(roll, 6)) {
         case 0: text.insert(at, 1, static_cast<char>(roll() & 0xff)); break;
@@ -76,12 +76,12 @@ bool is_grammatical(std::string text) {
 }  // namespace
 
 TEST_CASE("100000 mutated messages keep what the parser promises", "[message]") {
-    dice roll{20240607};
+    rng roll{20240607};
     int accepted = 0;
     for (int round = 0; round < 100'000; ++round) {
         auto text = seeds[below(roll, seeds.size())];
         for (auto left = below(roll, 3); left + 1 != 0; --left) mutate(text, roll);
-        auto const fault = progress_test::broken_promise(text);
+        auto const fault = progress_test::broken_reservation(text);
         if (!fault.empty()) FAIL(fault << ": " << text);
         bool const reads = static_cast<bool>(ration::progress::parse_message(text));
         accepted += reads ? 1 : 0;

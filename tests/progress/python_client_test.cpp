@@ -105,26 +105,26 @@ TEST_CASE("a session in Python arrives whole, and says how it ended", "[python]"
     REQUIRE(ear->counts().losses == 4);
     CHECK(ear->counts().non_finite == 2);
     double sum = 0;
-    for (auto const& step : ear.told.of(message_type::step)) {
-        sum += step.update.said.loss_mean * static_cast<double>(step.update.said.loss_count);
-        CHECK(step.update.said.total_steps == 6);
+    for (auto const& step : ear.reported.of(message_type::step)) {
+        sum += step.update.body.loss_mean * static_cast<double>(step.update.body.loss_count);
+        CHECK(step.update.body.total_steps == 6);
     }
     CHECK(sum == Catch::Approx(10));
-    auto const evals = ear.told.of(message_type::eval);
+    auto const evals = ear.reported.of(message_type::eval);
     REQUIRE(evals.size() == 2);
-    CHECK(evals[0].update.said.value == 0.75);
+    CHECK(evals[0].update.body.value == 0.75);
     CHECK(evals[1].metric == "my_metric_");
-    CHECK(evals[1].update.said.non_finite == 1);
-    auto const hellos = ear.told.of(message_type::hello);
+    CHECK(evals[1].update.body.non_finite == 1);
+    auto const hellos = ear.reported.of(message_type::hello);
     REQUIRE(hellos.size() == 3);
-    CHECK(hellos[0].update.said.world == 2);
-    CHECK(hellos[0].update.said.threads == 4);
-    auto const byes = ear.told.of(message_type::bye);
+    CHECK(hellos[0].update.body.world == 2);
+    CHECK(hellos[0].update.body.threads == 4);
+    auto const byes = ear.reported.of(message_type::bye);
     REQUIRE(byes.size() == 3);
     CHECK(byes[0].why == "done");
     CHECK(byes[1].why == "error");
-    CHECK(byes[1].update.said.exit_code == 1);
-    CHECK(byes[2].update.said.exit_code == 3);
+    CHECK(byes[1].update.body.exit_code == 1);
+    CHECK(byes[2].update.body.exit_code == 3);
 }
 
 TEST_CASE("a job in Python saves, holds and stops as it is told", "[python]") {
@@ -139,14 +139,14 @@ TEST_CASE("a job in Python saves, holds and stops as it is told", "[python]") {
             ear.drain({std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()});
         }
     };
-    auto const saved = [&] { return ear.told.of(message_type::checkpoint); };
-    until([&] { return !ear.told.of(message_type::want).empty(); });
-    REQUIRE(ear.told.of(message_type::want)[0].update.said.wanted == 3);
-    auto const hello = ear.told.of(message_type::hello)[0];
+    auto const saved = [&] { return ear.reported.of(message_type::checkpoint); };
+    until([&] { return !ear.reported.of(message_type::want).empty(); });
+    REQUIRE(ear.reported.of(message_type::want)[0].update.body.wanted == 3);
+    auto const hello = ear.reported.of(message_type::hello)[0];
     CHECK(hello.devices == "cpu-0,cpu-3");
     auto out = rp::control::open(ear.place / "run");
     REQUIRE(out);
-    REQUIRE(out->send(hello.control, {2}, token, {rp::command_type::stop}));  // of another epoch
+    REQUIRE(out->send(hello.control, {2}, token, {rp::command_type::stop}));  // of another incarnation
     REQUIRE(raw_sender(hello.control)("C1 dance e=1 k=0123456789abcdef q=77"));
     REQUIRE(raw_sender(hello.control)("C1 stop e=1 k=0123456789abcdef q=78 by=1e3"));
     do {  // a save fails at odd steps, and then the job goes on
@@ -154,22 +154,22 @@ TEST_CASE("a job in Python saves, holds and stops as it is told", "[python]") {
         REQUIRE(out->send(hello.control, {1}, token, {rp::command_type::save, ration::milliseconds(60'000), true}));
         until([&] { return saved().size() > before; });
         REQUIRE(saved().size() > before);
-    } while (!saved().back().update.said.durable);
-    auto const at = saved().back().update.said.step;
-    CHECK(saved().back().update.said.save_seconds == 0.25);
+    } while (!saved().back().update.body.durable);
+    auto const at = saved().back().update.body.step;
+    CHECK(saved().back().update.body.save_seconds == 0.25);
     REQUIRE(out->send(hello.control, {1}, token, {rp::command_type::stop, ration::milliseconds(60'000)}));
     accompany(ear, running);
-    auto const byes = ear.told.of(message_type::bye);
+    auto const byes = ear.reported.of(message_type::bye);
     REQUIRE(byes.size() == 1);
     CHECK(byes[0].why == "stop");
-    auto const last = ear.told.of(message_type::step).back().update.said;
+    auto const last = ear.reported.of(message_type::step).back().update.body;
     CHECK(last.step == at);  // none after the save
     CHECK(last.batch == 512);
-    auto const answers = ear.told.of(message_type::acknowledge);
+    auto const answers = ear.reported.of(message_type::acknowledge);
     REQUIRE(answers.size() >= 3);
-    CHECK(answers[0].update.said.command == 77);
-    CHECK_FALSE(answers[0].update.said.taken_in);
-    CHECK(answers.back().update.said.taken_in);
+    CHECK(answers[0].update.body.command == 77);
+    CHECK_FALSE(answers[0].update.body.taken_in);
+    CHECK(answers.back().update.body.taken_in);
     CHECK(std::filesystem::directory_iterator(ear.place / "run") != std::filesystem::directory_iterator());
     CHECK_FALSE(std::filesystem::exists(hello.control));
     ::unsetenv("RATION_DEVICES");
@@ -186,7 +186,7 @@ TEST_CASE("with a full queue the Python client keeps every loss", "[python]") {
     running.await("full");
     REQUIRE(ear->counts().received == 0);
     ear.drain();
-    CHECK(ear.told.all.empty());
+    CHECK(ear.reported.all.empty());
     running.go_on();
     while (running.poll() < 0) ear.drain();
     ear.drain();
@@ -194,8 +194,8 @@ TEST_CASE("with a full queue the Python client keeps every loss", "[python]") {
     CHECK(ear->counts().losses == 41);
     CHECK(ear->counts().non_finite == 1);
     CHECK(ear->counts().lost == 0);
-    CHECK(ear.told.of(message_type::eval).size() == 1);
-    CHECK(ear.told.of(message_type::phase).size() == 1);
+    CHECK(ear.reported.of(message_type::eval).size() == 1);
+    CHECK(ear.reported.of(message_type::phase).size() == 1);
 }
 
 TEST_CASE("the Python client survives a receiver that goes and comes back", "[python]") {
@@ -211,9 +211,9 @@ TEST_CASE("the Python client survives a receiver that goes and comes back", "[py
     running.go_on();
     accompany(ear, running);
     std::uint64_t losses = 0;
-    for (auto const& step : ear.told.of(message_type::step)) losses += step.update.said.loss_count;
+    for (auto const& step : ear.reported.of(message_type::step)) losses += step.update.body.loss_count;
     CHECK(losses == 11);
-    CHECK(ear.told.of(message_type::phase).size() == 1);
+    CHECK(ear.reported.of(message_type::phase).size() == 1);
 }
 
 TEST_CASE("the Python client raises nothing, whatever it is given", "[python]") {
@@ -225,12 +225,12 @@ TEST_CASE("the Python client raises nothing, whatever it is given", "[python]") 
     CHECK(ear->counts().malformed == 0);
     ear.stop();
     ear.start();
-    ear.told.all.clear();
+    ear.reported.all.clear();
     running.go_on();
     accompany(ear, running);
-    REQUIRE(ear.told.all.size() == 2);
-    CHECK(ear.told.all[0].update.said.type == message_type::hello);
-    CHECK(ear.told.all[1].metric == "survived");
+    REQUIRE(ear.reported.all.size() == 2);
+    CHECK(ear.reported.all[0].update.body.type == message_type::hello);
+    CHECK(ear.reported.all[1].metric == "survived");
 }
 
 TEST_CASE("threads, signal handlers and forks share one Python handle", "[python]") {
@@ -238,8 +238,8 @@ TEST_CASE("threads, signal handlers and forks share one Python handle", "[python
     ear.set_environment();
     script running("crowd.py");
     accompany(ear, running);
-    auto const expected = ear.told.of(message_type::eval);
+    auto const expected = ear.reported.of(message_type::eval);
     REQUIRE(expected.size() == 1);
-    CHECK(static_cast<double>(ear->counts().losses) == expected[0].update.said.value);
-    CHECK(ear.told.of(message_type::bye).size() == 1);
+    CHECK(static_cast<double>(ear->counts().losses) == expected[0].update.body.value);
+    CHECK(ear.reported.of(message_type::bye).size() == 1);
 }

@@ -21,8 +21,8 @@ unsigned mode_of(std::string const& path) {
     return about.st_mode & 0777U;
 }
 
-void send_step(raw_sender const& sender, int sequence, int step, int epoch = 1) {
-    REQUIRE(sender(said("step", sequence, " s=" + std::to_string(step) + " c=1 l=1", epoch)));
+void send_step(raw_sender const& sender, int sequence, int step, int incarnation = 1) {
+    REQUIRE(sender(message_text("step", sequence, " s=" + std::to_string(step) + " c=1 l=1", incarnation)));
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ TEST_CASE("a dead receiver's socket is taken over, a living one's is not", "[rec
     CHECK(sender("still the first one's"));
 }
 
-TEST_CASE("a job needs a name, an id and a later epoch of its own", "[receiver]") {
+TEST_CASE("a job needs a name, an id and a later incarnation of its own", "[receiver]") {
     listener ear;
     auto const code_of = [&](job_id id, std::string_view name, std::uint32_t run, std::string_view with = token) {
         auto const done = ear->register_job(id, name, {run}, with);
@@ -119,13 +119,13 @@ TEST_CASE("a job needs a name, an id and a later epoch of its own", "[receiver]"
 TEST_CASE("an accepted message reaches the sink with the kernel's word on the sender", "[receiver]") {
     listener ear;
     raw_sender const sender(ear.path);
-    REQUIRE(sender(said("eval", 1, " s=4 m=accuracy v=0.5")));
-    REQUIRE(sender(said("step", 2, " s=5 c=3 l=0.5 nf=2")));
+    REQUIRE(sender(message_text("eval", 1, " s=4 m=accuracy v=0.5")));
+    REQUIRE(sender(message_text("step", 2, " s=5 c=3 l=0.5 nf=2")));
     ear.drain();
-    REQUIRE(ear.told.all.size() == 2);
-    auto const& first = ear.told.all[0];
+    REQUIRE(ear.reported.all.size() == 2);
+    auto const& first = ear.reported.all[0];
     CHECK(first.update.job == job_id{7});
-    CHECK(first.update.run == ration::epoch{1});
+    CHECK(first.update.run == ration::incarnation_id{1});
     CHECK(first.update.process == ::getpid());
     CHECK(first.metric == "accuracy");
     CHECK(ear->counts().losses == 3);
@@ -141,15 +141,15 @@ TEST_CASE("each refusal is counted by its reason, for the run and for the job", 
         return text.replace(text.find(from), from.size(), to);
     };
     CHECK(sender("P1 nonsense"));
-    CHECK(sender(swap(said("hb", 1), "j=vae", "j=gan")));
-    CHECK(sender(said("hb", 1, "", 2)));
-    CHECK(sender(swap(said("hb", 1), "0123456789abcdef", "0123456789abcdeF")));
-    CHECK(sender(swap(said("hb", 1), "0123456789abcdef", "0123456789abcde")));
-    CHECK(sender(said("hb", 1) + " z=" + std::string(1025 - said("hb", 1).size() - 3, 'z')));
-    CHECK(sender(said("hb", 5)));
-    CHECK(sender(said("hb", 5)));
-    CHECK(sender(said("hb", 4)));
-    CHECK(sender(said("sing", 6)));
+    CHECK(sender(swap(message_text("hb", 1), "j=vae", "j=gan")));
+    CHECK(sender(message_text("hb", 1, "", 2)));
+    CHECK(sender(swap(message_text("hb", 1), "0123456789abcdef", "0123456789abcdeF")));
+    CHECK(sender(swap(message_text("hb", 1), "0123456789abcdef", "0123456789abcde")));
+    CHECK(sender(message_text("hb", 1) + " z=" + std::string(1025 - message_text("hb", 1).size() - 3, 'z')));
+    CHECK(sender(message_text("hb", 5)));
+    CHECK(sender(message_text("hb", 5)));
+    CHECK(sender(message_text("hb", 4)));
+    CHECK(sender(message_text("sing", 6)));
     ear.drain();
     auto const& all = ear->counts();
     CHECK(all.received == 10);
@@ -166,7 +166,7 @@ TEST_CASE("each refusal is counted by its reason, for the run and for the job", 
     CHECK(ear->counts_of({7})->wrong_token == 2);
     CHECK(ear->counts_of({7})->malformed == 0);
     CHECK(adds_up(*ear->counts_of({7})));
-    CHECK(ear.told.all.size() == 1);
+    CHECK(ear.reported.all.size() == 1);
 }
 
 TEST_CASE("a gap in the sequence is what was lost; a new sender has none", "[receiver]") {
@@ -178,7 +178,7 @@ TEST_CASE("a gap in the sequence is what was lost; a new sender has none", "[rec
     ear.drain();
     CHECK(ear->counts().lost == 3);
     CHECK(ear->counts().accepted == 3);
-    REQUIRE(sender(said("hello", 1, " w=1")));  // the process has opened its handle anew
+    REQUIRE(sender(message_text("hello", 1, " w=1")));  // the process has opened its handle anew
     send_step(sender, 2, 4);
     ear.drain();
     CHECK(ear->counts().lost == 3);
@@ -186,7 +186,7 @@ TEST_CASE("a gap in the sequence is what was lost; a new sender has none", "[rec
     CHECK(ear->counts().duplicate == 0);
 }
 
-TEST_CASE("a lower step within an epoch is a rollback", "[receiver]") {
+TEST_CASE("a lower step within an incarnation is a rollback", "[receiver]") {
     listener ear;
     raw_sender const sender(ear.path);
     send_step(sender, 1, 10);
@@ -194,13 +194,13 @@ TEST_CASE("a lower step within an epoch is a rollback", "[receiver]") {
     send_step(sender, 3, 9);
     send_step(sender, 4, 10);
     ear.drain();
-    REQUIRE(ear.told.all.size() == 4);
-    CHECK_FALSE(ear.told.all[1].update.rollback);
-    CHECK(ear.told.all[2].update.rollback);
-    CHECK_FALSE(ear.told.all[3].update.rollback);
+    REQUIRE(ear.reported.all.size() == 4);
+    CHECK_FALSE(ear.reported.all[1].update.rollback);
+    CHECK(ear.reported.all[2].update.rollback);
+    CHECK_FALSE(ear.reported.all[3].update.rollback);
 }
 
-TEST_CASE("a new epoch clears sequences and steps, and makes the old one stale", "[receiver]") {
+TEST_CASE("a new incarnation clears sequences and steps, and makes the old one stale", "[receiver]") {
     listener ear;
     raw_sender const sender(ear.path);
     send_step(sender, 50, 900);
@@ -211,7 +211,7 @@ TEST_CASE("a new epoch clears sequences and steps, and makes the old one stale",
     ear.drain();
     CHECK(ear->counts().stale == 1);
     CHECK(ear->counts().accepted == 2);
-    CHECK_FALSE(ear.told.all.back().update.rollback);
+    CHECK_FALSE(ear.reported.all.back().update.rollback);
     CHECK(ear->counts_of({7})->accepted == 2);
 }
 
@@ -240,12 +240,12 @@ TEST_CASE("a process outside of the job is refused, and asked about again", "[re
         return inside;
     };
     send_step(sender, 1, 1);
-    REQUIRE(ear->drain({}, belongs, ear.told));
+    REQUIRE(ear->drain({}, belongs, ear.reported));
     CHECK(ear->counts().wrong_process == 1);
     inside = true;
     send_step(sender, 2, 2);
     send_step(sender, 3, 3);
-    REQUIRE(ear->drain({}, belongs, ear.told));
+    REQUIRE(ear->drain({}, belongs, ear.reported));
     CHECK(ear->counts().accepted == 2);
     CHECK(asked == 2);
 }
@@ -289,16 +289,16 @@ TEST_CASE("a receiver is left alone for a moment only when messages come by the 
 }
 
 TEST_CASE("more senders than places: the one silent for longest gives way", "[receiver]") {
-    rp::detail::roster_entry job;
+    rp::detail::registry_entry job;
     std::uint64_t gap = 0;
-    rp::message said;
+    rp::message reply;
     for (pid_t process = 1; process <= 65; ++process) {
-        said.sequence = 10;
+        reply.sequence = 10;
         auto& from = job.add(process);
-        REQUIRE(job.in_order(from, said, gap));
+        REQUIRE(job.in_order(from, reply, gap));
         if (process == 64) {
-            said.sequence = 11;
-            REQUIRE(job.in_order(*job.find(1), said, gap));
+            reply.sequence = 11;
+            REQUIRE(job.in_order(*job.find(1), reply, gap));
         }
     }
     CHECK(job.find(1) != nullptr);

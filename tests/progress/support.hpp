@@ -46,7 +46,7 @@ private:
 };
 
 /// An update whose texts are copies.
-struct heard {
+struct received {
     rp::update update;
     std::string metric;
     std::string why;
@@ -55,29 +55,29 @@ struct heard {
 };
 
 struct notebook {
-    std::vector<heard> all;
-    void operator()(rp::update const& told) {
-        all.push_back({told, std::string(told.said.metric), std::string(told.said.why), std::string(told.said.devices),
-                       std::string(told.said.control)});
+    std::vector<received> all;
+    void operator()(rp::update const& reported) {
+        all.push_back({reported, std::string(reported.body.metric), std::string(reported.body.why),
+                       std::string(reported.body.devices), std::string(reported.body.control)});
     }
-    [[nodiscard]] std::vector<heard> of(rp::message_type type) const {
-        std::vector<heard> out;
+    [[nodiscard]] std::vector<received> of(rp::message_type type) const {
+        std::vector<received> out;
         for (auto const& one : all)
-            if (one.update.said.type == type) out.push_back(one);
+            if (one.update.body.type == type) out.push_back(one);
         return out;
     }
 };
 
-/// A receiver in a scratch folder with the job "vae" in epoch 1.
+/// A receiver in a scratch folder with the job "vae" in incarnation 1.
 class listener {
 public:
     scratch const place{};
     std::string const path = place / "run/p.sock";
-    notebook told{};
+    notebook reported{};
 
     listener() { start(); }
 
-    void start(ration::epoch run = {1}) {
+    void start(ration::incarnation_id run = {1}) {
         auto opened = rp::receiver::open(path);
         REQUIRE(opened);
         receiver_.emplace(std::move(*opened));
@@ -92,7 +92,7 @@ public:
     void drain(ration::nanoseconds now = {}) {
         auto more = true;
         while (more) {
-            auto const drained = receiver_->drain(now, [](ration::job_id, pid_t) { return true; }, told);
+            auto const drained = receiver_->drain(now, [](ration::job_id, pid_t) { return true; }, reported);
             REQUIRE(drained);
             more = *drained;
         }
@@ -102,7 +102,7 @@ public:
     void set_environment() const {
         ::setenv("RATION_PROGRESS", ("unix:" + path).c_str(), 1);
         ::setenv("RATION_JOB", "vae", 1);
-        ::setenv("RATION_EPOCH", "1", 1);
+        ::setenv("RATION_INCARNATION", "1", 1);
         ::setenv("RATION_TOKEN", token, 1);
         ::unsetenv("RANK");
     }
@@ -143,9 +143,10 @@ private:
 };
 
 /// A message of "vae" with what every message needs.
-inline std::string said(std::string const& type, int sequence, std::string const& more = "", int epoch = 1) {
-    return "P1 " + type + " e=" + std::to_string(epoch) + " k=" + token + " j=vae r=0 q=" + std::to_string(sequence) +
-           more;
+inline std::string message_text(std::string const& type, int sequence, std::string const& more = "",
+                                int incarnation = 1) {
+    return "P1 " + type + " e=" + std::to_string(incarnation) + " k=" + token +
+           " j=vae r=0 q=" + std::to_string(sequence) + more;
 }
 
 /// Every datagram has one fate.

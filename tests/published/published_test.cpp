@@ -45,7 +45,7 @@ TEST_CASE("docs/published.md says of TRADL's rule what the simulation gives", "[
     std::ifstream page(RATION_DOCS "/published.md");
     std::string words, word;
     while (page >> word) words += word + ' ';
-    auto const says = [&](char const* format, auto... numbers) {
+    auto const reports = [&](char const* format, auto... numbers) {
         char sentence[200];
         std::snprintf(sentence, sizeof sentence, format, numbers...);
         INFO(sentence);
@@ -57,9 +57,9 @@ TEST_CASE("docs/published.md says of TRADL's rule what the simulation gives", "[
     auto const above = [](bool strict) {
         return 100 * simulated_reduction(8, situation::above_fair_share, {.dead_band = 0, .strict = strict});
     };
-    says("(%.1f and %.1f %% instead of %.1f and %.1f %%)", equal(3, 0), equal(9, 0), equal(3, 0.02), equal(9, 0.02));
-    says("gains %.1f %% where the kept branch gives %.1f %%", above(true), above(false));
-    says("takes %.2f times as long", lone_job({.dead_band = 0, .scenario = tradl_scenario::AO, .strict = true}));
+    reports("(%.1f and %.1f %% instead of %.1f and %.1f %%)", equal(3, 0), equal(9, 0), equal(3, 0.02), equal(9, 0.02));
+    reports("gains %.1f %% where the kept branch gives %.1f %%", above(true), above(false));
+    reports("takes %.2f times as long", lone_job({.dead_band = 0, .scenario = tradl_scenario::AO, .strict = true}));
 }
 
 TEST_CASE("Wei and Shudo: the older job always gains; both together only by contention or in a late phase",

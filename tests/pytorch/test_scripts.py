@@ -65,7 +65,7 @@ class Scripts(unittest.TestCase):
         inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(inbox.close)
         inbox.bind(str(self.folder / "p.sock"))
-        self.environment |= {"RATION_PROGRESS": f"unix:{self.folder}/p.sock", "RATION_JOB": "cnn", "RATION_EPOCH": "1",
+        self.environment |= {"RATION_PROGRESS": f"unix:{self.folder}/p.sock", "RATION_JOB": "cnn", "RATION_INCARNATION": "1",
                              "RATION_TOKEN": "0123456789abcdef"}
         loss = float(REPORT.fullmatch(self.output_of("cnn.py", "--steps", "5").strip())[2])
         inbox.setblocking(False)

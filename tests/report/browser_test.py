@@ -126,9 +126,9 @@ class Runs(Browser):
                 ends.append(logs.summary(name, at * SECOND, start, reached, None, 40 * SECOND))
             body += [(i * SECOND, logs.decision(i * SECOND, i, {"jobs/id": [1, 2], "jobs/used.cpu": [1000 + i, 500], "jobs/held.cpu": [1500, 2**63 - 1], "nodes/capacity.cpu": [4000]})) for i in range(3, 40)]
             body += [(9 * SECOND, line("condition", 9 * SECOND, job="a", now="stalled", why="no steps")), (12 * SECOND, line("condition", 12 * SECOND, job="a", now="running", why=""))]
-            body += [(1 * SECOND, line("resize", 1 * SECOND, job="a", epoch=1, what="starting", **{"from": 0, "to": 2}, devices="cpu-0,cpu-1", why="")),
-                     (20 * SECOND, line("resize", 20 * SECOND, job="a", epoch=2, what="starting", **{"from": 2, "to": 1}, devices="cpu-1", why="")),
-                     (22 * SECOND, line("resize", 22 * SECOND, job="b", epoch=1, what="starting", **{"from": 0, "to": 1}, devices="cpu-0", why=""))]
+            body += [(1 * SECOND, line("resize", 1 * SECOND, job="a", incarnation=1, what="starting", **{"from": 0, "to": 2}, devices="cpu-0,cpu-1", why="")),
+                     (20 * SECOND, line("resize", 20 * SECOND, job="a", incarnation=2, what="starting", **{"from": 2, "to": 1}, devices="cpu-1", why="")),
+                     (22 * SECOND, line("resize", 22 * SECOND, job="b", incarnation=1, what="starting", **{"from": 0, "to": 1}, devices="cpu-0", why=""))]
             body += [(13 * SECOND, line("change", 13 * SECOND, job="a", resource="cpu", subject="cpu.max", when="live", old="max", new="25000", took=5, reason="above its fair share")),
                      (14 * SECOND, line("devices_moved", 14 * SECOND, job="b"))]
             ends.append(logs.summary("never", 90 * SECOND, None, None, None, None, "waiting"))

@@ -17,16 +17,16 @@ def run(policy: str = "none", source: str = SOURCE, **more) -> str:
                              "tick": SECOND, "machine": {"cpus": 4, "cpu_model": "made up", "memory": 2**34, "kernel": "Linux"}, "controls": [], "file": "jobs.toml", "source": source, **more})
 
 
-def started(job: str, t: int, id: int = 1, epoch: int = 1) -> str:
-    return line("job_started", t, job=job, id=id, epoch=epoch, pid=7, command=["x"])
+def started(job: str, t: int, id: int = 1, incarnation: int = 1) -> str:
+    return line("job_started", t, job=job, id=id, incarnation=incarnation, pid=7, command=["x"])
 
 
 def progress(job: str, t: int, step: int, value: float) -> str:
-    return line("progress", t, job=job, epoch=1, step=step, metric="loss", value=value, count=1, smoothed=value)
+    return line("progress", t, job=job, incarnation=1, step=step, metric="loss", value=value, count=1, smoothed=value)
 
 
 def ended(job: str, t: int, how: str = "finished") -> str:
-    return line("job_ended", t, job=job, epoch=1, how=how, exit_code=0 if how == "finished" else 1, signal=None, step=9, why="")
+    return line("job_ended", t, job=job, incarnation=1, how=how, exit_code=0 if how == "finished" else 1, signal=None, step=9, why="")
 
 
 def decision(t: int, number: int, columns: dict) -> str:

@@ -20,7 +20,7 @@ namespace {
 }
 
 /// What is said of a file with this content.
-[[nodiscard]] std::string said_of(std::string const& content, report_input& into) {
+[[nodiscard]] std::string message_of(std::string const& content, report_input& into) {
     temporary_file const file;
     std::ofstream(file.path(), std::ios::binary) << content;
     return read_report_input(file.path(), into);
@@ -31,7 +31,7 @@ namespace {
 TEST_CASE("every event that ration writes is understood") {
     sample_events const events;
     report_input input;
-    REQUIRE(said_of(log_of(events), input).empty());
+    REQUIRE(message_of(log_of(events), input).empty());
     REQUIRE(input.runs.size() == 1);
     CHECK(input.runs[0].unknown.empty());
     CHECK(input.runs[0].changes == 1);
@@ -42,8 +42,8 @@ TEST_CASE("every event that ration writes is understood") {
 TEST_CASE("a log with bytes that somebody has changed is read, or refused with a sentence") {
     sample_events const events;
     auto const log = log_of(events);
-    std::mt19937 dice(7);
-    auto const below = [&](std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most - 1)(dice); };
+    std::mt19937 rng(7);
+    auto const below = [&](std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most - 1)(rng); };
     std::size_t read = 0, refused = 0;
     for (int i = 0; i < 1500; ++i) {
         auto changed = log;
@@ -56,7 +56,7 @@ TEST_CASE("a log with bytes that somebody has changed is read, or refused with a
                 changed.erase(at, below(20));
         }
         report_input input;
-        auto const why = said_of(changed, input);
+        auto const why = message_of(changed, input);
         if (!why.empty()) {
             CHECK(why.find('\n') == why.npos);
             ++refused;

@@ -130,7 +130,7 @@ class Numbers(Report):
         names, jobs = run["devices"]["names"], run["jobs"]["name"]
         self.assertEqual(names, events[0]["devices"])
         launched = [(e["t"], e["job"], device) for e in events if e["event"] == "job_started" for device in e["devices"].split(",")]
-        self.assertGreater(len({e["epoch"] for e in events if e["event"] == "job_started"}), 1, "nobody was resized")
+        self.assertGreater(len({e["incarnation"] for e in events if e["event"] == "job_started"}), 1, "nobody was resized")
         shown = [(jobs[job], names[device], begin, end) for device, job, begin, end in run["devices"]["stretches"]]
         for t, job, device in launched:
             with self.subTest(job=job, device=device, t=t):
@@ -146,9 +146,9 @@ class Numbers(Report):
 
     def test_devices_follow_what_is_said_of_them(self) -> None:
         def resize(t: int, what: str, devices: str, job: str = "a") -> str:
-            return line("resize", t, job=job, epoch=1, what=what, **{"from": 1, "to": 2}, devices=devices, why="")
-        head = logs.run(devices=["x", "y", "never"]) + line("job_started", 1, job="a", id=1, epoch=1, pid=7, command=["x"], devices="x,y")
-        log = head + resize(3, "saving", "x,y") + resize(5, "starting", "y,new") + resize(6, "queued", "") + line("job_started", 7, job="b", id=2, epoch=1, pid=8, command=["x"], devices="y") + line("warning", 9, subject="", message="")
+            return line("resize", t, job=job, incarnation=1, what=what, **{"from": 1, "to": 2}, devices=devices, why="")
+        head = logs.run(devices=["x", "y", "never"]) + line("job_started", 1, job="a", id=1, incarnation=1, pid=7, command=["x"], devices="x,y")
+        log = head + resize(3, "saving", "x,y") + resize(5, "starting", "y,new") + resize(6, "queued", "") + line("job_started", 7, job="b", id=2, incarnation=1, pid=8, command=["x"], devices="y") + line("warning", 9, subject="", message="")
         run, = data_of(self.page(log))["runs"]
         self.assertEqual(run["devices"]["names"], ["x", "y", "never", "new"])
         self.assertEqual(run["devices"]["stretches"], [[0, 0, 1, 5], [1, 0, 1, 6], [3, 0, 5, 6], [1, 1, 7, 9]])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""ration is killed (SIGKILL) at each point of docs/crash-points.md, in a run, a stop, an adoption and a cleaning, under each backend. After each kill
-`--adopt` or `clean` recovers: no job is lost or runs twice, no device is held twice, and no process, group or record stays.
+"""ration is killed (SIGKILL) at each point of docs/crash-points.md, in a run, a stop, an reattachment and a cleaning, under each backend. After each kill
+`--reattach` or `clean` recovers: no job is lost or runs twice, no device is held twice, and no process, group or record stays.
 
     crash_test.py Sample     some points; every call that is reached has to be in the table
     crash_test.py AllPoints  every point of every scenario, the first times that it is reached (RATION_CRASH_TIMES, 3)
@@ -93,13 +93,13 @@ class Case:
 
     def act(self, **options) -> int:
         """The scenario; `options` are those of the ration that is watched, or killed. Returns its exit code."""
-        if self.action in ("adopt", "clean"):
+        if self.action in ("reattach", "clean"):
             first = self.start(*self.run_words())
             self.wait_for(self.started, "no job started")
             time.sleep(0.2)
             first.kill()
             first.wait()
-        words = {"clean": ["clean"], "adopt": self.run_words("--adopt")}.get(self.action, self.run_words())
+        words = {"clean": ["clean"], "reattach": self.run_words("--reattach")}.get(self.action, self.run_words())
         process = self.start(*words, **options)
         if self.action == "stop":
             self.wait_for(lambda: self.started() or process.poll() is not None, "no job started")
@@ -113,7 +113,7 @@ class Case:
             code = self.wait(self.start("clean"))
         else:
             self.begin_again_without_a_record()
-            code = self.wait(self.start(*self.run_words("--adopt")))
+            code = self.wait(self.start(*self.run_words("--reattach")))
         if code not in (0, 1):  # 1: a job ended while no ration was there to see how
             raise Broken(f"recovery ended with exit code {code}")
 
@@ -153,8 +153,8 @@ class Case:
     def check_resize(self) -> None:
         launches = [line.split() for line in self.lines("launches")]
         for name in "ab":
-            epochs = [int(words[1]) for words in launches if words[0] == name]
-            self.require(epochs == sorted(set(epochs)), f"{name} used an incarnation twice: {epochs}")
+            incarnations = [int(words[1]) for words in launches if words[0] == name]
+            self.require(incarnations == sorted(set(incarnations)), f"{name} used an incarnation twice: {incarnations}")
             self.require(self.action in ("stop", "clean") or (self.folder / f"done.{name}").exists(), f"{name} is lost")
 
     def survivors(self) -> list[int]:
@@ -181,7 +181,7 @@ class Case:
 
 
 SCENARIOS = [(workload, action, backend) for backend in BACKENDS
-             for workload, actions in (("limits", ("run", "stop", "adopt", "clean")), ("resize", ("run", "stop", "adopt"))) for action in actions]
+             for workload, actions in (("limits", ("run", "stop", "reattach", "clean")), ("resize", ("run", "stop", "reattach"))) for action in actions]
 
 
 def trace(scenario: tuple[str, str, str]) -> collections.Counter:
@@ -241,7 +241,7 @@ class Crash(unittest.TestCase):
 
 class Sample(Crash):
     POINTS = [("limits", "run", "rename run.json", 1), ("limits", "run", "send gate", 2), ("limits", "run", "rename run.json", 4),
-              ("resize", "run", "sendto command", 1), ("limits", "adopt", "rename run.json", 1), ("limits", "clean", "signal 15", 1), ("limits", "stop", "unlink run.json", 1)]
+              ("resize", "run", "sendto command", 1), ("limits", "reattach", "rename run.json", 1), ("limits", "clean", "signal 15", 1), ("limits", "stop", "unlink run.json", 1)]
 
     def test_a_sample(self) -> None:
         self.traces([("limits", "run", backend) for backend in BACKENDS])

@@ -36,7 +36,7 @@ import time
 MODE, STEPS = sys.argv[1], int(sys.argv[2])
 SIZE = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 ENV = os.environ
-NAME, EPOCH, TOKEN = ENV["RATION_JOB"], ENV["RATION_EPOCH"], ENV["RATION_TOKEN"]
+NAME, EPOCH, TOKEN = ENV["RATION_JOB"], ENV["RATION_INCARNATION"], ENV["RATION_TOKEN"]
 DEVICES = ENV.get("RATION_DEVICES", "cpu-0").split(",")
 SAVED = pathlib.Path(ENV.get("RATION_CHECKPOINT", "."), "step")
 RATION = ENV["RATION_PROGRESS"].removeprefix("unix:")
@@ -101,7 +101,7 @@ def is_alive(pid: str) -> bool:
 
 def conflict(what: str) -> None:
     with open("conflict", "a") as out:
-        out.write(f"{NAME} epoch {EPOCH}: {what}\n")
+        out.write(f"{NAME} incarnation {EPOCH}: {what}\n")
 
 
 def take_share(percent: int) -> None:

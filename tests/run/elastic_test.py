@@ -28,7 +28,7 @@ def elastic(name: str, mode: str, steps: int, size: int = 0, at: str = "0s", gpu
     return job(name, words, f'at = "{at}"\nbounds = {{ gpu = {gpu} }}\ndeadlines = {{ {deadlines} }}\n{more}')
 
 
-class Launch(collections.namedtuple("Launch", "job epoch devices step pid")):
+class Launch(collections.namedtuple("Launch", "job incarnation devices step pid")):
     pass
 
 
@@ -84,7 +84,7 @@ class Together(ElasticTest):
 
 
 class Gpus(Together):
-    """GPUs of a driver of our own (tests/cuda/stand_in): their names, masks, and who computes on them."""
+    """GPUs of a driver of our own (tests/cuda/fake_driver): their names, masks, and who computes on them."""
 
     IDS = [f"GPU-0000000{i}-0000-0000-0000-000000000000" for i in range(4)]
 
@@ -95,10 +95,10 @@ class Gpus(Together):
         fresh.rename(self.folder / "gpus")
 
     def prepare(self, users_of_last: str = "") -> None:
-        stand_in = os.environ.get("RATION_STAND_IN", "")
-        if not os.path.exists(os.path.join(stand_in, "libnvidia-ml.so.1")):
-            raise unittest.SkipTest("no stand-in for NVML: RATION_STAND_IN names its folder")
-        self.environment.update(LD_LIBRARY_PATH=stand_in, RATION_STAND_IN_GPUS=str(self.folder / "gpus"))
+        fake_driver = os.environ.get("RATION_FAKE_DRIVER", "")
+        if not os.path.exists(os.path.join(fake_driver, "libnvidia-ml.so.1")):
+            raise unittest.SkipTest("no fake for NVML: RATION_FAKE_DRIVER names its folder")
+        self.environment.update(LD_LIBRARY_PATH=fake_driver, RATION_STAND_IN_GPUS=str(self.folder / "gpus"))
         self.environment.pop("CUDA_VISIBLE_DEVICES", None)
         self.script(users_of_last)
 
@@ -138,7 +138,7 @@ class Resizing(Gpus):
         done = self.run_jobs("--log", "log.jsonl")
         self.assert_finished(done, a=160, b=40)
         self.assertEqual([one.devices for one in self.launches("a")], [4, 2, 4])
-        self.assertEqual([one.epoch for one in self.launches("a")], [1, 2, 3])
+        self.assertEqual([one.incarnation for one in self.launches("a")], [1, 2, 3])
         self.assertEqual([one.devices for one in self.launches("b")], [2])
         steps = [e["step"] for e in self.events() if e["event"] == "progress" and e["job"] == "a"]
         self.assertEqual(steps, list(range(1, 161)), "steps were lost or done twice")
@@ -164,7 +164,7 @@ class Resizing(Gpus):
         self.write(elastic("a", "wants", 40, 3), head=HEAD)
         done = self.run_jobs("--log", "log.jsonl")
         self.assert_finished(done, a=40)
-        wishes = [e["columns"]["jobs/want.gpu"][0] for e in self.events() if e["event"] == "decision" and e["rows"][0] > 0]
+        wishes = [e["columns"]["jobs/requested.gpu"][0] for e in self.events() if e["event"] == "decision" and e["rows"][0] > 0]
         self.assertEqual((wishes[0], wishes[-1]), (-1, 3))
 
     def case_the_environment_of_a_job_with_devices(self) -> None:
@@ -198,9 +198,9 @@ class FewerDevices(Together):
         run.kill()
         run.communicate()
         self.write(*jobs, head=HEAD.replace("count = 4", "count = 2"))
-        self.assert_finished(self.run_jobs("--adopt", "--log", "log.jsonl"), a=130, b=20)
+        self.assert_finished(self.run_jobs("--reattach", "--log", "log.jsonl"), a=130, b=20)
         told = [(e["device"], e["what"], e["why"]) for e in self.events() if e["event"] == "device"]
-        self.assertEqual(told, [(name, "set_aside", "this run does not share it") for name in ("cpu-2", "cpu-3")])
+        self.assertEqual(told, [(name, "cordoned", "this run does not share it") for name in ("cpu-2", "cpu-3")])
         self.assertEqual([one.devices for one in self.launches("a")][:2], [4, 2])
         used = {name for e in self.events() if e["event"] == "job_started" for name in e["devices"].split(",")}
         self.assertEqual(used, {"cpu-0", "cpu-1"})
@@ -320,8 +320,8 @@ class Killed(Together):
     def assert_all_done(self, said: str, allowed: tuple[str, ...] = ()) -> None:
         self.assert_nobody_shared()
         for name in self.STEPS:
-            epochs = [one.epoch for one in self.launches(name)]
-            self.assertEqual(epochs, sorted(set(epochs)), "an epoch was used twice")
+            incarnations = [one.incarnation for one in self.launches(name)]
+            self.assertEqual(incarnations, sorted(set(incarnations)), "an incarnation was used twice")
             if name not in allowed:
                 self.assertTrue((self.folder / f"done.{name}").exists(), f"{name} {self.launches(name)}\n{said}")
         self.assertEqual([one for one in self.launches() if alive(one.pid)], [], "somebody was left behind")
@@ -335,7 +335,7 @@ class Killed(Together):
                 break
             run.kill()
             said += "".join(run.communicate())
-            run = self.start("--adopt", "--log", f"log.{again}.jsonl")
+            run = self.start("--reattach", "--log", f"log.{again}.jsonl")
         said += "".join(run.communicate(timeout=PATIENCE))
         self.assertIn(run.returncode, (0, 1), said)  # 1: a job ended while no ration was there to see how
         self.assert_all_done(said)

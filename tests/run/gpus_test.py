@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""GPUs of a driver of our own (tests/cuda/stand_in) whose device files are real ones: those of /dev/zero and its like, which /proc/devices, in a
+"""GPUs of a driver of our own (tests/cuda/fake_driver) whose device files are real ones: those of /dev/zero and its like, which /proc/devices, in a
 mount namespace of the test, says are NVIDIA's. The kernel then keeps jobs from them, or not."""
 import glob
 import json
@@ -14,7 +14,7 @@ from elastic_test import HEAD, Together, elastic
 from support import PATIENCE, RATION, alive, has_cgroups, main, trainer
 
 FILES = {"zero": 5, "full": 7, "random": 8, "urandom": 9}  # of major 1
-STAND_IN = os.environ.get("RATION_STAND_IN", "")
+FAKE_DRIVER = os.environ.get("RATION_FAKE_DRIVER", "")
 
 
 def in_namespace(devices: pathlib.Path, *command: str) -> list[str]:
@@ -46,9 +46,9 @@ class Gpus(Together):
         self.wait_for(lambda: self.hold.stat().st_size > 0)
 
     def prepare(self, numbers: str = "  1 nvidia\n") -> None:
-        if not os.path.exists(os.path.join(STAND_IN, "libnvidia-ml.so.1")):
-            raise unittest.SkipTest("no stand-in for NVML: RATION_STAND_IN names its folder")
-        self.environment.update(LD_LIBRARY_PATH=STAND_IN, RATION_STAND_IN_GPUS=str(self.folder / "gpus"))
+        if not os.path.exists(os.path.join(FAKE_DRIVER, "libnvidia-ml.so.1")):
+            raise unittest.SkipTest("no fake for NVML: RATION_FAKE_DRIVER names its folder")
+        self.environment.update(LD_LIBRARY_PATH=FAKE_DRIVER, RATION_STAND_IN_GPUS=str(self.folder / "gpus"))
         self.environment.pop("CUDA_VISIBLE_DEVICES", None)
         self.numbers = self.folder / "devices"
         self.numbers.write_text(f"Character devices:\n{numbers}\nBlock devices:\n")
@@ -88,8 +88,8 @@ class Gpus(Together):
     def ticks(self) -> int:
         return (self.folder / "log.jsonl").read_text().count('"event":"decision"')
 
-    def set_aside(self) -> list[tuple[str, str]]:
-        return [(e["device"], e["why"]) for e in self.events() if e["event"] == "device" and e["what"] == "set_aside"]
+    def cordoned(self) -> list[tuple[str, str]]:
+        return [(e["device"], e["why"]) for e in self.events() if e["event"] == "device" and e["what"] == "cordoned"]
 
     def ended(self, name: str) -> dict | None:
         return next((e for e in self.events() if e["event"] == "job_ended" and e["job"] == name), None)
@@ -170,7 +170,7 @@ class Fenced(Gpus):
         self.assertTrue(alive(pid))
         left = self.device_groups(run)
         self.assertEqual(len(left), 1)
-        run = self.start("--log", "log.2.jsonl", "--backend", "process", "--adopt")
+        run = self.start("--log", "log.2.jsonl", "--backend", "process", "--reattach")
         self.wait_for(lambda: any(str(pid) in pathlib.Path(group, "cgroup.procs").read_text().split() for group in self.device_groups(run)))
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=PATIENCE)
@@ -198,9 +198,9 @@ class Faulty(Gpus):
         run = self.begin("good", 260)
         self.script(gpu1="broken=15", gpu2="xid=31")  # Xid 31 is a program's own fault
         out = self.finish(run, a=260)
-        self.assertEqual([name for name, _ in self.set_aside()], [self.IDS[1]])
+        self.assertEqual([name for name, _ in self.cordoned()], [self.IDS[1]])
         self.assertEqual(out.count(f"{self.IDS[1]} is given to nobody for a while"), 1)
-        self.assertIn("3 of 4 devices held, 1 set aside", out)
+        self.assertIn("3 of 4 devices held, 1 cordoned", out)
         self.assertEqual(self.devices(), ["0123", "023"])
         self.assertEqual(self.told("failed"), [])
 
@@ -208,7 +208,7 @@ class Faulty(Gpus):
         run = self.begin("good", 260)
         self.script(gpu3="xid=79")
         self.finish(run, a=260)
-        self.assertEqual(self.set_aside(), [(self.IDS[3], "the driver reports Xid 79")])
+        self.assertEqual(self.cordoned(), [(self.IDS[3], "the driver reports Xid 79")])
         self.assertEqual(self.devices(), ["0123", "012"])
 
     def case_no_tick_waits_for_a_driver_that_is_slow(self) -> None:
@@ -217,10 +217,10 @@ class Faulty(Gpus):
         self.hang()
         begun = self.ticks()
         self.wait_for(lambda: self.ticks() >= begun + 20)
-        self.assertEqual(self.set_aside(), [])
+        self.assertEqual(self.cordoned(), [])
         self.hold.unlink()
         self.finish(run, a=400)
-        self.assertEqual([name for name, _ in self.set_aside()], [self.IDS[2]])
+        self.assertEqual([name for name, _ in self.cordoned()], [self.IDS[2]])
         self.assertEqual(self.devices(), ["0123", "013"])
 
     def case_a_job_that_dies_with_its_gpu_goes_on_from_its_checkpoint(self) -> None:
@@ -317,12 +317,12 @@ class Silent(Gpus):
         self.script("init 18")
         self.wait_for(self.warnings)
         self.assertIn("the driver was updated under a running kernel module: restart the machine; what runs goes on", self.warnings()[0])
-        self.assertEqual((self.ended("a"), self.set_aside(), self.names_launched()), (None, [], ["a"]))
+        self.assertEqual((self.ended("a"), self.cordoned(), self.names_launched()), (None, [], ["a"]))
         self.script()
         self.wait_for(lambda: self.ended("b"))
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=PATIENCE)
-        self.assertEqual((self.ended("b")["how"], self.set_aside()), ("finished", []))
+        self.assertEqual((self.ended("b")["how"], self.cordoned()), ("finished", []))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import unittest
 
 from support import HERE, PATIENCE, PYTHON, RATION, RunTest, job, main
 
-EVIL = os.environ["RATION_EVIL"]
+MISBEHAVIOUR = os.environ["RATION_MISBEHAVING"]
 TALKERS = os.environ["RATION_TALKERS"]
 TALKER = f"{TALKERS}/talker.so"
 BOTH = ("worker", "in-process")
@@ -80,8 +80,8 @@ class Choice(Isolation):
                 self.assertEqual((done.returncode, done.stderr), (2, sentence + "\n"))
 
     def test_parameters_of_a_plugin_that_only_the_command_line_names(self) -> None:
-        self.write(*self.jobs("1"), head=HEAD + "evil_0 = { alpha = 1 }\n")
-        done = self.run_jobs("--policy", f"{EVIL}/evil_0.so")
+        self.write(*self.jobs("1"), head=HEAD + "misbehaving_0 = { alpha = 1 }\n")
+        done = self.run_jobs("--policy", f"{MISBEHAVIOUR}/misbehaving_0.so")
         self.assertIn("jobs.toml:4:1: ", done.stderr)
         self.assertIn("this policy takes no parameters", done.stderr)
 
@@ -100,16 +100,16 @@ class Choice(Isolation):
 
 class Faults(Isolation):
     def run_with(self, k: int) -> tuple:
-        # evil_9 leaks on purpose: a leak detector must not blame that on the host.
+        # misbehaving_9 leaks on purpose: a leak detector must not blame that on the host.
         options = dict(self.environment, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
         jobs, log = f"jobs{k}.toml", f"log{k}.jsonl"
-        (self.folder / jobs).write_text(f'{HEAD}isolation = {{ evil_{k} = "in-process" }}\n' + "".join(self.jobs()))
-        command = [RATION, "run", jobs, "--policy", f"{EVIL}/evil_{k}.so", "--log", log]
+        (self.folder / jobs).write_text(f'{HEAD}isolation = {{ misbehaving_{k} = "in-process" }}\n' + "".join(self.jobs()))
+        command = [RATION, "run", jobs, "--policy", f"{MISBEHAVIOUR}/misbehaving_{k}.so", "--log", log]
         return k, subprocess.run(command, cwd=self.folder, env=options, capture_output=True, text=True, timeout=PATIENCE, check=False), log
 
     def check(self, k: int, done, log: str) -> None:
         if k in REFUSED:
-            return self.assert_refused(done, f"evil_{k}.so", REFUSED[k])
+            return self.assert_refused(done, f"misbehaving_{k}.so", REFUSED[k])
         self.assertEqual(done.returncode, 0, done.stderr)
         events = self.events(log)
         self.assertEqual(events[0]["isolation"], "in-process")
@@ -118,7 +118,7 @@ class Faults(Isolation):
         if k in HARMLESS:
             self.assertEqual(warnings, [])
             return
-        self.assertIn(f"evil_{k}.so", warnings[0]["subject"])
+        self.assertIn(f"misbehaving_{k}.so", warnings[0]["subject"])
         self.assertIn(FAULTS[k], warnings[0]["message"])
         self.assertIn("the last good limits stay", warnings[0]["message"])
         self.assertTrue(any("it is not asked any more" in w["message"] for w in warnings))
@@ -129,7 +129,7 @@ class Faults(Isolation):
         chosen = (*REFUSED, *FAULTS, *HARMLESS)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             for k, done, log in pool.map(self.run_with, chosen):
-                with self.subTest(evil=k):
+                with self.subTest(misbehaviour=k):
                     self.check(k, done, log)
 
 

@@ -29,7 +29,7 @@ class Killed(RunTest):
         again = self.run_jobs()
         self.assertEqual(again.returncode, 3)
         self.assertIn(f"orphan (process {pid})", again.stderr)
-        self.assertIn("ration run --adopt takes them over, ration clean ends them", again.stderr)
+        self.assertIn("ration run --reattach takes them over, ration clean ends them", again.stderr)
         self.assertTrue(alive(pid), "saying is not ending")
 
     def test_clean_ends_them_and_removes_their_groups(self) -> None:
@@ -52,7 +52,7 @@ class Killed(RunTest):
 
     def test_adopt_goes_on_with_the_same_process(self) -> None:
         killed, pid = self.start_and_kill()
-        run = self.start("--adopt", "--log", "second.jsonl")
+        run = self.start("--reattach", "--log", "second.jsonl")
         second = self.folder / "second.jsonl"
         self.wait_for(lambda: second.exists() and of(self.events("second.jsonl"), "progress", "orphan"))
         self.assertTrue(alive(pid))
@@ -71,7 +71,7 @@ class Killed(RunTest):
         self.wait_for(lambda: of(self.events(), "tier_reached"))
         run.kill()
         run.wait()
-        again = self.run_jobs("--adopt", "--log", "log.jsonl")
+        again = self.run_jobs("--reattach", "--log", "log.jsonl")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual([e["tier"] for e in of(self.events(), "tier_reached")], [1, 2])
 
@@ -85,7 +85,7 @@ class Killed(RunTest):
         first = job("first", ["/bin/sh", "-c", "echo >> first; exit 3"])
         self.write(first, job("second", ["touch", "second"], more='at = "4s"'))
         self.start_and_kill_between_jobs()
-        adopts = self.run_jobs("--adopt", "--log", "log.jsonl")
+        adopts = self.run_jobs("--reattach", "--log", "log.jsonl")
         self.assertEqual(((self.folder / "first").read_text(), (self.folder / "second").exists()), ("\n", True), adopts.stdout)
         self.assertEqual(adopts.returncode, 1, "that it failed was forgotten")
         self.assertEqual([e["job"] for e in of(self.events(), "job_started")], ["second"])
@@ -95,7 +95,7 @@ class Killed(RunTest):
         self.start_and_kill_between_jobs()
         pids = [row["pid"] for row in json.loads(self.record().read_text())["run"]["jobs"] if row["pid"]]
         self.wait_for(lambda: not any(map(alive, pids)))
-        adopts = self.run_jobs("--adopt", "--log", "log.jsonl")
+        adopts = self.run_jobs("--reattach", "--log", "log.jsonl")
         self.assertEqual(((self.folder / "first").read_text(), (self.folder / "second").read_text()), ("\n", "\n"), adopts.stdout)
         self.assertEqual(adopts.returncode, 1)
         self.assertEqual([e["why"] for e in of(self.events(), "condition", "second")], ["ended while no ration was there to see how"])
@@ -105,11 +105,11 @@ class Killed(RunTest):
         self.write(first, trainer("second", 60, 1, more='at = "55s"'))
         self.start_and_kill_between_jobs()
         self.write(first)
-        self.assertEqual(self.run_jobs("--adopt").returncode, 0)
+        self.assertEqual(self.run_jobs("--reattach").returncode, 0)
         self.assertEqual((self.folder / "first").read_text(), "\n")
         self.assertEqual(list((self.folder / "ration").glob("*")), [])
         self.assertEqual(self.run_jobs().returncode, 0)
-        self.assertEqual((self.folder / "first").read_text(), "\n\n", "only --adopt goes on with an earlier run")
+        self.assertEqual((self.folder / "first").read_text(), "\n\n", "only --reattach goes on with an earlier run")
 
     def test_a_record_with_damage_costs_no_job(self) -> None:
         _, pid = self.start_and_kill()
@@ -118,7 +118,7 @@ class Killed(RunTest):
         text = self.record().read_bytes()
         for damaged in (b"", text[:-40], text.replace(b'"pid":', b'"pid":1', 1), b"\xff" * 100):
             self.record().write_bytes(damaged)
-            for arguments in ((), ("--adopt",)):
+            for arguments in ((), ("--reattach",)):
                 with self.subTest(damaged=damaged[:60], arguments=arguments):
                     done = self.run_jobs(*arguments)
                     self.assertEqual(done.returncode, 3, done.stderr)
@@ -161,7 +161,7 @@ class Killed(RunTest):
         started = int(pathlib.Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
         self.change(lambda run: run.update(boot=ANOTHER_BOOT, owner=os.getpid(), owner_start_time=started,
                                            written_ns=10**17, clock_ns=1800 * 10**9))
-        again = self.run_jobs("--adopt", "--log", "log.jsonl")
+        again = self.run_jobs("--reattach", "--log", "log.jsonl")
         self.assertEqual(again.returncode, 1, again.stderr)
         events = self.events()
         self.assertEqual([e["job"] for e in of(events, "job_started")], ["late"])
@@ -175,7 +175,7 @@ class Killed(RunTest):
         second = trainer("second", 60, 1, more='at = "55s"')
         for other, key in ((trainer("orphan", 60, 2), "command"), (trainer("orphan", 60, 1, more="weight = 2"), "weight")):
             self.write(second, other)
-            done = self.run_jobs("--adopt")
+            done = self.run_jobs("--reattach")
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertEqual(done.stderr, f"jobs.toml:9:1: job 'orphan' has another '{key}' here than in the run that is to be taken over; "
                              "put it back, or end that run with ration clean\n")
@@ -183,7 +183,7 @@ class Killed(RunTest):
         # The same jobs in another layout, and what had not begun may be another.
         first, *others = trainer("orphan", 60, 1).splitlines(keepends=True)
         self.write(trainer("second", 1, more='at = "1s"'), first, "# as before\n", *reversed(others))
-        run = self.start("--adopt", "--log", "second.jsonl")
+        run = self.start("--reattach", "--log", "second.jsonl")
         self.wait_for(lambda: (self.folder / "second.jsonl").exists() and of(self.events("second.jsonl"), "progress", "orphan"))
         run.send_signal(signal.SIGINT)
         self.assertEqual(run.wait(timeout=PATIENCE), 4)
@@ -192,10 +192,10 @@ class Killed(RunTest):
     def test_jobs_that_the_file_does_not_have_are_not_adopted(self) -> None:
         _, pid = self.start_and_kill()
         self.write(trainer("another", 1))
-        done = self.run_jobs("--adopt")
+        done = self.run_jobs("--reattach")
         self.assertEqual(done.returncode, 3)
         self.assertIn(f"find in this file the jobs of the earlier run orphan (process {pid})", done.stderr)
-        self.assertIn("adopt them with the file that they were started from, or end them with ration clean", done.stderr)
+        self.assertIn("reattach them with the file that they were started from, or end them with ration clean", done.stderr)
         self.assertTrue(alive(pid))
 
     def said_by_clean(self, *arguments: str) -> str:
@@ -211,8 +211,8 @@ class KilledWithDevices(ElasticTest):
         run.communicate()
         os.kill(self.launches()[0].pid, signal.SIGKILL)
         self.change(lambda run: run.update(boot=ANOTHER_BOOT, written_ns=10**17))
-        self.assert_finished(self.run_jobs("--adopt", "--log", "log.jsonl"), a=40)
-        self.assertEqual([one.epoch for one in self.launches()], [1, 2])
+        self.assert_finished(self.run_jobs("--reattach", "--log", "log.jsonl"), a=40)
+        self.assertEqual([one.incarnation for one in self.launches()], [1, 2])
 
 
 main()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """Which GPUs and CPUs `ration run` gives its jobs: on a recorded machine of eight GPUs against the tables of docs/placement.md, and on this machine,
-cut in two on paper, by what the jobs themselves find. The driver is a stand-in (tests/cuda/stand_in)."""
+cut in two on paper, by what the jobs themselves find. The driver is a fake (tests/cuda/fake_driver)."""
 import json
 import os
 import pathlib
@@ -54,12 +54,12 @@ def of_gpus(why: str) -> str:
 
 class OnGpus(Together):
     def prepare(self, addresses: list[str], topology: str, memory: tuple[int, ...] = ()) -> None:
-        stand_in = os.environ.get("RATION_STAND_IN", "")
-        if not os.path.exists(os.path.join(stand_in, "libnvidia-ml.so.1")):
-            raise unittest.SkipTest("no stand-in for NVML: RATION_STAND_IN names its folder")
+        fake_driver = os.environ.get("RATION_FAKE_DRIVER", "")
+        if not os.path.exists(os.path.join(fake_driver, "libnvidia-ml.so.1")):
+            raise unittest.SkipTest("no fake for NVML: RATION_FAKE_DRIVER names its folder")
         lines = [f"gpu uuid={uuid(i)} pci={pci} memory={(memory[i] if memory else 80) << 30}" for i, pci in enumerate(addresses)]
         (self.folder / "gpus").write_text("\n".join(reversed(lines)) + "\n")  # the driver's order is nobody's business
-        self.environment.update(LD_LIBRARY_PATH=stand_in, RATION_STAND_IN_GPUS=str(self.folder / "gpus"), HWLOC_XMLFILE=topology)
+        self.environment.update(LD_LIBRARY_PATH=fake_driver, RATION_STAND_IN_GPUS=str(self.folder / "gpus"), HWLOC_XMLFILE=topology)
         self.environment.pop("CUDA_VISIBLE_DEVICES", None)
 
     def started(self, name: str) -> list[dict]:
@@ -264,7 +264,7 @@ class ThisMachine(OnGpus):
         run.kill()
         run.communicate()
         pids = {one.job: one.pid for one in self.launches()}
-        again = self.start("--adopt", "--log", "log.jsonl", *arguments)
+        again = self.start("--reattach", "--log", "log.jsonl", *arguments)
         self.wait_for(lambda: "taken over" in again.stdout.readline())
         self.wait_for(lambda: "taken over" in again.stdout.readline())
         bound = {name: os.sched_getaffinity(pid) for name, pid in pids.items() if alive(pid)}

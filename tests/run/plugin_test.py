@@ -8,7 +8,7 @@ import unittest
 
 from support import PYTHON, HERE, RATION, RunTest, job, main, trainer
 
-EVIL = os.environ["RATION_EVIL"]
+MISBEHAVIOUR = os.environ["RATION_MISBEHAVING"]
 PLUGINS = os.environ["RATION_PLUGINS"]
 WITHOUT_LANDLOCK = os.environ["RATION_WITHOUT_LANDLOCK"]
 
@@ -33,12 +33,12 @@ class Plugins(RunTest):
         log = f"log{k}.jsonl"
         records = self.folder / f"records{k}"  # a run warns of the CPUs that another one with the same folder has claimed
         records.mkdir(mode=0o700)
-        done = self.run_jobs("--policy", f"{EVIL}/evil_{k}.so", "--log", log, env=dict(self.environment, XDG_RUNTIME_DIR=str(records)))
+        done = self.run_jobs("--policy", f"{MISBEHAVIOUR}/misbehaving_{k}.so", "--log", log, env=dict(self.environment, XDG_RUNTIME_DIR=str(records)))
         return k, done, log
 
     def check(self, k: int, done, log: str) -> None:
         if k in REFUSED:
-            return self.assert_refused(done, f"evil_{k}.so", REFUSED[k])
+            return self.assert_refused(done, f"misbehaving_{k}.so", REFUSED[k])
         self.assertEqual(done.returncode, 0, done.stderr)
         events = self.events(log)
         self.assertEqual(sorted(e["job"] for e in events if e["event"] == "job_ended" and e["how"] == "finished"), ["a", "b"])
@@ -47,7 +47,7 @@ class Plugins(RunTest):
         if k not in FAULTS and not (k in UNDETERMINED and warnings):
             self.assertEqual(warnings, [])
             return
-        self.assertIn(f"evil_{k}.so", warnings[0]["subject"])
+        self.assertIn(f"misbehaving_{k}.so", warnings[0]["subject"])
         self.assertIn(FAULTS.get(k, ""), warnings[0]["message"])
         self.assertIn("the last good limits stay", warnings[0]["message"])
         self.assertTrue(any("it is not asked any more" in w["message"] for w in warnings))
@@ -58,7 +58,7 @@ class Plugins(RunTest):
         self.write(*self.jobs(), head='policy = "none"\ncpus = 1\ntick = "200ms"\n')
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             for k, done, log in pool.map(self.run_with, range(1, 41)):
-                with self.subTest(evil=k):
+                with self.subTest(misbehaviour=k):
                     self.check(k, done, log)
 
     def test_a_plugin_shares_as_the_same_class_does(self) -> None:
@@ -72,7 +72,7 @@ class Plugins(RunTest):
                 self.assertEqual(limited, {"early"})
 
     def test_garbage_in_needs_is_a_mistake_of_the_file(self) -> None:
-        with open(f"{EVIL}/evil_0.so", "rb") as correct:
+        with open(f"{MISBEHAVIOUR}/misbehaving_0.so", "rb") as correct:
             plugin = correct.read()
         self.assertIn(b"jobs/state u32\n", plugin)
         self.write(*self.jobs())
@@ -83,7 +83,7 @@ class Plugins(RunTest):
 
     def test_nothing_of_a_file_can_steer_the_terminal(self) -> None:
         """Neither its name nor what it says of its reasons; `--explain` prints both."""
-        with open(f"{EVIL}/evil_0.so", "rb") as correct:
+        with open(f"{MISBEHAVIOUR}/misbehaving_0.so", "rb") as correct:
             plugin = correct.read().replace(b"an equal share of", b"\x1b[2Jqual \xffhare of")
         with open(os.path.join(self.folder, "odd\x1b[2J.so"), "wb") as odd:
             odd.write(plugin)
@@ -106,33 +106,33 @@ class Plugins(RunTest):
     def test_policies_in_files_are_listed_without_running_them(self) -> None:
         def ration(*words: str) -> subprocess.CompletedProcess:
             return subprocess.run([RATION, "policies", *words], capture_output=True, text=True, check=False)
-        listed = json.loads(ration("--json", f"{PLUGINS}/tradl.so", f"{EVIL}/evil_1.so").stdout)  # evil_1 crashes as it is loaded
+        listed = json.loads(ration("--json", f"{PLUGINS}/tradl.so", f"{MISBEHAVIOUR}/misbehaving_1.so").stdout)  # misbehaving_1 crashes as it is loaded
         from_files = [(p["name"], p["isolation"]) for p in listed if p["where"] != "compiled in"]
         self.assertEqual(from_files[0], ("tradl", "worker"))
         self.assertEqual(len(from_files), 2)
         compiled = {p["name"]: p for p in listed if p["where"] == "compiled in"}["tradl"]
         self.assertEqual(compiled["parameters"], listed[[p["where"] for p in listed].index(f"{PLUGINS}/tradl.so")]["parameters"])
         self.assertIn("alpha            = 0.9", ration("--show", "tradl").stdout)
-        refused = ration(f"{EVIL}/evil_36.so")
+        refused = ration(f"{MISBEHAVIOUR}/misbehaving_36.so")
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("evil_36.so: read manifest: ABI", refused.stderr)
+        self.assertIn("misbehaving_36.so: read manifest: ABI", refused.stderr)
         self.assertIn("did you mean 'tradl'?", ration("--show", "tradel").stderr)
         shown = ration("--show", f"{PLUGINS}/tradl.so")
         self.assertIn(f": {PLUGINS}/tradl.so\n  alpha            = 0.9", shown.stdout)
-        refused = ration("--show", f"{EVIL}/evil_36.so")
+        refused = ration("--show", f"{MISBEHAVIOUR}/misbehaving_36.so")
         self.assertEqual((refused.returncode, refused.stdout), (2, ""))
-        self.assertIn("evil_36.so: read manifest: ABI", refused.stderr)
+        self.assertIn("misbehaving_36.so: read manifest: ABI", refused.stderr)
         steering = self.folder / "\x1b[2J.so"
         steering.write_text("no ELF file")
         self.assertNotIn("\x1b", ration(str(steering)).stderr)
 
     def test_a_policy_that_cannot_be_bound_is_named_before_anything_starts(self) -> None:
         self.write(*self.jobs(), head='policy = "none"\ncpus = 1\n')
-        for words in (("--policy", f"{EVIL}/evil_58.so"), ("--compare", f"equal_share,{EVIL}/evil_58.so"), ("--policy", f"{EVIL}/evil_58.so", "--dry-run")):
+        for words in (("--policy", f"{MISBEHAVIOUR}/misbehaving_58.so"), ("--compare", f"equal_share,{MISBEHAVIOUR}/misbehaving_58.so"), ("--policy", f"{MISBEHAVIOUR}/misbehaving_58.so", "--dry-run")):
             with self.subTest(words):
                 done = self.run_jobs(*words)
                 self.assertEqual((done.returncode, done.stdout), (3, ""))
-                self.assertEqual(done.stderr, f"jobs.toml: policy '{EVIL}/evil_58.so': it needs jobs/state, jobs/min.cpu, jobs/max.cpu and nodes/capacity.cpu, "
+                self.assertEqual(done.stderr, f"jobs.toml: policy '{MISBEHAVIOUR}/misbehaving_58.so': it needs jobs/state, jobs/min.cpu, jobs/max.cpu and nodes/capacity.cpu, "
                                               "and this host lacks one of them\n")
 
     def test_what_a_policy_from_a_file_may_read_is_told(self) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """What a later start believes of the records that it finds: those of another user, of another PID namespace, of a run that lives, of one that was
-killed in the middle of a launch. No process is signalled or adopted that is not proved to be the job's, and none of a job is overlooked."""
+killed in the middle of a launch. No process is signalled or reattached that is not proved to be the job's, and none of a job is overlooked."""
 import json
 import os
 import pathlib
@@ -70,7 +70,7 @@ class OfAnotherUser(RecordsTest):
 
     def attack(self, made: str, tell: str) -> None:
         victim = self.forge()
-        commands = " ".join(f"{RATION} {words}; echo {words.split()[0]} $?;" for words in ("clean", "run jobs.toml", "run jobs.toml --adopt"))
+        commands = " ".join(f"{RATION} {words}; echo {words.split()[0]} $?;" for words in ("clean", "run jobs.toml", "run jobs.toml --reattach"))
         script = f"mount -t tmpfs -o mode=1777 tmpfs /tmp && {made}; exec 2>&1; {commands}"
         done = subprocess.run(["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script], cwd=self.folder, capture_output=True, text=True,
                               check=False, env={key: value for key, value in self.environment.items() if key != "XDG_RUNTIME_DIR"}, timeout=60)
@@ -108,7 +108,7 @@ class WithoutProof(RecordsTest):
                 self.wait_for(lambda: not alive(self.recorded_pid()))
                 victim = self.bystander()
                 self.change(lambda run: run["jobs"][0].update(pid=victim.pid, start_time=start_time(victim.pid)))
-                for words in ((), ("--adopt",)):
+                for words in ((), ("--reattach",)):
                     done = self.run_jobs(*words, "--backend", backend)
                     self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
                     self.assertIn(f"x (process {victim.pid}, unless that is another program)", done.stderr)
@@ -203,7 +203,7 @@ class KilledInALaunch(RecordsTest):
         run = self.start("--backend", backend, env=crash_at(self.environment, name, number))
         run.communicate(timeout=30)
         self.assertEqual(run.returncode, -signal.SIGKILL, "the point was not reached")
-        done = self.run_jobs("--adopt", "--backend", backend)
+        done = self.run_jobs("--reattach", "--backend", backend)
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)  # 1: a job ended while no ration was there to see how
         self.wait_for(lambda: all((self.folder / f"ends.{one}").exists() for one in "ab"))
         counts = {one: len((self.folder / f"starts.{one}").read_text().splitlines()) for one in "ab"}
@@ -216,7 +216,7 @@ class KilledInALaunch(RecordsTest):
         run = self.start(env=crash_at(self.environment, "rename run.json", 2))
         run.communicate(timeout=30)
         self.wait_for(lambda: (self.folder / "starts.a").exists() and not alive(int((self.folder / "starts.a").read_text())))
-        done = self.run_jobs("--adopt")
+        done = self.run_jobs("--reattach")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertEqual(len((self.folder / "starts.a").read_text().splitlines()), 1)
 
@@ -250,7 +250,7 @@ class AfterTheFirstProcess(RecordsTest):
         for backend in BACKENDS:
             with self.subTest(backend):
                 child = self.killed_with_a_child(backend)
-                done = self.run_jobs("--adopt", "--backend", backend, "--log", "log.jsonl")
+                done = self.run_jobs("--reattach", "--backend", backend, "--log", "log.jsonl")
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                 self.assertIn(f"ended process {child}, which its first process left running", "".join(e["message"] for e in of(self.events(), "warning")))
                 self.assertFalse(alive(child))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """Jobs on shares of one GPU: what they are started with, what becomes of it when they are resized, and whether they are clients of MPS. The driver, NVML and
-nvidia-cuda-mps-control are stand-ins (tests/cuda/stand_in)."""
+nvidia-cuda-mps-control are fakes (tests/cuda/fake_driver)."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ import unittest
 from elastic_test import HEAD, Gpus, elastic
 from support import HERE, PATIENCE, RATION, alive, job, main
 
-MPS = HERE.parent / "cuda" / "stand_in"
+MPS = HERE.parent / "cuda" / "fake_driver"
 SHARES = HEAD.replace("{ count = 4, cpu = 0.25 }", "{ count = 4, gpu = 0.25 }")
 
 
@@ -135,7 +135,7 @@ class OneGpu(Shares):
         self.wait_for(lambda: self.told("queued"))
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=PATIENCE)
-        self.assertEqual([(e["device"], e["what"]) for e in self.events() if e["event"] == "device"], [(self.IDS[0], "set_aside")])
+        self.assertEqual([(e["device"], e["what"]) for e in self.events() if e["event"] == "device"], [(self.IDS[0], "cordoned")])
         self.assertEqual(self.percents("a"), [100])
 
 
@@ -248,7 +248,7 @@ class Left(Shares):
 
     def test_whoever_adopts_the_run_has_its_daemon(self) -> None:
         pid = self.kill()
-        run = self.start("--adopt", "--log", "log.2.jsonl")
+        run = self.start("--reattach", "--log", "log.2.jsonl")
         self.wait_for(lambda: (self.folder / "log.2.jsonl").exists() and '"what":"verified"' in (self.folder / "log.2.jsonl").read_text())
         self.assertTrue(alive(pid))
         out, err = run.communicate(timeout=PATIENCE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Made-up workloads: the same for the same seed, and like what they are fitted to.
+// Synthetic workloads: the same for the same seed, and like what they are fitted to.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

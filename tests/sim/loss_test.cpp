@@ -90,23 +90,24 @@ TEST_CASE("models of the usual batches reach their Objective, after their Accept
 TEST_CASE("a wrong file of fits is refused with its line", "[loss]") {
     std::string const titles =
         "name,batch,floor,power,power_steps,exponent,fast,fast_steps,noise,steps_per_core_second,acceptable,objective,steps,error\n";
-    auto const said = [&](std::string const& text) {
+    auto const error_of = [&](std::string const& text) {
         auto const read = read_cpu_models(text);
         return read ? std::string() : trace::to_text(read.failure(), "f");
     };
-    CHECK(said(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\n").empty());
-    CHECK(said("name\n").starts_with("f:1: the columns have to be name,batch,floor"));
+    CHECK(error_of(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\n").empty());
+    CHECK(error_of("name\n").starts_with("f:1: the columns have to be name,batch,floor"));
     auto const never = read_cpu_models(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.1,700,0.01\n");
     REQUIRE(never);
     CHECK((*never)[0].usual.length == 700);
-    CHECK(said(titles + "m,64,0.1,2,10,1,0,1,0.1,50,9,8,700,0.01\n") ==
+    CHECK(error_of(titles + "m,64,0.1,2,10,1,0,1,0.1,50,9,8,700,0.01\n") ==
           "f:2: this curve begins below its Objective; write a harder one");
     for (char const* const row :
          {"m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.6,700,0.01", "m,64,0.1,2,0,1,0,1,0.1,50,0.5,0.3,700,0.01",
           "m,0,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01", "m,64,-0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01",
           "m,64,0.1,2,10,1,0,1,0.1,0,0.5,0.3,700,0.01", "m,64,0.1,2,10,1,0,1",
           "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,0,0.01", "m,64,nan,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01"})
-        CHECK(said(titles + row).starts_with("f:2: a row has a name of its own and thirteen numbers"));
-    CHECK(said(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\nm,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\n")
-              .starts_with("f:3: a row has a name of its own"));
+        CHECK(error_of(titles + row).starts_with("f:2: a row has a name of its own and thirteen numbers"));
+    CHECK(
+        error_of(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\nm,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\n")
+            .starts_with("f:3: a row has a name of its own"));
 }

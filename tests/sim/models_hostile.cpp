@@ -36,9 +36,9 @@ constexpr std::string_view fits =
 
 /// One line, for a terminal.
 void require_sentence(trace::problem const& why) {
-    auto const said = trace::to_text(why, "file.csv");
-    REQUIRE((said.size() > 12 && said.size() < 500));
-    REQUIRE(std::ranges::all_of(said, [](char c) { return c >= ' ' && c <= '~'; }));
+    auto const sentence = trace::to_text(why, "file.csv");
+    REQUIRE((sentence.size() > 12 && sentence.size() < 500));
+    REQUIRE(std::ranges::all_of(sentence, [](char c) { return c >= ' ' && c <= '~'; }));
 }
 
 void require_sound(model_library const& library) {

@@ -76,7 +76,7 @@ struct view {
         double now = round + std::min(restart, 60.0), left = round + 60 - now;
         restart = 0;
         while (left > 0) {
-            pace const p = of.model->at(job, {.spread = s, .devices = devices}, progress);
+            speed_segment const p = of.model->at(job, {.spread = s, .devices = devices}, progress);
             double const next = std::min(p.until, job.length);
             if (progress + p.steps_per_second * left < next) {
                 progress += p.steps_per_second * left;
@@ -279,35 +279,36 @@ TEST_CASE("a wrong profile is refused with its file and line", "[profile]") {
         "application,nodes,devices,spread,local_batch,step_time,sync_time\na,1,1,1,4,0.5,0.1\na,1,1,,4,0.5,0.1\n";
     std::string const gradients =
         "application,progress,batch,grad_sqr,grad_var\na,10,8,1,2\na,10,16,1,2\na,20,8,1,2\na,20,16,1,2\n";
-    auto const said = [](std::string const& a, std::string const& t, std::string const& g) {
+    auto const error_of = [](std::string const& a, std::string const& t, std::string const& g) {
         auto const read = read_profiles({a, t, g});
         return read ? std::string() : trace::to_text(read.failure(), "p");
     };
-    CHECK(said(applications, times, gradients).empty());
-    CHECK(said("x\n", times, gradients)
+    CHECK(error_of(applications, times, gradients).empty());
+    CHECK(error_of("x\n", times, gradients)
               .starts_with("p: applications.csv:1: the columns have to be application,initial_batch"));
-    CHECK(said("", times, gradients).starts_with("p: applications.csv: there is nothing in this file"));
-    CHECK(said(applications + "a,8,16,4,8,2,0,30\n", times, gradients)
+    CHECK(error_of("", times, gradients).starts_with("p: applications.csv: there is nothing in this file"));
+    CHECK(error_of(applications + "a,8,16,4,8,2,0,30\n", times, gradients)
               .starts_with("p: applications.csv:3: an application has a name of its own"));
-    CHECK(said(applications + "b,8,16,4,8,65,0,30\n", times, gradients).starts_with("p: applications.csv:3: "));
-    CHECK(said(applications + "b,8,nan,4,8,2,0,30\n", times, gradients) ==
+    CHECK(error_of(applications + "b,8,16,4,8,65,0,30\n", times, gradients).starts_with("p: applications.csv:3: "));
+    CHECK(error_of(applications + "b,8,nan,4,8,2,0,30\n", times, gradients) ==
           "p: applications.csv:3: 'nan' stands where a number from 0 to 1e300 is expected");
-    CHECK(said(applications, times + "b,1,1,1,4,0.5,0.1\n", gradients)
+    CHECK(error_of(applications, times + "b,1,1,1,4,0.5,0.1\n", gradients)
               .starts_with("p: step_times.csv:4: a row has an application"));
-    CHECK(said(applications, times + "a,1,1,1,4,0.5,0.1\n", gradients) ==
+    CHECK(error_of(applications, times + "a,1,1,1,4,0.5,0.1\n", gradients) ==
           "p: step_times.csv:4: the local batches of one placement have to ascend");
-    CHECK(said(applications, times + "a,1,1,1,5,0.5,0.6\n", gradients).starts_with("p: step_times.csv:4: "));
+    CHECK(error_of(applications, times + "a,1,1,1,5,0.5,0.6\n", gradients).starts_with("p: step_times.csv:4: "));
     // Their speeds would be infinite, or no number
     for (auto const* const seconds : {"0", "1e-320", "9e-10", "1.1e9", "1e300"})
-        CHECK(said(applications, times + "a,1,1,1,5," + seconds + ",0\n", gradients)
+        CHECK(error_of(applications, times + "a,1,1,1,5," + seconds + ",0\n", gradients)
                   .starts_with("p: step_times.csv:4: a row has an application"));
-    CHECK(said(applications, times + "a,1,1\n", gradients) == "p: step_times.csv:4: this line has 3 columns; write 7");
-    CHECK(said(applications, times, gradients + "a,30,16,1,2\n")
+    CHECK(error_of(applications, times + "a,1,1\n", gradients) ==
+          "p: step_times.csv:4: this line has 3 columns; write 7");
+    CHECK(error_of(applications, times, gradients + "a,30,16,1,2\n")
               .starts_with("p: gradients.csv:6: for each application progress ascends"));
-    CHECK(said(applications, times, gradients + "a,20,8,1,2\n").starts_with("p: gradients.csv:6: "));
-    CHECK(said(applications, times, gradients + "a,30,8,0,0\n").starts_with("p: gradients.csv:6: "));
-    CHECK(said(applications, times, gradients + "a,30,8,1,2\n")
+    CHECK(error_of(applications, times, gradients + "a,20,8,1,2\n").starts_with("p: gradients.csv:6: "));
+    CHECK(error_of(applications, times, gradients + "a,30,8,0,0\n").starts_with("p: gradients.csv:6: "));
+    CHECK(error_of(applications, times, gradients + "a,30,8,1,2\n")
               .starts_with("p: applications.csv: a has no step times, or no statistics"));
-    CHECK(said(applications + "b,8,16,4,8,2,0,30\n", times, gradients)
+    CHECK(error_of(applications + "b,8,16,4,8,2,0,30\n", times, gradients)
               .starts_with("p: applications.csv: b has no step times"));
 }

@@ -45,7 +45,7 @@ struct running_job {
         restart = 0;
         executed += 60;
         while (left > 0 && done < 0) {
-            pace const p = model->at(of, {.spread = s, .devices = of.request}, progress);
+            speed_segment const p = model->at(of, {.spread = s, .devices = of.request}, progress);
             double const next = std::min(p.until, of.length);
             if (progress + p.steps_per_second * left < next) {
                 progress += p.steps_per_second * left;

@@ -63,17 +63,17 @@ TEST_CASE("rates: the batch that was asked for, and what policies are shown", "[
 TEST_CASE("rates: a wrong file is refused with its line", "[rates]") {
     std::string const titles = "model,type,several_nodes,batch,devices,steps_per_second\n";
     std::vector<std::string> const types{"a"};
-    auto const said = [&](std::string const& text) {
+    auto const error_of = [&](std::string const& text) {
         auto const read = read_rates(text, types);
         return read ? std::string() : trace::to_text(read.failure(), "r");
     };
-    CHECK(said(titles + "m,a,0,0,1,2\nm,b,0,0,1,2\n").empty());
-    CHECK(said("").starts_with("r:1: the columns have to be model,type"));
-    CHECK(said("model,type\n").starts_with("r:1: the columns have to be model,type"));
-    CHECK(said(titles + "m,a,0,0,1,2\nm,a,0,0,1,3\n") == "r:3: this was said before; keep one of the rows");
+    CHECK(error_of(titles + "m,a,0,0,1,2\nm,b,0,0,1,2\n").empty());
+    CHECK(error_of("").starts_with("r:1: the columns have to be model,type"));
+    CHECK(error_of("model,type\n").starts_with("r:1: the columns have to be model,type"));
+    CHECK(error_of(titles + "m,a,0,0,1,2\nm,a,0,0,1,3\n") == "r:3: this was said before; keep one of the rows");
     for (char const* const row :
          {"m,a,0,0,1", "m,a,0,0,0,2", "m,a,0,0,1,0", ",a,0,0,1,2", "m,a,x,0,1,2", "m,a,0,-1,1,2"})
-        CHECK(said(titles + row) ==
+        CHECK(error_of(titles + row) ==
               "r:2: a row has a model, a type, and four numbers from 0 to 1e12, the last two above 0");
-    CHECK(said(titles + "\"m,a,0,0,1,2\n") == "r:2: a double quote is never closed; close it in the same line");
+    CHECK(error_of(titles + "\"m,a,0,0,1,2\n") == "r:2: a double quote is never closed; close it in the same line");
 }

@@ -120,17 +120,17 @@ TEST_CASE("lines of ten megabytes and binary files end in one short sentence", "
     CHECK(refusal(one("a," + std::string(10'000'000, '9') + ",1,3")).size() < 300);
     std::string binary;
     for (int i = 0; i < 4096; ++i) binary += static_cast<char>(i * 37 % 256);
-    std::string const said = refusal(binary);
-    CHECK_FALSE(said.empty());
-    for (char const c : said + refusal(one(binary))) REQUIRE((c >= ' ' && c <= '~'));
+    std::string const sentence = refusal(binary);
+    CHECK_FALSE(sentence.empty());
+    for (char const c : sentence + refusal(one(binary))) REQUIRE((c >= ' ' && c <= '~'));
 }
 
 TEST_CASE("random mutations of every format are read soundly or refused in one printable line", "[trace]") {
     std::string_view const all[] = {traces::common,      traces::philly,   traces::helios,
                                     traces::alibaba,     traces::tiresias, traces::gavel,
                                     traces::elasticflow, traces::pollux,   traces::philly_json};
-    std::mt19937 dice(20);
-    auto const below = [&](std::size_t n) { return static_cast<std::size_t>(dice() % n); };
+    std::mt19937 rng(20);
+    auto const below = [&](std::size_t n) { return static_cast<std::size_t>(rng() % n); };
     std::string_view const inserts[] = {
         "\"",   ",", "\n", "\t", "-",    "e", "9999999999", "nan", std::string_view("\0", 1),
         "\xff", "[", "}",  "\\", "\r\n", ".", " "};
@@ -143,7 +143,7 @@ TEST_CASE("random mutations of every format are read soundly or refused in one p
             switch (below(4)) {
                 case 0: text.insert(at, inserts[below(std::size(inserts))]); break;
                 case 1: text.erase(at, 1 + below(8)); break;
-                case 2: text[at] = static_cast<char>(dice()); break;
+                case 2: text[at] = static_cast<char>(rng()); break;
                 default: text = text.substr(0, at) + text.substr(below(text.size())); break;
             }
             if (text.empty()) text = "x";
@@ -155,9 +155,9 @@ TEST_CASE("random mutations of every format are read soundly or refused in one p
             continue;
         }
         ++refused;
-        std::string const said = trace::to_text(made.failure(), "t.csv");
-        REQUIRE((said.size() > 12 && said.size() < 400));
-        for (char const c : said) REQUIRE((c >= ' ' && c <= '~'));
+        std::string const sentence = trace::to_text(made.failure(), "t.csv");
+        REQUIRE((sentence.size() > 12 && sentence.size() < 400));
+        for (char const c : sentence) REQUIRE((c >= ' ' && c <= '~'));
     }
     CHECK(read > 1000);
     CHECK(refused > 10000);

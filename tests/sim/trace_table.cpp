@@ -31,7 +31,7 @@ using words = std::vector<std::string>;
 TEST_CASE("common: the simplest trace", "[trace]") {
     workload const w = good(traces::common);
     REQUIRE(w.jobs.size() == 3);
-    CHECK(w.name == "made-up");
+    CHECK(w.name == "synthetic");
     CHECK(names(w) == words{"0", "1", "2"});
     CHECK(w.model_names == words{"rigid"});
     CHECK(w.tenants == words{"default"});
@@ -218,16 +218,16 @@ TEST_CASE("a job whose model runs on processors has no devices, and nobody else 
     auto const again = trace::read(trace::written(*read), models, "mixed");
     REQUIRE(again);
     CHECK(trace::written(*again) == trace::written(*read));
-    auto const said = [&](std::string const& row) {
+    auto const error_of = [&](std::string const& row) {
         auto const wrong = trace::read(titles + row, models, "mixed");
         return wrong ? std::string() : wrong.failure().sentence;
     };
-    CHECK(said("a,0,1,vae,,,,\n") ==
+    CHECK(error_of("a,0,1,vae,,,,\n") ==
           "num_gpus is '1'; write 0, or leave it empty: jobs of this model run on processors");
-    CHECK(said("a,0,0,vae,,,2,\n") ==
+    CHECK(error_of("a,0,0,vae,,,2,\n") ==
           "max_gpus is '2'; write 0, or leave it empty: jobs of this model run on processors");
-    CHECK(said("a,0,0,,60,,,\n") == "num_gpus is '0'; write a whole number from 1 to 1000000");
-    CHECK(said("a,0,,cifar10,,,,\n") == "num_gpus is empty; write a whole number from 1 to 1000000");
+    CHECK(error_of("a,0,0,,60,,,\n") == "num_gpus is '0'; write a whole number from 1 to 1000000");
+    CHECK(error_of("a,0,,cifar10,,,,\n") == "num_gpus is empty; write a whole number from 1 to 1000000");
 }
 
 TEST_CASE("spaces, CR LF, a byte order mark, quotes, empty lines and a missing last newline change nothing",

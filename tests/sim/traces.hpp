@@ -60,7 +60,7 @@ inline constexpr std::string_view philly_json = R"([
 }
 
 [[nodiscard]] inline trace::outcome<workload> read(std::string_view text, trace::format as = trace::format::detect) {
-    return trace::read(text, library(), "made-up", as);
+    return trace::read(text, library(), "synthetic", as);
 }
 
 /// "" when the text can be read.

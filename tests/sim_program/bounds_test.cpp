@@ -7,10 +7,10 @@ using namespace sim_program;
 namespace {
 
 struct instances {
-    std::minstd_rand dice;
-    explicit instances(unsigned seed) : dice(seed) {}
-    [[nodiscard]] double upto(double most) { return most * static_cast<double>(dice() % 10000 + 1) / 10000; }
-    [[nodiscard]] std::int64_t whole(std::int64_t most) { return static_cast<std::int64_t>(dice()) % most + 1; }
+    std::minstd_rand rng;
+    explicit instances(unsigned seed) : rng(seed) {}
+    [[nodiscard]] double upto(double most) { return most * static_cast<double>(rng() % 10000 + 1) / 10000; }
+    [[nodiscard]] std::int64_t whole(std::int64_t most) { return static_cast<std::int64_t>(rng()) % most + 1; }
 
     [[nodiscard]] workload rigid_jobs(std::int64_t devices) {
         std::vector<job_description> jobs;

@@ -30,7 +30,7 @@ public:
 };
 
 /// Where a job runs at a time of its own changes, in the order of times.
-[[nodiscard]] std::size_t node_at(job_way const& nodes, nanoseconds now) {
+[[nodiscard]] std::size_t node_at(job_history const& nodes, nanoseconds now) {
     std::size_t node = 0;
     for (auto const& change : nodes.changes)
         if (change.at <= now) node = static_cast<std::size_t>(change.amount);
@@ -100,7 +100,7 @@ TEST_CASE("TRADL on two nodes: a job runs on one of them, and no node gives more
         auto const most = most_used(run, 2);
         CHECK((most[0] <= 2 + 1e-9 && most[1] <= 3 + 1e-9));
         CHECK((most[0] > 1.9 && most[1] > 2.9));  // both are full at some time
-        bool const moved = std::ranges::any_of(run.nodes, [](job_way const& one) { return one.count > 1; });
+        bool const moved = std::ranges::any_of(run.nodes, [](job_history const& one) { return one.count > 1; });
         CHECK(moved == !faults.empty());  // only away from a node that was lost
         for (auto const& way : run.ways)
             for (auto const& change : way.changes) CHECK(change.amount <= 1);

@@ -47,15 +47,15 @@ struct random_limits {
     static constexpr meta about{.id = "test.random-limits", .version = "1.0.0"};
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        std::minstd_rand dice(static_cast<unsigned>(t.seed() + 1));
+        std::minstd_rand rng(static_cast<unsigned>(t.seed() + 1));
         std::int64_t const capacity = t.get<"nodes/capacity.cpu">()[0],
                            each = capacity / static_cast<std::int64_t>(t.jobs() + 1);
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!is_active(static_cast<job_state>(t.get<"jobs/state">()[row]))) continue;
             auto const tiers = t.get<"jobs/tiers">()[row];
             std::int64_t amount =
-                dice() % 2 == 0 ? unlimited : cpu_limit(each / 10 + static_cast<std::int64_t>(dice()) % each, {});
-            if (tiers > 0 && t.get<"jobs/tier">()[row] == tiers && dice() % 2 == 0) amount = 0;
+                rng() % 2 == 0 ? unlimited : cpu_limit(each / 10 + static_cast<std::int64_t>(rng()) % each, {});
+            if (tiers > 0 && t.get<"jobs/tier">()[row] == tiers && rng() % 2 == 0) amount = 0;
             if (!out.set(row, 0, resource_id::cpu, amount)) return status::capacity;
         }
         return status::ok;
@@ -63,17 +63,17 @@ struct random_limits {
 };
 
 struct cpu_instances {
-    std::minstd_rand dice;
-    [[nodiscard]] double upto(double most) { return most * static_cast<double>(dice() % 10000 + 1) / 10000; }
+    std::minstd_rand rng;
+    [[nodiscard]] double upto(double most) { return most * static_cast<double>(rng() % 10000 + 1) / 10000; }
 
     /// Some can use a part of a core, some several; some have tiers, and most train beyond the last one.
     [[nodiscard]] workload jobs() {
         std::vector<job_description> jobs;
         double at = 0;
-        for (std::size_t i = 0, n = dice() % 10 + 1; i < n; ++i) {
-            at += dice() % 3 == 0 ? 0 : upto(40);
+        for (std::size_t i = 0, n = rng() % 10 + 1; i < n; ++i) {
+            at += rng() % 3 == 0 ? 0 : upto(40);
             jobs.push_back(
-                on_cpu(at, 100 + upto(dice() % 4 == 0 ? 20'000 : 5000), static_cast<std::uint32_t>(dice() % 4)));
+                on_cpu(at, 100 + upto(rng() % 4 == 0 ? 20'000 : 5000), static_cast<std::uint32_t>(rng() % 4)));
         }
         return trainers(std::move(jobs), {trainer(1), trainer(0.4), trainer(3), trainer(1.5, {})});
     }

@@ -7,9 +7,9 @@ using namespace simulate_test;
 
 TEST_CASE("wrong faults earn one sentence each") {
     auto const of = [](char const* faults) {
-        auto const said = refusal({"--cluster", "1x1", "--policy", "fifo", "--faults", faults});
+        auto const reply = refusal({"--cluster", "1x1", "--policy", "fifo", "--faults", faults});
         std::string const front = "ration: --faults: ";
-        return said.starts_with(front) ? said.substr(front.size()) : said;
+        return reply.starts_with(front) ? reply.substr(front.size()) : reply;
     };
     CHECK(of("crash:every=1h") ==
           "there is no kind of faults 'crash'; known here: losses, revocations, crashes, stragglers");

@@ -32,7 +32,8 @@ class bending_model final : public job_model {
 
 public:
     explicit bending_model(double power) noexcept : power_(power) {}
-    [[nodiscard]] pace at(job_description const& job, allocation const& held, double step) const noexcept override {
+    [[nodiscard]] speed_segment at(job_description const& job, allocation const& held,
+                                   double step) const noexcept override {
         return {.steps_per_second = speed(static_cast<double>(held.devices), step, job.length),
                 .until = step < job.length / 2 ? job.length / 2 : job.length};
     }
@@ -51,7 +52,7 @@ public:
 }
 
 [[nodiscard]] inline workload of_jobs(std::vector<job_description> jobs) {
-    return {.name = "made-up",
+    return {.name = "synthetic",
             .jobs = std::move(jobs),
             .job_names = {},
             .tenants = {"default"},
@@ -73,14 +74,14 @@ struct random_shares {
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         std::int64_t left = t.get<"nodes/capacity.gpu">()[0];
-        std::minstd_rand dice(static_cast<unsigned>(t.seed() + 1));
+        std::minstd_rand rng(static_cast<unsigned>(t.seed() + 1));
         bool given = false;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!is_active(static_cast<job_state>(t.get<"jobs/state">()[row]))) continue;
             auto const least = t.get<"jobs/min.gpu">()[row], most = std::min(t.get<"jobs/max.gpu">()[row], left);
             std::int64_t amount = 0;
-            if (most >= least && (!given || dice() % 3 != 0))
-                amount = least + static_cast<std::int64_t>(dice()) % (most - least + 1);
+            if (most >= least && (!given || rng() % 3 != 0))
+                amount = least + static_cast<std::int64_t>(rng()) % (most - least + 1);
             if (amount != t.get<"jobs/held.gpu">()[row] && !out.set(row, 0, resource_id::gpu, amount))
                 return status::capacity;
             left -= amount;
@@ -93,8 +94,8 @@ struct random_shares {
 template <class P>
 [[nodiscard]] run_outcome run(workload const& jobs, cluster const& machines, P policy = {},
                               sim_options const& options = {}) {
-    bound_policy<P> asked(std::move(policy));
-    bound_policy<policies::none> fallback;
+    policy_adapter<P> asked(std::move(policy));
+    policy_adapter<policies::none> fallback;
     auto ran = simulation(jobs, machines, asked, fallback, options).run();
     if (ran) return std::move(ran).value();
     run_outcome refused;

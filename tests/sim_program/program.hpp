@@ -28,15 +28,15 @@ using words = std::vector<std::string>;
 
 [[nodiscard]] inline simulation_options options_of(words w) {
     auto const c = parsed(std::move(w));
-    if (auto const* const said = std::get_if<answer>(&c)) FAIL(said->text);
+    if (auto const* const reply = std::get_if<answer>(&c)) FAIL(reply->text);
     return std::get<simulation_options>(c);
 }
 
 [[nodiscard]] inline std::string refusal(words w) {
     auto const c = parsed(std::move(w));
-    auto const* const said = std::get_if<answer>(&c);
-    if (said == nullptr || said->code != exit_code::bad_input) return "not refused";
-    return said->text.substr(0, said->text.size() - 1);
+    auto const* const reply = std::get_if<answer>(&c);
+    if (reply == nullptr || reply->code != exit_code::bad_input) return "not refused";
+    return reply->text.substr(0, reply->text.size() - 1);
 }
 
 /// A trace of three jobs for one device: done at 10, 30 and 60 s under fifo.

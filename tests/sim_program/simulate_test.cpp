@@ -154,14 +154,14 @@ TEST_CASE("what was wrong with a policy names the tick, the rule and the job") {
                                            .rule = check_rule::over_capacity};
     run.lost = lost_tick{9, seconds(540), "did not answer"};
     run.outcome.refused_ticks = 4;
-    auto const said = remarks_on(run, "mine", one.input);
-    REQUIRE(said.size() == 2);
+    auto const reply = remarks_on(run, "mine", one.input);
+    REQUIRE(reply.size() == 2);
     CHECK(
-        said[0] ==
+        reply[0] ==
         "mine: at tick 7 (7:00) it granted 9 of gpu on node 0 to job 'b', but the node would promise more than it has; "
         "3 of its grants were refused in all");
     CHECK(
-        said[1] ==
+        reply[1] ==
         "mine: at tick 9 (9:00) it gave no answer: did not answer; 4 ticks went without one, and everything stayed as it was");
     run.outcome.how = sim::ending::bad_grant;
     CHECK(remarks_on(run, "mine", one.input)[0].ends_with("; the run ends there"));

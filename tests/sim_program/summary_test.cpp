@@ -114,14 +114,14 @@ TEST_CASE("a quantile lies on the line between two values") {
 
 TEST_CASE("a series keeps its integral however often it is folded") {
     time_series series;
-    std::minstd_rand dice(7);
+    std::minstd_rand rng(7);
     double whole = 0, value = 0;
     std::int64_t now = 0;
     for (int i = 0; i < 5000; ++i) {
-        std::int64_t const next = now + static_cast<std::int64_t>(dice() % 40) * 100'000'000;
+        std::int64_t const next = now + static_cast<std::int64_t>(rng() % 40) * 100'000'000;
         whole += value * to_seconds({next - now});
         now = next;
-        value = static_cast<double>(dice() % 64);
+        value = static_cast<double>(rng() % 64);
         series.set({now}, value);
     }
     auto const means = series.means({now});
@@ -142,9 +142,9 @@ TEST_CASE("a series shows when something was") {
 
 TEST_CASE("an observer hears of every submission, every change and every end") {
     struct listener final : run_observer {
-        std::vector<std::string> heard;
+        std::vector<std::string> received;
         void add(nanoseconds now, std::string what) {
-            heard.push_back(std::to_string(now.count / 1'000'000'000) + ' ' + what);
+            received.push_back(std::to_string(now.count / 1'000'000'000) + ' ' + what);
         }
         void submitted(nanoseconds now, std::uint64_t job) noexcept override {
             add(now, "submitted " + std::to_string(job));
@@ -158,7 +158,7 @@ TEST_CASE("an observer hears of every submission, every change and every end") {
     } listener;
     auto const jobs = of_jobs({rigid(0, 2, 100), rigid(10, 1, 5)});
     static_cast<void>(run<policies::srtf>(jobs, of_nodes(1, 2), {}, {.observer = &listener}));
-    CHECK(listener.heard == std::vector<std::string>{"0 submitted 1", "0 1 holds 2", "10 submitted 2", "10 1 holds 0",
-                                                     "10 2 holds 1", "15 2 holds 0", "15 finished 2", "15 1 holds 2",
-                                                     "105 1 holds 0", "105 finished 1"});
+    CHECK(listener.received == std::vector<std::string>{"0 submitted 1", "0 1 holds 2", "10 submitted 2",
+                                                        "10 1 holds 0", "10 2 holds 1", "15 2 holds 0", "15 finished 2",
+                                                        "15 1 holds 2", "105 1 holds 0", "105 finished 1"});
 }

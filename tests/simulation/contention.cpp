@@ -49,7 +49,7 @@ struct placed_job {
                           .restart_cost = j.restart_cost});
     }
     return simulate(w, nodes_of(nodes, 4),
-                    [&](scripted::sight const& seen, grants& out) {
+                    [&](scripted::gpu_sample const& seen, grants& out) {
                         auto const id = seen.get<std::uint64_t>("jobs/id");
                         auto const held = seen.get<std::int64_t>("jobs/held.gpu"),
                                    there = seen.get<std::int64_t>("nodes/capacity.gpu");

@@ -49,8 +49,8 @@ struct cpu_job {
 }
 
 [[nodiscard]] sim::run_outcome under(tradl_scenario scenario, sim::workload const& jobs, sim::cluster const& machines) {
-    bound_policy<tradl> policy(tradl({.scenario = scenario}));
-    bound_policy<policies::fifo> fallback;
+    policy_adapter<tradl> policy(tradl({.scenario = scenario}));
+    policy_adapter<policies::fifo> fallback;
     sim::simulation run(jobs, machines, policy, fallback, {.interval = seconds(1)});
     auto outcome = run.run();
     RATION_ASSERT(outcome, "a test's premise does not hold");
@@ -87,7 +87,7 @@ TEST_CASE("jobs on processors run from when they come, and slow each other down"
 
 TEST_CASE("a limit holds back one job, and the others get what it leaves", "[sim][cpu]") {
     auto const jobs = trainers({{0, 1000}, {0, 3000}});
-    auto const o = simulate(jobs, box(1), [](scripted::sight const& seen, grants& out) {
+    auto const o = simulate(jobs, box(1), [](scripted::gpu_sample const& seen, grants& out) {
         if (seen.tick.number == 0) static_cast<void>(out.set(0, 0, resource_id::cpu, 200));
     });
     CHECK(o.jobs[1].finished == seconds(37.5));  // 80 steps a second
@@ -100,7 +100,7 @@ TEST_CASE("a lost node takes its processors along, and its jobs go on when it is
     auto const jobs = trainers({{0, 6000}});
     sim::fault const faults[] = {{.at = seconds(40), .what = sim::fault_kind::node_lost},
                                  {.at = seconds(50), .what = sim::fault_kind::node_back}};
-    auto const at_objective = [](scripted::sight const& seen, grants& out) {
+    auto const at_objective = [](scripted::gpu_sample const& seen, grants& out) {
         if (seen.get<std::uint32_t>("jobs/tier")[0] == 2) static_cast<void>(out.set(0, 0, resource_id::cpu, 900));
     };
     for (bool const limited : {false, true}) {
@@ -113,18 +113,18 @@ TEST_CASE("a lost node takes its processors along, and its jobs go on when it is
 
 TEST_CASE("an observer hears how many cores a job gets, and that it has none in the end", "[sim][cpu]") {
     struct listener final : sim::run_observer {
-        std::string heard;
+        std::string received;
         void submitted(nanoseconds, std::uint64_t) noexcept override {}
-        void holds(nanoseconds, std::uint64_t, std::int64_t) noexcept override { heard += "devices "; }
-        void finished(nanoseconds, std::uint64_t) noexcept override { heard += "done "; }
+        void holds(nanoseconds, std::uint64_t, std::int64_t) noexcept override { received += "devices "; }
+        void finished(nanoseconds, std::uint64_t) noexcept override { received += "done "; }
         void uses(nanoseconds now, std::uint64_t job, double cores) noexcept override {
-            heard += std::to_string(now.count / 1'000'000'000) + ':' + std::to_string(job) + '=' +
-                     std::to_string(cores).substr(0, 3) + ' ';
+            received += std::to_string(now.count / 1'000'000'000) + ':' + std::to_string(job) + '=' +
+                        std::to_string(cores).substr(0, 3) + ' ';
         }
     } listener;
     auto const jobs = trainers({{0, 1000}, {5, 1000}});
     static_cast<void>(simulate(jobs, box(1), [](auto const&, grants&) {}, {.interval = {}, .observer = &listener}));
-    CHECK(listener.heard == "0:1=1.0 5:1=0.5 5:2=0.5 15:1=0.0 done 15:2=1.0 20:2=0.0 done ");
+    CHECK(listener.received == "0:1=1.0 5:1=0.5 5:2=0.5 15:1=0.0 done 15:2=1.0 20:2=0.0 done ");
 }
 
 // Three jobs on one core, 10 s apart; alone each needs 10 s to Acceptable and 30 s to Objective, and 60 s to its own

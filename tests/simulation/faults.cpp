@@ -35,7 +35,7 @@ namespace {
 }
 
 /// All jobs get a device of every node when they come.
-void on_every_node(scripted::sight const& seen, grants& out) {
+void on_every_node(scripted::gpu_sample const& seen, grants& out) {
     auto const held = seen.get<std::int64_t>("jobs/held.gpu"), devices = seen.get<std::int64_t>("nodes/capacity.gpu");
     for (std::size_t row = 0; row < seen.jobs(); ++row)
         for (std::size_t node = 0; node < devices.size(); ++node)
@@ -72,7 +72,7 @@ TEST_CASE("a job that crashes goes back to its last checkpoint, and pays for ano
     auto const jobs = rigid({{.length = 100, .restart_cost = 5}, {.length = 60}});
     std::vector const faults{crash(33, 0, 0)};
     std::string steps;
-    auto const rule = [&](scripted::sight const& seen, grants& out) {
+    auto const rule = [&](scripted::gpu_sample const& seen, grants& out) {
         first_fit(seen, out);
         steps += std::to_string(seen.get<std::uint64_t>("jobs/step")[0]) + '/' +
                  std::to_string(static_cast<int>(seen.get<double>("jobs/remaining")[0])) + ' ';
@@ -138,7 +138,7 @@ TEST_CASE("workers that do not wait for each other lose only what the slow one d
     w.jobs.push_back({.request = 4, .least = 4, .most = 4, .length = 330});
     std::vector const faults{slow(50, 0, 0.5), slow(90, 0, 1)};
     auto const o = simulate(w, nodes_of(2, 2),
-                            [](scripted::sight const& seen, grants& out) {
+                            [](scripted::gpu_sample const& seen, grants& out) {
                                 if (seen.tick.number == 0) {
                                     give(out, 0, 0, 2);
                                     give(out, 0, 1, 2);
@@ -183,7 +183,7 @@ TEST_CASE("a crash takes one worker from an asynchronous job, and a policy may g
     auto const asynchronous = std::make_shared<sim::parameter_server_model>(std::vector{1.0}, 100.0);
     std::vector const faults{crash(50, 1, 0)};
     std::vector<std::int64_t> held;
-    auto const rule = [&](scripted::sight const& seen, grants& out) {
+    auto const rule = [&](scripted::gpu_sample const& seen, grants& out) {
         auto const has = seen.get<std::int64_t>("jobs/held.gpu")[0];
         if (seen.tick.number > 0) held.push_back(has);
         if (seen.tick.number == 0) {
@@ -234,7 +234,7 @@ TEST_CASE("what is saved stays saved when the pace changes, and whoever is stopp
         std::vector const faults{crash(at, 0, 0)};
         return simulate(rigid({{.length = 100, .restart_cost = restart_cost}, {.submitted = 40, .length = 20}}),
                         nodes_of(1, 1),
-                        [](scripted::sight const& seen, grants& out) {
+                        [](scripted::gpu_sample const& seen, grants& out) {
                             auto const held = seen.get<std::int64_t>("jobs/held.gpu");
                             bool const second = seen.jobs() > 1 && seen.is_active(1);
                             if (second && held[0] > 0) give(out, 0, 0, 0);
@@ -277,13 +277,13 @@ TEST_CASE("jobs on processors wait for their node, and reach a tier once", "[sim
 namespace {
 
 /// Sees what a policy sees before it does.
-class witness final : public decider {
-    decider& policy_;
+class leak_check final : public any_policy {
+    any_policy& policy_;
     std::vector<column_info> schema_;
 
 public:
     std::size_t on_lost_nodes = 0, seen = 0;
-    explicit witness(decider& policy) : policy_(policy) {}
+    explicit leak_check(any_policy& policy) : policy_(policy) {}
     [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
     [[nodiscard]] bool reads(std::string_view name) const noexcept override { return policy_.reads(name); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
@@ -291,7 +291,7 @@ public:
         return policy_.bind(schema, most);
     }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
-        scripted::sight const view{t, schema_};
+        scripted::gpu_sample const view{t, schema_};
         auto const node = view.get<std::uint32_t>("held/node"), what = view.get<std::uint32_t>("held/resource");
         auto const there = view.get<std::int64_t>("nodes/capacity.gpu");
         for (std::size_t row = 0; row < node.size(); ++row)
@@ -306,9 +306,9 @@ public:
 template <class P>
 [[nodiscard]] sim::run_outcome through(sim::workload const& jobs, std::span<fault const> faults,
                                        nanoseconds checkpoint) {
-    bound_policy<P> policy;
-    bound_policy<policies::fifo> fallback;
-    witness watched(policy);
+    policy_adapter<P> policy;
+    policy_adapter<policies::fifo> fallback;
+    leak_check watched(policy);
     auto const machines = nodes_of(8, 4);
     auto ran = sim::simulation(jobs, machines, watched, fallback,
                                {.interval = seconds(60), .faults = faults, .checkpoint = checkpoint})
@@ -364,7 +364,7 @@ TEST_CASE(
 // between crashes and a start of R, during which it may crash too: J. T. Daly, "A higher order estimate of the optimum
 // checkpoint interval for restart dumps", FGCS 2006. The last stretch saves nothing.
 TEST_CASE("a job under crashes takes as long as Daly's formula says, with saves of any length", "[sim][faults]") {
-    constexpr double between = 1000, start = 50, stretch = 500, length = 5000;
+    constexpr double between = 1000, start = 50, segment = 500, length = 5000;
     double const save = GENERATE(0.0, 100.0);
     std::vector<rigid_job> const sixteen(16, {.length = length, .restart_cost = start});
     auto const jobs = rigid(sixteen);
@@ -373,7 +373,7 @@ TEST_CASE("a job under crashes takes as long as Daly's formula says, with saves 
         auto const faults = sim::make_faults({.crash_every = between}, nodes_of(16, 1), seed, seconds(100'000));
         auto const o =
             simulate(jobs, nodes_of(16, 1), first_fit,
-                     {.interval = {}, .faults = faults, .checkpoint = seconds(stretch), .save = seconds(save)});
+                     {.interval = {}, .faults = faults, .checkpoint = seconds(segment), .save = seconds(save)});
         for (auto const& job : o.jobs) {
             double const took = to_seconds(job.finished);
             sum += took;
@@ -383,10 +383,10 @@ TEST_CASE("a job under crashes takes as long as Daly's formula says, with saves 
     }
     double const mean = sum / number, error = std::sqrt((squares / number - mean * mean) / number);
     auto const until_saved = [&](double takes) {
-        return between * std::exp(start / between) * std::expm1((stretch + takes) / between);
+        return between * std::exp(start / between) * std::expm1((segment + takes) / between);
     };
     double const expected =
-        between * std::expm1(start / between) + (length / stretch - 1) * until_saved(save) + until_saved(0);
+        between * std::expm1(start / between) + (length / segment - 1) * until_saved(save) + until_saved(0);
     CHECK(error < 0.02 * expected);
     CHECK(mean == Catch::Approx(expected).margin(5 * error));
 }

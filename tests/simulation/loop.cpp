@@ -34,7 +34,7 @@ TEST_CASE("what is free is free at the end of a job, for whoever comes at that m
 
 TEST_CASE("a job on several nodes runs as a whole, and a part of it is refused", "[sim]") {
     auto const jobs = rigid({{.devices = 6, .length = 10}});
-    auto const whole = simulate(jobs, nodes_of(2, 4), [](scripted::sight const& seen, grants& out) {
+    auto const whole = simulate(jobs, nodes_of(2, 4), [](scripted::gpu_sample const& seen, grants& out) {
         if (seen.tick.number == 0) {
             give(out, 0, 0, 4);
             give(out, 0, 1, 2);
@@ -55,7 +55,7 @@ TEST_CASE("a job on several nodes runs as a whole, and a part of it is refused",
 namespace {
 
 /// Runs job 0 until job 1 comes, then job 1 until it is done.
-void preempt(scripted::sight const& seen, grants& out) {
+void preempt(scripted::gpu_sample const& seen, grants& out) {
     auto const held = seen.get<std::int64_t>("jobs/held.gpu");
     bool const second = seen.jobs() > 1 && seen.is_active(1);
     if (second && held[0] > 0) give(out, 0, 0, 0);
@@ -79,7 +79,7 @@ TEST_CASE("devices that wander among jobs that stand still are no progress, and 
     auto jobs = rigid({{.devices = 2, .length = 1}, {.devices = 2, .length = 1}});
     for (auto& job : jobs.jobs) job.least = 1;  // and do not go on one device
     auto const o = simulate(jobs, nodes_of(1, 1),
-                            [](scripted::sight const& seen, grants& out) {
+                            [](scripted::gpu_sample const& seen, grants& out) {
                                 std::size_t const turn = seen.tick.number % 2;
                                 give(out, 1 - turn, 0, 0);
                                 give(out, turn, 0, 1);
@@ -94,7 +94,7 @@ TEST_CASE("policies see steps, service and what remains as they are at the tick"
     std::string seen_at;
     auto const jobs =
         rigid({{.devices = 2, .length = 100}, {.submitted = 30, .length = 1}, {.submitted = 45, .length = 1}});
-    static_cast<void>(simulate(jobs, nodes_of(1, 2), [&](scripted::sight const& seen, grants& out) {
+    static_cast<void>(simulate(jobs, nodes_of(1, 2), [&](scripted::gpu_sample const& seen, grants& out) {
         first_fit(seen, out);
         seen_at += std::to_string(seen.tick.now.count / 1'000'000'000) + ":" +
                    std::to_string(seen.get<std::uint64_t>("jobs/step")[0]) + "/" +
@@ -108,7 +108,7 @@ TEST_CASE("policies see steps, service and what remains as they are at the tick"
 
 TEST_CASE("a tick comes at every multiple of the interval while there are jobs", "[sim]") {
     std::string times;
-    auto const rule = [&](scripted::sight const& seen, grants& out) {
+    auto const rule = [&](scripted::gpu_sample const& seen, grants& out) {
         first_fit(seen, out);
         times += std::to_string(seen.tick.now.count / 1'000'000'000) + ' ';
     };
@@ -122,10 +122,10 @@ namespace {
 /// Twice as fast from the 50th step on, and twice as fast on two devices.
 class two_phases final : public sim::job_model {
 public:
-    [[nodiscard]] sim::pace at(sim::job_description const&, sim::allocation const& held,
-                               double step) const noexcept override {
+    [[nodiscard]] sim::speed_segment at(sim::job_description const&, sim::allocation const& held,
+                                        double step) const noexcept override {
         double const rate = static_cast<double>(held.devices) * (step < 50 ? 1 : 2);
-        return step < 50 ? sim::pace{rate, 50} : sim::pace{rate};
+        return step < 50 ? sim::speed_segment{rate, 50} : sim::speed_segment{rate};
     }
     void show(sim::job_description const&, double step, std::uint32_t, std::int64_t,
               sim::scaling const& out) const noexcept override {
@@ -144,7 +144,7 @@ TEST_CASE("an elastic job changes its pace with its devices and its phases", "[s
     w.jobs.push_back({.request = 1, .least = 1, .most = 2, .length = 100});
     w.jobs.push_back({.submitted = seconds(20), .request = 1, .least = 1, .most = 2, .length = 5});
     std::string goodput;
-    auto const o = simulate(w, nodes_of(1, 3), [&](scripted::sight const& seen, grants& out) {
+    auto const o = simulate(w, nodes_of(1, 3), [&](scripted::gpu_sample const& seen, grants& out) {
         auto const held = seen.get<std::int64_t>("jobs/held.gpu");
         goodput += std::to_string(static_cast<int>(seen.get<double>("jobs/goodput")[2])) + ' ';
         if (seen.jobs() == 1) give(out, 0, 0, 1);
@@ -166,7 +166,7 @@ TEST_CASE("two runs give the same, and nothing is allocated from the second half
         all.push_back({.submitted = i * 7.0, .devices = 1 + i % 4, .length = 10.0 + (i * 37) % 50});
     auto const jobs = rigid(all);
     std::size_t ticks = 0, before = 0, after = 0;
-    auto const rule = [&](scripted::sight const& seen, grants& out) {
+    auto const rule = [&](scripted::gpu_sample const& seen, grants& out) {
         std::int64_t free = seen.get<std::int64_t>("nodes/free.gpu")[0];
         auto const held = seen.get<std::int64_t>("jobs/held.gpu"), wants = seen.get<std::int64_t>("jobs/request.gpu");
         for (std::size_t row = 0; row < seen.jobs(); ++row)

@@ -21,21 +21,21 @@ namespace {
 
 /// A policy with an observer, which reads the holdings before each decision.
 template <class P>
-class watched final : public decider {
-    bound_policy<P> policy_;
+class watched final : public any_policy {
+    policy_adapter<P> policy_;
     std::vector<column_info> schema_;
-    std::function<void(scripted::sight const&)> look_;
+    std::function<void(scripted::gpu_sample const&)> probe_;
 
 public:
-    watched(P policy, std::function<void(scripted::sight const&)> look)
-        : policy_(std::move(policy)), look_(std::move(look)) {}
+    watched(P policy, std::function<void(scripted::gpu_sample const&)> probe)
+        : policy_(std::move(policy)), probe_(std::move(probe)) {}
     [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         schema_.assign(schema.begin(), schema.end());
         return policy_.bind(schema, most);
     }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
-        look_({t, schema_});
+        probe_({t, schema_});
         return policy_.decide(t, out);
     }
 };
@@ -43,8 +43,8 @@ public:
 template <class P>
 [[nodiscard]] sim::run_outcome simulate_watched(sim::workload const& jobs, sim::cluster const& machines, P policy,
                                                 sim::sim_options const& options,
-                                                std::function<void(scripted::sight const&)> look) {
-    watched<P> asked(std::move(policy), std::move(look));
+                                                std::function<void(scripted::gpu_sample const&)> probe) {
+    watched<P> asked(std::move(policy), std::move(probe));
     scripted fallback([](auto const&, grants&) {});
     auto outcome = sim::simulation(jobs, machines, asked, fallback, options).run();
     RATION_ASSERT(outcome, "a test's premise does not hold");
@@ -56,7 +56,8 @@ struct held_by_node {
     std::vector<std::int64_t> amount;
     std::size_t most_nodes_of_a_job = 0;
 
-    held_by_node(scripted::sight const& seen, resource_id of) : amount(seen.get<std::uint32_t>("nodes/type").size()) {
+    held_by_node(scripted::gpu_sample const& seen, resource_id of)
+        : amount(seen.get<std::uint32_t>("nodes/type").size()) {
         auto const job = seen.get<std::uint64_t>("held/job");
         auto const node = seen.get<std::uint32_t>("held/node"), resource = seen.get<std::uint32_t>("held/resource");
         auto const held = seen.get<std::int64_t>("held/amount");
@@ -112,7 +113,7 @@ TEST_CASE("elastic batch DP on two nodes: none gives more devices than it has, a
         std::vector const faults{lost(3000, 1), back(4000, 1), lost(9000, 0), back(9500, 0)};
         bool spread = false;
         auto const o = simulate_watched(jobs, nodes_of(2, 4), policies::elastic_batch_dp{}, {.faults = faults},
-                                        [&](scripted::sight const& seen) {
+                                        [&](scripted::gpu_sample const& seen) {
                                             held_by_node const held(seen, resource_id::gpu);
                                             auto const there = seen.get<std::int64_t>("nodes/capacity.gpu");
                                             for (std::size_t node = 0; node < there.size(); ++node)
@@ -127,7 +128,7 @@ TEST_CASE("elastic batch DP on two nodes: none gives more devices than it has, a
 TEST_CASE("a lost node does not stop a job on the devices of another, though its batch counts there", "[sim][nodes]") {
     auto const jobs = rigid({{.devices = 1, .length = 100}});
     std::vector const faults{lost(30, 0), back(50, 0)};
-    auto const on_the_second = [](scripted::sight const& seen, grants& out) {
+    auto const on_the_second = [](scripted::gpu_sample const& seen, grants& out) {
         if (seen.get<std::int64_t>("jobs/held.gpu")[0] > 0) return;
         give(out, 0, 1, 1);
         static_cast<void>(out.set(0, 0, resource_id::batch, 32));
@@ -139,7 +140,7 @@ TEST_CASE("a lost node does not stop a job on the devices of another, though its
 TEST_CASE("where several nodes have cores a job waits until it is placed, and starts then", "[sim][cpu][nodes]") {
     auto const jobs = trainers(2, 0, 1000);
     auto const o = simulate(jobs, cores_on(2, 1),
-                            [](scripted::sight const& seen, grants& out) {
+                            [](scripted::gpu_sample const& seen, grants& out) {
                                 if (seconds(5) <= seen.tick.now) place_on(out, 0, 1);
                             },
                             {.interval = seconds(1), .limit = seconds(60)});
@@ -150,7 +151,7 @@ TEST_CASE("where several nodes have cores a job waits until it is placed, and st
 TEST_CASE("a lost node does not stop a job that is not placed", "[sim][cpu][nodes]") {
     std::vector const faults{lost(10, 0), back(20, 0)};
     auto const o = simulate(trainers(1, 0, 1000), cores_on(2, 1),
-                            [](scripted::sight const& seen, grants& out) {
+                            [](scripted::gpu_sample const& seen, grants& out) {
                                 if (seconds(30) <= seen.tick.now) place_on(out, 0, 1);
                             },
                             {.interval = seconds(1), .faults = faults});
@@ -160,7 +161,7 @@ TEST_CASE("a lost node does not stop a job that is not placed", "[sim][cpu][node
 TEST_CASE("a job that moves to another node goes at the speed of that node", "[sim][cpu][nodes]") {
     std::vector const faults{fault{.at = seconds(0), .what = fault_kind::node_slows, .node = 0, .speed = 0.5}};
     auto const o = simulate(trainers(1, 0, 1000), cores_on(2, 1),
-                            [](scripted::sight const& seen, grants& out) {
+                            [](scripted::gpu_sample const& seen, grants& out) {
                                 bool const later = seconds(10) <= seen.tick.now;
                                 if (later) place_on(out, 0, 0, 0);
                                 place_on(out, 0, later);
@@ -173,7 +174,7 @@ TEST_CASE("TRADL on two nodes: a job holds CPU on one, and the limits on a node 
           "[sim][cpu][tradl][nodes]") {
     std::vector const faults{lost(25, 1), back(40, 1), lost(60, 0), lost(61, 1), back(70, 0), back(75, 1)};
     std::int64_t limited = 0;
-    auto const look = [&](scripted::sight const& seen) {
+    auto const probe = [&](scripted::gpu_sample const& seen) {
         held_by_node const held(seen, resource_id::cpu);
         auto const there = seen.get<std::int64_t>("nodes/capacity.cpu");
         for (std::size_t node = 0; node < there.size(); ++node)
@@ -183,7 +184,7 @@ TEST_CASE("TRADL on two nodes: a job holds CPU on one, and the limits on a node 
     };
     auto const o = simulate_watched(trainers(9, 4, 6000), cores_on(2, 2),
                                     policies::tradl({.scenario = policies::tradl_scenario::AO}),
-                                    {.interval = seconds(1), .faults = faults}, look);
+                                    {.interval = seconds(1), .faults = faults}, probe);
     CHECK((o.how == sim::ending::all_done && o.rejected == 0 && o.refused_ticks == 0));
     CHECK(limited > 0);
     for (auto const& job : o.jobs) CHECK(job.finished.count > 0);

@@ -23,8 +23,8 @@ namespace {
 template <class P>
 [[nodiscard]] std::vector<double> ends(sim::workload const& jobs, sim::cluster const& machines, P const& policy,
                                        double interval = 0) {
-    bound_policy<P> asked(policy);
-    bound_policy<policies::fifo> fallback;
+    policy_adapter<P> asked(policy);
+    policy_adapter<policies::fifo> fallback;
     sim::simulation run(jobs, machines, asked, fallback, {.interval = seconds(interval)});
     auto const outcome = run.run();
     RATION_ASSERT(outcome && outcome->how == sim::ending::all_done, "a test's premise does not hold");

@@ -9,7 +9,7 @@ using sim::ending;
 
 TEST_CASE("a bad grant is named with its tick, and the run goes on or stops as asked", "[sim]") {
     auto const jobs = rigid({{.length = 10}, {.submitted = 2, .length = 10}, {.submitted = 4, .length = 10}});
-    auto const rule = [](scripted::sight const& seen, grants& out) {
+    auto const rule = [](scripted::gpu_sample const& seen, grants& out) {
         first_fit(seen, out);
         if (seen.tick.number == 1) give(out, 0, 7, 1);
     };
@@ -28,7 +28,7 @@ TEST_CASE("a bad grant is named with its tick, and the run goes on or stops as a
 }
 
 TEST_CASE("when a policy refuses its tick the fallback answers", "[sim]") {
-    class refusing final : public decider {
+    class refusing final : public any_policy {
         [[nodiscard]] meta const& about() const noexcept override {
             static constexpr meta m{.id = "org.example.refusing", .version = "1.0.0"};
             return m;
@@ -59,7 +59,7 @@ TEST_CASE("a run in which devices go to and fro and nobody gets on ends as well"
     auto jobs = rigid({{.devices = 2, .length = 10}});
     jobs.jobs[0].least = 1;  // which it accepts, and on which it does not run
     auto const o = simulate(jobs, nodes_of(2, 1),
-                            [](scripted::sight const& seen, grants& out) {
+                            [](scripted::gpu_sample const& seen, grants& out) {
                                 std::size_t const here = seen.tick.number % 2;
                                 give(out, 0, 1 - here, 0);
                                 give(out, 0, here, 1);

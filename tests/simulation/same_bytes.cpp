@@ -20,8 +20,8 @@ namespace {
 /// FNV-1a over when each job started and ended, how often it was restarted, and how many ticks there were.
 template <class P>
 [[nodiscard]] std::uint64_t sum_of(sim::workload const& jobs) {
-    bound_policy<P> policy;
-    bound_policy<policies::fifo> fallback;
+    policy_adapter<P> policy;
+    policy_adapter<policies::fifo> fallback;
     auto const machines = nodes_of(8, 8);
     sim::simulation run(jobs, machines, policy, fallback, {.interval = seconds(60), .seed = 5});
     auto const outcome = run.run();

@@ -14,9 +14,9 @@ namespace simulation_test {
 using namespace ration;
 
 /// A policy that is a function of what every policy sees.
-class scripted final : public decider {
+class scripted final : public any_policy {
 public:
-    struct sight {
+    struct gpu_sample {
         tick_data const& tick;
         std::span<column_info const> schema;
 
@@ -32,7 +32,7 @@ public:
             return ration::is_active(static_cast<job_state>(get<std::uint32_t>("jobs/state")[row]));
         }
     };
-    using rule = std::function<void(sight const&, grants&)>;
+    using rule = std::function<void(gpu_sample const&, grants&)>;
 
     explicit scripted(rule does) : does_(std::move(does)) {}
     [[nodiscard]] meta const& about() const noexcept override {
@@ -58,7 +58,7 @@ inline void give(grants& out, std::size_t job, std::size_t node, std::int64_t de
 }
 
 /// In the order of their rows, jobs get what they ask for on the first node that has it.
-inline void first_fit(scripted::sight const& seen, grants& out) {
+inline void first_fit(scripted::gpu_sample const& seen, grants& out) {
     auto const free = seen.get<std::int64_t>("nodes/free.gpu"), wants = seen.get<std::int64_t>("jobs/request.gpu"),
                held = seen.get<std::int64_t>("jobs/held.gpu");
     std::vector<std::int64_t> left(free.begin(), free.end());

@@ -8,7 +8,7 @@
 using namespace ration::testing;
 
 template class ration::engine<backend_archetype>;
-template class ration::bound_policy<policy_archetype>;
+template class ration::policy_adapter<policy_archetype>;
 template struct ration::pairing<policy_archetype, job_archetype>;
 template ration::resource_info ration::info_of<resource_archetype>() noexcept;
 

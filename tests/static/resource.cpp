@@ -11,7 +11,7 @@ struct model {
     using resource_concept = resource_tag;
     static constexpr char const* name = "tokens";
     static constexpr std::string_view unit = "tokens";
-    static constexpr divisibility cut = divisibility::fractional;
+    static constexpr divisibility granularity = divisibility::fractional;
 };
 static_assert(ration::has_resource_tag<model> && ration::has_name<model> && ration::has_unit<model> &&
               ration::has_divisibility<model>);
@@ -53,29 +53,29 @@ static_assert(!ration::has_resource_tag<private_derivation>);
 // The two texts. Both parts are the same words, so both get the same near misses.
 struct not_static {
     std::string_view name = "tokens", unit = "tokens";
-    divisibility cut = divisibility::fractional;
+    divisibility granularity = divisibility::fractional;
 };
 struct not_constant {
     static inline std::string_view name = "tokens", unit = "tokens";
-    static inline divisibility cut = divisibility::fractional;
+    static inline divisibility granularity = divisibility::fractional;
 };
-inline std::string_view said_at_run_time() { return "tokens"; }
+inline std::string_view message_at_run_time() { return "tokens"; }
 inline divisibility cut_at_run_time() { return divisibility::fractional; }
 struct constant_only_at_run_time {
-    static inline std::string_view const name = said_at_run_time(), unit = said_at_run_time();
-    static inline divisibility const cut = cut_at_run_time();
+    static inline std::string_view const name = message_at_run_time(), unit = message_at_run_time();
+    static inline divisibility const granularity = cut_at_run_time();
 };
 struct of_another_type {
-    static constexpr int name = 1, unit = 1, cut = 1;
+    static constexpr int name = 1, unit = 1, granularity = 1;
 };
 class hidden {
     static constexpr std::string_view name = "tokens", unit = "tokens";
-    static constexpr divisibility cut = divisibility::fractional;
+    static constexpr divisibility granularity = divisibility::fractional;
 };
 struct functions {
     static constexpr std::string_view name() { return "tokens"; }
     static constexpr std::string_view unit() { return "tokens"; }
-    static constexpr divisibility cut() { return divisibility::fractional; }
+    static constexpr divisibility granularity() { return divisibility::fractional; }
 };
 static_assert(!ration::has_name<no_tag> && !ration::has_unit<no_tag> && !ration::has_divisibility<no_tag>);
 static_assert(!ration::has_name<not_static> && !ration::has_unit<not_static> && !ration::has_divisibility<not_static>);
@@ -91,17 +91,17 @@ static_assert(!ration::has_name<functions> && !ration::has_unit<functions> && !r
 // The conjunction needs every part.
 struct without_tag {
     static constexpr std::string_view name = "t", unit = "t";
-    static constexpr divisibility cut = divisibility::whole;
+    static constexpr divisibility granularity = divisibility::atomic;
 };
 struct without_name {
     using resource_concept = resource_tag;
     static constexpr std::string_view unit = "t";
-    static constexpr divisibility cut = divisibility::whole;
+    static constexpr divisibility granularity = divisibility::atomic;
 };
 struct without_unit {
     using resource_concept = resource_tag;
     static constexpr std::string_view name = "t";
-    static constexpr divisibility cut = divisibility::whole;
+    static constexpr divisibility granularity = divisibility::atomic;
 };
 struct without_divisibility {
     using resource_concept = resource_tag;
@@ -120,6 +120,7 @@ static_assert(ration::standard_resources[static_cast<std::size_t>(ration::resour
 static_assert(ration::standard_resources[static_cast<std::size_t>(ration::resource_id::cache)].name == "cache");
 static_assert(ration::standard_resources[static_cast<std::size_t>(ration::resource_id::batch)].name == "batch");
 static_assert(std::size(ration::standard_resources) == static_cast<std::size_t>(ration::resource_id::first_custom));
-static_assert(ration::info_of<model>().name == "tokens" && ration::info_of<model>().cut == divisibility::fractional);
+static_assert(ration::info_of<model>().name == "tokens" &&
+              ration::info_of<model>().granularity == divisibility::fractional);
 
 }  // namespace resource_near_misses

@@ -13,14 +13,14 @@ namespace support {
 
 /// The same texts for the same seed, with every standard library.
 class mutations {
-    std::mt19937 dice_;
+    std::mt19937 rng_;
     std::span<std::string_view const> pieces_;
 
 public:
     /// `pieces` are what the format under test is made of; they must outlive this.
-    mutations(std::uint32_t seed, std::span<std::string_view const> pieces) : dice_(seed), pieces_(pieces) {}
+    mutations(std::uint32_t seed, std::span<std::string_view const> pieces) : rng_(seed), pieces_(pieces) {}
 
-    [[nodiscard]] std::size_t below(std::size_t bound) { return static_cast<std::size_t>(dice_() % bound); }
+    [[nodiscard]] std::size_t below(std::size_t bound) { return static_cast<std::size_t>(rng_() % bound); }
 
     /// One to three times: a piece put in, some characters taken out, one changed, a part repeated, or the end cut off.
     void damage(std::string& text) {
@@ -33,7 +33,7 @@ public:
                 case 3: text.erase(at, 1 + below(8)); break;
                 case 4: text.replace(at, text.empty() ? 0 : 1 + below(4), pieces_[below(pieces_.size())]); break;
                 case 5:
-                    if (at < text.size()) text[at] = static_cast<char>(dice_());
+                    if (at < text.size()) text[at] = static_cast<char>(rng_());
                     break;
                 case 6: text.insert(at, text.substr(at, below(40))); break;
                 default:

@@ -16,9 +16,9 @@ using words = std::vector<std::string>;
 /// The sentence that refuses the words, without its newline.
 [[nodiscard]] std::string refusal(words w) {
     auto const c = parsed(std::move(w));
-    auto const* const said = std::get_if<answer>(&c);
-    if (said == nullptr || said->code != exit_code::bad_input || !said->text.ends_with('\n')) return "not refused";
-    return said->text.substr(0, said->text.size() - 1);
+    auto const* const reply = std::get_if<answer>(&c);
+    if (reply == nullptr || reply->code != exit_code::bad_input || !reply->text.ends_with('\n')) return "not refused";
+    return reply->text.substr(0, reply->text.size() - 1);
 }
 
 [[nodiscard]] run_options options(words w) {
@@ -35,7 +35,7 @@ TEST_CASE("run without options") {
     CHECK(o.file == "jobs.toml");
     CHECK(o.policies.empty());
     CHECK(o.policy.empty());
-    CHECK_FALSE((o.compare || o.dry_run || o.explain || o.json || o.adopt || o.quiet));
+    CHECK_FALSE((o.compare || o.dry_run || o.explain || o.json || o.reattach || o.quiet));
     CHECK(o.log.empty());
     CHECK(o.backend == backend_choice::automatic);
     CHECK_FALSE(o.cpus.has_value());
@@ -47,7 +47,7 @@ TEST_CASE("every option of run arrives where it belongs") {
     CHECK(options({"--dry-run"}).dry_run);
     CHECK(options({"--explain"}).explain);
     CHECK(options({"--json"}).json);
-    CHECK(options({"--adopt"}).adopt);
+    CHECK(options({"--reattach"}).reattach);
     CHECK(options({"--quiet"}).quiet);
     CHECK(options({"--log", "run.jsonl"}).log == "run.jsonl");
     CHECK(options({"--metrics", "unix:m.sock"}).metrics == "unix:m.sock");
@@ -108,11 +108,11 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
     CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");
     for (auto const* bad : {"x", "-1", "1.5", "007", "0x10", "+1", "", " 1", "18446744073709551616"}) {
-        std::string const said =
+        std::string const reply =
             "--seed: '" + std::string(bad) +
             "' is no seed: write a whole number from 0 to 18446744073709551615, without a 0 in front";
-        CHECK(refusal({"check", "f", "--seed", bad}) == "ration: " + said);
-        CHECK(refusal({"bench", "--policies", "tradl", "--seed", bad}) == "ration: " + said);
+        CHECK(refusal({"check", "f", "--seed", bad}) == "ration: " + reply);
+        CHECK(refusal({"bench", "--policies", "tradl", "--seed", bad}) == "ration: " + reply);
     }
     CHECK(refusal({"doctor", "x"}) ==
           "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
@@ -135,8 +135,8 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
           "ration: '--log' takes one value; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "--compare", "none", "--dry-run"}) ==
           "ration: --compare excludes --dry-run; 'ration run --help' tells more");
-    CHECK(refusal({"run", "f", "--compare", "none", "--adopt"}) ==
-          "ration: --compare excludes --adopt; 'ration run --help' tells more");
+    CHECK(refusal({"run", "f", "--compare", "none", "--reattach"}) ==
+          "ration: --compare excludes --reattach; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "--metrics", "unix:x", "--dry-run"}) ==
           "ration: --dry-run excludes --metrics; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "--metrics", "0.0.0.0:9555"})
@@ -145,22 +145,22 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
 }
 
 TEST_CASE("help and version are answers, not refusals") {
-    auto const said = [](words w) {
+    auto const reply = [](words w) {
         auto const c = parsed(std::move(w));
         REQUIRE(std::holds_alternative<answer>(c));
         CHECK(std::get<answer>(c).code == exit_code::ok);
         return std::get<answer>(c).text;
     };
-    auto const top = said({"--help"});
+    auto const top = reply({"--help"});
     for (auto const* part : {"run ", "doctor ", "policies ", "clean ", "Examples:", "check ", "Exit codes: 0 ",
                              "1 a job or a probe failed", "4 interrupted"})
         CHECK(top.find(part) != std::string::npos);
-    auto const run = said({"run", "--help"});
+    auto const run = reply({"run", "--help"});
     for (auto const* part :
          {"--policy NAME", "--compare A,B", "--dry-run", "--explain", "--json", "--log FILE", "--backend NAME",
-          "--cpus N", "--adopt", "--quiet", "--metrics unix:PATH|127.0.0.1:PORT", "Examples:", "Ctrl-C"})
+          "--cpus N", "--reattach", "--quiet", "--metrics unix:PATH|127.0.0.1:PORT", "Examples:", "Ctrl-C"})
         CHECK(run.find(part) != std::string::npos);
-    CHECK(said({"--version"}).starts_with("ration "));
+    CHECK(reply({"--version"}).starts_with("ration "));
     CHECK(std::count(top.begin(), top.end(), '\n') > 10);
 }
 

@@ -7,28 +7,28 @@ using namespace config_test;
 using namespace ration::program;
 
 TEST_CASE("files that are no jobs files") {
-    CHECK(said("") ==
+    CHECK(reply("") ==
           sentences{"jobs.toml: the file is empty; write a policy and a [[job]] with name, command and target"});
-    CHECK(said(" \n\t\r\n") == said(""));
-    CHECK(said("policy = 'none'\n") ==
+    CHECK(reply(" \n\t\r\n") == reply(""));
+    CHECK(reply("policy = 'none'\n") ==
           sentences{"jobs.toml: there is no job; add a [[job]] with name, command and target"});
-    CHECK(said("policy = 'none'\njob = []\n") ==
+    CHECK(reply("policy = 'none'\njob = []\n") ==
           sentences{"jobs.toml:2:7: the list of jobs is empty; add a [[job]] with name, command and target"});
     CHECK(
-        said("policy = 'none'\n[job]\nname = 'a'\n") ==
+        reply("policy = 'none'\n[job]\nname = 'a'\n") ==
         sentences{
             "jobs.toml:2:1: 'job' must be a list; write a [[job]] with name, command and target, in double brackets"});
     CHECK(
-        said("policy = 'none'\njob = [3]\n") ==
+        reply("policy = 'none'\njob = [3]\n") ==
         sentences{
             "jobs.toml:2:8: a job must be a table, not a whole number; write a [[job]] with name, command and target"});
     CHECK(
-        said("a = 1\na = 2\n") ==
+        reply("a = 1\na = 2\n") ==
         sentences{
             "jobs.toml:2:5: this is not TOML: Error while parsing key-value pair: cannot redefine existing integer 'a'"});
-    CHECK(said("policy == 2") ==
+    CHECK(reply("policy == 2") ==
           sentences{"jobs.toml:1:9: this is not TOML: Error while parsing value: could not determine value type"});
-    CHECK(said("\xff\xfe").size() == 1);
+    CHECK(reply("\xff\xfe").size() == 1);
 }
 
 TEST_CASE("too many jobs") {
@@ -36,49 +36,49 @@ TEST_CASE("too many jobs") {
     for (std::size_t i = 0; i <= max_jobs; ++i)
         text +=
             "[[job]]\nname = 'j" + std::to_string(i) + "'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
-    CHECK(said(text) == sentences{"jobs.toml:2:1: there are 513 jobs; one run takes at most 512"});
+    CHECK(reply(text) == sentences{"jobs.toml:2:1: there are 513 jobs; one run takes at most 512"});
 }
 
 TEST_CASE("keys of the file") {
-    CHECK(said_of_file("").front() ==
+    CHECK(message_of_file("").front() ==
           "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy");
-    CHECK(said_of_file("policy = 'tardl'") ==
+    CHECK(message_of_file("policy = 'tardl'") ==
           sentences{"jobs.toml:1:10: there is no policy 'tardl'; did you mean 'tradl'?"});
-    CHECK(said_of_file("policy = 'fifo'") ==
+    CHECK(message_of_file("policy = 'fifo'") ==
           sentences{"jobs.toml:1:10: there is no policy 'fifo'; known here: none, equal_share, tradl"});
-    CHECK(said_of_file("policy = ''") ==
+    CHECK(message_of_file("policy = ''") ==
           sentences{"jobs.toml:1:10: there is no policy ''; known here: none, equal_share, tradl"});
     CHECK(
-        said_of_file("policy = 3") ==
+        message_of_file("policy = 3") ==
         sentences{
             "jobs.toml:1:10: 'policy' must be the name of a policy in quotes, such as \"tradl\", not a whole number"});
-    CHECK(said_of_file("policy = 'none'\npolcy = 'none'") ==
+    CHECK(message_of_file("policy = 'none'\npolcy = 'none'") ==
           sentences{"jobs.toml:2:1: unknown key 'polcy' in the file; did you mean 'policy'?"});
     CHECK(
-        said_of_file("policy = 'none'\nverbosity = 2") ==
+        message_of_file("policy = 'none'\nverbosity = 2") ==
         sentences{
             "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, cpus, tick, devices, isolation, job, none, equal_share, tradl"});
-    CHECK(said_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
+    CHECK(message_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
           sentences{"jobs.toml:2:1: unknown key 'tardl' in the file; did you mean 'tradl'?"});
-    CHECK(said_of_file("policy = 'none'\ntradl = 0.9") ==
+    CHECK(message_of_file("policy = 'none'\ntradl = 0.9") ==
           sentences{"jobs.toml:2:9: 'tradl' must be the table of the policy's parameters, not a decimal number"});
-    CHECK(said_of_file("policy = 'none'\ntradl = { alpha = [1] }") ==
+    CHECK(message_of_file("policy = 'none'\ntradl = { alpha = [1] }") ==
           sentences{"jobs.toml:2:19: parameter 'alpha' must be a number, text, true or false, not an array"});
-    CHECK(said_of_file("policy = 'none'\ncpus = 0") ==
+    CHECK(message_of_file("policy = 'none'\ncpus = 0") ==
           sentences{"jobs.toml:2:8: 'cpus' is 0; write a number of cores from 1 to 4096"});
-    CHECK(said_of_file("policy = 'none'\ncpus = 4097").size() == 1);
-    CHECK(said_of_file("policy = 'none'\ncpus = 1.5") ==
+    CHECK(message_of_file("policy = 'none'\ncpus = 4097").size() == 1);
+    CHECK(message_of_file("policy = 'none'\ncpus = 1.5") ==
           sentences{"jobs.toml:2:8: 'cpus' must be a whole number of cores, not a decimal number"});
-    CHECK(said_of_file("policy = 'none'\ntick = '9ms'") ==
+    CHECK(message_of_file("policy = 'none'\ntick = '9ms'") ==
           sentences{"jobs.toml:2:8: the tick is '9ms'; write a duration from \"10ms\" to \"60s\""});
-    CHECK(said_of_file("policy = 'none'\ntick = '61s'").size() == 1);
-    CHECK(said_of_file("policy = 'none'\ntick = 1") ==
+    CHECK(message_of_file("policy = 'none'\ntick = '61s'").size() == 1);
+    CHECK(message_of_file("policy = 'none'\ntick = 1") ==
           sentences{"jobs.toml:2:8: 'tick' must be a duration in quotes, such as \"500ms\", not a whole number"});
 }
 
 TEST_CASE("where policies run") {
     auto const isolation = [](std::string const& table) {
-        return said_of_file("policy = 'lib/libmine.so'\nisolation = " + table);
+        return message_of_file("policy = 'lib/libmine.so'\nisolation = " + table);
     };
     CHECK(isolation("{ mine = 'worker' }").empty());
     CHECK(isolation("{ mine = 'in-process', tradl = 'in-process' }").empty());
@@ -103,8 +103,8 @@ TEST_CASE("where policies run") {
 
 TEST_CASE("names of jobs") {
     auto const named = [](std::string const& name) {
-        return said("policy = 'none'\n[[job]]\nname = '" + name +
-                    "'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
+        return reply("policy = 'none'\n[[job]]\nname = '" + name +
+                     "'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
     };
     std::string const rule = "use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most 48 characters";
     CHECK(named("../x") == sentences{"jobs.toml:3:8: '../x' cannot be a name; " + rule});
@@ -117,23 +117,23 @@ TEST_CASE("names of jobs") {
           sentences{"jobs.toml:3:8: 'cpu.max' is what the kernel calls one of its own files; choose another name"});
     CHECK(named("tasks").size() == 1);
     CHECK(
-        said(
+        reply(
             "policy = 'none'\n[[job]]\nname = \"a\\u001b[31m\"\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n") ==
         sentences{"jobs.toml:3:8: 'a?[31m' cannot be a name; " + rule});
-    CHECK(said("policy = 'none'\n[[job]]\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n") ==
+    CHECK(reply("policy = 'none'\n[[job]]\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n") ==
           sentences{"jobs.toml:2:1: this job has no name; add name = \"...\""});
 }
 
 TEST_CASE("two jobs of one name are both named by their lines") {
     constexpr auto job = "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
-    CHECK(said(std::string("policy = 'none'\n") + job + job + job) ==
+    CHECK(reply(std::string("policy = 'none'\n") + job + job + job) ==
           sentences{"jobs.toml:7:8: this job and the one in line 3 are both named 'a'; give each a name of its own",
                     "jobs.toml:11:8: this job and the one in line 3 are both named 'a'; give each a name of its own"});
 }
 
 TEST_CASE("commands") {
     auto const command = [](std::string const& line) {
-        return said("policy = 'none'\n[[job]]\nname = 'a'\n" + line + "\ntarget = { loss = { acceptable = 1 } }\n");
+        return reply("policy = 'none'\n[[job]]\nname = 'a'\n" + line + "\ntarget = { loss = { acceptable = 1 } }\n");
     };
     CHECK(command("") == sentences{"jobs.toml:2:1: job 'a' has no command; add command = [\"program\", \"argument\"]"});
     CHECK(command("comand = ['x']") ==
@@ -156,103 +156,104 @@ TEST_CASE("commands") {
 
 TEST_CASE("targets") {
     CHECK(
-        said("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n") ==
+        reply("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n") ==
         sentences{std::string("jobs.toml:2:1: job 'a' has no target; say when it is good enough, such as ") + example});
-    CHECK(said_of_target("{ loss = { acceptable = nan } }") ==
+    CHECK(message_of_target("{ loss = { acceptable = nan } }") ==
           sentences{"jobs.toml:5:34: the tier 'acceptable' is nan; write a finite number"});
-    CHECK(said_of_target("{ loss = { objective = -inf } }") ==
+    CHECK(message_of_target("{ loss = { objective = -inf } }") ==
           sentences{"jobs.toml:5:33: the tier 'objective' is -inf; write a finite number"});
     CHECK(
-        said_of_target("{ loss = { acceptable = 110, objective = 120 } }") ==
+        message_of_target("{ loss = { acceptable = 110, objective = 120 } }") ==
         sentences{
             "jobs.toml:5:51: the objective 120 is easier than the acceptable 110, since 'loss' goes down; swap them, or add "
             "direction = \"up\""});
     CHECK(
-        said_of_target("{ accuracy = { acceptable = 0.9, objective = 0.8 } }") ==
+        message_of_target("{ accuracy = { acceptable = 0.9, objective = 0.8 } }") ==
         sentences{
             "jobs.toml:5:55: the objective 0.8 is easier than the acceptable 0.9, since 'accuracy' goes up; swap them, or add "
             "direction = \"down\""});
     CHECK(
-        said_of_target("{ x = { acceptable = 1, objective = 2, direction = 'down' } }") ==
+        message_of_target("{ x = { acceptable = 1, objective = 2, direction = 'down' } }") ==
         sentences{
             "jobs.toml:5:46: the objective 2 is easier than the acceptable 1, since 'x' goes down; swap them, or turn the "
             "direction round"});
     std::string const unsaid = "nothing says which way 'latency' goes; add direction = \"down\" or direction = \"up\"";
-    CHECK(said_of_target("{ latency = { acceptable = 3 } }") == sentences{"jobs.toml:5:12: " + unsaid});
-    CHECK(said_of_target("{ latency = { acceptable = 3, objective = 3 } }") == sentences{"jobs.toml:5:12: " + unsaid});
-    CHECK(said_of_target("{ loss = { acceptable = 1, direction = 'sideways' } }") ==
+    CHECK(message_of_target("{ latency = { acceptable = 3 } }") == sentences{"jobs.toml:5:12: " + unsaid});
+    CHECK(message_of_target("{ latency = { acceptable = 3, objective = 3 } }") ==
+          sentences{"jobs.toml:5:12: " + unsaid});
+    CHECK(message_of_target("{ loss = { acceptable = 1, direction = 'sideways' } }") ==
           sentences{"jobs.toml:5:49: 'sideways' is no direction; write \"down\" or \"up\""});
     CHECK(
-        said_of_target("{ loss = { } }") ==
+        message_of_target("{ loss = { } }") ==
         sentences{std::string(
                       "jobs.toml:5:12: the target on 'loss' has no tier; add acceptable, objective or both, such as ") +
                   example});
-    CHECK(said_of_target("{ loss = { mean_of = 2 } }").size() == 1);
-    CHECK(said_of_target("{ loss = { acceptable = '1' } }") ==
+    CHECK(message_of_target("{ loss = { mean_of = 2 } }").size() == 1);
+    CHECK(message_of_target("{ loss = { acceptable = '1' } }") ==
           sentences{"jobs.toml:5:34: 'acceptable' must be a number, not text"});
-    CHECK(said_of_target("{ loss = { aceptable = 1, objective = 0 } }") ==
+    CHECK(message_of_target("{ loss = { aceptable = 1, objective = 0 } }") ==
           sentences{"jobs.toml:5:21: unknown key 'aceptable' in the target; did you mean 'acceptable'?"});
     for (auto const* count : {"0", "-1", "100001"})
-        CHECK(said_of_target(std::string("{ loss = { acceptable = 1, mean_of = ") + count + " } }") ==
+        CHECK(message_of_target(std::string("{ loss = { acceptable = 1, mean_of = ") + count + " } }") ==
               sentences{std::string("jobs.toml:5:47: 'mean_of' is ") + count + "; write a number from 1 to 100000"});
-    CHECK(said_of_target("{ loss = { acceptable = 1 }, accuracy = { acceptable = 1 } }") ==
+    CHECK(message_of_target("{ loss = { acceptable = 1 }, accuracy = { acceptable = 1 } }") ==
           sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 2; write ") + example});
-    CHECK(said_of_target("{ }") ==
+    CHECK(message_of_target("{ }") ==
           sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 0; write ") + example});
-    CHECK(said_of_target("{ loss = 3 }") ==
+    CHECK(message_of_target("{ loss = 3 }") ==
           sentences{std::string("jobs.toml:5:19: 'loss' must be a table of tiers, not a whole number; write ") +
                     example});
-    CHECK(said_of_target("3") ==
+    CHECK(message_of_target("3") ==
           sentences{std::string("jobs.toml:5:10: 'target' must be a table: ") + example + ", not a whole number"});
-    CHECK(said_of_target("{ 'a b' = { acceptable = 1, direction = 'up' } }") ==
+    CHECK(message_of_target("{ 'a b' = { acceptable = 1, direction = 'up' } }") ==
           sentences{"jobs.toml:5:12: 'a b' cannot be a metric; use at most 32 visible characters without '='"});
 }
 
 TEST_CASE("start times") {
     std::string const rule =
         ", which is no duration; write a number and one of ms, s, m, h, such as \"20s\", at most 365 days";
-    CHECK(said_of_job("at = '20'") == sentences{"jobs.toml:6:6: 'at' is '20'" + rule});
+    CHECK(message_of_job("at = '20'") == sentences{"jobs.toml:6:6: 'at' is '20'" + rule});
     for (auto const* bad : {"-1s", "", "s", "1e3s", "20 s", "9999h"})
-        CHECK(said_of_job("at = '" + std::string(bad) + "'").size() == 1);
-    CHECK(said_of_job("at = 20") ==
+        CHECK(message_of_job("at = '" + std::string(bad) + "'").size() == 1);
+    CHECK(message_of_job("at = 20") ==
           sentences{"jobs.toml:6:6: 'at' must be a duration in quotes, such as \"20s\", not a whole number"});
-    CHECK(said_of_job("at = 07:32:00") ==
+    CHECK(message_of_job("at = 07:32:00") ==
           sentences{"jobs.toml:6:6: 'at' must be a duration in quotes, such as \"20s\", not a date or time"});
 }
 
 TEST_CASE("bounds") {
-    CHECK(said_of_job("bounds = { cpu = { min = -0.5 } }") ==
+    CHECK(message_of_job("bounds = { cpu = { min = -0.5 } }") ==
           sentences{"jobs.toml:6:26: cpu.min is -0.5; write a number of cores from 0 to 4096"});
-    CHECK(said_of_job("bounds = { cpu = { max = 0 } }") ==
+    CHECK(message_of_job("bounds = { cpu = { max = 0 } }") ==
           sentences{"jobs.toml:6:26: cpu.max is 0; write a number of cores from 0.01 to 4096"});
     for (auto const* bad : {"nan", "inf", "-inf", "4096.5", "1e300"})
-        CHECK(said_of_job("bounds = { cpu = { max = " + std::string(bad) + " } }").size() == 1);
-    CHECK(said_of_job("bounds = { cpu = { min = 3, max = 2 } }") ==
+        CHECK(message_of_job("bounds = { cpu = { max = " + std::string(bad) + " } }").size() == 1);
+    CHECK(message_of_job("bounds = { cpu = { min = 3, max = 2 } }") ==
           sentences{"jobs.toml:6:26: cpu.min is more than cpu.max; make it at most as much"});
-    CHECK(said_of_job("bounds = { cpu = { min = 2, max = 2 } }").empty());
-    CHECK(said_of_job("bounds = { cpu = 2 }") ==
+    CHECK(message_of_job("bounds = { cpu = { min = 2, max = 2 } }").empty());
+    CHECK(message_of_job("bounds = { cpu = 2 }") ==
           sentences{
               "jobs.toml:6:18: 'cpu' must be a table in cores, such as { min = 0.1, max = 2 }, not a whole number"});
-    CHECK(said_of_job("bounds = { cpu = { most = 2 } }") ==
+    CHECK(message_of_job("bounds = { cpu = { most = 2 } }") ==
           sentences{"jobs.toml:6:20: unknown key 'most' in 'cpu'; known here: min, max"});
-    CHECK(said_of_job("bounds = { gpus = 1 }") ==
+    CHECK(message_of_job("bounds = { gpus = 1 }") ==
           sentences{"jobs.toml:6:12: unknown key 'gpus' in 'bounds'; did you mean 'gpu'?"});
     CHECK(
-        said_of_job("bounds = { memory = '2G' }") ==
+        message_of_job("bounds = { memory = '2G' }") ==
         sentences{
             "jobs.toml:6:21: '2G' is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as "
             "\"2GiB\""});
-    CHECK(said_of_job("bounds = { memory = '1023KiB' }") ==
+    CHECK(message_of_job("bounds = { memory = '1023KiB' }") ==
           sentences{
               "jobs.toml:6:21: no job fits into less than \"1MiB\" of memory; write a larger limit, or leave it out"});
-    CHECK(said_of_job("bounds = { memory = '1MiB' }").empty());
-    CHECK(said_of_job("bounds = { memory = 4096 }") ==
+    CHECK(message_of_job("bounds = { memory = '1MiB' }").empty());
+    CHECK(message_of_job("bounds = { memory = 4096 }") ==
           sentences{"jobs.toml:6:21: 'memory' must be a size in quotes, such as \"2GiB\", not a whole number"});
 }
 
 TEST_CASE("all problems of a file are reported, in the order of its lines") {
     CHECK(
-        said("cpus = 0\npolcy = 'none'\n[[job]]\nname = '../x'\nat = 3\nweight = 0\n[[job]]\ncommand = 3\n") ==
+        reply("cpus = 0\npolcy = 'none'\n[[job]]\nname = '../x'\nat = 3\nweight = 0\n[[job]]\ncommand = 3\n") ==
         sentences{
             "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy",
             "jobs.toml:1:8: 'cpus' is 0; write a number of cores from 1 to 4096",

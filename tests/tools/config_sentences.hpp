@@ -11,7 +11,7 @@ namespace config_test {
 
 using sentences = std::vector<std::string>;
 
-[[nodiscard]] inline sentences said(std::string text) {
+[[nodiscard]] inline sentences reply(std::string text) {
     sentences out;
     for (auto const& p :
          ration::program::parse_config(std::move(text), "jobs.toml", {.policies = {"none", "equal_share", "tradl"}})
@@ -21,19 +21,19 @@ using sentences = std::vector<std::string>;
 }
 
 /// One good job with more lines at its end, from line 6 on.
-[[nodiscard]] inline sentences said_of_job(std::string const& lines) {
-    return said("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n" +
-                lines + "\n");
+[[nodiscard]] inline sentences message_of_job(std::string const& lines) {
+    return reply("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n" +
+                 lines + "\n");
 }
 
 /// The same job with another target, in line 5.
-[[nodiscard]] inline sentences said_of_target(std::string const& target) {
-    return said("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = " + target + "\n");
+[[nodiscard]] inline sentences message_of_target(std::string const& target) {
+    return reply("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = " + target + "\n");
 }
 
 /// A good job with more lines at the top of the file, from line 1 on.
-[[nodiscard]] inline sentences said_of_file(std::string const& lines) {
-    return said(lines + "\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
+[[nodiscard]] inline sentences message_of_file(std::string const& lines) {
+    return reply(lines + "\n[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
 }
 
 inline constexpr auto example = "target = { loss = { acceptable = 0.5, objective = 0.4 } }";

@@ -68,7 +68,7 @@ TEST_CASE("a full file is read to the letter") {
     CHECK(vae.environment == decltype(vae.environment){{"DATA", "/data"}, {"OMP_NUM_THREADS", "1"}});
     CHECK(vae.at == seconds(90));
     CHECK(vae.target.metric == "loss");
-    CHECK(vae.target.way == direction::down);
+    CHECK(vae.target.improves == direction::down);
     CHECK(vae.target.acceptable == 120.0);
     CHECK(vae.target.objective == 110.5);
     CHECK(vae.target.mean_of == 10);
@@ -117,7 +117,7 @@ TEST_CASE("what a job leaves out has a default") {
     CHECK(job.at == nanoseconds{0});
     CHECK_FALSE(job.target.acceptable.has_value());
     CHECK(job.target.objective == 0.9);
-    CHECK(job.target.way == direction::up);
+    CHECK(job.target.improves == direction::up);
     CHECK(job.target.mean_of == 1);
     CHECK(job.cpu == bounds{0, unlimited});
     CHECK_FALSE(job.memory.has_value());
@@ -170,22 +170,22 @@ TEST_CASE("the file may speak of policies that only the command line names") {
     REQUIRE(parsed.config.parameters_of("x/mine.so") != nullptr);
     auto const* const mine = parsed.config.isolation_of("elsewhere/libmine.so");
     REQUIRE(mine != nullptr);
-    CHECK(mine->where == policy_place::in_process);
+    CHECK(mine->where == policy_location::in_process);
     CHECK(mine->at == position{3, 22});
     REQUIRE(parsed.config.isolation_of("libtradl.so") != nullptr);
-    CHECK(parsed.config.isolation_of("libtradl.so")->where == policy_place::worker);
+    CHECK(parsed.config.isolation_of("libtradl.so")->where == policy_location::worker);
     CHECK(parsed.config.isolation_of("none") == nullptr);
     CHECK(parse_config(text, "f", {.policies = {"none", "tradl"}}).problems.size() == 3);
 }
 
 TEST_CASE("the direction: what is stated, then what the name tells, then the order of the tiers") {
-    CHECK(target("{ loss = { acceptable = 2 } }").way == direction::down);
-    CHECK(target("{ val_loss = { acceptable = 2 } }").way == direction::down);
-    CHECK(target("{ 'eval/accuracy' = { acceptable = 0.5 } }").way == direction::up);
-    CHECK(target("{ loss = { acceptable = 2, direction = 'up' } }").way == direction::up);
-    CHECK(target("{ reached = { acceptable = 1, objective = 2 } }").way == direction::up);
-    CHECK(target("{ distance = { acceptable = 2, objective = 1 } }").way == direction::down);
-    CHECK(target("{ glossary = { acceptable = 2, direction = 'up' } }").way == direction::up);
+    CHECK(target("{ loss = { acceptable = 2 } }").improves == direction::down);
+    CHECK(target("{ val_loss = { acceptable = 2 } }").improves == direction::down);
+    CHECK(target("{ 'eval/accuracy' = { acceptable = 0.5 } }").improves == direction::up);
+    CHECK(target("{ loss = { acceptable = 2, direction = 'up' } }").improves == direction::up);
+    CHECK(target("{ reached = { acceptable = 1, objective = 2 } }").improves == direction::up);
+    CHECK(target("{ distance = { acceptable = 2, objective = 1 } }").improves == direction::down);
+    CHECK(target("{ glossary = { acceptable = 2, direction = 'up' } }").improves == direction::up);
     CHECK(target("{ loss = { acceptable = 2, objective = 2 } }").objective == 2.0);
 }
 
@@ -197,19 +197,19 @@ TEST_CASE("--policy makes the file's policy optional") {
 
 TEST_CASE("load_config reads regular files only, and no endless ones") {
     folder const here;
-    auto const said = [](std::filesystem::path const& path) {
+    auto const reply = [](std::filesystem::path const& path) {
         auto const parsed = load_config(path.string());
         return parsed.problems.size() == 1 ? parsed.problems.front().sentence : "";
     };
-    CHECK(said(here.path / "none.toml") ==
+    CHECK(reply(here.path / "none.toml") ==
           "cannot be opened (No such file or directory); give the path of a jobs file");
-    CHECK(said(here.path) == "is a folder; give the path of a jobs file");
+    CHECK(reply(here.path) == "is a folder; give the path of a jobs file");
     REQUIRE(::mkfifo((here.path / "pipe").c_str(), 0600) == 0);
-    CHECK(said(here.path / "pipe") == "is a pipe; give the path of a jobs file");
+    CHECK(reply(here.path / "pipe") == "is a pipe; give the path of a jobs file");
     std::ofstream(here.path / "large") << std::string(max_config_bytes + 1, '#');
-    CHECK(said(here.path / "large") == "is larger than 1 MiB; give the path of a jobs file");
+    CHECK(reply(here.path / "large") == "is larger than 1 MiB; give the path of a jobs file");
     std::ofstream(here.path / "fits") << std::string(max_config_bytes - 1, '#') << '\n';
-    CHECK(said(here.path / "fits") == "");  // two problems: no policy, no job
+    CHECK(reply(here.path / "fits") == "");  // two problems: no policy, no job
     std::ofstream(here.path / "good") << whole_jobs_file;
     auto const parsed = load_config((here.path / "good").string());
     CHECK(parsed.problems.empty());
@@ -271,11 +271,11 @@ TEST_CASE("devices are shared where a job needs some or the file has some") {
     CHECK_FALSE(read("policy = 'none'\n" + job).shares_devices());
     CHECK_FALSE(read("policy = 'none'\ndevices = 'gpus'\n" + job).shares_devices());
     CHECK(read("policy = 'none'\n" + job + "bounds = { gpu = 1 }\n").shares_devices());
-    auto const stand_in = read("policy = 'none'\ndevices = { count = 4, cpu = 0.5 }\n" + job);
-    CHECK(stand_in.shares_devices());
-    CHECK(stand_in.devices.count == 4);
-    CHECK(stand_in.devices.each == millicores{500});
-    CHECK_FALSE(stand_in.devices.of_shares());
+    auto const fake_driver = read("policy = 'none'\ndevices = { count = 4, cpu = 0.5 }\n" + job);
+    CHECK(fake_driver.shares_devices());
+    CHECK(fake_driver.devices.count == 4);
+    CHECK(fake_driver.devices.each == millicores{500});
+    CHECK_FALSE(fake_driver.devices.of_shares());
     auto const shares = read("policy = 'none'\ndevices = { count = 3, gpu = 0.333 }\n" + job);
     CHECK(shares.shares_devices());
     CHECK((shares.devices.count == 3 && shares.devices.per_mille == 333 && shares.devices.of_shares()));

@@ -44,7 +44,7 @@ namespace {
     return out;
 }
 
-[[nodiscard]] std::string said_of(nlohmann::json const& line) {
+[[nodiscard]] std::string message_of(nlohmann::json const& line) {
     recorded_tick tick;
     return tick.load(line);
 }
@@ -56,7 +56,7 @@ namespace {
 
 /// Policies bound to the first tick, as replay does.
 struct asked_policies {
-    std::vector<std::unique_ptr<decider>> all;
+    std::vector<std::unique_ptr<any_policy>> all;
     std::vector<grant> space;
 
     explicit asked_policies(recorded_tick const& first) {
@@ -93,11 +93,11 @@ TEST_CASE("a decision that ration wrote is shown as it was") {
 
 TEST_CASE("tables that no run can have are refused before they take memory") {
     auto const line = nlohmann::json::parse(good_line());
-    REQUIRE(said_of(line).empty());
+    REQUIRE(message_of(line).empty());
     for (nlohmann::json const& rows : {nlohmann::json(1ULL << 61), nlohmann::json(513), nlohmann::json(-1),
                                        nlohmann::json(1e300), nlohmann::json("3"), nlohmann::json()})
-        CHECK(said_of(with(line, "/rows/0", rows)).find("a run has at most 512") != std::string::npos);
-    CHECK(said_of(with(line, "/rows/1", 1025)).find("a run has at most 1024") != std::string::npos);
+        CHECK(message_of(with(line, "/rows/0", rows)).find("a run has at most 512") != std::string::npos);
+    CHECK(message_of(with(line, "/rows/1", 1025)).find("a run has at most 1024") != std::string::npos);
     recorded_tick tick;  // columns that are there already do not grow either
     REQUIRE(tick.load(line).empty());
     CHECK_FALSE(tick.load(with(with(line, "/rows/0", 1ULL << 61), "/columns", nlohmann::json::object())).empty());
@@ -108,16 +108,16 @@ TEST_CASE("values of another type are refused with their column") {
     auto const line = nlohmann::json::parse(good_line());
     for (nlohmann::json const& value :
          {nlohmann::json(0.5), nlohmann::json("1"), nlohmann::json(), nlohmann::json::array()})
-        CHECK(said_of(with(line, "/columns/jobs~1id/1", value)) ==
+        CHECK(message_of(with(line, "/columns/jobs~1id/1", value)) ==
               "column jobs/id has not one value of its type for each of its 3 rows");
-    CHECK(said_of(with(line, "/columns/jobs~1id", {{"a", 1}, {"b", 2}, {"c", 3}})) ==
+    CHECK(message_of(with(line, "/columns/jobs~1id", {{"a", 1}, {"b", 2}, {"c", 3}})) ==
           "column jobs/id has not one value of its type for each of its 3 rows");
 }
 
 TEST_CASE("ids that do not ascend are refused: policies look them up by halves") {
     auto const line = nlohmann::json::parse(good_line());
-    CHECK(said_of(with(line, "/columns/jobs~1id/1", 1)) == "column jobs/id has to ascend");
-    CHECK(said_of(with(line, "/columns/held~1job/0", 9)) == "column held/job has to ascend");
+    CHECK(message_of(with(line, "/columns/jobs~1id/1", 1)) == "column jobs/id has to ascend");
+    CHECK(message_of(with(line, "/columns/held~1job/0", 9)) == "column held/job has to ascend");
 }
 
 TEST_CASE("3000 damaged decisions are shown to policies, or refused with a sentence") {

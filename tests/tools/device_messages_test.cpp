@@ -8,120 +8,121 @@ using namespace ration::program;
 
 TEST_CASE("devices of the file") {
     CHECK(
-        said_of_file("policy = 'none'\ndevices = 4") ==
+        message_of_file("policy = 'none'\ndevices = 4") ==
         sentences{
             "jobs.toml:2:11: 'devices' must be \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }, not a whole number"});
     CHECK(
-        said_of_file("policy = 'none'\ndevices = 'gpu'") ==
+        message_of_file("policy = 'none'\ndevices = 'gpu'") ==
         sentences{
             "jobs.toml:2:11: there are no devices 'gpu'; did you mean 'gpus'?; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }"});
     CHECK(
-        said_of_file("policy = 'none'\ndevices = { count = 4 }") ==
+        message_of_file("policy = 'none'\ndevices = { count = 4 }") ==
         sentences{
             "jobs.toml:2:11: 'devices' needs count, and either cpu or gpu; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }"});
     for (auto const* other : {"{ cpu = 0.5 }", "{ gpu = 0.25 }", "{ count = 4, cpu = 0.5, gpu = 0.25 }"})
-        CHECK(said_of_file(std::string("policy = 'none'\ndevices = ") + other) ==
-              said_of_file("policy = 'none'\ndevices = { count = 4 }"));
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 2, gpu = 1 }") ==
+        CHECK(message_of_file(std::string("policy = 'none'\ndevices = ") + other) ==
+              message_of_file("policy = 'none'\ndevices = { count = 4 }"));
+    CHECK(message_of_file("policy = 'none'\ndevices = { count = 2, gpu = 1 }") ==
           sentences{"jobs.toml:2:30: devices.gpu is 1; write a part of a GPU from 0.01 to 0.5"});
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 5, gpu = 0.25 }") ==
+    CHECK(message_of_file("policy = 'none'\ndevices = { count = 5, gpu = 0.25 }") ==
           sentences{"jobs.toml:2:30: 5 shares of 0.25 are more than one GPU; write fewer or smaller ones"});
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 100, gpu = 0.01 }").empty());
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 0, cpu = 0.5 }") ==
+    CHECK(message_of_file("policy = 'none'\ndevices = { count = 100, gpu = 0.01 }").empty());
+    CHECK(message_of_file("policy = 'none'\ndevices = { count = 0, cpu = 0.5 }") ==
           sentences{"jobs.toml:2:21: devices.count is 0; write a number from 1 to 1024"});
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 4, cpu = 0 }") ==
+    CHECK(message_of_file("policy = 'none'\ndevices = { count = 4, cpu = 0 }") ==
           sentences{"jobs.toml:2:30: devices.cpu is 0; write a number of cores from 0.01 to 4096"});
-    CHECK(said_of_file("policy = 'none'\ndevices = { count = 4, cpus = 1 }").size() == 2);
+    CHECK(message_of_file("policy = 'none'\ndevices = { count = 4, cpus = 1 }").size() == 2);
 }
 
 TEST_CASE("devices of a job") {
-    CHECK(said_of_job("bounds = { gpu = 'many' }") ==
+    CHECK(message_of_job("bounds = { gpu = 'many' }") ==
           sentences{
               "jobs.toml:6:18: 'gpu' must be a number of devices or a table, such as { min = 1, max = 4 }, not text"});
-    CHECK(said_of_job("bounds = { gpu = 0 }") ==
+    CHECK(message_of_job("bounds = { gpu = 0 }") ==
           sentences{"jobs.toml:6:18: gpu is 0; write a number of devices from 1 to 1024"});
-    CHECK(said_of_job("bounds = { gpu = { min = 0 } }") ==
+    CHECK(message_of_job("bounds = { gpu = { min = 0 } }") ==
           sentences{"jobs.toml:6:26: gpu.min is 0; write a number from 1 to 1024"});
-    CHECK(said_of_job("bounds = { gpu = { min = 3, max = 2 } }") ==
+    CHECK(message_of_job("bounds = { gpu = { min = 3, max = 2 } }") ==
           sentences{"jobs.toml:6:26: gpu.min is more than gpu.max; make it at most as much"});
-    CHECK(said_of_job("bounds = { gpu = { mni = 3 } }") ==
+    CHECK(message_of_job("bounds = { gpu = { mni = 3 } }") ==
           sentences{"jobs.toml:6:20: unknown key 'mni' in 'gpu'; did you mean 'min'?"});
-    CHECK(said_of_job("bounds = { gpu = 1, gpu_memory = '40G' }") ==
+    CHECK(message_of_job("bounds = { gpu = 1, gpu_memory = '40G' }") ==
           sentences{"jobs.toml:6:34: gpu_memory '40G' is no size; write a number and a unit, such as \"40GiB\""});
-    CHECK(said_of_job("bounds = { gpu = 1, gpu_memory = '0B' }").size() == 1);
-    CHECK(said_of_job("bounds = { gpu_memory = '40GiB' }") ==
+    CHECK(message_of_job("bounds = { gpu = 1, gpu_memory = '0B' }").size() == 1);
+    CHECK(message_of_job("bounds = { gpu_memory = '40GiB' }") ==
           sentences{
               "jobs.toml:6:25: gpu_memory is for a job with GPUs; add gpu = { min = 1, max = 4 }, or leave it out"});
     CHECK(
-        said_of_job("bounds = { batch = { min = 3 } }") ==
+        message_of_job("bounds = { batch = { min = 3 } }") ==
         sentences{
             "jobs.toml:6:20: bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out"});
     CHECK(
-        said_of_job("speedup = [0, 1]") ==
+        message_of_job("speedup = [0, 1]") ==
         sentences{
             "jobs.toml:6:11: 'speedup' is for a job with devices; add bounds = { gpu = { min = 1, max = 4 } } to job 'a', or leave it out"});
 }
 
 TEST_CASE("what a job with devices says of itself") {
-    auto const said_of = [](std::string const& line) { return said_of_job("bounds = { gpu = 2 }\n" + line); };
+    auto const message_of = [](std::string const& line) { return message_of_job("bounds = { gpu = 2 }\n" + line); };
     CHECK(
-        said_of("speedup = [1, 2]") ==
+        message_of("speedup = [1, 2]") ==
         sentences{"jobs.toml:7:11: 'speedup' begins with 0 for no device, then one device, and so on; write a list of "
                   "numbers by number of devices, such as [0, 1, 1.8]"});
-    CHECK(said_of("speedup = [0, -1]") ==
+    CHECK(message_of("speedup = [0, -1]") ==
           sentences{"jobs.toml:7:15: 'speedup' has the entry -1; write numbers from 0 to 1000000000"});
-    CHECK(said_of("speedup = [0, nan]").size() == 1);
-    CHECK(said_of("batch = [0, 1.5]") ==
+    CHECK(message_of("speedup = [0, nan]").size() == 1);
+    CHECK(message_of("batch = [0, 1.5]") ==
           sentences{"jobs.toml:7:13: 'batch' must be a list of whole numbers by number of devices, such as [0, 128, "
                     "256]; this entry is a decimal number"});
-    CHECK(said_of("checkpoint = ''") ==
+    CHECK(message_of("checkpoint = ''") ==
           sentences{
               "jobs.toml:7:14: 'checkpoint' is no path; leave the key out to keep checkpoints with the run's output"});
-    CHECK(said_of("restart_cost = '1ms'") ==
+    CHECK(message_of("restart_cost = '1ms'") ==
           sentences{"jobs.toml:7:16: 'restart_cost' is '1ms'; write a duration from \"100ms\" to \"24h\""});
-    CHECK(said_of("deadlines = { safe = '1s' }") ==
+    CHECK(message_of("deadlines = { safe = '1s' }") ==
           sentences{"jobs.toml:7:15: unknown key 'safe' in 'deadlines'; did you mean 'save'?"});
-    CHECK(said_of("deadlines = { stop = '2 s' }").size() == 1);
+    CHECK(message_of("deadlines = { stop = '2 s' }").size() == 1);
 }
 
 TEST_CASE("the other keys of a job") {
-    CHECK(said_of_job("environment = { 'A=B' = 'x' }") ==
+    CHECK(message_of_job("environment = { 'A=B' = 'x' }") ==
           sentences{"jobs.toml:6:17: 'A=B' cannot be the name of a variable; use a name without '='"});
-    CHECK(said_of_job("environment = { '' = 'x' }").size() == 1);
-    CHECK(said_of_job("environment = { RATION_JOB = 'x' }") ==
+    CHECK(message_of_job("environment = { '' = 'x' }").size() == 1);
+    CHECK(message_of_job("environment = { RATION_JOB = 'x' }") ==
           sentences{"jobs.toml:6:17: 'RATION_JOB' is for ration to set; use a name that does not begin with RATION_"});
-    CHECK(said_of_job("environment = { A = 1.5 }") ==
+    CHECK(message_of_job("environment = { A = 1.5 }") ==
           sentences{
               "jobs.toml:6:21: variable 'A' must be text or a whole number, not a decimal number; put it in quotes"});
-    CHECK(said_of_job("environment = { A = \"\\u0000\" }") ==
+    CHECK(message_of_job("environment = { A = \"\\u0000\" }") ==
           sentences{"jobs.toml:6:21: the value of a variable cannot hold a zero byte; remove \\u0000"});
-    CHECK(said_of_job("directory = ''") ==
+    CHECK(message_of_job("directory = ''") ==
           sentences{
               "jobs.toml:6:13: 'directory' is no path; leave the key out to start the job where ration was started"});
     CHECK(
-        said_of_job("log = ''") ==
+        message_of_job("log = ''") ==
         sentences{"jobs.toml:6:7: 'log' is no regular expression; leave the key out for a job that reports by itself"});
     CHECK(
-        said_of_job("log = '(?<loss>'") ==
+        message_of_job("log = '(?<loss>'") ==
         sentences{
             "jobs.toml:6:7: 'log' cannot be used: it is not an ECMAScript regular expression without back-references or "
             "look-behind"});
-    CHECK(said_of_job("log = 'loss (.*)'")
+    CHECK(message_of_job("log = 'loss (.*)'")
               .front()
               .starts_with("jobs.toml:6:7: 'log' cannot be used: it needs a group (?<loss>...)"));
     CHECK(
-        said_of_job("log = 'acc (?<acc>\\S+)'") ==
+        message_of_job("log = 'acc (?<acc>\\S+)'") ==
         sentences{
             "jobs.toml:6:7: 'log' does not read the metric of the target; put its number into a group: (?<loss>\\S+)"});
-    CHECK(said_of_job("log = 'loss (?P<loss>\\S+)'").empty());
-    CHECK(said_of_job("tenant = 'a/b'").front().starts_with("jobs.toml:6:10: 'a/b' cannot be a tenant; use letters"));
+    CHECK(message_of_job("log = 'loss (?P<loss>\\S+)'").empty());
+    CHECK(
+        message_of_job("tenant = 'a/b'").front().starts_with("jobs.toml:6:10: 'a/b' cannot be a tenant; use letters"));
     for (auto const* bad : {"0", "-1", "nan", "inf", "1e7"})
-        CHECK(said_of_job("weight = " + std::string(bad))
+        CHECK(message_of_job("weight = " + std::string(bad))
                   .front()
                   .ends_with("; write a number above 0 and at most 1000000"));
-    CHECK(said_of_job("weight = -1").front() ==
+    CHECK(message_of_job("weight = -1").front() ==
           "jobs.toml:6:10: the weight is -1; write a number above 0 and at most 1000000");
-    CHECK(said_of_job("prioritee = 1")
+    CHECK(message_of_job("prioritee = 1")
               .front()
               .starts_with("jobs.toml:6:1: unknown key 'prioritee' in [[job]]; known here: name, command"));
 }

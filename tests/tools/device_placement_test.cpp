@@ -46,23 +46,23 @@ namespace {
 [[nodiscard]] process::cpu_set all_cpus() { return cpus({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}); }
 
 /// A run of jobs 1 to `count`.
-struct made_up_run {
+struct synthetic_run {
     machine_topology topology;
     std::vector<text<16>> pci;
     device_placement placement;
     device_table table;
 
-    made_up_run(machine_topology of, std::vector<text<16>> gpus, process::cpu_set const& usable = all_cpus(),
-                std::uint32_t jobs = 6)
+    synthetic_run(machine_topology of, std::vector<text<16>> gpus, process::cpu_set const& usable = all_cpus(),
+                  std::uint32_t jobs = 6)
         : topology(std::move(of)), pci(std::move(gpus)), placement(*device_placement::of(topology, pci, usable)),
           table(std::vector<std::string>(pci.begin(), pci.end())) {
         for (std::uint32_t j = 1; j <= jobs; ++j) placement.add(job_id{j}, unlimited);
         table.choose_by(placement);
     }
-    explicit made_up_run(machine_topology of) : made_up_run(of, addresses(of)) {}
+    explicit synthetic_run(machine_topology of) : synthetic_run(of, addresses(of)) {}
 
     /// The job goes to so many devices and is launched with them.
-    job_place put(job_id job, device_list& has, std::int64_t count) {
+    job_location put(job_id job, device_list& has, std::int64_t count) {
         has = table.change(job, has, count);
         table.keep_only(job, has);
         return placement.settle(job, has);
@@ -72,7 +72,7 @@ struct made_up_run {
 }  // namespace
 
 TEST_CASE("a job gets linked GPUs, and the cores beside them") {
-    made_up_run run(two_packages());
+    synthetic_run run(two_packages());
     device_list first, second;
     auto place = run.put(job_id{1}, first, 2);
     CHECK(first == device_list{1, 2});     // the lowest numbers are 0 and 1
@@ -87,7 +87,7 @@ TEST_CASE("a job gets linked GPUs, and the cores beside them") {
 }
 
 TEST_CASE("of what a job has, the best connected stay, and stay first when it grows") {
-    made_up_run run(two_packages());
+    synthetic_run run(two_packages());
     device_list has;
     static_cast<void>(run.put(job_id{1}, has, 3));
     CHECK(has == device_list{0, 1, 2});
@@ -101,7 +101,7 @@ TEST_CASE("of what a job has, the best connected stay, and stay first when it gr
 }
 
 TEST_CASE("cores of a job that is over are free again, others are not") {
-    made_up_run run(two_packages());
+    synthetic_run run(two_packages());
     device_list first, second, third;
     static_cast<void>(run.put(job_id{1}, first, 3));
     CHECK(run.put(job_id{2}, second, 3).cpu_list() == "4-7,12-15");
@@ -113,11 +113,11 @@ TEST_CASE("cores of a job that is over are free again, others are not") {
 TEST_CASE("only CPUs that the run may use are given, though its topology is the whole machine's") {
     auto const topology = two_packages();
     // One CPU of core 2, one of core 4, both of core 5
-    made_up_run run(topology, addresses(topology), cpus({2, 4, 5, 13}));
+    synthetic_run run(topology, addresses(topology), cpus({2, 4, 5, 13}));
     device_list has;
     CHECK(run.put(job_id{1}, has, 6).cpu_list() == "2,4-5,13");
     CHECK(run.put(job_id{1}, has, 4).cpus.size() < 4);
-    made_up_run elsewhere(topology, addresses(topology), cpus({100}));
+    synthetic_run elsewhere(topology, addresses(topology), cpus({100}));
     has.clear();
     auto const place = elsewhere.put(job_id{1}, has, 2);
     CHECK(place.cpus.empty());
@@ -126,12 +126,12 @@ TEST_CASE("only CPUs that the run may use are given, though its topology is the 
 }
 
 TEST_CASE("a job keeps its cores when it is launched again, though others would be as near") {
-    made_up_run run(two_packages());
+    synthetic_run run(two_packages());
     run.placement.add(job_id{7}, 8'000);
     device_list first{0}, second, third;
     REQUIRE(run.table.claim(job_id{1}, first));
     // 100 is none that the run may use
-    CHECK(run.placement.adopt(job_id{1}, first, cpus({3, 11, 100})).cpu_list() == "3,11");
+    CHECK(run.placement.reattach(job_id{1}, first, cpus({3, 11, 100})).cpu_list() == "3,11");
     CHECK(run.put(job_id{1}, first, 1).cpu_list() == "3,11");
     // A device that the machine does not show, beside which nothing is
     CHECK(run.placement.settle(job_id{1}, {6}).cpus.empty());
@@ -141,7 +141,7 @@ TEST_CASE("a job keeps its cores when it is launched again, though others would 
 
 TEST_CASE("a bound on cpu is how many CPUs a job gets, whatever its devices are") {
     auto const topology = two_packages();
-    made_up_run run(topology, addresses(topology), all_cpus(), 0);
+    synthetic_run run(topology, addresses(topology), all_cpus(), 0);
     run.placement.add(job_id{1}, 4'100);
     run.placement.add(job_id{2}, 1);
     device_list has, other;
@@ -151,7 +151,7 @@ TEST_CASE("a bound on cpu is how many CPUs a job gets, whatever its devices are"
 
 TEST_CASE("more jobs than cores share them, and are told so") {
     auto const topology = two_packages();
-    made_up_run run(topology, addresses(topology), cpus({0, 8}));
+    synthetic_run run(topology, addresses(topology), cpus({0, 8}));
     device_list first, second;
     CHECK(run.put(job_id{1}, first, 1).why.find("Other jobs") == std::string::npos);
     auto const place = run.put(job_id{2}, second, 1);
@@ -163,7 +163,7 @@ TEST_CASE("more jobs than cores share them, and are told so") {
 TEST_CASE("on another machine's topology devices are chosen and no CPU is bound") {
     auto topology = two_packages();
     topology.is_this_machine = false;
-    made_up_run run(topology, addresses(topology), cpus({0}));
+    synthetic_run run(topology, addresses(topology), cpus({0}));
     device_list has;
     auto const place = run.put(job_id{1}, has, 2);
     CHECK(has == device_list{1, 2});
@@ -175,7 +175,7 @@ TEST_CASE("on another machine's topology devices are chosen and no CPU is bound"
 
 TEST_CASE("a GPU that the topology does not show is handed out without CPUs") {
     auto const topology = two_packages();
-    made_up_run run(topology, {"0000:aa:00.0"});
+    synthetic_run run(topology, {"0000:aa:00.0"});
     device_list has;
     auto const place = run.put(job_id{1}, has, 1);
     CHECK(has == device_list{0});
@@ -186,7 +186,7 @@ TEST_CASE("a GPU that the topology does not show is handed out without CPUs") {
 
 TEST_CASE("instances of one GPU are devices of their own") {
     auto const topology = two_packages();
-    made_up_run run(topology, {"0000:04:00.0", "0000:04:00.0", "0000:00:00.0"});
+    synthetic_run run(topology, {"0000:04:00.0", "0000:04:00.0", "0000:00:00.0"});
     device_list first, second, third;
     auto const place = run.put(job_id{1}, first, 1);
     static_cast<void>(run.put(job_id{2}, second, 1));
@@ -197,10 +197,10 @@ TEST_CASE("instances of one GPU are devices of their own") {
 }
 
 TEST_CASE("a device of an earlier run that the machine does not show any more does not stop the choice") {
-    made_up_run run(two_packages());
+    synthetic_run run(two_packages());
     device_list has{run.table.number("gone")};
     REQUIRE(run.table.claim(job_id{1}, has));
-    CHECK(run.placement.adopt(job_id{1}, has, cpus({1, 9})).cpu_list() == "1,9");
+    CHECK(run.placement.reattach(job_id{1}, has, cpus({1, 9})).cpu_list() == "1,9");
     CHECK(run.table.change(job_id{1}, has, 2) == device_list{6, 0});
     CHECK(run.placement.settle(job_id{1}, {6, 0}).why.empty());
     has = run.table.change(job_id{1}, run.table.sound(device_list{6, 0}), 2);
@@ -211,9 +211,9 @@ TEST_CASE("a device of an earlier run that the machine does not show any more do
 }
 
 TEST_CASE("a job that was found bound keeps its cores, and an unbound one gets none") {
-    made_up_run run(two_packages());
-    CHECK(run.placement.adopt(job_id{1}, {0}, cpus({1, 9})).cpu_list() == "1,9");
-    CHECK(run.placement.adopt(job_id{2}, {3}, all_cpus()).cpus.empty());
+    synthetic_run run(two_packages());
+    CHECK(run.placement.reattach(job_id{1}, {0}, cpus({1, 9})).cpu_list() == "1,9");
+    CHECK(run.placement.reattach(job_id{2}, {3}, all_cpus()).cpus.empty());
     REQUIRE(run.table.claim(job_id{1}, device_list{0}));
     REQUIRE(run.table.claim(job_id{2}, device_list{3}));
     device_list third, first{0};
@@ -226,15 +226,15 @@ TEST_CASE("a job that was found bound keeps its cores, and an unbound one gets n
 
 TEST_CASE("whatever jobs come and go, no device and no core is in two of them") {
     for (unsigned seed = 0; seed < 40; ++seed) {
-        std::mt19937 dice(seed);
-        made_up_run run(two_packages());
+        std::mt19937 rng(seed);
+        synthetic_run run(two_packages());
         std::map<std::uint32_t, device_list> has;
         std::map<std::uint32_t, process::cpu_set> bound;
         for (int step = 0; step < 60; ++step) {
-            std::uint32_t const j = 1 + dice() % 6;
+            std::uint32_t const j = 1 + rng() % 6;
             auto const before = has[j];
             auto const most = run.table.free() + static_cast<std::int64_t>(before.size());
-            std::int64_t const count = dice() % static_cast<unsigned>(most + 1);
+            std::int64_t const count = rng() % static_cast<unsigned>(most + 1);
             if (count == 0) {
                 run.table.release(job_id{j});
                 has.erase(j);

@@ -96,7 +96,7 @@ TEST_CASE(
     auto const devices = names(2);
     device_table table(devices);
     CHECK(table.number("cpu-1") == 1);
-    CHECK_FALSE(table.is_aside(1));
+    CHECK_FALSE(table.is_cordoned(1));
     CHECK(table.number("gone") == 2);
     CHECK(table.number("gone") == 2);
     REQUIRE(table.claim(job_id{1}, device_list{0, 2}));

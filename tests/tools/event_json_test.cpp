@@ -112,8 +112,9 @@ TEST_CASE("a decision holds every column, value by value") {
 
 TEST_CASE("fields hold what the event holds") {
     json const p = first_of("progress");
-    CHECK(p == json::parse(
-                   R"({"event":"progress","t":2,"job":"vae","epoch":1,"step":10,"metric":"loss","value":0.1,"count":5,
+    CHECK(p ==
+          json::parse(
+              R"({"event":"progress","t":2,"job":"vae","incarnation":1,"step":10,"metric":"loss","value":0.1,"count":5,
                                "smoothed":0.3})"));
     CHECK(first_of("tier_reached") ==
           json::parse(
@@ -130,7 +131,7 @@ TEST_CASE("fields hold what the event holds") {
     CHECK(first_of("policy_log") ==
           json::parse(R"({"event":"policy_log","t":11,"policy":"mine.so","level":"debug","text":"tick 6"})"));
     CHECK(first_of("job_ended") ==
-          json::parse(R"({"event":"job_ended","t":13,"job":"vae","epoch":1,"how":"failed","exit_code":3,
+          json::parse(R"({"event":"job_ended","t":13,"job":"vae","incarnation":1,"how":"failed","exit_code":3,
                                                    "signal":null,"step":40,"why":"exit code 3"})"));
     CHECK(first_of("job_started")["command"] == json::parse(R"(["train","--name","a \"b\"\n\ufffd"])"));
     json const end = first_of("run_ended");
@@ -139,7 +140,7 @@ TEST_CASE("fields hold what the event holds") {
                                           "objective_at":null,"ended_at":4000000000,"how":"failed","why":"exit code 3",
                                           "device_seconds":0}])"));
     CHECK(first_of("resize") ==
-          json::parse(R"({"event":"resize","t":16,"job":"vae","epoch":1,"what":"failed","from":2,"to":4,
+          json::parse(R"({"event":"resize","t":16,"job":"vae","incarnation":1,"what":"failed","from":2,"to":4,
                                                 "devices":"cpu-0,cpu-1","why":"its checkpoint failed"})"));
     CHECK(end["mean_cpu"] == 1.5);
     CHECK(end["lost_events"] == 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// gpu_memory as a limit: on the model's dmem, and with a stand-in for nvidia-smi.
+// gpu_memory as a limit: on the model's dmem, and with a fake for nvidia-smi.
 #include "run/gpu_memory.hpp"
 
 #include <cstdlib>
@@ -53,24 +53,24 @@ struct scene {
 };
 
 /// The first program of this name in PATH, as long as it lives.
-class stand_in {
+class fake_driver {
     fs::path folder_ = fs::temp_directory_path() / ("ration-smi-" + std::to_string(::getpid()));
     std::string path_ = std::getenv("PATH");
 
 public:
-    explicit stand_in(std::string const& script) {
+    explicit fake_driver(std::string const& script) {
         fs::create_directories(folder_);
         std::ofstream(folder_ / "nvidia-smi") << "#!/bin/sh\necho \"$@\" > " << (folder_ / "asked").string() << '\n'
                                               << script << '\n';
         fs::permissions(folder_ / "nvidia-smi", fs::perms::owner_all);
         ::setenv("PATH", (folder_.string() + ':' + path_).c_str(), 1);
     }
-    ~stand_in() {
+    ~fake_driver() {
         ::setenv("PATH", path_.c_str(), 1);
         fs::remove_all(folder_);
     }
-    stand_in(stand_in const&) = delete;
-    stand_in& operator=(stand_in const&) = delete;
+    fake_driver(fake_driver const&) = delete;
+    fake_driver& operator=(fake_driver const&) = delete;
     [[nodiscard]] std::string asked() const {
         std::string line;
         std::ifstream in(folder_ / "asked");
@@ -97,7 +97,7 @@ TEST_CASE("gpu_memory becomes dmem.max of the job's group, of its GPUs alone") {
 
 TEST_CASE("NVIDIA's driver is told by nvidia-smi, and what it did is looked at") {
     scene s;
-    stand_in const smi("exit 0");
+    fake_driver const smi("exit 0");
     auto const blind = limit_gpu_memory(s.machine, *s.group, limit_on("0000:17:00.0", 40 * gib + 5));
     REQUIRE_FALSE(blind);
     CHECK(blind.failure().code == errc::unverified);  // it says yes, and the kernel shows nothing of it
@@ -110,7 +110,7 @@ TEST_CASE("NVIDIA's driver is told by nvidia-smi, and what it did is looked at")
 TEST_CASE("what cannot be limited is said") {
     scene s;
     {
-        stand_in const smi("echo 'ERROR: Option memory-limits is not recognized.'; echo more; exit 1");
+        fake_driver const smi("echo 'ERROR: Option memory-limits is not recognized.'; echo more; exit 1");
         auto const old = limit_gpu_memory(s.machine, *s.group, limit_on("0000:17:00.0", gib));
         REQUIRE_FALSE(old);
         CHECK((old.failure().code == errc::not_supported &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which GPUs of a run are set aside and come back, by made-up looks at a machine.
+// Which GPUs of a run are cordoned and come back, by synthetic looks at a machine.
 #include "run/gpu_watch.hpp"
 
 #include <array>
@@ -45,13 +45,13 @@ struct watched {
     std::vector<std::string> const devices = all_devices();
     gpu_watch watch{devices, machine(), seconds(0)};
 
-    /// "-GPU 1" was set aside, "+GPU 1" came back.
+    /// "-GPU 1" was cordoned, "+GPU 1" came back.
     [[nodiscard]] std::vector<std::string> see(cuda::inventory found, double at,
-                                               std::vector<cuda::xid_report> const& heard = {},
+                                               std::vector<cuda::xid_report> const& received = {},
                                                std::vector<std::string> const& idle = {}) {
         std::vector<std::string> out;
-        for (auto const& change : watch.judge(std::move(found), heard, idle, seconds(at))) {
-            out.push_back((change.aside ? "-" : "+") + change.device);
+        for (auto const& change : watch.classify(std::move(found), received, idle, seconds(at))) {
+            out.push_back((change.cordoned ? "-" : "+") + change.device);
             why = change.why;
         }
         return out;
@@ -63,7 +63,7 @@ using strings = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a GPU with a fault is set aside, told once, and comes back by being sound twice after its wait") {
+TEST_CASE("a GPU with a fault is cordoned, told once, and comes back by being sound twice after its wait") {
     watched t;
     CHECK(t.see(machine(), 5).empty());
     CHECK(t.see(with_fault(0), 10) == strings{"-" + name(1)});
@@ -91,7 +91,7 @@ TEST_CASE("what the driver reports counts, unless it is a program's own fault") 
     CHECK(t.why == "the driver reports Xid 79");
 }
 
-TEST_CASE("a GPU on which somebody else computes alone is set aside while nobody of the run has it") {
+TEST_CASE("a GPU on which somebody else computes alone is cordoned while nobody of the run has it") {
     watched t;
     auto taken = machine();
     taken.gpus[1].users = {4711};
@@ -107,7 +107,7 @@ TEST_CASE("a device that was not sound at the start of the run is none of it") {
     gpu_watch watch(devices, machine(), seconds(0));
     auto nothing = machine();
     nothing.gpus.clear();
-    CHECK(watch.judge(nothing, {}, {}, seconds(5)).size() == 1);
+    CHECK(watch.classify(nothing, {}, {}, seconds(5)).size() == 1);
 }
 
 namespace {
@@ -123,11 +123,11 @@ namespace {
 }
 
 /// The changes by the next look that there is.
-[[nodiscard]] strings set_aside_by_next(gpu_watch& watch, strings const& idle, double at) {
+[[nodiscard]] strings cordoned_by_next(gpu_watch& watch, strings const& idle, double at) {
     pollfd ready{.fd = watch.fd(), .events = POLLIN, .revents = 0};
     REQUIRE(::poll(&ready, 1, 30'000) == 1);
     strings out;
-    for (auto const& change : watch.look(idle, seconds(at))) out.push_back(change.device);
+    for (auto const& change : watch.probe(idle, seconds(at))) out.push_back(change.device);
     return out;
 }
 
@@ -136,18 +136,18 @@ namespace {
 TEST_CASE("a look counts by who was idle all along, and the next one is asked for when it is time") {
     strings const devices = all_devices(), first{name(1)}, both{name(1), name(2)};
     gpu_watch watch(devices, machine(), seconds(0));
-    CHECK(watch.look(both, seconds(100)).empty());  // nobody looks yet
-    watch.start([](gpu_looker::sight& seen) { seen.found = both_taken(); });
+    CHECK(watch.probe(both, seconds(100)).empty());  // nobody looks yet
+    watch.start([](gpu_prober::gpu_sample& seen) { seen.found = both_taken(); });
     CHECK(watch.judged() == 0);
-    CHECK(watch.look(both, seconds(4)).empty());  // not asked for before
-    CHECK(watch.look(both, seconds(5)).empty());
+    CHECK(watch.probe(both, seconds(4)).empty());  // not asked for before
+    CHECK(watch.probe(both, seconds(5)).empty());
     // The second one was given to a job meanwhile, whose process it may be
-    CHECK(set_aside_by_next(watch, first, 6) == first);
+    CHECK(cordoned_by_next(watch, first, 6) == first);
     CHECK(watch.judged() == 1);
     CHECK(watch.ask(first, seconds(7)) == 2);
-    CHECK(set_aside_by_next(watch, both, 8).empty());  // and is idle again only since then
+    CHECK(cordoned_by_next(watch, both, 8).empty());  // and is idle again only since then
     CHECK(watch.ask(both, seconds(9)) == 3);
-    CHECK(set_aside_by_next(watch, both, 10) == strings{name(2)});
+    CHECK(cordoned_by_next(watch, both, 10) == strings{name(2)});
     CHECK(watch.judged() == 3);
 }
 
@@ -158,13 +158,13 @@ TEST_CASE("a process on a GPU is one on its instances too, and the last look tha
     auto found = machine();
     found.gpus[0].users = {4711};
     found.gpus[2].users = {4712};
-    CHECK(watch.judge(found, {}, {}, seconds(1)).empty());
+    CHECK(watch.classify(found, {}, {}, seconds(1)).empty());
     CHECK(watch.in_use(strings{name(2), name(1)}));
     CHECK(watch.in_use(strings{devices[3]}));
     CHECK_FALSE(watch.in_use(strings{name(2)}));
     CHECK_FALSE(watch.in_use(strings{}));
     CHECK(watch.seen().gpus[2].users.size() == 1);
-    CHECK(watch.judge(machine(), {}, {}, seconds(2)).empty());
+    CHECK(watch.classify(machine(), {}, {}, seconds(2)).empty());
     CHECK_FALSE(watch.in_use(devices));
 }
 
@@ -178,10 +178,10 @@ struct questioned {
 
     questioned() {
         watch.start([futures = std::array{answers[0].get_future().share(), answers[1].get_future().share()},
-                     at = asked](gpu_looker::sight& seen) {
+                     at = asked](gpu_prober::gpu_sample& seen) {
             auto const number = static_cast<std::size_t>((*at)++);
             seen.found = futures[number].get();
-            if (number == 0) seen.heard.push_back({id(cuda::device_kind::gpu, 2), 79});
+            if (number == 0) seen.received.push_back({id(cuda::device_kind::gpu, 2), 79});
         });
     }
 };
@@ -197,12 +197,12 @@ TEST_CASE(
     while (t.watch.ask(idle, seconds(3)) == 1) {
     }  // the first has begun
     CHECK_FALSE(t.watch.trouble(seconds(5.9)));
-    auto const said = t.watch.trouble(seconds(6));
-    REQUIRE(said);
-    CHECK(said->find("their driver does not answer; what runs goes on") == 0);
-    CHECK(said->find("nvidia-smi") != std::string::npos);
+    auto const reply = t.watch.trouble(seconds(6));
+    REQUIRE(reply);
+    CHECK(reply->find("their driver does not answer; what runs goes on") == 0);
+    CHECK(reply->find("nvidia-smi") != std::string::npos);
     t.answers[0].set_value(machine());
-    CHECK(set_aside_by_next(t.watch, idle, 7) == strings{name(2)});
+    CHECK(cordoned_by_next(t.watch, idle, 7) == strings{name(2)});
     CHECK_FALSE(t.watch.trouble(seconds(11.9)));
     CHECK(t.watch.trouble(seconds(12)));
     t.answers[1].set_value(machine());
@@ -217,16 +217,16 @@ TEST_CASE(
     nothing.why_no_nvml =
         error{.code = errc::conflict, .operation = "initialise NVML", .remedy = "restart the machine"};
     t.answers[0].set_value(nothing);
-    CHECK(set_aside_by_next(t.watch, idle, 2).empty());
+    CHECK(cordoned_by_next(t.watch, idle, 2).empty());
     CHECK(t.watch.judged() == 0);
     CHECK(t.watch.seen().gpus.size() == 3);
     CHECK_FALSE(t.watch.trouble(seconds(5.9)));
     CHECK(t.watch.trouble(seconds(6))
               .value_or("")
               .find("initialise NVML: conflict; restart the machine; what runs goes on") == 0);
-    CHECK(t.watch.look(idle, seconds(6)).empty());  // asks anew
+    CHECK(t.watch.probe(idle, seconds(6)).empty());  // asks anew
     t.answers[1].set_value(machine());
-    CHECK(set_aside_by_next(t.watch, idle, 7) == strings{name(2)});
+    CHECK(cordoned_by_next(t.watch, idle, 7) == strings{name(2)});
     CHECK(t.watch.judged() == 2);
     CHECK_FALSE(t.watch.trouble(seconds(100)));
 }
@@ -236,9 +236,9 @@ TEST_CASE("where NVML did not answer at the start either its absence is no troub
     without.why_no_nvml = error{.code = errc::not_supported, .operation = "initialise NVML"};
     strings const devices = all_devices(), idle;
     gpu_watch watch(devices, without, seconds(0));
-    watch.start([without](gpu_looker::sight& seen) { seen.found = without; });
+    watch.start([without](gpu_prober::gpu_sample& seen) { seen.found = without; });
     watch.ask(idle, seconds(1));
-    CHECK(set_aside_by_next(watch, idle, 2).empty());
+    CHECK(cordoned_by_next(watch, idle, 2).empty());
     CHECK(watch.judged() == 1);
     CHECK_FALSE(watch.trouble(seconds(100)));
 }
@@ -247,7 +247,7 @@ TEST_CASE("what is idle only since a second look was asked for does not count in
     strings const devices = all_devices(), both{name(1), name(2)};
     gpu_watch watch(devices, machine(), seconds(0));
     std::promise<void> answers;
-    watch.start([until = answers.get_future().share()](gpu_looker::sight& seen) {
+    watch.start([until = answers.get_future().share()](gpu_prober::gpu_sample& seen) {
         until.wait();
         seen.found = both_taken();
     });
@@ -255,8 +255,8 @@ TEST_CASE("what is idle only since a second look was asked for does not count in
     while (watch.ask(both, seconds(2)) == 1) {
     }  // the first has begun
     answers.set_value();
-    strings aside;
+    strings cordoned;
     while (watch.judged() < 2)
-        for (auto const& device : set_aside_by_next(watch, both, 3)) aside.push_back(device);
-    CHECK(aside == strings{name(1)});
+        for (auto const& device : cordoned_by_next(watch, both, 3)) cordoned.push_back(device);
+    CHECK(cordoned == strings{name(1)});
 }

@@ -40,7 +40,7 @@ TEST_CASE("places for metrics") {
     CHECK(wrong_with("unix:" + std::string(108, 'x')).find("at most 107 bytes") != std::string::npos);
     CHECK(wrong_with(std::string_view("unix:a\0b", 8)).find("cannot be a socket's path") != std::string::npos);
     for (auto const* word : {"0.0.0.0:1", "128.0.0.1:1", "10.0.0.1:1", "[::]:1", "[::2]:1", "[::ffff:127.0.0.1]:1",
-                             "localhost:1", "127.0.0.1.evil:1", "127.1:1", ":1", "[]:1"})
+                             "localhost:1", "127.0.0.1.misbehaving:1", "127.1:1", ":1", "[]:1"})
         CHECK(wrong_with(word).find("is no loopback address") != std::string::npos);
     for (auto const* word : {"127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1: 1",
                              "127.0.0.1:1x", "127.0.0.1:"})
@@ -103,13 +103,13 @@ TEST_CASE("what comes from outside cannot break out of a label") {
 TEST_CASE("counting events does not allocate, and a new run counts from 0") {
     sample_events const samples;
     run_metrics metrics;
-    for (auto const& e : samples.all) metrics.tell(e);
+    for (auto const& e : samples.all) metrics.emit(e);
     auto const before = allocations();
     for (auto const& e : samples.all)
-        if (!std::holds_alternative<run_started>(e.body)) metrics.tell(e);
+        if (!std::holds_alternative<run_started>(e.body)) metrics.emit(e);
     CHECK(allocations() == before);
 
-    job_board const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
+    job_table const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
     ration::progress::totals const messages{.received = 9, .accepted = 8, .malformed = 1, .lost = 2};
     auto const page = [&] { return metrics.page({.board = board, .messages = messages, .lost_events = 3}, true); };
     CHECK(page().find("ration_ticks_total 2\n") != std::string::npos);
@@ -118,7 +118,7 @@ TEST_CASE("counting events does not allocate, and a new run counts from 0") {
     CHECK(page().find("ration_progress_messages_lost_total 2\n") != std::string::npos);
     CHECK(page().find("ration_events_lost_total 3\n") != std::string::npos);
     for (auto const& e : samples.all)
-        if (std::holds_alternative<run_started>(e.body)) metrics.tell(e);
+        if (std::holds_alternative<run_started>(e.body)) metrics.emit(e);
     CHECK(page().find("ration_ticks_total 0\n") != std::string::npos);
 }
 
@@ -126,8 +126,8 @@ TEST_CASE("a policy's name with bytes that are no text makes no page that cannot
     run_metrics metrics;
     run_started begin;
     begin.policy = "./li\xff\n.so";
-    metrics.tell({.at = {}, .body = begin});
-    job_board const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
+    metrics.emit({.at = {}, .body = begin});
+    job_table const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
     CHECK(metrics.page({.board = board, .messages = {}}, true).find("policy=\"./li??.so\"") != std::string::npos);
 }
 
@@ -135,17 +135,17 @@ TEST_CASE("decisions that fell back, refusals and waits are counted") {
     sample_events const samples;
     run_metrics metrics;
     for (auto const& e : samples.all)
-        if (std::holds_alternative<run_started>(e.body)) metrics.tell(e);
+        if (std::holds_alternative<run_started>(e.body)) metrics.emit(e);
     decision refused;
     refused.took = ration::milliseconds(30);
     refused.fell_back = true;
-    metrics.tell({.at = {}, .body = refused});
-    metrics.tell(
+    metrics.emit({.at = {}, .body = refused});
+    metrics.emit(
         {.at = {}, .body = grant_rejected{.row = {}, .rule = name_of(ration::check_rule::duplicate), .detail = {}}});
-    metrics.tell(
+    metrics.emit(
         {.at = {},
          .body = change_deferred{.job = "a", .resource = "cpu", .amount = 1, .why = name_of(ration::deferral::dwell)}});
-    job_board const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
+    job_table const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
     auto const page = metrics.page({.board = board, .messages = {}}, true);
     for (auto const* line :
          {"ration_fallback_answers_total 1\n", "{reason=\"job, node and resource are granted twice in one tick\"} 1\n",

@@ -30,15 +30,15 @@ TEST_CASE("the events worth a line, each as one sentence") {
           });
 }
 
-TEST_CASE("a line tells its time, and a later epoch") {
-    CHECK(plain_line({seconds(65), job_started{.job = "vae", .id = {}, .epoch = 2, .pid = 5, .command = {}}}) ==
-          "[   1:05] vae started as process 5, epoch 2");
-    CHECK(plain_line(
-              {seconds(0), job_started{.job = "vae", .id = {}, .epoch = 1, .pid = 5, .command = {}, .percent = 50}}) ==
+TEST_CASE("a line tells its time, and a later incarnation") {
+    CHECK(plain_line({seconds(65), job_started{.job = "vae", .id = {}, .incarnation = 2, .pid = 5, .command = {}}}) ==
+          "[   1:05] vae started as process 5, incarnation 2");
+    CHECK(plain_line({seconds(0),
+                      job_started{.job = "vae", .id = {}, .incarnation = 1, .pid = 5, .command = {}, .percent = 50}}) ==
           "[  0.0 s] vae started as process 5, with 50 % of its GPU");
     CHECK(plain_line(
               {seconds(0),
-               resize_told{
+               resize_changed{
                    .job = "vae", .what = "verified", .devices = {}, .why = "50 % of its GPU as a client of MPS"}}) ==
           "[  0.0 s] vae has 50 % of its GPU as a client of MPS (verified)");
     run_started const begin{.policy = "mine.so",
@@ -92,44 +92,46 @@ TEST_CASE("what a job with devices holds is their number, and to which it goes")
 }
 
 TEST_CASE("of a change of size its end is told") {
-    resize_told told{.job = "vae", .epoch = 2, .what = "settled", .from = 4, .to = 1, .devices = "cpu-0", .why = ""};
+    resize_changed reported{
+        .job = "vae", .incarnation = 2, .what = "settled", .from = 4, .to = 1, .devices = "cpu-0", .why = ""};
     auto const line = [&](std::string_view what) {
-        told.what = what;
-        return plain_line({{}, told}).substr(10);
+        reported.what = what;
+        return plain_line({{}, reported}).substr(10);
     };
     CHECK(line("settled") == "vae runs on 1 device instead of 4");
     CHECK(line("restored") == "vae runs on 1 device again");
     CHECK(line("queued") == "vae is saved and waits for devices");
-    CHECK(plain_line({{}, resize_told{.job = "vae", .what = "saving", .devices = "", .why = ""}}).empty());
-    told.from = 0;
+    CHECK(plain_line({{}, resize_changed{.job = "vae", .what = "saving", .devices = "", .why = ""}}).empty());
+    reported.from = 0;
     CHECK(line("settled") == "vae runs on 1 device");
-    told.why = "verified";
+    reported.why = "verified";
     CHECK(line("settled") == "vae runs on 1 device (verified)");
-    told.from = 1;
+    reported.from = 1;
     CHECK(line("settled") == "vae runs on 1 device (verified)");
-    told.why = "it does not say which devices it sees";
+    reported.why = "it does not say which devices it sees";
     CHECK(line("unverified") == "vae is not verified: it does not say which devices it sees");
 }
 
 TEST_CASE("a delivered model is a line with its step and its folder") {
-    CHECK(plain_line({seconds(0),
-                      delivered{.job = "vae", .epoch = 1, .step = 1200, .files = 2, .folder = "/out/vae.acceptable"}})
+    CHECK(plain_line(
+              {seconds(0),
+               delivered{.job = "vae", .incarnation = 1, .step = 1200, .files = 2, .folder = "/out/vae.acceptable"}})
               .find("vae is delivered: checkpoint of step 1200 in /out/vae.acceptable") != std::string::npos);
 }
 
-TEST_CASE("a device that is set aside, and is back") {
-    device_told told{.device = "GPU-1", .what = "set_aside", .why = "the driver reports Xid 79"};
-    CHECK(plain_line({{}, told}).substr(10) ==
+TEST_CASE("a device that is cordoned, and is back") {
+    device_changed reported{.device = "GPU-1", .what = "cordoned", .why = "the driver reports Xid 79"};
+    CHECK(plain_line({{}, reported}).substr(10) ==
           "warning: GPU-1 is given to nobody for a while: the driver reports Xid 79");
-    told.what = "back";
-    CHECK(plain_line({{}, told}).substr(10) == "GPU-1 is given to jobs again");
+    reported.what = "back";
+    CHECK(plain_line({{}, reported}).substr(10) == "GPU-1 is given to jobs again");
     view_model model;
     model.devices = 4;
     model.devices_held = 3;
     CHECK(status_line(model).find("3 of 4 devices held") != std::string::npos);
     CHECK(status_line(model).find("aside") == std::string::npos);
-    model.devices_aside = 1;
-    CHECK(status_line(model).find("3 of 4 devices held, 1 set aside") != std::string::npos);
-    CHECK(render(model, 100, 10, {.unicode = false, .colour = false}).find("3 of 4 devices, 1 set aside") !=
+    model.cordoned_devices = 1;
+    CHECK(status_line(model).find("3 of 4 devices held, 1 cordoned") != std::string::npos);
+    CHECK(render(model, 100, 10, {.unicode = false, .colour = false}).find("3 of 4 devices, 1 cordoned") !=
           std::string::npos);
 }

@@ -9,7 +9,7 @@ using namespace ration::program;
 
 namespace {
 
-using showing = policy_voice::showing;
+using showing = policy_log_filter::showing;
 
 void write(policy_log& log, std::uint32_t level, std::string_view text) {
     auto const sink = log.as_sink();
@@ -67,12 +67,12 @@ TEST_CASE("no line of any thread is lost on its way to another") {
 }
 
 TEST_CASE("people see each warning once, and not too many of them") {
-    policy_voice voice;
-    CHECK(voice.judge({RATION_LOG_INFO, "hot"}) == showing::no);
-    CHECK(voice.judge({RATION_LOG_WARNING, "hot"}) == showing::yes);
-    CHECK(voice.judge({RATION_LOG_ERROR, "hot"}) == showing::no);
-    for (std::size_t i = 1; i + 1 < policy_voice::most_shown; ++i)
-        REQUIRE(voice.judge({RATION_LOG_ERROR, std::to_string(i)}) == showing::yes);
-    CHECK(voice.judge({RATION_LOG_ERROR, "the last"}) == showing::last);
-    CHECK(voice.judge({RATION_LOG_ERROR, "one more"}) == showing::no);
+    policy_log_filter log_filter;
+    CHECK(log_filter.classify({RATION_LOG_INFO, "hot"}) == showing::no);
+    CHECK(log_filter.classify({RATION_LOG_WARNING, "hot"}) == showing::yes);
+    CHECK(log_filter.classify({RATION_LOG_ERROR, "hot"}) == showing::no);
+    for (std::size_t i = 1; i + 1 < policy_log_filter::most_shown; ++i)
+        REQUIRE(log_filter.classify({RATION_LOG_ERROR, std::to_string(i)}) == showing::yes);
+    CHECK(log_filter.classify({RATION_LOG_ERROR, "the last"}) == showing::last);
+    CHECK(log_filter.classify({RATION_LOG_ERROR, "one more"}) == showing::no);
 }

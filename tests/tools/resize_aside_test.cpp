@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Devices that are set aside while jobs have them, or nobody has; and jobs that say that they see what they were not
+// Devices that are cordoned while jobs have them, or nobody has; and jobs that say that they see what they were not
 // given.
 #include "resize_support.hpp"
 #include "run/elastic_jobs.hpp"
@@ -29,8 +29,8 @@ struct at_work {
         machine.want(n);
         all.advance(now);
     }
-    void set_aside(std::uint32_t device) {
-        all.table().set_aside(device, true);
+    void cordon(std::uint32_t device) {
+        all.table().cordon(device, true);
         all.advance(now);
     }
     [[nodiscard]] std::vector<resize_order> orders() { return machine.take_orders(); }
@@ -47,22 +47,22 @@ using orders = std::vector<resize_order>;
 
 }  // namespace
 
-TEST_CASE("a device that is set aside is given to nobody, and counts for nobody") {
+TEST_CASE("a device that is cordoned is given to nobody, and counts for nobody") {
     device_table table(names(3));
-    table.set_aside(0, true);
-    CHECK((table.free() == 2 && table.aside() == 1 && table.held() == 0));
+    table.cordon(0, true);
+    CHECK((table.free() == 2 && table.cordoned() == 1 && table.held() == 0));
     CHECK(table.take(job_id{1}, 3).empty());
     CHECK(table.take(job_id{1}, 2) == device_list{1, 2});
     CHECK(table.sound(device_list{2, 0, 1}) == device_list{2, 1});
-    table.set_aside(2, true);
+    table.cordon(2, true);
     CHECK((table.held() == 2 && table.of(job_id{1}) == device_list{1, 2}));
-    table.set_aside(0, false);
+    table.cordon(0, false);
     CHECK(table.free() == 1);
 }
 
-TEST_CASE("a job is moved off a device that was set aside to one that is free") {
+TEST_CASE("a job is moved off a device that was cordoned to one that is free") {
     at_work t;
-    t.set_aside(1);
+    t.cordon(1);
     CHECK(t.all.usable() == 3);
     CHECK(t.orders() == orders{resize_order::save});
     t.saves_and_stops();
@@ -77,7 +77,7 @@ TEST_CASE("a job is moved off a device that was set aside to one that is free") 
 TEST_CASE("where none is free the job stays until the policy gives it fewer, and loses that one then") {
     at_work t;
     REQUIRE(t.all.table().take(job_id{9}, 2).size() == 2);
-    t.set_aside(0);
+    t.cordon(0);
     CHECK(t.orders().empty());
     CHECK(t.machine.take_notes().empty());  // it waits for nothing that it was promised
     CHECK(t.all.usable() == 3);
@@ -96,11 +96,11 @@ TEST_CASE("what a job has that cannot be saved counts on") {
     all.advance(seconds(1));
     machine.launched(seconds(1));
     machine.hello(false, 1, "cpu-0", seconds(1));
-    all.table().set_aside(0, true);
+    all.table().cordon(0, true);
     all.advance(seconds(2));
     CHECK(all.usable() == 2);
     CHECK(machine.phase() == resize_phase::steady);
-    all.table().set_aside(1, true);
+    all.table().cordon(1, true);
     CHECK(all.usable() == 1);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a job that dies with a device goes on without it from its checkpoint;
         REQUIRE(t.all.table().take(job_id{9}, 2).size() == 2);
         t.machine.want(2);
         if (saved) t.machine.checkpoint(true, t.now);
-        t.all.table().set_aside(0, true);
+        t.all.table().cordon(0, true);
         auto const meaning = t.machine.exited(false, false, t.now);
         CHECK(meaning == (saved ? exit_meaning::part_of_resize : exit_meaning::job_is_over));
         if (!saved) continue;
@@ -134,30 +134,30 @@ TEST_CASE("only a job with a checkpoint, at work, that is not to end anyway goes
     CHECK_FALSE(t.machine.outlives_a_device());
 }
 
-TEST_CASE("a device that is set aside before the launch is replaced, or done without, or waited for") {
+TEST_CASE("a device that is cordoned before the launch is replaced, or done without, or waited for") {
     at_work t;
     t.want(3);
     t.saves_and_stops();
     REQUIRE((t.machine.awaits_launch() && t.machine.devices() == device_list{0, 1, 2}));
     t.machine.replace_before_launch(t.now);
     CHECK(t.machine.devices() == device_list{0, 1, 2});
-    t.all.table().set_aside(1, true);
+    t.all.table().cordon(1, true);
     t.machine.replace_before_launch(t.now);
     CHECK((t.machine.awaits_launch() && t.machine.devices() == device_list{0, 2, 3}));
-    CHECK(t.machine.take_notes().back().why == "a device was set aside before the launch");
-    t.all.table().set_aside(0, true);
+    CHECK(t.machine.take_notes().back().why == "a device was cordoned before the launch");
+    t.all.table().cordon(0, true);
     t.machine.replace_before_launch(t.now);
     CHECK((t.machine.awaits_launch() && t.machine.devices() == device_list{2, 3}));
-    t.all.table().set_aside(2, true);
-    t.all.table().set_aside(3, true);
+    t.all.table().cordon(2, true);
+    t.all.table().cordon(3, true);
     t.machine.replace_before_launch(t.now);
     CHECK((t.machine.phase() == resize_phase::queued && !t.machine.awaits_launch()));
     CHECK((t.all.table().held() == 0 && t.machine.devices().empty()));
 }
 
-TEST_CASE("what is set aside after the launch is left to the job for now") {
+TEST_CASE("what is cordoned after the launch is left to the job for now") {
     at_work t;
-    t.all.table().set_aside(1, true);
+    t.all.table().cordon(1, true);
     t.machine.replace_before_launch(t.now);
     CHECK(t.machine.devices() == device_list{0, 1});
 }
@@ -183,22 +183,22 @@ TEST_CASE("its own failure is no device's, and a clean end is an end") {
     at_work t;
     t.machine.checkpoint(true, t.now);
     CHECK(t.machine.exited(false, false, t.now) == exit_meaning::job_is_over);
-    t.all.table().set_aside(0, true);
+    t.all.table().cordon(0, true);
     CHECK(t.machine.exited(true, true, t.now) == exit_meaning::job_is_over);
 }
 
 TEST_CASE("without any sound device left it waits in the queue") {
     at_work t;
     t.machine.checkpoint(true, t.now);
-    for (std::uint32_t device = 0; device < 4; ++device) t.all.table().set_aside(device, true);
+    for (std::uint32_t device = 0; device < 4; ++device) t.all.table().cordon(device, true);
     REQUIRE(t.machine.exited(false, false, t.now) == exit_meaning::part_of_resize);
     t.machine.cleared(t.now);
     CHECK(t.machine.phase() == resize_phase::queued);
     t.all.advance(t.now);
     CHECK(t.orders().empty());
     CHECK(t.machine.wanted() == 0);  // there is nothing that it could be promised
-    t.all.table().set_aside(3, false);
-    t.all.table().set_aside(2, false);
+    t.all.table().cordon(3, false);
+    t.all.table().cordon(2, false);
     t.want(2);
     CHECK(t.machine.devices() == device_list{2, 3});
 }
@@ -252,7 +252,7 @@ TEST_CASE("who is to get the devices of a job that is asked to stop waits for th
 }
 
 TEST_CASE("what its hello proves is said with its size") {
-    for (bool const says : {true, false}) {
+    for (bool const reports : {true, false}) {
         std::vector<std::string> const devices = names(1);
         elastic_jobs all{devices};
         all.add(job_id{1}, short_rules(), 10);
@@ -260,10 +260,10 @@ TEST_CASE("what its hello proves is said with its size") {
         machine.want(1);
         all.advance(seconds(1));
         machine.launched(seconds(1));
-        machine.hello(true, 1, says ? "cpu-0" : "", seconds(1));
+        machine.hello(true, 1, reports ? "cpu-0" : "", seconds(1));
         auto const notes = machine.take_notes();
         REQUIRE(!notes.empty());
         CHECK(notes.back().what == "settled");
-        CHECK(notes.back().why == (says ? "verified" : ""));
+        CHECK(notes.back().why == (reports ? "verified" : ""));
     }
 }

@@ -20,23 +20,23 @@ class wild_world {
 
     struct process {
         device_list devices;
-        bool alive = false, saving = false, stopping = false, said = false;
+        bool alive = false, saving = false, stopping = false, reply = false;
     };
-    std::mt19937 dice_;
+    std::mt19937 rng_;
     std::vector<std::string> const names_ = names(device_count);
     std::unique_ptr<elastic_jobs> all_;
     std::array<process, job_count> processes_{};
-    std::array<bool, job_count> leftovers_{}, over_{};
+    std::array<bool, job_count> orphaned_runs_{}, over_{};
     nanoseconds now_ = seconds(1);
     bool good_ = false;  // from now on everybody does what is asked
 
 public:
-    explicit wild_world(unsigned seed) : dice_(seed), all_(make()) {}
+    explicit wild_world(unsigned seed) : rng_(seed), all_(make()) {}
 
     void run(int events) {
         for (int i = 0; i < events; ++i) happen();
         good_ = true;
-        for (std::uint32_t device = 0; device < device_count; ++device) all_->table().set_aside(device, false);
+        for (std::uint32_t device = 0; device < device_count; ++device) all_->table().cordon(device, false);
         for (int i = 0; i < 4000; ++i) happen();
         for (std::uint32_t j = 0; j < job_count; ++j) check_rest(j);
     }
@@ -49,7 +49,7 @@ private:
     }
     [[nodiscard]] resize& machine(std::uint32_t j) { return *all_->find(job_id{j + 1}); }
     [[nodiscard]] std::uint32_t below(std::uint32_t n) {
-        return std::uniform_int_distribution<std::uint32_t>(0, n - 1)(dice_);
+        return std::uniform_int_distribution<std::uint32_t>(0, n - 1)(rng_);
     }
     [[nodiscard]] bool often() { return good_ || below(10) != 0; }
 
@@ -68,7 +68,7 @@ private:
             case 7:
                 if (below(4) == 0) die(j, false);
                 break;
-            case 8: all_->table().set_aside(below(device_count), below(3) == 0); break;
+            case 8: all_->table().cordon(below(device_count), below(3) == 0); break;
             default:
                 if (below(8) == 0) restart();
         }
@@ -87,9 +87,9 @@ private:
     void speak(std::uint32_t j) {
         auto& p = processes_[j];
         if (!p.alive) return;
-        if (!p.said) {
+        if (!p.reply) {
             bool const wrong = !often();
-            p.said = true;
+            p.reply = true;
             machine(j).hello(good_ || below(5) != 0, static_cast<std::uint32_t>(p.devices.size()),
                              wrong ? "cpu-9" : all_->table().names(p.devices), now_);
         } else {
@@ -102,15 +102,15 @@ private:
     void die(std::uint32_t j, bool clean) {
         if (!processes_[j].alive) return;
         processes_[j].alive = false;
-        leftovers_[j] = true;
+        orphaned_runs_[j] = true;
         if (machine(j).exited(clean, false, now_) == exit_meaning::part_of_resize) return;
         over_[j] = true;
-        leftovers_[j] = false;
+        orphaned_runs_[j] = false;
         machine(j).ended(true, now_);
     }
     void clear(std::uint32_t j) {
         if (machine(j).phase() != resize_phase::clearing || processes_[j].alive) return;
-        leftovers_[j] = false;
+        orphaned_runs_[j] = false;
         machine(j).cleared(now_);
     }
     /// kill -9 of the controller: all that is left is the record.
@@ -120,7 +120,7 @@ private:
         all_ = make();
         for (std::uint32_t j = 0; j < job_count; ++j) {
             if (over_[j]) continue;
-            processes_[j].said = false;
+            processes_[j].reply = false;
             REQUIRE(machine(j).restore(record[j], processes_[j].alive, now_));
         }
     }
@@ -159,7 +159,7 @@ private:
         machine(j).launched(now_);
         std::set<std::uint32_t> seen;
         for (std::uint32_t k = 0; k < job_count; ++k)
-            if (processes_[k].alive || leftovers_[k])
+            if (processes_[k].alive || orphaned_runs_[k])
                 // Never in two jobs
                 for (auto const device : processes_[k].devices) REQUIRE(seen.insert(device).second);
     }

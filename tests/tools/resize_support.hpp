@@ -60,7 +60,7 @@ struct one_job {
         if (machine->awaits_launch()) machine->launched(now);
         return machine->take_orders();
     }
-    [[nodiscard]] std::vector<std::string_view> told() {
+    [[nodiscard]] std::vector<std::string_view> reported() {
         std::vector<std::string_view> out;
         for (auto const& note : machine->take_notes()) out.push_back(note.what);
         return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The machine of one change of size, with a made-up clock and no process.
+// The machine of one change of size, with a synthetic clock and no process.
 #include <memory>
 
 #include "resize_support.hpp"
@@ -79,12 +79,12 @@ TEST_CASE("a job that does not stop is terminated, then killed, and its devices 
     CHECK(t.orders() == std::vector{resize_order::terminate});
     t.pass(2);
     CHECK(t.orders() == std::vector{resize_order::kill});
-    static_cast<void>(t.told());
+    static_cast<void>(t.reported());
     t.pass(2);
-    CHECK(t.told() == std::vector<std::string_view>{"stuck"});
+    CHECK(t.reported() == std::vector<std::string_view>{"stuck"});
     CHECK(t.orders() == std::vector{resize_order::kill});
     t.pass(100);
-    CHECK(t.told().empty());
+    CHECK(t.reported().empty());
     CHECK(t.all.table().of(t.id) == device_list{0, 1});
     CHECK(t.machine->exited(false, false, t.now) == exit_meaning::part_of_resize);
     t.machine->cleared(t.now);
@@ -120,7 +120,7 @@ TEST_CASE("what fails after the stop ends at the old size") {
     t.machine->hello(true, 2, "", t.now);
     t.machine->stepped(t.now);
     CHECK(t.machine->phase() == resize_phase::steady);
-    CHECK(t.told().back() == "restored");
+    CHECK(t.reported().back() == "restored");
     CHECK(t.all.table().free() == 2);
 }
 
@@ -217,7 +217,7 @@ TEST_CASE("what is left of a job that is over keeps its devices") {
     CHECK(t.all.table().free() == 2);
     CHECK(t.all.usable() == 2);
     t.pass(3);
-    CHECK(t.told() == std::vector<std::string_view>{"stuck"});
+    CHECK(t.reported() == std::vector<std::string_view>{"stuck"});
     t.machine->cleared(t.now);
     CHECK(t.machine->phase() == resize_phase::over);
     CHECK(t.all.usable() == 4);

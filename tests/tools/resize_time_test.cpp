@@ -17,7 +17,7 @@ struct job_at_its_new_size : one_job {
         save_and_stop(3);
         machine->cleared(now);
         REQUIRE(orders() == std::vector{resize_order::launch});
-        static_cast<void>(told());
+        static_cast<void>(reported());
     }
 };
 
@@ -27,24 +27,24 @@ TEST_CASE("who waits for devices is told so once, waits its time, and has it ane
     one_job t;
     REQUIRE(t.all.table().take(job_id{9}, 2).size() == 2);
     t.want(4);
-    CHECK(t.told() == words{"waiting"});
+    CHECK(t.reported() == words{"waiting"});
     CHECK(t.machine->next_deadline() == t.now + seconds(60));
     t.pass(59);
-    CHECK(t.told().empty());
+    CHECK(t.reported().empty());
     SECTION("to its end") {
         t.pass(1);
-        CHECK(t.told() == words{"failed"});
+        CHECK(t.reported() == words{"failed"});
         CHECK(t.machine->wanted() == 2);
         CHECK_FALSE(t.machine->can_change(t.now));
     }
     SECTION("until it is given up") {
         t.machine->give_up_waiting("another has kept them");
-        CHECK(t.told() == words{"failed"});
+        CHECK(t.reported() == words{"failed"});
     }
     CHECK_FALSE(t.machine->next_deadline());
     t.pass(40);
     t.want(4);
-    CHECK(t.told() == words{"waiting"});
+    CHECK(t.reported() == words{"waiting"});
     CHECK(t.machine->next_deadline() == t.now + seconds(60));
 }
 
@@ -52,20 +52,20 @@ TEST_CASE("a launch may wait for as long as it takes: its deadline counts from w
     one_job t;
     t.save_and_stop(3);
     t.machine->cleared(t.now);
-    static_cast<void>(t.told());
+    static_cast<void>(t.reported());
     REQUIRE(t.machine->take_orders() == orders{resize_order::launch});
     CHECK(t.machine->awaits_launch());
     CHECK_FALSE(t.machine->next_deadline());
     t.pass(1000);
     t.machine->hello(true, 3, "cpu-0,cpu-1,cpu-2", t.now);  // the last words of the process before
     t.machine->stepped(t.now);
-    CHECK((t.machine->awaits_launch() && t.told().empty() && t.orders().empty()));  // which makes it
+    CHECK((t.machine->awaits_launch() && t.reported().empty() && t.orders().empty()));  // which makes it
     CHECK_FALSE(t.machine->awaits_launch());
     CHECK(t.machine->next_deadline() == t.now + seconds(20));
     t.pass(19);
     CHECK(t.orders().empty());
     t.pass(1);
-    CHECK(t.told() == words{"failed", "killing"});
+    CHECK(t.reported() == words{"failed", "killing"});
 }
 
 TEST_CASE("a job rests twice as long after each failure, sixteen times as long at most") {
@@ -87,7 +87,7 @@ TEST_CASE("to be back at the old size is no success after which a failure counts
     t.clear();
     t.machine->hello(true, 2, "", t.now);
     t.machine->stepped(t.now);
-    CHECK(t.told().back() == "restored");
+    CHECK(t.reported().back() == "restored");
     t.pass(30);
     static_cast<void>(t.orders());
     t.want(4);
@@ -122,15 +122,15 @@ TEST_CASE("what cannot be killed is killed again now and then, and told once") {
     for (std::int64_t const wait : {5, 2}) t.pass(wait);
     REQUIRE(t.machine->phase() == resize_phase::killing);
     static_cast<void>(t.orders());
-    static_cast<void>(t.told());
+    static_cast<void>(t.reported());
     t.pass(2);
     CHECK(t.orders() == orders{resize_order::kill});
-    CHECK(t.told() == words{"stuck"});
+    CHECK(t.reported() == words{"stuck"});
     t.pass(1);
     CHECK(t.orders().empty());
     t.pass(1);
     CHECK(t.orders() == orders{resize_order::kill});
-    CHECK(t.told().empty());
+    CHECK(t.reported().empty());
 }
 
 TEST_CASE("a restart costs the time to its first step, and not that in the queue") {

@@ -36,7 +36,7 @@ namespace {
                       .id = 1,
                       .pid = 820,
                       .start_time = 1000,
-                      .epoch = 2,
+                      .incarnation = 2,
                       .token = "0123456789abcdef",
                       .started_ns = 7,
                       .tier = 1,
@@ -56,12 +56,12 @@ namespace {
                       .id = 2,
                       .pid = 821,
                       .start_time = 1000,
-                      .epoch = 1,
+                      .incarnation = 1,
                       .token = "fedcba9876543210",
                       .launching = true},
                      {.name = "mlp",
                       .id = 3,
-                      .epoch = 1,
+                      .incarnation = 1,
                       .token = "00000000000000ff",
                       .phase = "over",
                       .how = "failed",
@@ -77,15 +77,15 @@ namespace {
     return R"({"run":)" + run + R"(,"sum":")" + digits + "\"}";
 }
 
-[[nodiscard]] std::string said_of(std::string_view text) {
+[[nodiscard]] std::string message_of(std::string_view text) {
     run_record record;
     return read_record(text, record);
 }
 
-[[nodiscard]] std::string said_of_run_with(char const* path, json value) {
+[[nodiscard]] std::string message_of_run_with(char const* path, json value) {
     auto run = json::parse(to_json(good()))["run"];
     run[json::json_pointer(path)] = std::move(value);
-    return said_of(sealed(run.dump()));
+    return message_of(sealed(run.dump()));
 }
 
 void require_sound(run_record const& record) {
@@ -122,7 +122,7 @@ TEST_CASE("a record is read as it was written") {
     CHECK(again.jobs[0].cost == 2.5);
     CHECK(again.jobs[2].why == "exit code 3");
     require_sound(again);
-    CHECK(said_of(sealed(json::parse(to_json(good()))["run"].dump())).empty());
+    CHECK(message_of(sealed(json::parse(to_json(good()))["run"].dump())).empty());
 }
 
 TEST_CASE("what a job printed does not keep a record from being written") {
@@ -156,7 +156,7 @@ TEST_CASE("a field that cannot be is named") {
                                              row{"/jobs/1/start_time", 0, "jobs/1/start_time"},
                                              row{"/jobs/1/token", "", "jobs/1/token"},
                                              row{"/jobs/1/token", "FEDCBA9876543210", "jobs/1/token"},
-                                             row{"/jobs/1/epoch", 4294967295, "jobs/1/epoch"},
+                                             row{"/jobs/1/incarnation", 4294967295, "jobs/1/incarnation"},
                                              row{"/jobs/1/started_ns", -1, "jobs/1/started_ns"},
                                              row{"/jobs/1/started_ns", 2'000'000'001, "jobs/1/started_ns"},
                                              row{"/jobs/1/definition", "command", "jobs/1/definition"},
@@ -169,26 +169,26 @@ TEST_CASE("a field that cannot be is named") {
                                              row{"/jobs/0/cost", -0.5, "jobs/0/cost"},
                                              row{"/jobs/0/falls_back", 1, "jobs/0/falls_back"}}) {
         INFO(path << ' ' << value);
-        CHECK(said_of_run_with(path, value) == "its field '" + std::string(field) + "' is missing or cannot be");
+        CHECK(message_of_run_with(path, value) == "its field '" + std::string(field) + "' is missing or cannot be");
     }
     auto run = json::parse(to_json(good()))["run"];
     run["jobs"][1].erase("token");
-    CHECK(said_of(sealed(run.dump())) == "its field 'jobs/1/token' is missing or cannot be");
+    CHECK(message_of(sealed(run.dump())) == "its field 'jobs/1/token' is missing or cannot be");
 }
 
 TEST_CASE("what only one job can have, no two have") {
-    CHECK(said_of_run_with("/jobs/1/name", "vae") == "two of its jobs have the same 'name'");
-    CHECK(said_of_run_with("/jobs/1/pid", 820) == "two of its jobs have the same 'pid'");
-    CHECK(said_of_run_with("/jobs/2/token", "0123456789abcdef") == "two of its jobs have the same 'token'");
-    CHECK(said_of_run_with("/jobs/1/next", {"cpu-1"}) == "two of its jobs have the same 'holds'");
-    CHECK(said_of_run_with("/jobs/0/holds", {"cpu-1", "cpu-1"}) == "two of its jobs have the same 'holds'");
+    CHECK(message_of_run_with("/jobs/1/name", "vae") == "two of its jobs have the same 'name'");
+    CHECK(message_of_run_with("/jobs/1/pid", 820) == "two of its jobs have the same 'pid'");
+    CHECK(message_of_run_with("/jobs/2/token", "0123456789abcdef") == "two of its jobs have the same 'token'");
+    CHECK(message_of_run_with("/jobs/1/next", {"cpu-1"}) == "two of its jobs have the same 'holds'");
+    CHECK(message_of_run_with("/jobs/0/holds", {"cpu-1", "cpu-1"}) == "two of its jobs have the same 'holds'");
 }
 
 TEST_CASE("what is no record is said to be none") {
     for (std::string_view const text : {"", "{}", "[1]", "null", R"({"run":{},"sum":7)", R"({"run":{}})", "\xff\xfe"})
-        CHECK(said_of(text) == "it is no record, or part of one");
-    CHECK(said_of(R"({"run":7,"sum":"x"})") == "it is not as it was written");
-    CHECK(said_of(std::string(200'000, '[')) == "it is no record, or part of one");
+        CHECK(message_of(text) == "it is no record, or part of one");
+    CHECK(message_of(R"({"run":7,"sum":"x"})") == "it is not as it was written");
+    CHECK(message_of(std::string(200'000, '[')) == "it is no record, or part of one");
 }
 
 TEST_CASE("10000 damaged records are refused, or say what they said before") {
@@ -213,13 +213,13 @@ TEST_CASE("20000 records that somebody made up are sound, or refused") {
     support::mutations change(17, pieces);
     int read_well = 0, refused = 0;
     for (int round = 0; round < 20'000; ++round) {
-        auto made_up = run;
-        change.damage(made_up);
-        auto const value = json::parse(made_up, nullptr, false);
+        auto synthetic = run;
+        change.damage(synthetic);
+        auto const value = json::parse(synthetic, nullptr, false);
         if (value.is_discarded()) continue;
         run_record read;
         auto const wrong = read_record(sealed(value.dump(-1, ' ', false, json::error_handler_t::replace)), read);
-        INFO(made_up);
+        INFO(synthetic);
         REQUIRE((wrong.empty() ||
                  (wrong.size() > 8 && printable(wrong) == wrong && wrong != "it is not as it was written")));
         if (wrong.empty()) require_sound(read);

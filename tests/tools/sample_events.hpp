@@ -53,16 +53,16 @@ private:
                         .schema = store.schema()});
         add(job_started{.job = "vae",
                         .id = {3},
-                        .epoch = 1,
+                        .incarnation = 1,
                         .pid = 77,
                         .command = command,
                         .devices = "cpu-0,cpu-1",
                         .cpus = "0-3",
                         .placement = "GPU 0000:17:00.0 on NUMA node 0."});
         add(program::job_progress{
-            .job = "vae", .epoch = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
+            .job = "vae", .incarnation = 1, .step = 10, .metric = "loss", .value = 0.1, .count = 5, .smoothed = 0.3});
         add(program::job_progress{.job = "vae",
-                                  .epoch = 1,
+                                  .incarnation = 1,
                                   .step = 11,
                                   .metric = "loss",
                                   .value = std::numeric_limits<double>::quiet_NaN(),
@@ -103,14 +103,14 @@ private:
         using namespace ration;
         using namespace ration::program;
         add(job_ended{.job = "vae",
-                      .epoch = 1,
+                      .incarnation = 1,
                       .how = condition::failed,
                       .exit_code = 3,
                       .signal = std::nullopt,
                       .step = 40,
                       .why = "exit code 3"});
         add(job_ended{.job = "mlp",
-                      .epoch = 1,
+                      .incarnation = 1,
                       .how = condition::failed,
                       .exit_code = std::nullopt,
                       .signal = 9,
@@ -130,15 +130,15 @@ private:
                        .approximate = {"cpu is limited by stopping processes"},
                        .interrupted = true,
                        .lost_events = 2}});
-        add(resize_told{.job = "vae",
-                        .epoch = 1,
-                        .what = "failed",
-                        .from = 2,
-                        .to = 4,
-                        .devices = "cpu-0,cpu-1",
-                        .why = "its checkpoint failed"});
-        add(device_told{.device = "GPU-1", .what = "set_aside", .why = "the driver reports Xid 79"});
-        add(delivered{.job = "vae", .epoch = 1, .step = 1200, .files = 2, .folder = "/out/tradl/vae.acceptable"});
+        add(resize_changed{.job = "vae",
+                           .incarnation = 1,
+                           .what = "failed",
+                           .from = 2,
+                           .to = 4,
+                           .devices = "cpu-0,cpu-1",
+                           .why = "its checkpoint failed"});
+        add(device_changed{.device = "GPU-1", .what = "cordoned", .why = "the driver reports Xid 79"});
+        add(delivered{.job = "vae", .incarnation = 1, .step = 1200, .files = 2, .folder = "/out/tradl/vae.acceptable"});
     }
 
     /// Two jobs, one node; a column of every type, one of them two values wide.

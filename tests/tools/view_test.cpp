@@ -47,7 +47,7 @@ constexpr view_style plain_unicode{.unicode = true, .colour = false}, ascii{.uni
     mlp.detail = "exit code 1";
     auto acc = job("acc", condition::finished);
     acc.metric = "accuracy";
-    acc.way = direction::up;
+    acc.improves = direction::up;
     acc.first = 0.1;
     acc.value = 0.875;
     acc.acceptable.reset();

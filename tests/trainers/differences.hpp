@@ -49,12 +49,12 @@ template <class Loss>
     return worst;
 }
 
-inline void randomise(std::span<double> numbers, dice& random, double low = -1, double high = 1) {
+inline void randomise(std::span<double> numbers, rng& random, double low = -1, double high = 1) {
     for (double& x : numbers) x = random.between(low, high);
 }
 
 /// Biases too, so that no part of a model starts at a special value.
-inline void randomise(parameters<double> const& learned, dice& random) {
+inline void randomise(parameters<double> const& learned, rng& random) {
     for (auto* p : learned) randomise(p->value.flat(), random, -0.5, 0.5);
 }
 

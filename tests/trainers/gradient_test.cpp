@@ -16,7 +16,7 @@ using namespace trainers::testing;
 
 namespace {
 
-matrix<double> random_matrix(std::size_t rows, std::size_t columns, dice& random) {
+matrix<double> random_matrix(std::size_t rows, std::size_t columns, rng& random) {
     matrix<double> made(rows, columns);
     randomise(made.flat(), random);
     return made;
@@ -30,7 +30,7 @@ double inner_product(matrix_view<double const> a, matrix_view<double const> b) {
 }
 
 batch<double> random_batch(std::size_t size, std::size_t pixels, std::size_t n_classes, std::size_t noise,
-                           dice& random) {
+                           rng& random) {
     batch<double> drawn{{size, pixels}, {}, {size, noise}};
     randomise(drawn.images.flat(), random, 0, 1);
     for (std::size_t i = 0; i < size; ++i) drawn.labels.push_back(static_cast<std::uint8_t>(random.below(n_classes)));
@@ -38,7 +38,7 @@ batch<double> random_batch(std::size_t size, std::size_t pixels, std::size_t n_c
     return drawn;
 }
 
-double worst_error_of(model<double>& whole, batch<double> const& samples, dice& random) {
+double worst_error_of(model<double>& whole, batch<double> const& samples, rng& random) {
     randomise(whole.learned(), random);
     (void)whole.learn(samples);
     (void)whole.learn(samples);  // what the first left behind must not show in the second's gradients
@@ -47,7 +47,7 @@ double worst_error_of(model<double>& whole, batch<double> const& samples, dice& 
 
 /// The derivative along a random direction through all parameters at once: one look at a model too large for all its
 /// numbers.
-double directional_error(model<double>& whole, batch<double> const& samples, dice& random) {
+double directional_error(model<double>& whole, batch<double> const& samples, rng& random) {
     (void)whole.learn(samples);
     double claimed = 0;
     std::vector<std::vector<double>> direction, start;
@@ -80,7 +80,7 @@ TEST_CASE("the check sees one wrong number among many right ones, and a gradient
 }
 
 TEST_CASE("dense layer") {
-    dice random(1);
+    rng random(1);
     dense<double> layer(5, 3, random);
     parameters<double> learned;
     layer.collect(learned);
@@ -99,7 +99,7 @@ TEST_CASE("dense layer") {
 }
 
 TEST_CASE("stack of dense layers, used with batches of other sizes and of the same") {
-    dice random(2);
+    rng random(2);
     perceptron<double> stack({6, 8, 7, 3}, random);
     parameters<double> learned;
     stack.collect(learned);
@@ -117,7 +117,7 @@ TEST_CASE("stack of dense layers, used with batches of other sizes and of the sa
 }
 
 TEST_CASE("gated recurrent unit, used twice: the second run starts from nothing that the first left") {
-    dice random(3);
+    rng random(3);
     std::size_t const length = 5, samples = 3, inputs = 4, width = 3;
     gru<double> unit(length, inputs, width, random);
     parameters<double> learned;
@@ -134,7 +134,7 @@ TEST_CASE("gated recurrent unit, used twice: the second run starts from nothing 
 }
 
 TEST_CASE("softmax cross-entropy, also of scores beyond what exp can hold") {
-    dice random(4);
+    rng random(4);
     std::vector<std::uint8_t> const classes{0, 3, 1};
     auto scores = random_matrix(3, 4, random);
     for (double& x : scores.view().row(1)) x += 2000;
@@ -152,7 +152,7 @@ TEST_CASE("softmax cross-entropy, also of scores beyond what exp can hold") {
 }
 
 TEST_CASE("cross-entropy of pixels, also of scores beyond what exp can hold") {
-    dice random(5);
+    rng random(5);
     matrix<double> pixels(3, 4);
     randomise(pixels.flat(), random, 0, 1);
     auto scores = random_matrix(3, 4, random);
@@ -178,7 +178,7 @@ TEST_CASE("divergence of a code") {
 }
 
 TEST_CASE("whole models, every number") {
-    dice random(6);
+    rng random(6);
     SECTION("softmax regression") {
         classifier<double> whole({12, 4}, random);
         CHECK(worst_error_of(whole, random_batch(5, 12, 4, 0, random), random) < tolerance);
@@ -198,7 +198,7 @@ TEST_CASE("whole models, every number") {
 }
 
 TEST_CASE("whole models at the size in which they are trained") {
-    dice random(7);
+    rng random(7);
     auto const samples = random_batch(9, 784, 10, 16, random);
     classifier<double> softmax({784, 10}, random), mlp({784, 256, 128, 10}, random);
     autoencoder<double> vae(784, 256, 16, random);

@@ -12,7 +12,7 @@ using namespace trainers;
 
 namespace {
 
-matrix<double> random_matrix(std::size_t rows, std::size_t columns, dice& random) {
+matrix<double> random_matrix(std::size_t rows, std::size_t columns, rng& random) {
     matrix<double> made(rows, columns);
     for (double& x : made.flat()) x = random.between(-1, 1);
     return made;
@@ -43,7 +43,7 @@ struct shape {
 TEST_CASE("product, sum of products, and transposed factors") {
     auto const s = GENERATE(shape{1, 1, 1}, shape{3, 5, 2}, shape{4, 256, 4}, shape{5, 257, 9}, shape{129, 300, 17},
                             shape{2, 3, 1025}, shape{131, 2, 1030});
-    dice random(1);
+    rng random(1);
     auto const a = random_matrix(s.rows, s.depth, random), b = random_matrix(s.depth, s.columns, random);
     auto const a_turned = random_matrix(s.depth, s.rows, random), b_turned = random_matrix(s.columns, s.depth, random);
     matrix<double> out(s.rows, s.columns);
@@ -58,7 +58,7 @@ TEST_CASE("product, sum of products, and transposed factors") {
 }
 
 TEST_CASE("a product into part of a matrix leaves the rest alone") {
-    dice random(2);
+    rng random(2);
     auto const a = random_matrix(6, 5, random), b = random_matrix(5, 3, random);
     matrix<double> whole(12, 3);
     whole.fill(7);

@@ -41,7 +41,7 @@ class Program(unittest.TestCase):
         self.inbox.bind(str(self.folder / "p.sock"))
         self.inbox.setblocking(False)
         self.received = []
-        self.environment = os.environ | {"RATION_PROGRESS": f"unix:{self.folder}/p.sock", "RATION_JOB": "j", "RATION_EPOCH": "1",
+        self.environment = os.environ | {"RATION_PROGRESS": f"unix:{self.folder}/p.sock", "RATION_JOB": "j", "RATION_INCARNATION": "1",
                                          "RATION_TOKEN": "0123456789abcdef"}
 
     def start(self, *arguments, data=None):

@@ -39,12 +39,12 @@ record watch(model<float>& trained, double rate, schedule plan, std::function<ba
 /// Says the losses that it was given, one per step.
 class scripted final : public model<float> {
     std::vector<double> losses_;
-    std::size_t said_ = 0;
+    std::size_t message_ = 0;
 
 public:
     explicit scripted(std::vector<double> losses) : losses_(std::move(losses)) {}
 
-    double learn(batch<float> const&) override { return losses_.at(said_++); }
+    double learn(batch<float> const&) override { return losses_.at(message_++); }
 };
 
 record watch_script(std::vector<double> losses, std::uint64_t report_every, std::uint64_t stop_before = 0) {
@@ -56,7 +56,7 @@ record watch_script(std::vector<double> losses, std::uint64_t report_every, std:
 
 /// Ten classes, each a pattern of its own under noise.
 fashion_mnist patterns(std::size_t count) {
-    dice random(5);
+    rng random(5);
     std::vector<double> pattern(fashion_mnist::classes * fashion_mnist::pixels);
     for (double& x : pattern) x = random.between(0, 150);
     fashion_mnist made;
@@ -72,9 +72,9 @@ fashion_mnist patterns(std::size_t count) {
 record watch_recipe(char const* name, std::uint64_t seed, std::uint64_t steps) {
     static fashion_mnist const data = patterns(200);
     recipe const& chosen = *find_recipe(name);
-    dice random(seed);
+    rng random(seed);
     auto const trained = chosen.build(random);
-    batch_source source(data, 16, trained->noise_columns(), dice(seed + 1));
+    batch_source source(data, 16, trained->noise_columns(), rng(seed + 1));
     return watch(*trained, chosen.rate, {steps, 10}, [&]() -> batch<float> const& { return source.next(); });
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("every kind of model learns ten patterns") {
 TEST_CASE("batches are drawn from all images, each with its own label") {
     auto data = patterns(50);
     for (std::size_t i = 0; i < 50; ++i) data.images[i * fashion_mnist::pixels] = data.labels[i] * 10;
-    batch_source source(data, 500, 3, dice(1));
+    batch_source source(data, 500, 3, rng(1));
     auto const& drawn = source.next();
     std::vector<int> seen(10);
     for (std::size_t i = 0; i < 500; ++i) {

@@ -84,9 +84,9 @@ BOOST_HANA_ADAPT_STRUCT(theirs::elastic_table, id, speedup, loss_window, batch);
 namespace {
 
 /// Keeps what it was shown, and gives each job a number of millicores that tells which job it took it for.
-struct witness {
+struct leak_check {
     using policy_concept = policy_tag;
-    static constexpr meta about{.id = "org.example.witness", .version = "1.0.0"};
+    static constexpr meta about{.id = "org.example.leak_check", .version = "1.0.0"};
     using inputs = columns<in<std::uint64_t, "jobs/id">, in<double, "jobs/loss">, in<double, "jobs/used.cpu">,
                            in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
                            in<std::uint32_t, "jobs/tier">, in<std::uint32_t, "jobs/tiers">>;
@@ -123,24 +123,25 @@ two_tier_target wanted() { return *two_tier_target::make({.acceptable = 120, .ob
 TEST_CASE("an adapted struct is a job with every member in its column", "[adapt]") {
     std::list<theirs::entry> const queue{{7, 118, 4000, 10, 5000, 3, wanted()},
                                          {2, 340.5, 2000, 20, 6000, 4, wanted()}};
-    witness policy;
+    leak_check policy;
     // [jobs]
     auto const answer = allocate(policy, adapted(queue), machine);
     // [jobs]
     REQUIRE(answer);
-    CHECK(policy.rows == std::vector<witness::seen>{{2, 340.5, 2000, 20, 6000, 0, 2}, {7, 118, 4000, 10, 5000, 1, 2}});
+    CHECK(policy.rows ==
+          std::vector<leak_check::seen>{{2, 340.5, 2000, 20, 6000, 0, 2}, {7, 118, 4000, 10, 5000, 1, 2}});
     REQUIRE(answer->granted.size() == 2);
     CHECK((answer->granted[1].job.value == 7 && answer->granted[1].amount() == 70));
     STATIC_REQUIRE(Job<adapted_job<theirs::entry>>);
-    STATIC_REQUIRE(can_pair<witness, adapted_job<theirs::entry>>);
+    STATIC_REQUIRE(can_pair<leak_check, adapted_job<theirs::entry>>);
 }
 
 TEST_CASE("data behind functions are adapted by accessors, and structs may be reached by pointers", "[adapt]") {
     std::vector<std::unique_ptr<theirs::task>> queue;
     queue.push_back(std::make_unique<theirs::task>(5, 1.5));
-    witness policy;
+    leak_check policy;
     REQUIRE(allocate(policy, adapted(queue), machine));
-    CHECK(policy.rows == std::vector<witness::seen>{{5, 0, 1500, 0, unlimited, 0, 0}});
+    CHECK(policy.rows == std::vector<leak_check::seen>{{5, 0, 1500, 0, unlimited, 0, 0}});
     snapshot_store store;
     auto const standard = standard_columns::declare(store, standard_resources);
     REQUIRE(standard);
@@ -156,7 +157,7 @@ TEST_CASE("what a struct does not have is nothing wanted and anything accepted",
     CHECK(job.bounds_of(static_cast<resource_id>(77)) == bounds{});
     CHECK(job.target().tiers() == 0);
     CHECK_FALSE(is_finite(job.progress().value));
-    STATIC_REQUIRE_FALSE(can_pair<witness, adapted_job<theirs::bare>>);  // jobs/used.cpu is not there
+    STATIC_REQUIRE_FALSE(can_pair<leak_check, adapted_job<theirs::bare>>);  // jobs/used.cpu is not there
 }
 
 TEST_CASE("a vector of each job is a row of a column that is as wide as the longest", "[adapt]") {
@@ -223,12 +224,12 @@ TEST_CASE("what was carried out is told when the policy is asked again", "[adapt
     capacities const nodes[] = {{.gpu = 4}, {.gpu = 4}};
     policies::fifo policy;
     // [held]
-    std::vector<setting> in_force;  // job, node, resource and amount of each
-    auto const answer = allocate(policy, adapted(queue), nodes, {.held = in_force});
-    for (auto const& g : answer->granted) in_force.push_back(g.what());
-    auto const next = allocate(policy, adapted(queue), nodes, {.held = in_force});
+    std::vector<setting> in_effect;  // job, node, resource and amount of each
+    auto const answer = allocate(policy, adapted(queue), nodes, {.held = in_effect});
+    for (auto const& g : answer->granted) in_effect.push_back(g.what());
+    auto const next = allocate(policy, adapted(queue), nodes, {.held = in_effect});
     // [held]
-    CHECK(in_force == std::vector<setting>{{{1}, 0, resource_id::gpu, 4}, {{2}, 1, resource_id::gpu, 3}});
+    CHECK(in_effect == std::vector<setting>{{{1}, 0, resource_id::gpu, 4}, {{2}, 1, resource_id::gpu, 3}});
     for (auto const& g : next->granted) CHECK(g.growth() == 0);  // nobody moves, and the third waits
 }
 
@@ -240,8 +241,8 @@ TEST_CASE("two jobs of one id are refused, adapted or not", "[adapt]") {
 
 TEST_CASE("a sorted table is shown where it is, and another is copied in order", "[adapt]") {
     theirs::table jobs{{2, 7}, {2000, 4000}, {340.5F, 118}, {6000, 5000}};
-    witness policy;
-    std::vector<witness::seen> const rows{{2, 340.5, 2000, 0, 6000, 0, 0}, {7, 118, 4000, 0, 5000, 0, 0}};
+    leak_check policy;
+    std::vector<leak_check::seen> const rows{{2, 340.5, 2000, 0, 6000, 0, 0}, {7, 118, 4000, 0, 5000, 0, 0}};
     // [table]
     auto const answer = allocate(policy, adapted_table(jobs), machine);
     // [table]
@@ -259,9 +260,9 @@ TEST_CASE("a sorted table is shown where it is, and another is copied in order",
 namespace {
 
 /// Keeps the rows of several values that it was shown, one after another.
-struct row_witness {
+struct row_leak_check {
     using policy_concept = policy_tag;
-    static constexpr meta about{.id = "org.example.row-witness", .version = "1.0.0"};
+    static constexpr meta about{.id = "org.example.row-leak check", .version = "1.0.0"};
     using inputs = columns<in_rows<double, "jobs/speedup">, in_rows<double, "jobs/loss.window">,
                            in_rows<std::int64_t, "jobs/batch">>;
     std::vector<double> speedup, window;
@@ -290,7 +291,7 @@ TEST_CASE("a table has vector columns, shown where they are or copied row by row
     auto const nan = std::numeric_limits<double>::quiet_NaN();
     theirs::elastic_table jobs{
         {2, 7}, {{{0, 1, 1.5}, {0, 1, 1.9}}}, {{{3, 2, 1}, {nan, 5, 4}}}, {{{16, 32}, {64, 128}}}};
-    row_witness policy;
+    row_leak_check policy;
     REQUIRE(allocate(policy, adapted_table(jobs), machine));
     CHECK(policy.speedup == std::vector<double>{0, 1, 1.5, 0, 1, 1.9});
     CHECK(policy.window == std::vector<double>{3, 2, 1, 0, 5, 4});
@@ -313,17 +314,17 @@ TEST_CASE("a table has vector columns, shown where they are or copied row by row
 
 TEST_CASE("a loss that is no number yet is 0, and reaches no tier", "[adapt]") {
     auto const nan = std::numeric_limits<float>::quiet_NaN();
-    witness policy;
+    leak_check policy;
     std::vector<theirs::entry> const queue{{7, nan, 4000, 10, 5000, 3, wanted()}};
     REQUIRE(allocate(policy, adapted(queue), machine));
-    CHECK(policy.rows == std::vector<witness::seen>{{7, 0, 4000, 10, 5000, 0, 2}});
+    CHECK(policy.rows == std::vector<leak_check::seen>{{7, 0, 4000, 10, 5000, 0, 2}});
     theirs::table const jobs{{7}, {4000}, {nan}, {5000}};
     REQUIRE(allocate(policy, adapted_table(jobs), machine));
-    CHECK(policy.rows == std::vector<witness::seen>{{7, 0, 4000, 0, 5000, 0, 0}});
+    CHECK(policy.rows == std::vector<leak_check::seen>{{7, 0, 4000, 0, 5000, 0, 0}});
 }
 
 TEST_CASE("a table that is none is refused", "[adapt]") {
-    witness policy;
+    leak_check policy;
     theirs::table jobs{{2, 7}, {2000}, {340.5F, 118}, {6000, 5000}};
     auto const uneven = allocate(policy, adapted_table(jobs), machine);
     REQUIRE_FALSE(uneven);
@@ -335,7 +336,7 @@ TEST_CASE("a table that is none is refused", "[adapt]") {
 }
 
 TEST_CASE("bounds of a table are what the check holds the answer against", "[adapt]") {
-    witness policy;
+    leak_check policy;
     theirs::table const jobs{{2, 700}, {0, 0}, {0, 0}, {100, 100}};
     auto const answer = allocate(policy, adapted_table(jobs), machine);
     REQUIRE(answer);
@@ -345,8 +346,8 @@ TEST_CASE("bounds of a table are what the check holds the answer against", "[ada
 namespace {
 
 /// Counts how often it is bound.
-struct counted final : decider {
-    bound_policy<policies::equal_share> inner;
+struct counted final : any_policy {
+    policy_adapter<policies::equal_share> inner;
     int bound = 0;
     [[nodiscard]] meta const& about() const noexcept override { return inner.about(); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
@@ -380,7 +381,7 @@ TEST_CASE("a policy chosen at run time answers as a compiled one does, and is bo
 }
 
 TEST_CASE("a column that the jobs do not supply is named when the policy is bound", "[adapt]") {
-    bound_policy<witness> policy;
+    policy_adapter<leak_check> policy;
     allocation_host host(policy);
     std::vector<theirs::bare> const queue{{1}};
     auto const refused = host.allocate(adapted(queue), machine);  // every store has the column, and it would be 0

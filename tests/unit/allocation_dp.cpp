@@ -16,20 +16,20 @@ using ration::policies::detail::value_table;
 namespace {
 
 /// Whole-numbered gains, so that sums are exact and ties abound; with gaps, falls and minima.
-[[nodiscard]] problem small(std::mt19937& dice) {
+[[nodiscard]] problem small(std::mt19937& rng) {
     problem p;
-    p.devices = dice() % 9;
+    p.devices = rng() % 9;
     std::int64_t left = p.devices;
     for (std::size_t j = 0; j < 4; ++j) {
-        std::int64_t const least = dice() % static_cast<unsigned>(left + 1),
-                           most = least + dice() % static_cast<unsigned>(p.devices - least + 1);
+        std::int64_t const least = rng() % static_cast<unsigned>(left + 1),
+                           most = least + rng() % static_cast<unsigned>(p.devices - least + 1);
         left -= least;
         std::vector<double> gains(static_cast<std::size_t>(p.devices) + 1, allocation_dp::impossible);
         for (std::int64_t k = least; k <= most; ++k)
-            if (k == least || dice() % 4 != 0) gains[static_cast<std::size_t>(k)] = dice() % 6;
+            if (k == least || rng() % 4 != 0) gains[static_cast<std::size_t>(k)] = rng() % 6;
         p.jobs.push_back({.least = least, .most = most});
         p.gains.push_back(gains);
-        if (dice() % 3 == 0) break;
+        if (rng() % 3 == 0) break;
     }
     return p;
 }
@@ -81,24 +81,24 @@ constexpr shape shapes[] = {shape::diminishing, shape::any,    shape::groups,
                             shape::few_values,  shape::halves, shape::all_alike};
 
 /// Gains in whole multiples of 2^-20, so that the textbook's sums are exact as well.
-[[nodiscard]] problem large(std::mt19937& dice, std::size_t jobs, std::int64_t devices, shape like,
+[[nodiscard]] problem large(std::mt19937& rng, std::size_t jobs, std::int64_t devices, shape like,
                             std::int64_t longest = 64) {
     problem p;
     p.devices = devices;
     std::uniform_real_distribution<double> any(0, 1);
     for (std::size_t j = 0; j < jobs; ++j) {
-        std::int64_t const least = dice() % 2, most = least + dice() % static_cast<unsigned>(longest),
-                           group = 1 + dice() % 8;
-        double const overhead = any(dice) * 0.2, slope = any(dice);
+        std::int64_t const least = rng() % 2, most = least + rng() % static_cast<unsigned>(longest),
+                           group = 1 + rng() % 8;
+        double const overhead = any(rng) * 0.2, slope = any(rng);
         std::vector<double> gains(static_cast<std::size_t>(most) + 1, allocation_dp::impossible);
         for (std::int64_t k = least; k <= most; ++k) {
             auto const n = static_cast<double>(like == shape::groups ? k / group * group : k);
             double g = n / (1 + overhead * n);
-            if (like == shape::any) g = any(dice) * 64;
-            if (like == shape::few_values) g = dice() % 4;
+            if (like == shape::any) g = any(rng) * 64;
+            if (like == shape::few_values) g = rng() % 4;
             if (like == shape::halves) g = k % 2 == 0 || k == least ? n : slope;  // what loses nothing has gaps
             if (like == shape::all_alike) g = n / (1 + 0.05 * n);
-            bool const gap = like != shape::diminishing && like != shape::all_alike && k > least && dice() % 8 == 0;
+            bool const gap = like != shape::diminishing && like != shape::all_alike && k > least && rng() % 8 == 0;
             gains[static_cast<std::size_t>(k)] = gap ? allocation_dp::impossible : std::floor(g * 0x1p20) * 0x1p-20;
         }
         p.jobs.push_back({.least = least, .most = most});
@@ -174,11 +174,11 @@ TEST_CASE("a table is a set of curves", "[allocation_dp]") {
 }
 
 TEST_CASE("the allocation is what trying every one finds, ties included", "[allocation_dp]") {
-    std::mt19937 dice(1);
+    std::mt19937 rng(1);
     allocation_dp dp;
     dp.reserve(4, 8, 36);
     for (int round = 0; round < 40'000; ++round) {
-        problem p = small(dice);
+        problem p = small(rng);
         double best = -1;
         counts now(p.jobs.size()), found;
         search(p, p.jobs.size(), p.devices, 0, now, best, found);
@@ -191,13 +191,13 @@ TEST_CASE("the allocation is what trying every one finds, ties included", "[allo
 }
 
 TEST_CASE("the allocation is the textbook's, ties included, whatever the curves look like", "[allocation_dp]") {
-    std::mt19937 dice(2);
+    std::mt19937 rng(2);
     allocation_dp dp, forgets;
     dp.reserve(300, 600, 300 * 65);
     forgets.reserve(300, 600, 1000);  // the curves of most jobs are asked for again
     for (int round = 0; round < 9; ++round)
         for (shape const like : shapes) {
-            problem p = large(dice, 1 + dice() % 300, 300 + dice() % 301, like,
+            problem p = large(rng, 1 + rng() % 300, 300 + rng() % 301, like,
                               round % 3 == 0   ? 5
                               : round % 3 == 1 ? 65
                                                : 250);
@@ -233,11 +233,11 @@ TEST_CASE("of equal jobs the last gets fewest, however their sums would be round
 }
 
 TEST_CASE("the allocation is the same in any unit", "[allocation_dp]") {
-    std::mt19937 dice(3);
+    std::mt19937 rng(3);
     allocation_dp dp;
     dp.reserve(40, 100, 40 * 65);
     for (shape const like : shapes) {
-        problem p = large(dice, 40, 100, like);
+        problem p = large(rng, 40, 100, like);
         static_cast<void>(p.solve(dp));
         auto const found = p.given();
         for (int const exponent : {-900, -60, 60, 1010}) {
@@ -261,12 +261,12 @@ TEST_CASE("beside a job that is worth all but nothing more the others still coun
 
 TEST_CASE("without additions the allocation is sound, and the best one lies between it and its bound",
           "[allocation_dp]") {
-    std::mt19937 dice(4);
+    std::mt19937 rng(4);
     allocation_dp dp;
     dp.reserve(4, 8, 36);
     int behind = 0;
     for (int round = 0; round < 20'000; ++round) {
-        problem p = small(dice), q = p;
+        problem p = small(rng), q = p;
         double const best = p.solve(dp).worth;
         auto const near = dp.solve(q.jobs, q.devices, q.curves(), 0);
         INFO("round " << round);
@@ -284,12 +284,12 @@ TEST_CASE("without additions the allocation is sound, and the best one lies betw
 TEST_CASE(
     "on large problems the allocation is at least the greedy one, and at most the bound of the near one, which is a step behind at most",
     "[allocation_dp]") {
-    std::mt19937 dice(5);
+    std::mt19937 rng(5);
     allocation_dp dp;
     dp.reserve(200, 400, 200 * 65);
     for (int round = 0; round < 20; ++round)
         for (shape const like : shapes) {
-            problem p = large(dice, 1 + dice() % 200, 200 + dice() % 201, like), q = p;
+            problem p = large(rng, 1 + rng() % 200, 200 + rng() % 201, like), q = p;
             double const best = p.solve(dp).worth;
             auto const near = dp.solve(q.jobs, q.devices, q.curves(), 0);
             INFO("round " << round << ", shape " << static_cast<int>(like));
@@ -304,10 +304,10 @@ TEST_CASE(
 }
 
 TEST_CASE("the dynamic programme stops where it would take more additions than it may", "[allocation_dp]") {
-    std::mt19937 dice(6);
+    std::mt19937 rng(6);
     allocation_dp dp;
     dp.reserve(100, 300, 100 * 65);
-    problem p = large(dice, 100, 300, shape::halves);
+    problem p = large(rng, 100, 300, shape::halves);
     p.devices = 299;  // odd, and all numbers that lose nothing are even
     for (std::size_t j = 0; j < p.jobs.size(); ++j) {
         p.jobs[j].least = 0;
@@ -332,13 +332,13 @@ TEST_CASE("the dynamic programme stops where it would take more additions than i
 
 TEST_CASE("with more devices than were reserved diminishing gains are still exact, others near the best",
           "[allocation_dp]") {
-    std::mt19937 dice(7);
+    std::mt19937 rng(7);
     allocation_dp enough, few, short_of;
     enough.reserve(50, 400, 50 * 65);
     few.reserve(50, 64, 50 * 65);
     short_of.reserve(50, 20, 50 * 65);
     for (shape const like : shapes) {
-        problem p = large(dice, 50, 400, like);
+        problem p = large(rng, 50, 400, like);
         double const best = p.solve(enough).worth;
         auto const near = p.solve(few);
         INFO("shape " << static_cast<int>(like));
@@ -354,12 +354,12 @@ TEST_CASE("with more devices than were reserved diminishing gains are still exac
 }
 
 TEST_CASE("the allocation takes no memory but what was reserved", "[allocation_dp]") {
-    std::mt19937 dice(8);
+    std::mt19937 rng(8);
     allocation_dp dp, narrow;
     dp.reserve(100, 200, 1000);
     narrow.reserve(100, 200, 1000, 10);
     for (shape const like : shapes) {
-        problem p = large(dice, 100, 200, like);
+        problem p = large(rng, 100, 200, like);
         auto const before = allocations();
         static_cast<void>(p.solve(dp));
         auto const near = p.solve(narrow);

@@ -16,7 +16,7 @@ struct asked {
     host on;
     P policy;
     ration::binding<typename P::inputs> bound;
-    ration::status said = ration::status::ok;
+    ration::status reply = ration::status::ok;
 
     explicit asked(std::size_t jobs, P p = P{}, std::size_t nodes = 1) : on(jobs, nodes), policy(std::move(p)) {
         bound = must(ration::bind_columns<typename P::inputs>(on.store.schema()));
@@ -32,7 +32,7 @@ struct asked {
                                      .now = ration::seconds(second),
                                      .budget = ration::seconds(1),
                                      .data = on.store.view()};
-        said = policy.decide(ration::tick<typename P::inputs>(data, bound), out);
+        reply = policy.decide(ration::tick<typename P::inputs>(data, bound), out);
         rows.resize(out.rows().size());
         return rows;
     }

@@ -70,7 +70,7 @@ TEST_CASE("baselines without jobs or nodes say nothing", "[none][equal_share]") 
     CHECK(no_jobs.decide().empty());
     asked<equal_share> no_nodes(2, {}, 0);
     CHECK(no_nodes.decide().empty());
-    CHECK(no_nodes.said == status::ok);
+    CHECK(no_nodes.reply == status::ok);
     asked<none> nobody(0);
     CHECK(nobody.decide().empty());
 }
@@ -78,10 +78,10 @@ TEST_CASE("baselines without jobs or nodes say nothing", "[none][equal_share]") 
 TEST_CASE("baselines say when the space for grants is too small", "[none][equal_share]") {
     asked<equal_share> a(3);
     CHECK(a.decide(0, 2).size() == 2);
-    CHECK(a.said == status::capacity);
+    CHECK(a.reply == status::capacity);
     asked<none> b(3);
     b.decide(0, 2);
-    CHECK(b.said == status::capacity);
+    CHECK(b.reply == status::capacity);
     b.decide(0, 3);
-    CHECK(b.said == status::ok);
+    CHECK(b.reply == status::ok);
 }

@@ -17,13 +17,13 @@ bool same(buffer<int> const& ours, std::vector<int> const& theirs) {
 }  // namespace
 
 TEST_CASE("a buffer does what a vector does", "[buffer]") {
-    std::mt19937 dice(1);
+    std::mt19937 rng(1);
     buffer<int> ours;
     std::vector<int> theirs;
     for (int round = 0; round < 5000; ++round) {
-        int const value = static_cast<int>(dice() % 1000);
-        std::size_t const at = theirs.empty() ? 0 : dice() % theirs.size();
-        switch (dice() % 6) {
+        int const value = static_cast<int>(rng() % 1000);
+        std::size_t const at = theirs.empty() ? 0 : rng() % theirs.size();
+        switch (rng() % 6) {
             case 0:
                 ours.push_back(value);
                 theirs.push_back(value);

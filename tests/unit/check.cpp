@@ -107,7 +107,7 @@ TEST_CASE("rule: amount too small", "[check]") {
 
 TEST_CASE("rule: no limit of what comes in whole units", "[check]") {
     host h(1);
-    refused(h, {.resource = gpu, .amount = unlimited}, check_rule::unlimited_whole);
+    refused(h, {.resource = gpu, .amount = unlimited}, check_rule::unlimited_atomic);
     accepted(h, {.resource = cpu, .amount = unlimited});
     accepted(h, {.resource = static_cast<std::uint16_t>(resource_id::cache), .amount = unlimited});
 }
@@ -292,7 +292,7 @@ TEST_CASE("every rule of one grant holds among others of the same place too", "[
         CHECK(rule_in_run(cpu, job, -1) == check_rule::negative_amount);
         CHECK(rule_in_run(cpu, job, max_amount + 1) == check_rule::amount_too_large);
         CHECK(rule_in_run(cpu, job, unlimited - 1) == check_rule::amount_too_large);
-        CHECK(rule_in_run(gpu, job, unlimited) == check_rule::unlimited_whole);
+        CHECK(rule_in_run(gpu, job, unlimited) == check_rule::unlimited_atomic);
         CHECK(rule_in_run(cpu, job, unlimited) == check_rule::passed);
         CHECK(rule_in_run(cpu, job, 0) == check_rule::passed);
     }

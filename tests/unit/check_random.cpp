@@ -16,11 +16,11 @@ using ration::unlimited;
 
 namespace {
 
-class dice {
+class rng {
     std::uint64_t state_;
 
 public:
-    explicit dice(std::uint64_t seed) : state_(seed) {}
+    explicit rng(std::uint64_t seed) : state_(seed) {}
     std::uint64_t below(std::uint64_t bound) {
         state_ = state_ * 6364136223846793005u + 1442695040888963407u;
         return (state_ >> 33) % bound;
@@ -28,7 +28,7 @@ public:
     bool one_in(std::uint64_t n) { return below(n) == 0; }
 };
 
-grant hostile_row(dice& d) {
+grant hostile_row(rng& d) {
     constexpr std::int64_t odd_amounts[] = {0,
                                             1,
                                             -1,
@@ -48,7 +48,7 @@ grant hostile_row(dice& d) {
     return g;
 }
 
-void shuffle_the_host(host& h, dice& d) {
+void shuffle_the_host(host& h, rng& d) {
     for (std::size_t row = 0; row < 6; ++row) {
         h.set_state(row, static_cast<job_state>(d.one_in(8) ? d.below(5) : 1));
         for (std::uint16_t r = 0; r < 3; ++r) {
@@ -60,7 +60,7 @@ void shuffle_the_host(host& h, dice& d) {
     h.set_capacity(static_cast<resource_id>(d.below(3)), static_cast<std::int64_t>(200 + d.below(1800)), d.below(2));
 }
 
-void change_the_host(host& h, dice& d) {
+void change_the_host(host& h, rng& d) {
     std::size_t const jobs = h.store.rows(table_id::jobs), nodes = h.store.rows(table_id::nodes);
     // Of many jobs, one would always be below a higher minimum
     std::uint64_t const highest = jobs < 10 ? 30 : jobs < 1000 ? 3 : 1;
@@ -76,14 +76,14 @@ void change_the_host(host& h, dice& d) {
     }
 }
 
-std::int64_t likely_amount(std::uint16_t resource, dice& d) {
+std::int64_t likely_amount(std::uint16_t resource, rng& d) {
     auto const amount = static_cast<std::int64_t>(d.below(40));
     return resource == 0 && amount > 0 && amount < 10 ? 10 : amount;
 }
 
 /// What a policy of clusters answers: a job's grants within its bounds, some of them on several nodes; now and then a
 /// job too much, or one row that is wrong.
-std::vector<grant> likely_answer(host const& h, dice& d) {
+std::vector<grant> likely_answer(host const& h, rng& d) {
     std::size_t const jobs = h.store.rows(table_id::jobs), nodes = h.store.rows(table_id::nodes);
     std::uint32_t const with_two = d.one_in(2) ? 5 : 700;  // short runs of one resource, and long ones
     std::vector<grant> rows;
@@ -128,7 +128,7 @@ std::vector<grant> likely_answer(host const& h, dice& d) {
 }  // namespace
 
 TEST_CASE("no answer, however hostile, gets more than there is or breaks a group", "[check][random]") {
-    dice d(2024);
+    rng d(2024);
     host h(6, 2);
     answer a(h);
     std::size_t rows_tried = 0, rows_accepted = 0;
@@ -150,7 +150,7 @@ TEST_CASE("no answer, however hostile, gets more than there is or breaks a group
 }
 
 TEST_CASE("likely answers, in any order and on any number of nodes, are proved as one by one", "[check][random]") {
-    dice d(7);
+    rng d(7);
     std::size_t whole = 0, broken = 0;
     for (std::size_t const nodes : {1, 2, 3})
         for (std::size_t const jobs : {3, 40, 3000}) {
@@ -172,7 +172,7 @@ TEST_CASE("likely answers, in any order and on any number of nodes, are proved a
 }
 
 TEST_CASE("rows are put into the order of their jobs, nodes and resources", "[check][random]") {
-    dice d(11);
+    rng d(11);
     ration::detail::job_order order;
     order.reserve(4000);
     for (std::size_t const jobs : {1, 50, 3000, 2'000'000})

@@ -156,13 +156,13 @@ struct cluster {
                                      .data = store.view()};
         ++ticks;
         std::size_t const before = allocations != nullptr ? allocations() : 0;
-        auto const said = policy.decide(ration::tick<typename P::inputs>(data, bound), out);
+        auto const reply = policy.decide(ration::tick<typename P::inputs>(data, bound), out);
         if (allocations != nullptr && allocations() != before) blame("it allocates");
         answer.resize(out.rows().size());
-        if (said != ration::status::ok) blame("no answer");
+        if (reply != ration::status::ok) blame("no answer");
         ask_twin(data);
         for (std::size_t i = 0; i < answer.size(); ++i) take_over(i);
-        prove();
+        validate();
         for (std::size_t row = 0; row < jobs(); ++row) start(row);
         show();
         return devices();
@@ -210,8 +210,8 @@ private:
         auto const width = static_cast<std::uint32_t>(types * static_cast<std::uint32_t>(widest + 1));
         request = must(store.declare<std::int64_t>("jobs/request.gpu"));
         attained = must(store.declare<double>("jobs/attained"));
-        length = must(store.declare<double>("jobs/length"));
-        rate = must(store.declare<double>("jobs/rate"));
+        length = must(store.declare<double>("jobs/total_steps"));
+        rate = must(store.declare<double>("jobs/nominal_steps_per_second"));
         restarts = must(store.declare<std::uint32_t>("jobs/restarts"));
         goodput = must(store.declare<double>("jobs/goodput", width));
         goodput_fixed = must(store.declare<double>("jobs/goodput.fixed", width));
@@ -265,7 +265,7 @@ private:
         now_held = g.amount;
     }
 
-    void prove() {
+    void validate() {
         for (std::size_t n = 0; n < store.rows(table_id::nodes); ++n) {
             std::int64_t sum = 0;
             for (auto const& [id, at] : held)

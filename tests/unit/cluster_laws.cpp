@@ -35,8 +35,8 @@ void fill(ration::snapshot_store& store, std::uint64_t) {
     constexpr std::uint32_t width = 9;
     auto const request = must(store.declare<std::int64_t>("jobs/request.gpu"));
     auto const attained = must(store.declare<double>("jobs/attained")),
-               length = must(store.declare<double>("jobs/length"));
-    auto const rate = must(store.declare<double>("jobs/rate"));
+               length = must(store.declare<double>("jobs/total_steps"));
+    auto const rate = must(store.declare<double>("jobs/nominal_steps_per_second"));
     auto const goodput = must(store.declare<double>("jobs/goodput", width)),
                fixed = must(store.declare<double>("jobs/goodput.fixed", width));
     auto const batch = must(store.declare<std::int64_t>("jobs/batch", width));

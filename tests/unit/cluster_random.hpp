@@ -25,22 +25,22 @@ struct random_world {
 };
 
 /// A job that scales less and less well, on some types better than on others.
-[[nodiscard]] inline cluster_job random_job(random_world& dice, bool rigid, std::uint32_t types, std::int64_t widest) {
+[[nodiscard]] inline cluster_job random_job(random_world& rng, bool rigid, std::uint32_t types, std::int64_t widest) {
     cluster_job j;
     std::int64_t const sizes[] = {1, 1, 1, 2, 2, 4, 8, 12};
-    j.request = sizes[dice.below(8)];
+    j.request = sizes[rng.below(8)];
     if (!rigid) {
-        j.least = 1 + static_cast<std::int64_t>(dice.below(2));
+        j.least = 1 + static_cast<std::int64_t>(rng.below(2));
         j.most = j.request + 4;
     }
     if (j.least > j.request) j.least = j.request;
-    j.length = static_cast<double>(1 + dice.below(2000));
-    j.rate = static_cast<double>(1 + dice.below(3));
-    j.tenant = static_cast<std::uint32_t>(dice.below(3));
-    j.weight = static_cast<double>(1 + dice.below(3));
-    double const loss = 0.02 * static_cast<double>(dice.below(20));
+    j.length = static_cast<double>(1 + rng.below(2000));
+    j.rate = static_cast<double>(1 + rng.below(3));
+    j.tenant = static_cast<std::uint32_t>(rng.below(3));
+    j.weight = static_cast<double>(1 + rng.below(3));
+    double const loss = 0.02 * static_cast<double>(rng.below(20));
     for (std::uint32_t type = 0; type < types; ++type) {
-        double const one = j.rate * static_cast<double>(1 + dice.below(4));
+        double const one = j.rate * static_cast<double>(1 + rng.below(4));
         for (std::int64_t k = 0; k <= widest; ++k)
             j.goodput.push_back(k < (rigid ? j.request : 1) || k > (rigid ? j.request : j.most)
                                     ? 0
@@ -54,7 +54,7 @@ struct random_world {
 template <class P>
 [[nodiscard]] std::string trouble(std::uint64_t seed, P p, bool rigid, std::uint32_t types = 1, bool settles = true,
                                   int ticks = 400) {
-    random_world dice{seed};
+    random_world rng{seed};
     std::vector<std::int64_t> capacities;
     std::vector<std::uint32_t> of_type;
     for (std::uint32_t n = 0; n < 6; ++n) {
@@ -65,14 +65,14 @@ template <class P>
     c.allocations = allocations;
     c.whole_requests = rigid;
     for (int tick = 0; tick < ticks && c.fault.empty(); ++tick) {
-        c.pass(static_cast<double>(dice.below(120)));
+        c.pass(static_cast<double>(rng.below(120)));
         for (std::size_t row = c.jobs(); row-- > 0;)
-            if (c.devices_of(c.id_of(row)) > 0 ? dice.below(12) == 0 : dice.below(60) == 0) c.end(c.id_of(row));
-        for (std::uint64_t n = dice.below(3); n > 0; --n) c.submit(random_job(dice, rigid, types, 16));
-        if (dice.below(20) == 0) {
-            auto const node = dice.below(6);
+            if (c.devices_of(c.id_of(row)) > 0 ? rng.below(12) == 0 : rng.below(60) == 0) c.end(c.id_of(row));
+        for (std::uint64_t n = rng.below(3); n > 0; --n) c.submit(random_job(rng, rigid, types, 16));
+        if (rng.below(20) == 0) {
+            auto const node = rng.below(6);
             c.capacity(node) =
-                c.capacity(node) == capacities[node] ? static_cast<std::int64_t>(dice.below(4)) : capacities[node];
+                c.capacity(node) == capacities[node] ? static_cast<std::int64_t>(rng.below(4)) : capacities[node];
         }
         c.decide();
         if (!settles || !c.fault.empty()) continue;

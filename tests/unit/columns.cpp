@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 #include <ration/policy.hpp>
 
 #include "host.hpp"
@@ -108,7 +108,7 @@ TEST_CASE("a tick of empty tables reads empty columns", "[tick]") {
 }
 
 TEST_CASE("a policy that cannot prepare does not bind", "[bind]") {
-    ration::bound_policy<refusing> policy;
+    ration::policy_adapter<refusing> policy;
     auto const bound = policy.bind({}, {.jobs = 1, .nodes = 1});
     REQUIRE_FALSE(bound);
     CHECK(bound.failure().code == errc::no_capacity);

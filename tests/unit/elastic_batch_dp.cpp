@@ -196,17 +196,17 @@ TEST_CASE("elastic batch DP: the dropping variant drops what does not fit on arr
 
 TEST_CASE("elastic batch DP: an arrival is let in exactly when the optimiser, run with it, has a solution",
           "[elastic]") {
-    std::mt19937 dice(3);
+    std::mt19937 rng(3);
     for (int round = 0; round < 2000; ++round) {
-        std::size_t const jobs = 1 + dice() % 6;
-        elastic_asked a(jobs, 1 + dice() % 8, {.interval = 0, .overflow = drop});
+        std::size_t const jobs = 1 + rng() % 6;
+        elastic_asked a(jobs, 1 + rng() % 8, {.interval = 0, .overflow = drop});
         std::int64_t const devices = a.on.capacity(0, resource_id::gpu);
         // [k]: 0 when the jobs so far have a solution
         std::vector<double> best(static_cast<std::size_t>(devices) + 1, 0.0);
         auto const got = [&] {
             for (std::size_t row = 0; row < jobs; ++row) {
-                a.on.set_bounds(row, resource_id::gpu, dice() % 5, 1 + dice() % 8);
-                for (std::size_t k = 1; k < 9; ++k) a.on.store[a.speedup][row * 9 + k] = dice() % 3;
+                a.on.set_bounds(row, resource_id::gpu, rng() % 5, 1 + rng() % 8);
+                for (std::size_t k = 1; k < 9; ++k) a.on.store[a.speedup][row * 9 + k] = rng() % 3;
             }
             return a.decide();
         }();
@@ -346,7 +346,7 @@ TEST_CASE("elastic batch DP: no nodes, no jobs, no space, inactive jobs", "[elas
     for (std::size_t const space : {3, 2, 0}) {
         elastic_asked narrow(2, 4);  // a device and a batch for each
         static_cast<void>(narrow.decide(0, space));
-        CHECK(narrow.said == ration::status::capacity);
+        CHECK(narrow.reply == ration::status::capacity);
     }
     elastic_asked nobody(0, 4);
     CHECK(nobody.decide().empty());

@@ -55,7 +55,7 @@ TEST_CASE("elastic batch DP keeps the laws of a policy", "[elastic]") {
 }
 
 TEST_CASE("elastic batch DP: parameters that cannot be are named with what to write instead", "[elastic]") {
-    auto const says = [](elastic_batch_dp_parameters const& p, std::string_view what) {
+    auto const reports = [](elastic_batch_dp_parameters const& p, std::string_view what) {
         return p.problem().find(what) == 0;
     };
     CHECK(elastic_batch_dp_parameters{}.problem().empty());
@@ -63,10 +63,10 @@ TEST_CASE("elastic batch DP: parameters that cannot be are named with what to wr
               .problem()
               .empty());
     for (double const odd : {-1.0, 2e9, not_a_number}) {
-        CHECK(says({.interval = odd}, "interval"));
-        CHECK(says({.restart_penalty = odd}, "restart_penalty"));
-        CHECK(says({.horizon = odd}, "horizon"));
+        CHECK(reports({.interval = odd}, "interval"));
+        CHECK(reports({.restart_penalty = odd}, "restart_penalty"));
+        CHECK(reports({.horizon = odd}, "horizon"));
     }
-    for (std::int64_t const devices : {0, 65537}) CHECK(says({.devices = devices}, "devices"));
-    CHECK(says({.steps = -1}, "steps"));
+    for (std::int64_t const devices : {0, 65537}) CHECK(reports({.devices = devices}, "devices"));
+    CHECK(reports({.steps = -1}, "steps"));
 }

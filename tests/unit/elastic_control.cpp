@@ -106,12 +106,12 @@ struct fixed_batch_autoscaler {
     }
 };
 
-[[nodiscard]] job any_job(std::mt19937& dice, std::uint64_t id, bool elastic) {
+[[nodiscard]] job any_job(std::mt19937& rng, std::uint64_t id, bool elastic) {
     std::uniform_real_distribution<double> any(0, 1);
-    std::int64_t const most_per_device = 16 + dice() % 48,
-                       batch = most_per_device * static_cast<std::int64_t>(1 + dice() % 4);
-    model const m{0.01 + 0.02 * any(dice), 0.001 + 0.002 * any(dice), 0.15 * any(dice), most_per_device};
-    return {id, m, batch, elastic ? batch / 4 : batch, elastic ? batch * 4 : batch, m.base() * (20 + dice() % 60)};
+    std::int64_t const most_per_device = 16 + rng() % 48,
+                       batch = most_per_device * static_cast<std::int64_t>(1 + rng() % 4);
+    model const m{0.01 + 0.02 * any(rng), 0.001 + 0.002 * any(rng), 0.15 * any(rng), most_per_device};
+    return {id, m, batch, elastic ? batch / 4 : batch, elastic ? batch * 4 : batch, m.base() * (20 + rng() % 60)};
 }
 
 struct result_of_run {
@@ -123,7 +123,7 @@ struct result_of_run {
 /// Jobs arrive at so many per second; a job ends when its samples are done.
 [[nodiscard]] result_of_run run(bool elastic, double arrivals, elastic_batch_overflow overflow, bool compare,
                                 int length = 300) {
-    std::mt19937 dice(11);
+    std::mt19937 rng(11);
     elastic_asked a(0, devices, {.interval = 0, .overflow = overflow, .restart_penalty = 0, .horizon = 0});
     fixed_batch_autoscaler baseline;
     std::vector<job> jobs;
@@ -131,9 +131,9 @@ struct result_of_run {
     result_of_run r;
     std::uint64_t id = 0;
     for (int second = 0; second < length; ++second) {
-        for (double wait = std::exponential_distribution<double>(arrivals)(dice); wait < 1 && jobs.size() < 12;
-             wait += std::exponential_distribution<double>(arrivals)(dice)) {
-            jobs.push_back(any_job(dice, ++id, elastic));
+        for (double wait = std::exponential_distribution<double>(arrivals)(rng); wait < 1 && jobs.size() < 12;
+             wait += std::exponential_distribution<double>(arrivals)(rng)) {
+            jobs.push_back(any_job(rng, ++id, elastic));
             a.arrives(id);
             show(a, jobs.size() - 1, jobs.back());
         }

@@ -25,11 +25,11 @@ struct elastic_asked {
     column<std::int64_t> batch;
     policy asked;
     ration::binding<policy::inputs> bound;
-    ration::checker proof;
+    ration::checker validation;
     ration::buffer<ration::checked_grant> accepted;
     ration::buffer<ration::rejection> rejected;
     std::vector<ration::grant> rows;
-    ration::status said = ration::status::ok;
+    ration::status reply = ration::status::ok;
     std::map<std::uint64_t, std::uint16_t> why;  ///< the last reason that was given, by id
 
     elastic_asked(std::size_t jobs, std::int64_t devices,
@@ -73,10 +73,10 @@ struct elastic_asked {
                                      .now = ration::seconds(second),
                                      .budget = ration::seconds(1),
                                      .data = on.store.view()};
-        said = asked.decide(ration::tick<policy::inputs>(data, bound), out);
+        reply = asked.decide(ration::tick<policy::inputs>(data, bound), out);
         rows.resize(out.rows().size());
-        proof.prepare(on.store, on.columns, ration::standard_resources, on.store.rows(table_id::nodes), space);
-        proof.check(on.held, rows, accepted, rejected);
+        validation.prepare(on.store, on.columns, ration::standard_resources, on.store.rows(table_id::nodes), space);
+        validation.check(on.held, rows, accepted, rejected);
         for (auto const& g : accepted) on.held.set(g.what(), {});
         for (auto const& g : rows) why[on.id(g.job).value] = g.reason;
         ration::show_holdings(on.held, on.store, on.columns);

@@ -74,7 +74,7 @@ TEST_CASE("elastic batch DP on nodes: the largest sum of speed-ups, as by trying
             scale(a, jobs);
             auto const given = a.decide(second);
             INFO("round " << round << ", second " << second);
-            REQUIRE(a.said == ration::status::ok);
+            REQUIRE(a.reply == ration::status::ok);
             REQUIRE(a.rejected.empty());  // so no node has more than its devices
             REQUIRE(given.size() == jobs.size());
             REQUIRE(std::abs(sum_of(given, jobs) - best_sum(jobs, devices)) < 1e-9);

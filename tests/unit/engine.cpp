@@ -21,8 +21,8 @@ constexpr ration::error broken{.code = ration::errc::io, .operation = "scripted"
 TEST_CASE("a grant comes into force, is read back and is booked", "[engine]") {
     rig r(2);
     auto const report = r.tick_with({cpu(0, 400), cpu(1, 600)});
-    CHECK(r.in_force(0) == 400);
-    CHECK(r.in_force(1) == 600);
+    CHECK(r.in_effect(0) == 400);
+    CHECK(r.in_effect(1) == 600);
     CHECK(r.booked(0) == 400);
     CHECK(r.shown(1) == 600);
     CHECK(r.free() == 0);
@@ -74,15 +74,15 @@ TEST_CASE("a tick says who asked, what was answered and what was refused", "[eng
 TEST_CASE("a policy that fails is replaced for the tick by the fallback", "[engine]") {
     rig r(1);
     r.fallback.answer = {cpu(0, 100)};
-    r.policy.says = status::internal;
+    r.policy.reports = status::internal;
     auto const report = r.tick_with({cpu(0, 900)});
     CHECK(report.fell_back);
     CHECK(report.policy_status == status::internal);
-    CHECK(r.in_force(0) == 100);
+    CHECK(r.in_effect(0) == 100);
     CHECK(report.grants.size() == 1);
-    r.policy.says = status::ok;
+    r.policy.reports = status::ok;
     CHECK_FALSE(r.tick(2).fell_back);
-    CHECK(r.in_force(0) == 900);
+    CHECK(r.in_effect(0) == 900);
     CHECK(r.fallback.asked.size() == 1);
 }
 
@@ -92,19 +92,19 @@ TEST_CASE("a policy that overflows is refused as a whole, even if it says it is 
     auto const report = r.tick_with(std::vector<ration::grant>(7, cpu(0, 5)));  // 1 job x 1 node x 6 resources
     CHECK(report.policy_status == status::ok);
     CHECK(report.fell_back);
-    CHECK(r.in_force(0) == 100);
+    CHECK(r.in_effect(0) == 100);
 }
 
 TEST_CASE("when the fallback fails as well, what holds stays", "[engine]") {
     rig r(1);
     r.tick_with({cpu(0, 400)});
-    r.policy.says = r.fallback.says = status::no_memory;
+    r.policy.reports = r.fallback.reports = status::no_memory;
     r.fallback.answer = {cpu(0, 100)};
     auto const report = r.tick(2);
     CHECK(report.fell_back);
     CHECK(report.grants.empty());
-    CHECK(r.in_force(0) == 400);
-    r.fallback.says = status::ok;
+    CHECK(r.in_effect(0) == 400);
+    r.fallback.reports = status::ok;
     r.fallback.answer.assign(7, cpu(0, 5));
     CHECK(r.tick(3).grants.empty());
     CHECK(r.booked(0) == 400);
@@ -120,11 +120,11 @@ TEST_CASE("a plan on paper changes nothing", "[engine]") {
     CHECK(report.operations.size() == 2);
     CHECK(report.deferred.empty());
     CHECK(r.backend.history().empty());
-    CHECK(r.in_force(0) == 800);
+    CHECK(r.in_effect(0) == 800);
     CHECK(r.booked(0) == 800);
     CHECK(r.shown(1) == 0);
     CHECK(r.tick(3).changes.size() == 2);
-    CHECK(r.in_force(1) == 700);
+    CHECK(r.in_effect(1) == 700);
 }
 
 TEST_CASE("what gives back comes before what takes", "[engine]") {
@@ -159,8 +159,8 @@ TEST_CASE("no limit is never more than the job accepts", "[engine]") {
     rig r(2);
     r.on.set_bounds(0, resource_id::cpu, 0, 700);
     r.tick_with({cpu(0, unlimited), cpu(1, unlimited)});
-    CHECK(r.in_force(0) == 700);
-    CHECK(r.in_force(1) == unlimited);
+    CHECK(r.in_effect(0) == 700);
+    CHECK(r.in_effect(1) == unlimited);
     CHECK(r.booked(0) == unlimited);
     CHECK(r.shown(0) == unlimited);
     CHECK(r.free() == 1000);
@@ -173,14 +173,14 @@ TEST_CASE("a released job's share returns to the others at the next tick", "[eng
     r.engine.release(r.on.id(0));
     auto const report = r.tick_with({cpu(1, 1000)}, 2);
     CHECK(report.rejected.empty());
-    CHECK(r.in_force(1) == 1000);
+    CHECK(r.in_effect(1) == 1000);
     CHECK(r.shown(0) == 0);
     CHECK(r.free() == 0);
 }
 
 TEST_CASE("a job that outlived an earlier host is taken over with what it holds", "[engine]") {
     rig r(2);
-    r.engine.adopt({r.on.id(0), 0, resource_id::cpu, 800}, seconds(0));
+    r.engine.reattach({r.on.id(0), 0, resource_id::cpu, 800}, seconds(0));
     auto const report = r.tick_with({cpu(1, 300)});
     CHECK(report.rejected.size() == 1);
     CHECK(r.shown(0) == 800);
@@ -223,7 +223,7 @@ TEST_CASE("settle's rules hold in the engine", "[engine]") {
     CHECK(r.tick_with({cpu(0, 450)}, 20).deferred[0].why == ration::deferral::dead_band);
     CHECK(r.tick_with({cpu(0, 600)}, 14).deferred[0].why == ration::deferral::dwell);
     CHECK(r.tick_with({cpu(0, 600)}, 15).deferred.empty());
-    CHECK(r.in_force(0) == 600);
+    CHECK(r.in_effect(0) == 600);
 }
 
 TEST_CASE("an engine that cannot bind says which policy lacks what", "[engine]") {

@@ -16,10 +16,10 @@ using ration::event_kind;
 namespace {
 
 /// Keeps what it hears, and how much of it before the last decision.
-class listener final : public ration::decider {
+class listener final : public ration::any_policy {
 public:
-    std::vector<event> heard;
-    std::size_t heard_when_asked = 0;
+    std::vector<event> received;
+    std::size_t answered_probe = 0;
 
     [[nodiscard]] ration::meta const& about() const noexcept override { return ration::policies::none::about; }
     [[nodiscard]] ration::result<void> bind(std::span<ration::column_info const>,
@@ -27,19 +27,19 @@ public:
         return {};
     }
     [[nodiscard]] ration::status decide(ration::tick_data const&, ration::grants&) noexcept override {
-        heard_when_asked = heard.size();
+        answered_probe = received.size();
         return ration::status::ok;
     }
     void on_events(std::span<event const> events) noexcept override {
-        heard.insert(heard.end(), events.begin(), events.end());
+        received.insert(received.end(), events.begin(), events.end());
     }
 };
 
-struct told {
+struct reported {
     event_kind kind;
     std::uint64_t id;
     std::uint32_t row;
-    friend bool operator==(told const&, told const&) = default;
+    friend bool operator==(reported const&, reported const&) = default;
 };
 
 constexpr std::uint32_t nowhere = 0xFFFFFFFF;
@@ -54,14 +54,14 @@ struct listening_rig {
     listening_rig() { must(engine.bind({.jobs = 4, .nodes = 1})); }
 
     /// What the policy heard by its decision at this second.
-    std::vector<told> heard_at(double second) {
-        policy.heard.clear();
-        fallback.heard.clear();
+    std::vector<reported> received_at(double second) {
+        policy.received.clear();
+        fallback.received.clear();
         engine.tick(ration::seconds(second));
-        CHECK(policy.heard_when_asked == policy.heard.size());
-        CHECK(fallback.heard.size() == policy.heard.size());
-        std::vector<told> all;
-        for (auto const& e : policy.heard) {
+        CHECK(policy.answered_probe == policy.received.size());
+        CHECK(fallback.received.size() == policy.received.size());
+        std::vector<reported> all;
+        for (auto const& e : policy.received) {
             CHECK(e.at == ration::seconds(second));
             all.push_back({e.kind, e.id, e.row});
         }
@@ -74,32 +74,33 @@ struct listening_rig {
 TEST_CASE("policies hear of each job that comes, changes and ends, once and before they decide", "[engine][events]") {
     listening_rig r;
     r.on.set_state(2, job_state::queued);
-    CHECK(r.heard_at(1) == std::vector<told>{{event_kind::job_arrived, 1, nowhere},
-                                             {event_kind::job_arrived, 2, nowhere},
-                                             {event_kind::job_arrived, 3, nowhere}});
-    CHECK(r.heard_at(2).empty());
+    CHECK(r.received_at(1) == std::vector<reported>{{event_kind::job_arrived, 1, nowhere},
+                                                    {event_kind::job_arrived, 2, nowhere},
+                                                    {event_kind::job_arrived, 3, nowhere}});
+    CHECK(r.received_at(2).empty());
 
     r.on.set_state(0, job_state::done);
     r.on.set_state(1, job_state::failed);
     r.on.set_state(2, job_state::running);
-    CHECK(r.heard_at(3) == std::vector<told>{{event_kind::job_finished, 1, 0},
-                                             {event_kind::job_failed, 2, 1},
-                                             {event_kind::job_changed, 3, 2}});
-    CHECK(r.heard_at(4).empty());
+    CHECK(r.received_at(3) == std::vector<reported>{{event_kind::job_finished, 1, 0},
+                                                    {event_kind::job_failed, 2, 1},
+                                                    {event_kind::job_changed, 3, 2}});
+    CHECK(r.received_at(4).empty());
 
     r.on.store.erase_row(table_id::jobs, 0);  // ended long ago
-    CHECK(r.heard_at(5).empty());
+    CHECK(r.received_at(5).empty());
     must(r.on.store.resize(table_id::jobs, 3));
     r.on.store[r.on.columns.id][2] = 9;
-    CHECK(r.heard_at(6) == std::vector<told>{{event_kind::job_arrived, 9, nowhere}});
+    CHECK(r.received_at(6) == std::vector<reported>{{event_kind::job_arrived, 9, nowhere}});
 }
 
 TEST_CASE("a job that leaves the table while it runs has finished", "[engine][events]") {
     listening_rig r;
-    static_cast<void>(r.heard_at(1));
+    static_cast<void>(r.received_at(1));
     r.on.store.erase_row(table_id::jobs, 2);
     r.on.store.erase_row(table_id::jobs, 0);
-    CHECK(r.heard_at(2) == std::vector<told>{{event_kind::job_finished, 1, 0}, {event_kind::job_finished, 3, 2}});
+    CHECK(r.received_at(2) ==
+          std::vector<reported>{{event_kind::job_finished, 1, 0}, {event_kind::job_finished, 3, 2}});
     must(r.on.store.resize(table_id::jobs, 0));
-    CHECK(r.heard_at(3) == std::vector<told>{{event_kind::job_finished, 2, 0}});
+    CHECK(r.received_at(3) == std::vector<reported>{{event_kind::job_finished, 2, 0}});
 }

@@ -29,7 +29,7 @@ TEST_CASE("a group whose apply fails is rolled back in reverse, and nothing of i
     auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1), cpu(2, 400, 1)}, 2);
     CHECK(done(r, call::undo) == std::vector<std::pair<std::uint64_t, std::int64_t>>{{2, 100}, {1, 100}});
     for (std::size_t row = 0; row < 3; ++row) {
-        CHECK(r.in_force(row) == 100);
+        CHECK(r.in_effect(row) == 100);
         CHECK(r.booked(row) == 100);
     }
     REQUIRE(report.failed.size() == 3);
@@ -48,7 +48,7 @@ TEST_CASE("a value that reads back different is undone as well", "[engine][failu
     r.backend.fail(call::verify, 2, broken);
     auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1)}, 2);
     CHECK(done(r, call::undo) == std::vector<std::pair<std::uint64_t, std::int64_t>>{{2, 100}, {1, 100}});
-    CHECK(r.in_force(1) == 100);
+    CHECK(r.in_effect(1) == 100);
     CHECK(report.failed.size() == 2);
     CHECK(report.failed[1].failure.at == 1);
 }
@@ -61,8 +61,8 @@ TEST_CASE("an undo that fails does not stop the others and is told", "[engine][f
     r.backend.fail(call::undo, 1, broken);
     auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1), cpu(2, 400, 1)}, 2);
     CHECK_FALSE(report.failed[0].failure.rolled_back);
-    CHECK(r.in_force(0) == 100);
-    CHECK(r.in_force(1) == 300);
+    CHECK(r.in_effect(0) == 100);
+    CHECK(r.in_effect(1) == 300);
     CHECK(done(r, call::undo).size() == 2);
     CHECK(r.booked(1) == 100);
 }
@@ -109,7 +109,7 @@ TEST_CASE("nobody is given what was not given back", "[engine][failure]") {
     r.tick_with({cpu(0, 900)});
     r.backend.fail(call::apply, 1, broken);  // job 1 was to shrink
     auto const report = r.tick_with({cpu(0, 200), cpu(1, 700), cpu(2, 100)}, 2);
-    CHECK(r.in_force(0) == 900);
+    CHECK(r.in_effect(0) == 900);
     CHECK(r.booked(1) == 0);
     CHECK(r.booked(2) == 100);  // there was room for this one all along
     REQUIRE(report.deferred.size() == 1);

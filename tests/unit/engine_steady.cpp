@@ -74,8 +74,8 @@ template <class Policy>
 void stays_still() {
     host on(8);
     array_backend backend;
-    ration::bound_policy<Policy> policy;
-    ration::bound_policy<ration::policies::equal_share> fallback;
+    ration::policy_adapter<Policy> policy;
+    ration::policy_adapter<ration::policies::equal_share> fallback;
     ration::engine engine(backend, policy, fallback, on.store, on.columns, ration::standard_resources,
                           {.settle = {.dead_band = 0.01, .dwell = {}, .grace = {}}});
     must(engine.bind({.jobs = 8, .nodes = 1}));

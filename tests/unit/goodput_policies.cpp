@@ -32,7 +32,7 @@ void each_division(std::size_t jobs, std::int64_t devices, std::int64_t most,
     choose(choose, 0, devices);
 }
 
-struct dice {
+struct rng {
     std::uint64_t state = 5;
     double uniform() {
         state = state * 6364136223846793005u + 1442695040888963407u;
@@ -41,7 +41,7 @@ struct dice {
 };
 
 /// Grows, not always by less and less.
-[[nodiscard]] std::vector<double> random_goodput(dice& d) {
+[[nodiscard]] std::vector<double> random_goodput(rng& d) {
     std::vector<double> g{0, 0.5 + d.uniform()};
     while (g.size() <= 5) g.push_back(g.back() + d.uniform());
     return g;
@@ -51,7 +51,7 @@ struct dice {
 
 // Devices / jobs = 2 is the fair share, so that speed-ups are goodput(k) / goodput(2).
 TEST_CASE("pollux divides so that the p-mean of the speed-ups is the largest, among all divisions", "[pollux]") {
-    dice d;
+    rng d;
     for (double const p : {-1.0, -3.0, 0.5, 1.0})
         for (int round = 0; round < 60; ++round) {
             cluster<pollux> c({6}, pollux({.interval = 60, .p = p}));

@@ -98,17 +98,17 @@ TEST_CASE("what is written past the list is said to be any row", "[grants]") {
 TEST_CASE("beyond the list, rows that stay are told while others are still written", "[grants]") {
     std::array<grant, 1000> space{};
     std::array<std::uint32_t, 2> list{};
-    std::uint64_t written = 0, told = 0;
+    std::uint64_t written = 0, reported = 0;
     changed_rows changed{.row = list.data(), .capacity = list.size(), .written = &written};
     grants g(space, changed);
     CHECK((g.set(0, 0, resource_id::cpu, 1) && g.set(1, 0, resource_id::cpu, 1) && written == 0));  // these are listed
     for (std::size_t i = 2; i < space.size(); ++i) {
         REQUIRE(g.set(i, 0, resource_id::cpu, 1));
-        REQUIRE((written >= told && written <= i));
-        if (written > told) CHECK(written == i);  // all that was there before this row
-        told = written;
+        REQUIRE((written >= reported && written <= i));
+        if (written > reported) CHECK(written == i);  // all that was there before this row
+        reported = written;
     }
-    CHECK(told >= space.size() - 256);
+    CHECK(reported >= space.size() - 256);
     CHECK(changed.count > changed.capacity);
     for (std::size_t i = 0; i < space.size(); ++i) REQUIRE((space[i].job == i && space[i].amount == 1));
     CHECK_FALSE(g.set(1000, 0, resource_id::cpu, 1));

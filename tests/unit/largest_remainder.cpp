@@ -62,19 +62,19 @@ TEST_CASE("no weight is no claim, unless nobody else has room", "[largest_remain
 TEST_CASE(
     "every division: all that there is room for, nobody beyond it, within one of the quota, no smaller for more weight",
     "[largest_remainder]") {
-    std::mt19937 dice(7);
+    std::mt19937 rng(7);
     for (int round = 0; round < 20'000; ++round) {
-        std::size_t const n = 1 + dice() % 8;
-        bool const bounded = dice() % 2 == 0;
-        auto const whole = static_cast<std::int64_t>(dice() % 40);
+        std::size_t const n = 1 + rng() % 8;
+        bool const bounded = rng() % 2 == 0;
+        auto const whole = static_cast<std::int64_t>(rng() % 40);
         std::vector<double> weights(n);
         units rooms(n, INT64_MAX);
         double sum = 0;
         std::int64_t all_room = 0;
         for (std::size_t i = 0; i < n; ++i) {
-            weights[i] = static_cast<double>(dice() % 1000) / 1000 + 0.001;
+            weights[i] = static_cast<double>(rng() % 1000) / 1000 + 0.001;
             sum += weights[i];
-            if (bounded) all_room += rooms[i] = static_cast<std::int64_t>(dice() % 10);
+            if (bounded) all_room += rooms[i] = static_cast<std::int64_t>(rng() % 10);
         }
         auto const got = divided(whole, weights, rooms);
         std::int64_t given = 0;

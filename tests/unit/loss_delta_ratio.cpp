@@ -151,23 +151,23 @@ TEST_CASE("loss-delta ratio: no nodes, no jobs, no space", "[loss_delta]") {
     CHECK(no_jobs.decide().empty());
     asked<loss_delta_ratio> cramped(3);
     CHECK(cramped.decide(0, 2).empty());
-    CHECK(cramped.said == ration::status::capacity);
+    CHECK(cramped.reply == ration::status::capacity);
     asked<loss_delta_ratio> roomy(3);
     CHECK(cramped.decide() == roomy.decide());  // the call that had no room has left nothing behind
 }
 
 TEST_CASE("loss-delta ratio: whatever happens, the devices suffice, and none is free that a running job would take",
           "[loss_delta]") {
-    std::mt19937 dice(5);
+    std::mt19937 rng(5);
     for (int round = 0; round < 300; ++round) {
-        shared a(1 + dice() % 8, dice() % 20,
-                 {.gamma = (dice() % 30) / 10.0, .normalised = dice() % 2 == 0, .residence = 3, .aging = 20});
+        shared a(1 + rng() % 8, rng() % 20,
+                 {.gamma = (rng() % 30) / 10.0, .normalised = rng() % 2 == 0, .residence = 3, .aging = 20});
         for (int second = 0; second < 40; ++second) {
-            std::size_t const row = dice() % a.on.store.rows(table_id::jobs);
-            a.fall(row, (dice() % 100) * 0.01 - 0.2, 20 + dice() % 200);
-            if (dice() % 5 == 0) a.on.set_bounds(row, resource_id::gpu, dice() % 4, dice() % 8);
-            if (dice() % 5 == 0) a.on.set_state(row, static_cast<job_state>(dice() % 5));
-            if (dice() % 9 == 0) a.on.set_capacity(resource_id::gpu, dice() % 20);
+            std::size_t const row = rng() % a.on.store.rows(table_id::jobs);
+            a.fall(row, (rng() % 100) * 0.01 - 0.2, 20 + rng() % 200);
+            if (rng() % 5 == 0) a.on.set_bounds(row, resource_id::gpu, rng() % 4, rng() % 8);
+            if (rng() % 5 == 0) a.on.set_state(row, static_cast<job_state>(rng() % 5));
+            if (rng() % 9 == 0) a.on.set_capacity(resource_id::gpu, rng() % 20);
             auto const got = a.decide();
             std::int64_t left = a.on.capacity(0, resource_id::gpu);
             bool sound = true, somebody_could = false;
@@ -215,19 +215,19 @@ TEST_CASE("loss-delta ratio keeps the laws of a policy", "[loss_delta]") {
 }
 
 TEST_CASE("loss-delta ratio: parameters that cannot be are named with what to write instead", "[loss_delta]") {
-    auto const says = [](loss_delta_ratio_parameters const& p, std::string_view what) {
+    auto const reports = [](loss_delta_ratio_parameters const& p, std::string_view what) {
         return p.problem().find(what) == 0;
     };
     CHECK(loss_delta_ratio_parameters{}.problem().empty());
     CHECK(loss_delta_ratio_parameters{.window = 1, .gamma = 0, .epsilon = 1, .residence = 0, .aging = 1}
               .problem()
               .empty());
-    for (std::int64_t const window : {0, -1}) CHECK(says({.window = window}, "window"));
-    for (double const gamma : {-0.1, 64.1, not_a_number}) CHECK(says({.gamma = gamma}, "gamma"));
-    for (double const epsilon : {0.0, -1.0, 1.1, not_a_number}) CHECK(says({.epsilon = epsilon}, "epsilon"));
+    for (std::int64_t const window : {0, -1}) CHECK(reports({.window = window}, "window"));
+    for (double const gamma : {-0.1, 64.1, not_a_number}) CHECK(reports({.gamma = gamma}, "gamma"));
+    for (double const epsilon : {0.0, -1.0, 1.1, not_a_number}) CHECK(reports({.epsilon = epsilon}, "epsilon"));
     for (double const time : {-1.0, 2e6, not_a_number}) {
-        CHECK(says({.residence = time}, "residence"));
-        CHECK(says({.aging = time}, "aging"));
+        CHECK(reports({.residence = time}, "residence"));
+        CHECK(reports({.aging = time}, "aging"));
     }
-    CHECK(says({.aging = 0}, "aging"));
+    CHECK(reports({.aging = 0}, "aging"));
 }

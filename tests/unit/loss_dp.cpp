@@ -26,13 +26,13 @@ struct losses {
     std::vector<extent> extents;
     std::vector<std::vector<double>> table;  // [jobs so far][devices]
 
-    losses(std::mt19937& dice, std::size_t jobs, std::int64_t number_of_devices, std::int64_t longest,
+    losses(std::mt19937& rng, std::size_t jobs, std::int64_t number_of_devices, std::int64_t longest,
            unsigned different)
-        : devices(number_of_devices), idle(static_cast<double>(dice() % 3)) {
+        : devices(number_of_devices), idle(static_cast<double>(rng() % 3)) {
         for (std::size_t j = 0; j < jobs; ++j) {
             std::vector<lossy_choice> of;
-            for (std::int64_t x = dice() % 2; x <= longest; x += 1 + dice() % static_cast<unsigned>(longest))
-                of.push_back({x, static_cast<double>(dice() % different)});
+            for (std::int64_t x = rng() % 2; x <= longest; x += 1 + rng() % static_cast<unsigned>(longest))
+                of.push_back({x, static_cast<double>(rng() % different)});
             if (of.empty()) of.push_back({0, 1});
             choices.push_back(of);
             extents.push_back({of.front().devices, of.back().devices});
@@ -74,13 +74,12 @@ struct losses {
 }  // namespace
 
 TEST_CASE("the least loss is that of the whole table, and so are the choices", "[loss_dp]") {
-    std::mt19937 dice(9);
+    std::mt19937 rng(9);
     ration::policies::detail::loss_dp dp;
     dp.reserve(120, 300);
     int impossible = 0;
     for (int round = 0; round < 1500; ++round) {
-        losses const p(dice, dice() % 120, dice() % 3 == 0 ? dice() % 20 : dice() % 300, 1 + dice() % 12,
-                       1 + dice() % 8);
+        losses const p(rng, rng() % 120, rng() % 3 == 0 ? rng() % 20 : rng() % 300, 1 + rng() % 12, 1 + rng() % 8);
         counts found(p.choices.size());
         auto const take = [&](std::size_t j, std::int64_t x) { found[j] = x; };
         INFO("round " << round << ", jobs " << p.choices.size() << ", devices " << p.devices);
@@ -106,15 +105,15 @@ TEST_CASE("vectors of any width find the same", "[loss_dp]") {
     if (__builtin_cpu_supports("avx2")) loops.push_back(min_plus_of_four);
     if (__builtin_cpu_supports("avx512f")) loops.push_back(min_plus_of_eight);
 #endif
-    std::mt19937 dice(11);
+    std::mt19937 rng(11);
     constexpr std::int64_t before = 50;
     for (int round = 0; round < 300; ++round) {
-        std::int64_t const first = dice() % 20, last = first + dice() % 200 - 1;
+        std::int64_t const first = rng() % 20, last = first + rng() % 200 - 1;
         std::vector<double> from(before + 300 + min_plus_lanes);
-        for (double& f : from) f = dice() % 5 == 0 ? infinite : dice() % 1000;
+        for (double& f : from) f = rng() % 5 == 0 ? infinite : rng() % 1000;
         std::vector<lossy_choice> choices;
-        for (std::int64_t x = 0; x < before; x += 1 + dice() % 9)
-            choices.push_back({x, static_cast<double>(dice() % 1000)});
+        for (std::int64_t x = 0; x < before; x += 1 + rng() % 9)
+            choices.push_back({x, static_cast<double>(rng() % 1000)});
         std::vector<double> wanted;
         for (std::int64_t k = first; k <= last; ++k) {
             wanted.push_back(infinite);
@@ -134,15 +133,15 @@ TEST_CASE("vectors of any width find the same", "[loss_dp]") {
 }
 
 TEST_CASE("sums are reached by the choices that reach them, the last job taking the fewest", "[loss_dp]") {
-    std::mt19937 dice(10);
+    std::mt19937 rng(10);
     ration::policies::detail::reachable_sums sums;
     sums.reserve(40, 700);
     int reached = 0;
     for (int round = 0; round < 1500; ++round) {
-        losses p(dice, dice() % 40, dice() % 700, 1 + dice() % (round % 2 == 0 ? 8 : 200), 1);
+        losses p(rng, rng() % 40, rng() % 700, 1 + rng() % (round % 2 == 0 ? 8 : 200), 1);
         for (auto& of : p.choices)
             // Whole words
-            if (dice() % 3 == 0 && of.back().devices < 128) of.push_back({of.back().devices < 64 ? 64 : 128, 0});
+            if (rng() % 3 == 0 && of.back().devices < 128) of.push_back({of.back().devices < 64 ? 64 : 128, 0});
         p.tabulate(infinite);
         INFO("round " << round << ", jobs " << p.choices.size() << ", devices " << p.devices);
         REQUIRE(sums.find(p.choices.size(), p.devices, 1'000'000'000, p.each()) == (p.least() == 0));

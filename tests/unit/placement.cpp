@@ -10,7 +10,7 @@ using namespace unit;
 namespace {
 
 /// Brings every job to `wanted` devices, in the order of rows; those that shrink first.
-struct puts_as_told {
+struct puts_as_reported {
     using policy_concept = ration::policy_tag;
     using inputs = ration::policies::detail::cluster_columns<>;
     static constexpr std::string_view reasons[] = {"", "told", "lost"};
@@ -31,10 +31,10 @@ struct puts_as_told {
     }
 };
 
-struct told {
+struct reported {
     counts wanted;
-    cluster<puts_as_told> c;
-    explicit told(counts const& capacities, std::size_t jobs) : wanted(jobs), c(capacities, {.wanted = &wanted}) {
+    cluster<puts_as_reported> c;
+    explicit reported(counts const& capacities, std::size_t jobs) : wanted(jobs), c(capacities, {.wanted = &wanted}) {
         for (std::size_t i = 0; i < jobs; ++i) c.submit({.request = 1, .least = 1, .most = 1000});
     }
     counts to(counts w) {
@@ -48,7 +48,7 @@ struct told {
 }  // namespace
 
 TEST_CASE("a job comes onto the node with the least free devices that suffice", "[placement]") {
-    told t({8, 4, 6, 4}, 3);
+    reported t({8, 4, 6, 4}, 3);
     t.to({3, 0, 0});
     CHECK(t.c.of(1) == places{{1, 3}});
     t.to({3, 1, 0});
@@ -58,7 +58,7 @@ TEST_CASE("a job comes onto the node with the least free devices that suffice", 
 }
 
 TEST_CASE("a job too large for one node takes the emptiest, and the tightest for what is left", "[placement]") {
-    told t({4, 8, 8, 6, 2}, 2);
+    reported t({4, 8, 8, 6, 2}, 2);
     t.to({18, 0});
     CHECK(t.c.of(1) == places{{1, 8}, {2, 8}, {4, 2}});
     t.to({18, 10});
@@ -66,12 +66,12 @@ TEST_CASE("a job too large for one node takes the emptiest, and the tightest for
 }
 
 TEST_CASE("what there is not is not given", "[placement]") {
-    told t({4, 2}, 2);
+    reported t({4, 2}, 2);
     CHECK(t.to({5, 4}) == counts{5, 1});
 }
 
 TEST_CASE("a job that grows stays where it is", "[placement]") {
-    told t({4, 8, 8}, 2);
+    reported t({4, 8, 8}, 2);
     t.to({2, 0});
     t.to({4, 0});
     CHECK(t.c.of(1) == places{{0, 4}});
@@ -79,7 +79,7 @@ TEST_CASE("a job that grows stays where it is", "[placement]") {
     t.to({10, 0});
     CHECK(t.c.of(1) == places{{0, 4}, {1, 6}});
     CHECK(t.c.answer.size() == 1);
-    told u({8, 4}, 2);
+    reported u({8, 4}, 2);
     u.to({0, 3});
     u.to({5, 3});
     u.to({6, 3});  // another node would be tighter
@@ -87,7 +87,7 @@ TEST_CASE("a job that grows stays where it is", "[placement]") {
 }
 
 TEST_CASE("a job that shrinks gives up its smallest places", "[placement]") {
-    told t({8, 8, 8}, 1);
+    reported t({8, 8, 8}, 1);
     t.to({19});
     CHECK(t.c.of(1) == places{{0, 8}, {1, 8}, {2, 3}});
     t.to({17});
@@ -99,7 +99,7 @@ TEST_CASE("a job that shrinks gives up its smallest places", "[placement]") {
 }
 
 TEST_CASE("what one job gives back another gets in the same answer", "[placement]") {
-    told t({4}, 2);
+    reported t({4}, 2);
     t.to({4, 0});
     CHECK(t.to({1, 3}) == counts{1, 3});
     CHECK(t.to({0, 4}) == counts{0, 4});
@@ -107,7 +107,7 @@ TEST_CASE("what one job gives back another gets in the same answer", "[placement
 }
 
 TEST_CASE("a node that fails loses the jobs that came last, as far as it has to", "[placement]") {
-    told t({8, 8}, 3);
+    reported t({8, 8}, 3);
     t.to({3, 4, 8});
     CHECK(t.c.of(2) == places{{0, 4}});
     t.c.capacity(0) = 5;
@@ -120,7 +120,7 @@ TEST_CASE("a node that fails loses the jobs that came last, as far as it has to"
 }
 
 TEST_CASE("nothing is said of what does not change", "[placement]") {
-    told t({8, 8}, 2);
+    reported t({8, 8}, 2);
     t.to({3, 9});
     t.to({3, 9});
     CHECK(t.c.answer.empty());

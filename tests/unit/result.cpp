@@ -89,9 +89,9 @@ TEST_CASE("a result without a value is success or an error", "[result]") {
 TEST_CASE("every error code has words of its own", "[result]") {
     std::set<std::string_view> words;
     for (int code = static_cast<int>(errc::invalid_value); code <= static_cast<int>(errc::internal); ++code) {
-        auto const said = name_of(static_cast<errc>(code));
-        CHECK(said != "unknown error");
-        CHECK(words.insert(said).second);
+        auto const reply = name_of(static_cast<errc>(code));
+        CHECK(reply != "unknown error");
+        CHECK(words.insert(reply).second);
     }
     CHECK(words.size() == 17);
     CHECK(name_of(errc{}) == "unknown error");
@@ -108,7 +108,7 @@ TEST_CASE("times add, subtract and order", "[units]") {
     CHECK(seconds(2) - seconds(3) == seconds(-1));
     CHECK(seconds(1) < milliseconds(1001));
     CHECK(job_id{1} < job_id{2});
-    CHECK(epoch{2} > epoch{1});
+    CHECK(incarnation_id{2} > incarnation_id{1});
     CHECK(millicores{1} != millicores{2});
     CHECK(bytes{3} == bytes{3});
 }

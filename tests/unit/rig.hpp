@@ -13,10 +13,10 @@
 namespace unit {
 
 /// Answers what it was told to.
-class scripted final : public ration::decider {
+class scripted final : public ration::any_policy {
 public:
     std::vector<ration::grant> answer;
-    ration::status says = ration::status::ok;
+    ration::status reports = ration::status::ok;
     bool binds = true;
     std::vector<ration::tick_data> asked;
 
@@ -33,8 +33,8 @@ public:
     [[nodiscard]] ration::status decide(ration::tick_data const& t, ration::grants& out) noexcept override {
         asked.push_back(t);
         for (auto const& g : answer)
-            if (!out.add(g)) return says;
-        return says;
+            if (!out.add(g)) return reports;
+        return reports;
     }
 };
 
@@ -61,7 +61,7 @@ struct rig {
         policy.answer = std::move(answer);
         return tick(second);
     }
-    [[nodiscard]] std::int64_t in_force(std::size_t row, resource_id r = resource_id::cpu) {
+    [[nodiscard]] std::int64_t in_effect(std::size_t row, resource_id r = resource_id::cpu) {
         return backend.amount(on.id(row), r).value();
     }
     [[nodiscard]] std::int64_t booked(std::size_t row, resource_id r = resource_id::cpu) const {

@@ -13,7 +13,7 @@ using ration::checked_grant;
 using ration::deferral;
 using ration::deferred_grant;
 using ration::holding;
-using ration::job_outlook;
+using ration::job_estimate;
 using ration::milliseconds;
 using ration::nanoseconds;
 using ration::seconds;
@@ -27,7 +27,7 @@ constexpr std::int64_t capacity = 1000;
 constexpr nanoseconds now = seconds(100);
 
 /// Why a change of a holding that is old, of a job that started long ago, has to wait.
-[[nodiscard]] constexpr deferral wait(std::int64_t held, std::int64_t amount, job_outlook const& job = {},
+[[nodiscard]] constexpr deferral wait(std::int64_t held, std::int64_t amount, job_estimate const& job = {},
                                       nanoseconds since = {}) {
     holding const h{{{1}, 0, resource_id::cpu, held}, since};
     ration::grant const asked{.resource = static_cast<std::uint16_t>(resource_id::cpu), .amount = amount};
@@ -45,7 +45,7 @@ TEST_CASE("deferral: in force already", "[settle]") {
 }
 
 TEST_CASE("what releases and what is the first of its kind never waits", "[settle]") {
-    job_outlook const young{.started = now, .restart_cost = 1000};
+    job_estimate const young{.started = now, .restart_cost = 1000};
     CHECK(wait(500, 0, young, now) == deferral::none);
     CHECK(wait(0, 1, young, now) == deferral::none);
     CHECK(wait(0, unlimited, young, now) == deferral::none);
@@ -83,7 +83,7 @@ TEST_CASE("deferral: grace", "[settle]") {
 }
 
 TEST_CASE("deferral: a restart that costs more than it gains", "[settle]") {
-    job_outlook job{
+    job_estimate job{
         .started = {}, .remaining_seconds = 100, .speedup_held = 1, .speedup_granted = 2, .restart_cost = 50};
     CHECK(gain_of(job) == Catch::Approx(0).margin(1e-9));
     CHECK(wait(1, 200, job) == deferral::none);  // no loss is no reason to wait
@@ -99,7 +99,7 @@ TEST_CASE("deferral: a restart that costs more than it gains", "[settle]") {
 }
 
 TEST_CASE("the reasons are asked in their order", "[settle]") {
-    job_outlook const young{.started = now, .restart_cost = 1000};
+    job_estimate const young{.started = now, .restart_cost = 1000};
     CHECK(wait(500, 505, young, now) == deferral::dead_band);
     CHECK(wait(500, 600, young, now) == deferral::dwell);
     CHECK(wait(500, 600, young) == deferral::grace);
@@ -131,7 +131,7 @@ struct settling {
     }
     void settle() {
         settler.settle(
-            rules, held, now, grants, deferred, [&](checked_grant const&) { return job_outlook{.started = started}; },
+            rules, held, now, grants, deferred, [&](checked_grant const&) { return job_estimate{.started = started}; },
             [](std::uint32_t, resource_id) { return capacity; });
     }
     [[nodiscard]] deferral why(std::uint32_t row) const {

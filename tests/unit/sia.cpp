@@ -142,12 +142,12 @@ TEST_CASE("several nodes are whole nodes, and a part of a node is on one", "[sia
 }
 
 TEST_CASE("the table's answer is the best, that of prices is near it and below its bound", "[sia]") {
-    random_world dice{5};
+    random_world rng{5};
     double worst = 1;
     for (int round = 0; round < 300; ++round) {
         std::vector<std::vector<ration::policies::detail::configuration>> jobs;
-        counts const capacities{static_cast<std::int64_t>(2 + dice.below(5)),
-                                static_cast<std::int64_t>(1 + dice.below(8))};
+        counts const capacities{static_cast<std::int64_t>(2 + rng.below(5)),
+                                static_cast<std::int64_t>(1 + rng.below(8))};
         configuration_choice exact, near;
         exact.begin(capacities);
         near.begin(capacities);
@@ -156,8 +156,8 @@ TEST_CASE("the table's answer is the best, that of prices is near it and below i
             exact.add_job();
             near.add_job();
             for (std::uint32_t type = 0; type < 2; ++type) {
-                double const one = static_cast<double>(1 + dice.below(20)),
-                             loss = 0.05 * static_cast<double>(dice.below(10));
+                double const one = static_cast<double>(1 + rng.below(20)),
+                             loss = 0.05 * static_cast<double>(rng.below(10));
                 for (std::int64_t const k : {1, 2, 4}) {
                     jobs.back().push_back({.value = one * static_cast<double>(k) / (1 + loss * static_cast<double>(k)),
                                            .devices = k,

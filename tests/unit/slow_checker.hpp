@@ -28,7 +28,7 @@ using place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;  // job r
     if (g.amount < 0) return check_rule::negative_amount;
     if (g.amount != unlimited && g.amount > (std::int64_t{1} << 53)) return check_rule::amount_too_large;
     if (g.resource == 0 && g.amount > 0 && g.amount < 10) return check_rule::amount_too_small;
-    if (g.amount == unlimited && g.resource == 2) return check_rule::unlimited_whole;
+    if (g.amount == unlimited && g.resource == 2) return check_rule::unlimited_atomic;
     auto const state = h.store[h.columns.state][g.job];
     if (g.amount != 0 && (state == 3 || state == 4)) return check_rule::job_not_active;
     return earlier.contains({g.job, g.node, g.resource}) ? check_rule::duplicate : check_rule::passed;
@@ -47,7 +47,7 @@ struct slow_checker {
             if (rules.back() == check_rule::passed) earlier.insert({rows[i].job, rows[i].node, rows[i].resource});
             groups[group_of(rows[i])].push_back(i);
         }
-        judge_jobs();
+        classify_jobs();
     }
 
     [[nodiscard]] static std::pair<bool, std::uint32_t> group_of(grant const& g) {
@@ -55,7 +55,7 @@ struct slow_checker {
     }
 
     /// What each job would hold of each resource, place by place.
-    void judge_jobs() {
+    void classify_jobs() {
         std::map<std::uint64_t, std::vector<ration::setting>> holdings;
         for (auto const& held : h.held.all()) holdings[held.what.job.value].push_back(held.what);
         std::map<std::pair<std::uint32_t, std::uint16_t>, std::vector<std::uint32_t>> by_job;
@@ -135,7 +135,7 @@ struct slow_checker {
             if (in != 0) add(after, group);
         }
         for (auto const& [key, group] : groups)
-            if (auto const said = fault_of(a, group, accepted.contains(group[0]), after); !said.empty()) return said;
+            if (auto const reply = fault_of(a, group, accepted.contains(group[0]), after); !reply.empty()) return reply;
         return {};
     }
 

@@ -46,8 +46,8 @@ TEST_CASE("a target counts tiers on a metric that goes down", "[target]") {
 }
 
 TEST_CASE("a target counts tiers on a metric that goes up", "[target]") {
-    auto const t =
-        must(two_tier_target::make({.metric = "accuracy", .way = direction::up, .acceptable = 0.8, .objective = 0.9}));
+    auto const t = must(
+        two_tier_target::make({.metric = "accuracy", .improves = direction::up, .acceptable = 0.8, .objective = 0.9}));
     CHECK(t.reached(0.79) == 0);
     CHECK(t.reached(0.8) == 1);
     CHECK(t.reached(0.89) == 1);
@@ -74,7 +74,7 @@ TEST_CASE("a target that cannot be is refused with what to write instead", "[tar
     refused({.acceptable = 1, .mean_of = 0}, "mean_of");
     refused({.acceptable = 1, .mean_of = two_tier_target::most_mean_of + 1}, "mean_of");
     refused({.acceptable = 1, .objective = 2}, "at least as hard");
-    refused({.way = direction::up, .acceptable = 2, .objective = 1}, "at least as hard");
+    refused({.improves = direction::up, .acceptable = 2, .objective = 1}, "at least as hard");
     CHECK(two_tier_target::make({.acceptable = 1, .objective = 1}));
     CHECK(two_tier_target::make({.acceptable = 1, .mean_of = two_tier_target::most_mean_of}));
 }
@@ -143,7 +143,7 @@ TEST_CASE("what is not a finite number is counted and reaches nothing", "[tracke
 }
 
 TEST_CASE("values whose sum is not finite reach nothing and are never the best", "[tracker]") {
-    target_tracker t(must(two_tier_target::make({.way = direction::up, .acceptable = 1, .mean_of = 2})));
+    target_tracker t(must(two_tier_target::make({.improves = direction::up, .acceptable = 1, .mean_of = 2})));
     t.see(1e308, 1);
     CHECK(t.see(1e308, 1) == 0);
     CHECK_FALSE(t.best());
@@ -172,7 +172,7 @@ TEST_CASE("the best value is the best smoothed one", "[tracker]") {
     target_tracker down(loss(2));
     for (double const v : {300.0, 100.0, 400.0, 50.0}) down.see(v);
     CHECK(*down.best() == 200);
-    target_tracker up(must(two_tier_target::make({.way = direction::up, .acceptable = 1})));
+    target_tracker up(must(two_tier_target::make({.improves = direction::up, .acceptable = 1})));
     for (double const v : {0.2, 0.7, 0.1}) up.see(v);
     CHECK(*up.best() == 0.7);
 }

@@ -39,13 +39,13 @@ struct loop {
     /// Lets a second pass; returns the limits as a line of text, to be compared with other seconds'.
     std::string tick() {
         for (std::size_t row = 0; row < jobs.size(); ++row) a.use(row, jobs[row].use * capacity);
-        std::string said;
+        std::string reply;
         for (auto const& g : a.decide(second++)) {
             jobs[g.job].limit = g.amount == unlimited ? 1 : static_cast<double>(g.amount) / capacity;
-            said += std::to_string(g.amount) + '/' + std::to_string(g.reason) + ' ';
+            reply += std::to_string(g.amount) + '/' + std::to_string(g.reason) + ' ';
         }
         share_out(jobs);
-        return said;
+        return reply;
     }
 
     /// How many times the limits change within so many seconds.

@@ -305,7 +305,7 @@ TEST_CASE("TRADL: no nodes, no jobs, no space", "[tradl]") {
     CHECK(no_jobs.decide().empty());
     asked<tradl> small(3);
     CHECK(small.decide(0, 2).size() == 2);
-    CHECK(small.said == ration::status::capacity);
+    CHECK(small.reply == ration::status::capacity);
 }
 
 TEST_CASE("TRADL: a machine without cpu limits nobody", "[tradl]") {
@@ -319,9 +319,9 @@ TEST_CASE("TRADL: a machine without cpu limits nobody", "[tradl]") {
 
 TEST_CASE("TRADL: parameters that cannot be are named with what to write instead", "[tradl]") {
     constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-    auto const says = [](tradl_parameters const& p, std::string_view what) { return p.problem().find(what) == 0; };
+    auto const reports = [](tradl_parameters const& p, std::string_view what) { return p.problem().find(what) == 0; };
     CHECK(tradl_parameters{}.problem().empty());
     CHECK(tradl_parameters{.alpha = 1, .dead_band = 0}.problem().empty());
-    for (double const alpha : {0.0, -0.1, 1.01, not_a_number}) CHECK(says({.alpha = alpha}, "alpha"));
-    for (double const band : {-0.01, 1.0, not_a_number}) CHECK(says({.dead_band = band}, "dead_band"));
+    for (double const alpha : {0.0, -0.1, 1.01, not_a_number}) CHECK(reports({.alpha = alpha}, "alpha"));
+    for (double const band : {-0.01, 1.0, not_a_number}) CHECK(reports({.dead_band = band}, "dead_band"));
 }

@@ -77,7 +77,7 @@ public:
         try {
             app_.parse(std::move(words));
         } catch (CLI::Success const& request) {
-            return answer{said(request), exit_code::ok};
+            return answer{reply(request), exit_code::ok};
         } catch (CLI::ParseError const& e) {
             return answer{"ration: " + printable(sentence(e)) + '\n', exit_code::bad_input};
         }
@@ -127,8 +127,8 @@ private:
         run.add_option("--cpus", run_.cpus, "How many cores the jobs share, instead of the file's number")
             ->type_name("N")
             ->check(problem_with_cpus);
-        auto* const adopt =
-            run.add_flag("--adopt", run_.adopt, "Take over jobs of this file that a ration which is gone left running");
+        auto* const reattach = run.add_flag("--reattach", run_.reattach,
+                                            "Take over jobs of this file that a ration which is gone left running");
         run.add_flag("--quiet", run_.quiet,
                      "No view and no lines on what happens; warnings and the table at the end remain");
         auto* const metrics = run.add_option(
@@ -136,7 +136,7 @@ private:
             "Serve metrics over HTTP, as OpenMetrics or Prometheus text, while jobs run; docs/operations.md lists them");
         metrics->type_name("unix:PATH|127.0.0.1:PORT")->check(problem_with_endpoint)->excludes(dry_run);
         offers_[metrics] = {.words = {"unix:", "127.0.0.1:", "[::1]:"}};
-        compare->excludes(dry_run)->excludes(adopt);
+        compare->excludes(dry_run)->excludes(reattach);
     }
 
     void add_replay(CLI::App& replay) {
@@ -277,7 +277,7 @@ private:
     void add_check(CLI::App& check) {
         check.footer(help_of_check);
         check.add_option("FILE", check_.file, "The .so of a policy")->required()->type_name("");
-        check.add_option("--seed", check_.seed, "Of the made-up machine rooms; 1 when left out")
+        check.add_option("--seed", check_.seed, "Of the synthetic clusters; 1 when left out")
             ->type_name("N")
             ->check(problem_with_seed);
         check.add_option("--config", check_.config, "The text that the policy is created with, when it needs one")
@@ -305,7 +305,7 @@ private:
                suggestion(name, {known_policies_.begin(), known_policies_.end()});
     }
 
-    [[nodiscard]] std::string said(CLI::Success const& request) const {
+    [[nodiscard]] std::string reply(CLI::Success const& request) const {
         if (request.get_name() == "CallForHelp") return app_.help();
         return std::string(request.what()) + '\n';  // the version
     }
@@ -323,10 +323,10 @@ private:
         if (&where == &app_)
             return fmt::format("say what to do: {}; '{}' tells more", fmt::join(command_names(), ", "), help);
         if (e.get_name() == "ValidationError") return e.what();
-        std::string const said = e.what();
+        std::string const reply = e.what();
         if (e.get_name() == "ArgumentMismatch")
-            return fmt::format("'{}' takes one value; '{}' tells more", said.substr(0, said.find(':')), help);
-        return fmt::format("{}; '{}' tells more", said, help);
+            return fmt::format("'{}' takes one value; '{}' tells more", reply.substr(0, reply.find(':')), help);
+        return fmt::format("{}; '{}' tells more", reply, help);
     }
 
     [[nodiscard]] std::string sentence_on_unknown(CLI::App const& where, std::string const& word) const {

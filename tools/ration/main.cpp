@@ -12,9 +12,9 @@ namespace {
 
 using namespace ration::program;
 
-[[nodiscard]] exit_code perform(answer const& said) {
-    std::fputs(said.text.c_str(), said.code == exit_code::ok ? stdout : stderr);
-    return said.code;
+[[nodiscard]] exit_code perform(answer const& reply) {
+    std::fputs(reply.text.c_str(), reply.code == exit_code::ok ? stdout : stderr);
+    return reply.code;
 }
 
 [[nodiscard]] exit_code perform(run_options options) {

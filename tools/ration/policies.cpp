@@ -90,7 +90,7 @@ struct listed {
 }
 
 /// A line with texts that a file may have brought.
-void say(std::string const& line) { std::puts(printable(line).c_str()); }
+void report(std::string const& line) { std::puts(printable(line).c_str()); }
 
 [[nodiscard]] std::string_view vouching(listed const& p) {
     return p.vendor.empty() ? "nobody who says so" : std::string_view(p.vendor);
@@ -105,20 +105,20 @@ void say(std::string const& line) { std::puts(printable(line).c_str()); }
 }
 
 void show(listed const& p) {
-    say(fmt::format("{} {}: {}", p.name, p.version, p.summary));
-    say(fmt::format("  {}; by {} ({}); {}", p.id, vouching(p), p.license.empty() ? "no license named" : p.license,
-                    whereabouts(p)));
+    report(fmt::format("{} {}: {}", p.name, p.version, p.summary));
+    report(fmt::format("  {}; by {} ({}); {}", p.id, vouching(p), p.license.empty() ? "no license named" : p.license,
+                       whereabouts(p)));
     auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
     if (!schema.contains("properties") || !schema["properties"].is_object()) return;
     for (auto const& [name, parameter] : schema["properties"].items()) {
         std::string const words = text_of(parameter, "enum"), least = text_of(parameter, "minimum"),
                           most = text_of(parameter, "maximum");
-        say(fmt::format("  {:<16} = {:<14} {}{}{}", name,
-                        parameter.contains("default") ? parameter["default"].dump() : "",
-                        text_of(parameter, "description"), words.empty() ? "" : " " + words,
-                        least.empty() && most.empty()
-                            ? ""
-                            : fmt::format(" [{}, {}]", least.empty() ? "-inf" : least, most.empty() ? "inf" : most)));
+        report(fmt::format(
+            "  {:<16} = {:<14} {}{}{}", name, parameter.contains("default") ? parameter["default"].dump() : "",
+            text_of(parameter, "description"), words.empty() ? "" : " " + words,
+            least.empty() && most.empty()
+                ? ""
+                : fmt::format(" [{}, {}]", least.empty() ? "-inf" : least, most.empty() ? "inf" : most)));
     }
 }
 
@@ -153,11 +153,12 @@ exit_code policies(policies_options const& options) {
         return code;
     }
     for (auto const& p : all)
-        say(fmt::format(
+        report(fmt::format(
             "{:<18} {:<8} {}{}", p.name, p.version, p.summary,
             p.isolation == "none" ? "" : fmt::format("  ({}, by {}: {})", p.isolation, vouching(p), p.place)));
-    say("'ration policies --show NAME' tells a policy's parameters");
-    if (auto const why = why_workers_read_all(); !why.empty() && all.back().isolation != "none") say(std::string(why));
+    report("'ration policies --show NAME' tells a policy's parameters");
+    if (auto const why = why_workers_read_all(); !why.empty() && all.back().isolation != "none")
+        report(std::string(why));
     return code;
 }
 

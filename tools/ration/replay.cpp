@@ -50,7 +50,7 @@ struct recorded_run {
 using place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;
 
 /// What jobs hold when an answer is in force: those that it does not mention keep what they have.
-[[nodiscard]] std::map<place, grant> in_force(recorded_tick const& tick, std::span<grant const> answer) {
+[[nodiscard]] std::map<place, grant> in_effect(recorded_tick const& tick, std::span<grant const> answer) {
     std::map<place, grant> all;
     for (auto const& g : tick.held()) all[{g.job, g.node, g.resource}] = g;
     for (auto const& g : answer) all[{g.job, g.node, g.resource}] = g;
@@ -65,7 +65,7 @@ using place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;
 
 /// A policy, bound as soon as the log has shown all columns.
 class replaying_policy {
-    std::unique_ptr<decider> policy_;
+    std::unique_ptr<any_policy> policy_;
     std::vector<grant> space_;
     std::size_t most_nodes_ = 0;
     bool bound_ = false;
@@ -73,7 +73,7 @@ class replaying_policy {
 public:
     replayed result;
 
-    replaying_policy(std::string name, std::unique_ptr<decider> policy) : policy_(std::move(policy)) {
+    replaying_policy(std::string name, std::unique_ptr<any_policy> policy) : policy_(std::move(policy)) {
         result.policy = std::move(name);
     }
 
@@ -94,7 +94,7 @@ public:
         if (policy_->decide(tick.data(), out) != status::ok || out.overflowed())
             ++result.unanswered;
         else
-            compare(tick, run, in_force(tick, tick.grants()), in_force(tick, out.rows()));
+            compare(tick, run, in_effect(tick, tick.grants()), in_effect(tick, out.rows()));
         return {};
     }
 

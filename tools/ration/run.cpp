@@ -16,8 +16,8 @@
 #include "policies/policy_registry.hpp"
 #include "run/dry_run.hpp"
 #include "run/gpu_shares.hpp"
-#include "run/job_board.hpp"
-#include "run/leftovers.hpp"
+#include "run/job_table.hpp"
+#include "run/orphaned_runs.hpp"
 #include "run/private_folder.hpp"
 #include "run/supervisor.hpp"
 
@@ -54,8 +54,8 @@ struct session {
     stop_signals& signals;
     host_devices const& devices;
     machine_topology const& topology;
-    rlimit open_files;            // of the jobs
-    leftover* adopted = nullptr;  ///< its folder goes to the run that takes it over
+    rlimit open_files;                   // of the jobs
+    orphaned_run* reattached = nullptr;  ///< its folder goes to the run that takes it over
 };
 
 /// One policy from start to end.
@@ -64,10 +64,10 @@ struct session {
     auto& log = policy_log::for_good();
     auto policy = make_policy(s.config, policy_name, log, problems);
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
-    auto const run = s.adopted != nullptr ? result<std::string>(s.adopted->record.run) : new_run_name();
+    auto const run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
     if (!run) return run.failure();
-    auto directory = s.adopted != nullptr ? result<run_directory>(run_directory(std::move(s.adopted->folder)))
-                                          : run_directory::create(*run);
+    auto directory = s.reattached != nullptr ? result<run_directory>(run_directory(std::move(s.reattached->folder)))
+                                             : run_directory::create(*run);
     if (!directory) return directory.failure();
     auto const output = output_folder(policy_name, *directory);
     if (!output) return output.failure();
@@ -99,7 +99,7 @@ struct session {
                     .run = *run,
                     .output_folder = output->path(),
                     .signals = s.signals,
-                    .adopted = s.adopted},
+                    .reattached = s.reattached},
                    std::move(receiver).value());
     auto ended = one.run();
     if (!ended) {
@@ -108,7 +108,7 @@ struct session {
     }
     directory->remove_at_end();
     policy.reset();
-    one.tell_last_words();
+    one.emit_final_message();
     return ended;
 }
 
@@ -135,7 +135,7 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
 
 /// "fifo, las": those that the jobs of this file can have.
 [[nodiscard]] std::string policies_for(run_config const& config, host_devices const& devices) {
-    job_board const board(config.jobs,
+    job_table const board(config.jobs,
                           {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
     return fmt::format("{}", fmt::join(policies_for_devices(board.store().schema()), ", "));
 }
@@ -149,12 +149,12 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     if (report_problems(config, missing_devices(config, devices, millicores{1000 * cpus})))
         return exit_code::no_backend;
     std::vector<problem> problems;
-    job_board const board(config.jobs,
+    job_table const board(config.jobs,
                           {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
     for (auto const& policy : options.policies) {
-        auto const decider = make_policy(config, policy, policy_log::for_good(), problems);
+        auto const any_policy = make_policy(config, policy, policy_log::for_good(), problems);
         std::size_t const before = problems.size();
-        bool const shares = decider != nullptr && decider->reads(devices_to_share);
+        bool const shares = any_policy != nullptr && any_policy->reads(devices_to_share);
         auto const needy =
             std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
         if (shares && !config.shares_devices())
@@ -163,7 +163,7 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
                  fmt::format(
                      "policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
                      program::quoted(policy))});
-        if (!shares && decider != nullptr && needy != config.jobs.end())
+        if (!shares && any_policy != nullptr && needy != config.jobs.end())
             problems.push_back(
                 {needy->elastic->at,
                  fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
@@ -172,8 +172,9 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
             problems.push_back(
                 {needy->elastic->checkpoint_at,
                  "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out"});
-        if (problems.size() > before || decider == nullptr) continue;
-        if (auto const bound = decider->bind(board.store().schema(), {.jobs = config.jobs.size(), .nodes = 1}); !bound)
+        if (problems.size() > before || any_policy == nullptr) continue;
+        if (auto const bound = any_policy->bind(board.store().schema(), {.jobs = config.jobs.size(), .nodes = 1});
+            !bound)
             problems.push_back({config.policy == policy ? config.policy_at : position{},
                                 fmt::format("policy {}: {}", program::quoted(policy), to_text(bound.failure()))});
     }
@@ -186,17 +187,17 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
 }
 
 /// Jobs that go on and are not among those of the file: taken over, they would be nobody's.
-[[nodiscard]] std::string strangers(leftover const& left, run_config const& config) {
+[[nodiscard]] std::string strangers(orphaned_run const& left, run_config const& config) {
     std::string names;
     for (auto const& one : left.alive)
-        if (find_job(config, one.job) == nullptr) names += (names.empty() ? "" : ", ") + one.said;
+        if (find_job(config, one.job) == nullptr) names += (names.empty() ? "" : ", ") + one.reply;
     return names;
 }
 
-[[nodiscard]] error still_going(std::vector<leftover> const& left, char const* remedy) {
+[[nodiscard]] error still_going(std::vector<orphaned_run> const& left, char const* remedy) {
     std::string names;
     for (auto const& l : left)
-        for (auto const& one : l.alive) names += (names.empty() ? "" : ", ") + one.said;
+        for (auto const& one : l.alive) names += (names.empty() ? "" : ", ") + one.reply;
     return {.code = errc::busy,
             .operation = "find jobs of an earlier run that are still going",
             .subject = std::string_view(names),
@@ -233,46 +234,50 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
     return problems;
 }
 
-/// Ends and removes what does not go on, and says what cannot be read. Returns what goes on, and with `--adopt` what
+/// Ends and removes what does not go on, and says what cannot be read. Returns what goes on, and with `--reattach` what
 /// this file continues.
-[[nodiscard]] std::vector<leftover> remove_dead_runs(std::vector<leftover> found, run_options const& options,
-                                                     run_config const& config) {
-    std::vector<leftover> left;
+[[nodiscard]] std::vector<orphaned_run> remove_dead_runs(std::vector<orphaned_run> found, run_options const& options,
+                                                         run_config const& config) {
+    std::vector<orphaned_run> left;
     for (auto& run : found) {
         if (auto const sentence = sentence_of_damage(run); !sentence.empty())
             std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
         if (!run.alive.empty() ||
-            (options.adopt && run.damage.empty() && !run.out_of_sight && has_jobs_of(config, run.record)))
+            (options.reattach && run.damage.empty() && !run.out_of_sight && has_jobs_of(config, run.record)))
             left.push_back(std::move(run));
         else
-            static_cast<void>(remove_leftover(std::move(run), false));
+            static_cast<void>(remove_orphaned_run(std::move(run), false));
     }
     remove_empty_groups();
     return left;
 }
 
-[[nodiscard]] bool is_in_doubt(leftover const& run) { return std::ranges::any_of(run.traces, &job_traces::doubtful); }
+[[nodiscard]] bool is_in_doubt(orphaned_run const& run) {
+    return std::ranges::any_of(run.traces, &job_traces::doubtful);
+}
 
-/// Runs that were killed come first: their jobs still hold what this run would share out. Returns the run to adopt, if
-/// any.
-[[nodiscard]] result<std::optional<leftover>> settle_leftovers(run_options const& options, run_config const& config) {
-    auto found = find_leftovers();
+/// Runs that were killed come first: their jobs still hold what this run would share out. Returns the run to reattach,
+/// if any.
+[[nodiscard]] result<std::optional<orphaned_run>> settle_orphaned_runs(run_options const& options,
+                                                                       run_config const& config) {
+    auto found = find_orphaned_runs();
     if (!found) return found.failure();
     auto left = remove_dead_runs(std::move(found).value(), options, config);
-    if (left.empty()) return std::optional<leftover>();
-    if (std::ranges::any_of(left, [](leftover const& l) { return !l.damage.empty(); }))
+    if (left.empty()) return std::optional<orphaned_run>();
+    if (std::ranges::any_of(left, [](orphaned_run const& l) { return !l.damage.empty(); }))
         return still_going(left, "ration clean ends them: without their record nobody can take them over");
-    if (!options.adopt) return still_going(left, "ration run --adopt takes them over, ration clean ends them");
+    if (!options.reattach) return still_going(left, "ration run --reattach takes them over, ration clean ends them");
     if (std::ranges::any_of(left, is_in_doubt))
         return still_going(
             left,
             "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean");
-    std::ranges::partition(left, [](leftover const& l) { return !l.alive.empty(); });
+    std::ranges::partition(left, [](orphaned_run const& l) { return !l.alive.empty(); });
     if (auto const names = strangers(left.front(), config); !names.empty())
-        return error{.code = errc::not_found,
-                     .operation = "find in this file the jobs of the earlier run",
-                     .subject = std::string_view(names),
-                     .remedy = "adopt them with the file that they were started from, or end them with ration clean"};
+        return error{
+            .code = errc::not_found,
+            .operation = "find in this file the jobs of the earlier run",
+            .subject = std::string_view(names),
+            .remedy = "reattach them with the file that they were started from, or end them with ration clean"};
     return std::optional(std::move(left.front()));
 }
 
@@ -299,21 +304,22 @@ exit_code run(run_options const& options, run_config const& config) {
     auto const open_files = raise_open_files();
     auto signals = stop_signals::open();
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
-    auto left = settle_leftovers(options, config);
+    auto left = settle_orphaned_runs(options, config);
     if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
-    auto& adopted = left.value();
-    if (adopted && report_problems(config, changed_jobs(config, adopted->record))) return exit_code::no_backend;
+    auto& reattached = left.value();
+    if (reattached && report_problems(config, changed_jobs(config, reattached->record))) return exit_code::no_backend;
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
     session s{options, config, *out, *signals, devices, topology, open_files};
-    if (adopted) s.adopted = &*adopted;
+    if (reattached) s.reattached = &*reattached;
     std::vector<run_summary> runs;
     for (auto const& policy : options.policies) {
         auto one = run_policy(s, policy);
         if (!one) return fail(exit_code::no_backend, to_text(one.failure()));
         runs.push_back(std::move(one).value());
-        if (s.adopted != nullptr) remove_empty_groups(&s.adopted->record.memberships);  // those that its jobs have left
-        s.adopted = nullptr;
+        if (s.reattached != nullptr)
+            remove_empty_groups(&s.reattached->record.memberships);  // those that its jobs have left
+        s.reattached = nullptr;
         if (runs.back().interrupted) break;
     }
     print_result(*out, options, runs);

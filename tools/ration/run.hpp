@@ -36,13 +36,13 @@ struct run_options {
     std::vector<std::string> policies;
     std::string policy;  ///< of --policy; empty: the file's
     bool compare = false;
-    bool dry_run = false;  ///< print the plan of the first tick with every job running, start nothing
-    bool explain = false;  ///< say for each job why it holds what it holds
-    bool json = false;     ///< events on standard output instead of a view
-    bool adopt = false;    ///< take over the jobs that a ration which is gone left running
-    bool quiet = false;    ///< no view, no plain lines; warnings and the table at the end remain
-    std::string log;       ///< path; empty: no event log
-    std::string metrics;   ///< as `parse_endpoint` takes it; empty: none
+    bool dry_run = false;   ///< print the plan of the first tick with every job running, start nothing
+    bool explain = false;   ///< say for each job why it holds what it holds
+    bool json = false;      ///< events on standard output instead of a view
+    bool reattach = false;  ///< take over the jobs that a ration which is gone left running
+    bool quiet = false;     ///< no view, no plain lines; warnings and the table at the end remain
+    std::string log;        ///< path; empty: no event log
+    std::string metrics;    ///< as `parse_endpoint` takes it; empty: none
     backend_choice backend = backend_choice::automatic;
     std::optional<std::uint32_t> cpus;  ///< instead of the file's; `run` finds it in the config
 };
@@ -64,7 +64,7 @@ struct clean_options {
 struct check_options {
     std::string file;        ///< a plugin
     std::string config;      ///< what its policy is created with
-    std::uint64_t seed = 1;  ///< of the made-up machine rooms
+    std::uint64_t seed = 1;  ///< of the synthetic clusters
     bool json = false;
 };
 

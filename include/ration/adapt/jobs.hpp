@@ -32,8 +32,8 @@
 #include <utility>
 
 #include <ration/buffer.hpp>
+#include <ration/column_adapter.hpp>
 #include <ration/job.hpp>
-#include <ration/supply.hpp>
 #include <ration/target.hpp>
 #include <ration/text.hpp>
 
@@ -67,7 +67,7 @@ struct member_column {
     return true;
 }
 
-/// What is held is told as `circumstances::held`, node by node, and never by a job.
+/// What is held is told as `allocation_context::held`, node by node, and never by a job.
 [[nodiscard]] constexpr member_column column_of(std::string_view member) noexcept {
     constexpr std::size_t prefix = std::string_view("jobs/").size();
     for (auto const& column : catalogue) {
@@ -221,17 +221,18 @@ struct supplied_member {
 };
 
 /// Those members that a Job tells by its functions come that way.
-[[nodiscard]] constexpr bool told_by_function(std::string_view member) noexcept {
+[[nodiscard]] constexpr bool reported_by_function(std::string_view member) noexcept {
     return member == "id" || member == "target" || member.starts_with("min_") || member.starts_with("max_");
 }
 
 template <class S, std::size_t... I>
 [[nodiscard]] constexpr auto supplied_members(std::index_sequence<I...>) noexcept {
-    constexpr std::size_t count = (std::size_t{0} + ... + std::size_t{!told_by_function(member_name<S, I>().view())});
+    constexpr std::size_t count =
+        (std::size_t{0} + ... + std::size_t{!reported_by_function(member_name<S, I>().view())});
     constexpr auto places = [] {
         std::array<std::size_t, count> all{};
         std::size_t at = 0;
-        static_cast<void>(((told_by_function(member_name<S, I>().view()) || (all[at++] = I, true)) && ...));
+        static_cast<void>(((reported_by_function(member_name<S, I>().view()) || (all[at++] = I, true)) && ...));
         return all;
     }();
     return [&]<std::size_t... K>(std::index_sequence<K...>) {

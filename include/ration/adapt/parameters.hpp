@@ -180,7 +180,7 @@ template <class T>
 }
 
 template <std::size_t N, class T>
-void say_expected(text<N>& wrong, std::string_view name, char const* expected, T const& value) noexcept {
+void report_expected(text<N>& wrong, std::string_view name, char const* expected, T const& value) noexcept {
     wrong.append(name).append(" must be ").append(expected);
     if constexpr (std::is_enum_v<T>)
         for (bool first = true; auto const word : words_of(value)) {
@@ -191,7 +191,7 @@ void say_expected(text<N>& wrong, std::string_view name, char const* expected, T
 
 /// A bound as people write it.
 template <std::size_t N>
-void say_number(text<N>& wrong, double value) noexcept {
+void report_number(text<N>& wrong, double value) noexcept {
     char digits[32];
     bool const whole = value > -1e15 && value < 1e15 && value == static_cast<double>(static_cast<std::int64_t>(value));
     auto const [end, failed] = whole ? std::to_chars(digits, digits + sizeof digits, static_cast<std::int64_t>(value))
@@ -200,28 +200,28 @@ void say_number(text<N>& wrong, double value) noexcept {
 }
 
 template <std::size_t N>
-void say_range(text<N>& wrong, parameter_note const& note) noexcept {
+void report_range(text<N>& wrong, parameter_note const& note) noexcept {
     constexpr double none = std::numeric_limits<double>::infinity();
     wrong.append(note.name)
         .append(" must be ")
         .append(note.least == -none ? "at most "
                 : note.most == none ? "at least "
                                     : "from ");
-    if (note.least != -none) say_number(wrong, note.least);
+    if (note.least != -none) report_number(wrong, note.least);
     if (note.least != -none && note.most != none) wrong.append(" to ");
-    if (note.most != none) say_number(wrong, note.most);
+    if (note.most != none) report_number(wrong, note.most);
     if (!note.meaning.empty()) wrong.append(": ").append(note.meaning);
 }
 
 template <std::size_t N, class T>
 [[nodiscard]] bool take(text<N>& wrong, parameter_note const& note, json_member const& given, T& value) noexcept {
     if (char const* const expected = read_value(given, value)) {
-        say_expected(wrong, note.name, expected, value);
+        report_expected(wrong, note.name, expected, value);
         return false;
     }
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
         if (static_cast<double>(value) < note.least || static_cast<double>(value) > note.most) {
-            say_range(wrong, note);
+            report_range(wrong, note);
             return false;
         }
     return true;

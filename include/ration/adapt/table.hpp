@@ -99,7 +99,7 @@ template <class Id>
 }
 
 /// The tables of a store, some of whose columns of jobs are somewhere else.
-class shown_tables {
+class published_tables {
     table_view jobs_;
     buffer<void const*> slots_;
     std::array<table_view const*, table_count> tables_{};
@@ -110,15 +110,16 @@ public:
         void const* data;
     };
 
-    shown_tables(snapshot const& stored, std::span<elsewhere const> columns) noexcept : jobs_(stored[table_id::jobs]) {
+    published_tables(snapshot const& stored, std::span<elsewhere const> columns) noexcept
+        : jobs_(stored[table_id::jobs]) {
         slots_.assign(jobs_.slot, jobs_.slots);
         for (auto const& c : columns) slots_[c.slot] = c.data;
         jobs_.slot = slots_.data();
         for (std::size_t i = 0; i < table_count; ++i) tables_[i] = stored.tables[i];
         tables_[static_cast<std::size_t>(table_id::jobs)] = &jobs_;
     }
-    shown_tables(shown_tables const&) = delete;
-    shown_tables& operator=(shown_tables const&) = delete;
+    published_tables(published_tables const&) = delete;
+    published_tables& operator=(published_tables const&) = delete;
 
     [[nodiscard]] snapshot view() const noexcept { return {tables_.data()}; }
 };
@@ -140,7 +141,7 @@ class adapted_table {
     static_assert(sizeof(require_adapted_table<S>) > 0);
 
     S const* own_;
-    buffer<detail::shown_tables::elsewhere> in_place_;
+    buffer<detail::published_tables::elsewhere> in_place_;
 
     static constexpr std::size_t id_index = detail::member_index<S>("id");
 
@@ -172,7 +173,7 @@ public:
         }(std::make_index_sequence<detail::member_count<S>>{});
     }
     /// The columns that were not copied by the last `fill`.
-    [[nodiscard]] std::span<detail::shown_tables::elsewhere const> in_place() const noexcept {
+    [[nodiscard]] std::span<detail::published_tables::elsewhere const> in_place() const noexcept {
         return in_place_.view();
     }
 
@@ -198,7 +199,7 @@ private:
         auto const target = store.declare<value>(supplied::description.name, row::width);
         if (!target) return target.failure();
         constexpr bool same = std::is_same_v<typename row::type, value>;
-        constexpr bool kept = supplied::finite || detail::told_by_function(detail::member_name<S, I>().view());
+        constexpr bool kept = supplied::finite || detail::reported_by_function(detail::member_name<S, I>().view());
         // Members behind accessors may be made at each call: only what lies in the struct itself stays.
         if constexpr (same && !kept && std::is_lvalue_reference_v<decltype(detail::member_of<I>(*own_))>)
             if (sorted) {
@@ -215,7 +216,7 @@ private:
 /// As `allocate` with jobs, of a table. `table` refers to what it was made of, which nobody may change meanwhile.
 template <class P, class S>
 [[nodiscard]] result<allocation> allocate(P& policy, adapted_table<S> table, std::span<capacities const> nodes,
-                                          circumstances const& now = {}) noexcept {
+                                          allocation_context const& now = {}) noexcept {
     using row = typename adapted_table<S>::row;
     static_assert(sizeof(pairing<P, row>) > 0);
     if constexpr (can_pair<P, row>) {
@@ -224,7 +225,7 @@ template <class P, class S>
             return table.fill(store, columns);
         };
         if (auto made = tables.make(nodes, now, filled); !made) return made.failure();
-        detail::shown_tables const shown(tables.store.view(), table.in_place());
+        detail::published_tables const shown(tables.store.view(), table.in_place());
         return detail::ask_policy(policy, tables, shown.view(), now);
     } else {
         return error{};

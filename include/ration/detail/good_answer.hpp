@@ -55,13 +55,13 @@ private:
 
     job_order order_;
     buffer<job_sum> sums_;  // by resource, of one job; all empty between jobs
-    promises promises_;
+    reservations reservations_;
 
 public:
     void prepare(std::size_t most_nodes, std::size_t resources, std::size_t most_grants) {
         order_.reserve(most_grants);
         sums_.reset(resources);
-        promises_.prepare(most_nodes, resources);
+        reservations_.prepare(most_nodes, resources);
     }
 
     /// Accepts all rows, by job and then as they stand; some of them are to be dropped where that is `over_capacity`.
@@ -70,10 +70,10 @@ public:
                                  buffer<checked_grant>& accepted) noexcept {
         accepted.clear();
         checked_grant* const out = accepted.extend(rows.size());
-        auto said = accept_rows(by, held, as_written{rows.data(), rows.size()}, out);
-        if (said == outcome::not_in_order && order_.sort(rows, by.jobs()))
-            said = accept_rows(by, held, by_job{rows.data(), rows.size(), order_}, out);
-        return said;
+        auto reply = accept_rows(by, held, as_written{rows.data(), rows.size()}, out);
+        if (reply == outcome::not_in_order && order_.sort(rows, by.jobs()))
+            reply = accept_rows(by, held, by_job{rows.data(), rows.size(), order_}, out);
+        return reply;
     }
 
 private:
@@ -82,7 +82,7 @@ private:
     /// Of the place of the last row: most rows are of the same one, or at least of the same resource.
     struct here {
         grant_rules const& by;
-        promises& sums;
+        reservations& sums;
         bool crowded = false;  ///< something promised too much before all had given back
         std::uint32_t node = ~std::uint32_t{0};
         std::uint32_t resource = ~std::uint32_t{0};
@@ -106,7 +106,7 @@ private:
         void leave() noexcept {
             if (place != nullptr) *place = sum;
         }
-        [[nodiscard]] bool promise(checked_grant const& g) noexcept {
+        [[nodiscard]] bool reservation(checked_grant const& g) noexcept {
             std::int64_t const growth = g.growth();
             sum += growth;
             crowded |= growth > 0 && sum > capacity;
@@ -118,9 +118,9 @@ private:
     [[nodiscard]] outcome accept_rows(grant_rules const& by, ledger const& held, Rows const& rows,
                                       checked_grant* const out) noexcept {
         std::size_t const size = rows.size;
-        promises_.start(held);
+        reservations_.start(held);
         ledger::walk walk(held);
-        here at{by, promises_};
+        here at{by, reservations_};
         for (std::size_t first = 0, last = 0; first < size; first = last) {
             std::uint32_t const job = rows.job(first);
             if (job >= by.jobs()) return outcome::not_good;
@@ -131,10 +131,10 @@ private:
             }
             auto const owned = walk.of(by.id_of(job));
             for (last = first + 1; last < size && rows.job(last) == job;) ++last;
-            auto const said = last - first == 1 ? accept_one(rows[first], owned, at, out[first])
-                              : by.nodes() == 1 ? accept_each(rows, owned, at, out, first, last)
-                                                : accept_several(rows, owned, at, out, first, last);
-            if (said != outcome::good) return said;
+            auto const reply = last - first == 1 ? accept_one(rows[first], owned, at, out[first])
+                               : by.nodes() == 1 ? accept_each(rows, owned, at, out, first, last)
+                                                 : accept_several(rows, owned, at, out, first, last);
+            if (reply != outcome::good) return reply;
         }
         at.leave();
         return !at.crowded || fits(by, out, size) ? outcome::good : outcome::over_capacity;
@@ -225,7 +225,7 @@ private:
         std::int64_t const before = all_held(owned, g.node, g.resource);
         out = {at.by.id_of(g.job), before < 0 ? 0 : before, &g};
         bool const plain = before >= 0 && at.bounds.hold(g) && at.by.is_active(g);
-        return (plain || is_good(g, owned, at.by, out)) && at.promise(out) ? outcome::good : outcome::not_good;
+        return (plain || is_good(g, owned, at.by, out)) && at.reservation(out) ? outcome::good : outcome::not_good;
     }
 
     /// Where there is one node, no other row can add to what the job holds of a resource.
@@ -244,7 +244,7 @@ private:
             bool const holds = next != owned.last && next->what.resource == resource;
             out[i] = {job, holds ? next->what.amount : 0, &g};
             bool const plain = active && at.bounds.hold(g);
-            if (!(plain || is_good(g, {next, next + holds}, at.by, out[i])) || !at.promise(out[i]))
+            if (!(plain || is_good(g, {next, next + holds}, at.by, out[i])) || !at.reservation(out[i]))
                 return outcome::not_good;
         }
         detail::sort(out + first, last - first, by_group{});
@@ -272,31 +272,31 @@ private:
         job_id const job = at.by.id_of(rows.job(first));
         bool const active = at.by.is_active(rows[first]);
         for (auto const& h : owned) sums_[static_cast<std::size_t>(h.what.resource)].hold(h.what.amount);
-        auto said = outcome::good;
+        auto reply = outcome::good;
         holding const* next = owned.first;
         setting before{job, 0, resource_id{}, 0};
-        for (std::size_t i = first; i < last && said == outcome::good; ++i) {
+        for (std::size_t i = first; i < last && reply == outcome::good; ++i) {
             grant const& g = rows[i];
             setting const what{job, g.node, static_cast<resource_id>(g.resource), g.amount};
-            if (i > first && !ledger::before(before, what)) said = outcome::not_in_order;
+            if (i > first && !ledger::before(before, what)) reply = outcome::not_in_order;
             if (!at.go_to(g) || g.group != 0 ||
                 !(is_plain(g, at.bounds.least, active) || at.by.rule_for(g) == check_rule::passed))
-                said = outcome::not_good;
-            if (said != outcome::good) break;
+                reply = outcome::not_good;
+            if (reply != outcome::good) break;
             while (next != owned.last && ledger::before(next->what, what)) ++next;
             out[i] = {job, next != owned.last && ledger::same_place(next->what, what) ? next->what.amount : 0, &g};
             job_sum& its = sums_[g.resource];
             its.group = out[i].group();
             its.add(out[i]);
-            if (!at.promise(out[i])) said = outcome::not_good;
+            if (!at.reservation(out[i])) reply = outcome::not_good;
             before = what;
         }
-        for (std::size_t i = first; i < last && said == outcome::good; ++i)
+        for (std::size_t i = first; i < last && reply == outcome::good; ++i)
             if (at.by.rule_for_sum(*out[i].asked, sums_[out[i].asked->resource]) != check_rule::passed)
-                said = outcome::not_good;
-        forget(owned, out + first, said == outcome::good ? last - first : 0);
-        if (said == outcome::good) detail::sort(out + first, last - first, by_group{});
-        return said;
+                reply = outcome::not_good;
+        forget(owned, out + first, reply == outcome::good ? last - first : 0);
+        if (reply == outcome::good) detail::sort(out + first, last - first, by_group{});
+        return reply;
     }
 
     [[nodiscard]] static bool is_plain(grant const& g, std::int64_t least, bool active) noexcept {
@@ -314,7 +314,8 @@ private:
     [[nodiscard]] bool fits(grant_rules const& by, checked_grant const* rows, std::size_t size) noexcept {
         bool fit = true;
         for (checked_grant const* g = rows; g != rows + size; ++g)
-            fit &= g->growth() <= 0 || promises_.at(g->node(), g->resource()) <= by.capacity(g->node(), g->resource());
+            fit &=
+                g->growth() <= 0 || reservations_.at(g->node(), g->resource()) <= by.capacity(g->node(), g->resource());
         return fit;
     }
 };

@@ -63,7 +63,7 @@ public:
                 least_amount(static_cast<resource_id>(resource))};
     }
     [[nodiscard]] bool can_be_unlimited(std::size_t resource) const noexcept {
-        return resources_[resource].cut != divisibility::whole;
+        return resources_[resource].granularity != divisibility::atomic;
     }
     [[nodiscard]] job_id id_of(std::uint32_t row) const noexcept { return {store_->at(columns_->id, row)}; }
     [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
@@ -78,7 +78,7 @@ public:
         if (g.amount > max_amount && g.amount != unlimited) return check_rule::amount_too_large;
         if (g.amount > 0 && g.amount < least_amount(static_cast<resource_id>(g.resource)))
             return check_rule::amount_too_small;
-        if (g.amount == unlimited && !can_be_unlimited(g.resource)) return check_rule::unlimited_whole;
+        if (g.amount == unlimited && !can_be_unlimited(g.resource)) return check_rule::unlimited_atomic;
         if (g.amount != 0 && !is_active(g)) return check_rule::job_not_active;
         return check_rule::passed;
     }

@@ -29,52 +29,52 @@ public:
     }
 
     /// Appends the events since the last call; a row is that of the last tick's table. O(rows).
-    void look(snapshot_store const& store, standard_columns const& columns, nanoseconds now,
-              buffer<event>& events) noexcept {
+    void probe(snapshot_store const& store, standard_columns const& columns, nanoseconds now,
+               buffer<event>& events) noexcept {
         std::uint64_t const* const ids = store.data(columns.id);
         std::uint32_t const* const states = store.data(columns.state);
         std::size_t const rows = store.rows(table_id::jobs);
         std::size_t same = 0;
         for (; same < last_.size() && same < rows && last_[same].id == ids[same]; ++same)
             if (last_[same].state != states[same]) {
-                tell_changed(same, {ids[same], states[same]}, now, events);
+                emit_changed(same, {ids[same], states[same]}, now, events);
                 last_[same].state = states[same];
             }
-        look_from(same, rows, ids, states, now, events);
+        probe_from(same, rows, ids, states, now, events);
     }
 
 private:
     /// The rows before `same` are those of the last call.
-    void look_from(std::size_t same, std::size_t rows, std::uint64_t const* ids, std::uint32_t const* states,
-                   nanoseconds now, buffer<event>& events) noexcept {
+    void probe_from(std::size_t same, std::size_t rows, std::uint64_t const* ids, std::uint32_t const* states,
+                    nanoseconds now, buffer<event>& events) noexcept {
         now_.clear();
         std::size_t old = same;
         for (std::size_t row = same; row < rows; ++row) {
             seen const job{ids[row], states[row]};
-            for (; old < last_.size() && last_[old].id < job.id; ++old) tell_gone(old, now, events);
+            for (; old < last_.size() && last_[old].id < job.id; ++old) emit_gone(old, now, events);
             if (old < last_.size() && last_[old].id == job.id)
-                tell_changed(old++, job, now, events);
+                emit_changed(old++, job, now, events);
             else
                 events.push_back({.kind = event_kind::job_arrived, .id = job.id, .at = now});
             now_.push_back(job);
         }
-        for (; old < last_.size(); ++old) tell_gone(old, now, events);
+        for (; old < last_.size(); ++old) emit_gone(old, now, events);
         last_.resize(same);
         for (auto const& job : now_) last_.push_back(job);
     }
 
     [[nodiscard]] static bool active(std::uint32_t state) noexcept { return is_active(static_cast<job_state>(state)); }
 
-    void tell(event_kind kind, std::size_t row, nanoseconds now, buffer<event>& events) const noexcept {
+    void emit(event_kind kind, std::size_t row, nanoseconds now, buffer<event>& events) const noexcept {
         events.push_back({.kind = kind, .row = static_cast<std::uint32_t>(row), .id = last_[row].id, .at = now});
     }
-    void tell_gone(std::size_t row, nanoseconds now, buffer<event>& events) const noexcept {
-        if (active(last_[row].state)) tell(event_kind::job_finished, row, now, events);
+    void emit_gone(std::size_t row, nanoseconds now, buffer<event>& events) const noexcept {
+        if (active(last_[row].state)) emit(event_kind::job_finished, row, now, events);
     }
-    void tell_changed(std::size_t row, seen const& job, nanoseconds now, buffer<event>& events) const noexcept {
+    void emit_changed(std::size_t row, seen const& job, nanoseconds now, buffer<event>& events) const noexcept {
         if (last_[row].state == job.state || !active(last_[row].state)) return;
         bool const failed = static_cast<job_state>(job.state) == job_state::failed;
-        tell(active(job.state) ? event_kind::job_changed
+        emit(active(job.state) ? event_kind::job_changed
              : failed          ? event_kind::job_failed
                                : event_kind::job_finished,
              row, now, events);

@@ -10,8 +10,8 @@
 
 namespace ration {
 
-/// What one job has used up to now. Counters are cumulative over the job's present epoch; the engine makes rates of
-/// them.
+/// What one job has used up to now. Counters are cumulative over the job's present incarnation; the engine makes rates
+/// of them.
 struct observation {
     nanoseconds cpu_time;  ///< user and system time of all of the job's processes
     /// Resident now: anonymous and mapped pages of the job's processes, no other cached files
@@ -54,7 +54,7 @@ concept can_apply = requires(B& b, typename B::operation const& op) {
 };
 
 /// Optional: `static constexpr bool fills_columns = true`: the host knows what its jobs use and how fast they go, and
-/// writes jobs/used.* and jobs/pace itself; the engine does not ask for each job.
+/// writes jobs/used.* and jobs/measured_steps_per_second itself; the engine does not ask for each job.
 template <class B>
 concept fills_columns = requires { requires B::fills_columns; };
 

@@ -55,9 +55,9 @@ public:
                buffer<rejection>& rejected) noexcept {
         using detail::good_answer;
         rejected.clear();
-        auto const said = good_.accept(by_, held, rows, accepted);
-        if (said == good_answer::outcome::good) return;
-        if (said != good_answer::outcome::over_capacity) judge(held, rows, accepted, rejected);
+        auto const reply = good_.accept(by_, held, rows, accepted);
+        if (reply == good_answer::outcome::good) return;
+        if (reply != good_answer::outcome::over_capacity) classify(held, rows, accepted, rejected);
         fit_.fit(
             held, accepted, [&](std::uint32_t node, resource_id r) { return by_.capacity(node, r); },
             [&](checked_grant const& g) { rejected.push_back({index_of(g, rows), check_rule::over_capacity}); });
@@ -65,16 +65,16 @@ public:
 
 private:
     /// All that is not refused for itself, or for another row of its group, by group.
-    void judge(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted,
-               buffer<rejection>& rejected) noexcept {
+    void classify(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted,
+                  buffer<rejection>& rejected) noexcept {
         accepted.clear();
-        judge_each(held, rows, accepted);
+        classify_each(held, rows, accepted);
         detail::sort(accepted.data(), accepted.size(), detail::good_answer::by_group{});
         drop_broken_groups(rows, accepted, rejected);
     }
 
     /// Row by row what can be said of it, and then what its job would hold of the resource on all nodes together.
-    void judge_each(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
+    void classify_each(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
         rules_.clear();
         places_.clear();
         sums_.clear();

@@ -16,7 +16,7 @@ enum class check_rule : std::uint8_t {
     negative_amount,
     amount_too_large,  ///< above `max_amount` and not `unlimited`
     amount_too_small,  ///< positive, and below `least_amount` of the resource
-    unlimited_whole,   ///< `unlimited` of a resource that comes in whole units
+    unlimited_atomic,  ///< `unlimited` of a resource that comes in whole units
     job_not_active,    ///< something for a job that is done or failed
     below_minimum,     ///< with it the job would hold, on all nodes together, neither 0 nor as much as it accepts
     above_maximum,     ///< with it the job would hold more than it accepts
@@ -36,7 +36,7 @@ enum class check_rule : std::uint8_t {
         case check_rule::amount_too_large: return "the amount is above 2^53";
         case check_rule::amount_too_small:
             return "the CPU amount is below 10 millicores, the kernel's smallest limit, and not 0";
-        case check_rule::unlimited_whole: return "no limit is asked for a resource that comes in whole units";
+        case check_rule::unlimited_atomic: return "no limit is asked for a resource that comes in whole units";
         case check_rule::job_not_active: return "the job is done or failed";
         case check_rule::below_minimum: return "the amount is below the job's minimum";
         case check_rule::above_maximum: return "the amount is above the job's maximum";

@@ -46,7 +46,7 @@ struct checked_grant {
 
 /// What each node promises of each resource while groups of grants are taken in one after another. No sum overflows: a
 /// claim is refused as soon as one of its rows goes beyond the capacity.
-class promises {
+class reservations {
     buffer<std::int64_t> sums_;    // node-major
     buffer<std::uint64_t> begun_;  // in which round the sum was begun; in any other the ledger's holds
     std::size_t resources_ = 0;
@@ -117,13 +117,13 @@ private:
 
 /// Drops whole groups until no node promises more than it has.
 class capacity_fit {
-    enum class fate : std::uint8_t { in, out, out_for_good };
-    promises promises_;
-    buffer<fate> fates_;  // by row
+    enum class outcome : std::uint8_t { in, out, out_for_good };
+    reservations reservations_;
+    buffer<outcome> fates_;  // by row
 
 public:
     void prepare(std::size_t nodes, std::size_t resources, std::size_t rows) {
-        promises_.prepare(nodes, resources);
+        reservations_.prepare(nodes, resources);
         fates_.reset(rows);
     }
 
@@ -133,12 +133,12 @@ public:
     /// dropped that would have given something back.
     template <class Capacity, class Dropped>
     void fit(ledger const& held, buffer<checked_grant>& rows, Capacity capacity, Dropped dropped) noexcept {
-        for (std::size_t i = 0; i < rows.size(); ++i) fates_[i] = fate::in;
+        for (std::size_t i = 0; i < rows.size(); ++i) fates_[i] = outcome::in;
         while (!one_round(held, rows.view(), capacity)) {
         }
         std::size_t kept = 0;
         for (std::size_t i = 0; i < rows.size(); ++i)
-            if (fates_[i] == fate::in)
+            if (fates_[i] == outcome::in)
                 rows[kept++] = rows[i];
             else
                 dropped(rows[i]);
@@ -151,18 +151,18 @@ private:
     template <class Capacity>
     [[nodiscard]] bool one_round(ledger const& held, std::span<checked_grant const> rows,
                                  Capacity const& capacity) noexcept {
-        promises_.start(held);
+        reservations_.start(held);
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (fates_[i] == fate::out_for_good) continue;
-            fates_[i] = fate::in;
-            promises_.yield(rows.subspan(i, 1));
+            if (fates_[i] == outcome::out_for_good) continue;
+            fates_[i] = outcome::in;
+            reservations_.yield(rows.subspan(i, 1));
         }
         for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
             last = end_of_group(rows, first);
             auto const group = rows.subspan(first, last - first);
-            if (fates_[first] == fate::out_for_good || promises_.claim(group, capacity)) continue;
+            if (fates_[first] == outcome::out_for_good || reservations_.claim(group, capacity)) continue;
             bool const others_relied = gives_back(group);
-            for (std::size_t i = first; i < last; ++i) fates_[i] = others_relied ? fate::out_for_good : fate::out;
+            for (std::size_t i = first; i < last; ++i) fates_[i] = others_relied ? outcome::out_for_good : outcome::out;
             if (others_relied) return false;
         }
         return true;

@@ -11,9 +11,9 @@
 
 #include <ration/detail/job_watch.hpp>
 #include <ration/event.hpp>
+#include <ration/host/any_policy.hpp>
 #include <ration/host/backend.hpp>
 #include <ration/host/check.hpp>
-#include <ration/host/decider.hpp>
 #include <ration/host/grant_event.hpp>
 #include <ration/host/holdings.hpp>
 #include <ration/host/meter.hpp>
@@ -59,13 +59,14 @@ struct tick_report {
 };
 
 /// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it
-/// alone knows (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*, jobs/pace, jobs/held.*,
-/// nodes/free.* and the table held. A row that the host erases takes along what it shows; a new one is blank.
+/// alone knows (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*,
+/// jobs/measured_steps_per_second, jobs/held.*, nodes/free.* and the table held. A row that the host erases takes along
+/// what it shows; a new one is blank.
 template <Backend B>
 class engine {
     B& backend_;
-    decider& policy_;
-    decider& fallback_;
+    any_policy& policy_;
+    any_policy& fallback_;
     snapshot_store& store_;
     standard_columns const& columns_;
     std::span<resource_info const> resources_;
@@ -75,7 +76,7 @@ class engine {
     ledger ledger_;
     checker checker_;
     settler settler_;
-    promises promises_;
+    reservations reservations_;
     struct job_meters {
         rate_meter cpu_time, steps;
     };
@@ -94,7 +95,7 @@ class engine {
     std::uint64_t ticks_ = 0;
 
 public:
-    engine(B& backend, decider& policy, decider& fallback, snapshot_store& store, standard_columns const& columns,
+    engine(B& backend, any_policy& policy, any_policy& fallback, snapshot_store& store, standard_columns const& columns,
            std::span<resource_info const> resources, engine_options const& options) noexcept
         : backend_(backend), policy_(policy), fallback_(fallback), store_(store), columns_(columns),
           resources_(resources), options_(options) {}
@@ -103,8 +104,8 @@ public:
     engine& operator=(engine const&) = delete;
 
     /// Binds both policies and reserves all that a tick will need. Forgets what jobs hold. Errors: those of
-    /// `decider::bind`; `invalid_value` when the columns were declared for other resources, or for fewer than cpu and
-    /// memory.
+    /// `any_policy::bind`; `invalid_value` when the columns were declared for other resources, or for fewer than cpu
+    /// and memory.
     [[nodiscard]] result<void> bind(limits const& most) noexcept {
         if (columns_.resources.size() != resources_.size() ||
             resources_.size() <= static_cast<std::size_t>(resource_id::memory))
@@ -113,13 +114,13 @@ public:
                          .subject = "resources",
                          .remedy = "declare standard_columns with the same resources: ration::standard_resources"};
         most_ = {.jobs = most.jobs, .nodes = most.nodes, .resources = resources_.size(), .answer = most.answer};
-        for (decider* const d : {&policy_, &fallback_})
+        for (any_policy* const d : {&policy_, &fallback_})
             if (auto bound = d->bind(store_.schema(), most_); !bound) return bound;
         std::size_t const grants = most_.grants();
         ledger_.reset(most.nodes, resources_.size(), grants);
         checker_.prepare(store_, columns_, resources_, most.nodes, grants);
         settler_.prepare(most.nodes, resources_.size(), grants);
-        promises_.prepare(most.nodes, resources_.size());
+        reservations_.prepare(most.nodes, resources_.size());
         meters_.reserve(most.jobs);
         if (auto known = store_.find<double>("jobs/speedup")) speedup_ = *known;
         space_.resize(grants);
@@ -143,14 +144,14 @@ public:
     void lose(setting const& left, nanoseconds now) noexcept { ledger_.set(left, now); }
 
     /// Takes over what a job holds already, for a job that outlived an earlier host.
-    void adopt(setting const& s, nanoseconds now) noexcept { ledger_.set(s, now); }
+    void reattach(setting const& s, nanoseconds now) noexcept { ledger_.set(s, now); }
 
     /// One turn of the loop.
     tick_report tick(nanoseconds now, tick_mode mode = tick_mode::apply) noexcept {
         RATION_ASSERT(store_.rows(table_id::jobs) <= most_.jobs && store_.rows(table_id::nodes) <= most_.nodes,
                       "engine: more rows than bind() was told: call it again with higher limits");
         if constexpr (!fills_columns<B>) observe(now);
-        tell_of_jobs(now);
+        emit_jobs(now);
         show_changes(ledger_, store_, columns_);
         show_free(ledger_, store_, columns_);
         tick_report report{.number = ticks_++, .now = now};
@@ -164,10 +165,10 @@ public:
         }
         checker_.check(ledger_, answer.rows(), accepted_, rejected_);
         settler_.settle(
-            options_.settle, ledger_, now, accepted_, deferred_, [&](checked_grant const& g) { return outlook_of(g); },
+            options_.settle, ledger_, now, accepted_, deferred_, [&](checked_grant const& g) { return estimate_of(g); },
             [&](std::uint32_t node, resource_id r) { return capacity(node, r); });
-        put_into_force(now, mode);
-        if (mode == tick_mode::apply) tell(report.fell_back ? fallback_ : policy_, answer.rows(), now);
+        commit(now, mode);
+        if (mode == tick_mode::apply) emit(report.fell_back ? fallback_ : policy_, answer.rows(), now);
         show_changes(ledger_, store_, columns_);
         report.grants = answer.rows();
         report.rejected = rejected_.view();
@@ -186,7 +187,7 @@ private:
         return store_.at(of(r).capacity, node);
     }
 
-    [[nodiscard]] status ask(decider& d, std::uint64_t number, nanoseconds now, grants& answer) noexcept {
+    [[nodiscard]] status ask(any_policy& d, std::uint64_t number, nanoseconds now, grants& answer) noexcept {
         return d.decide({.number = number,
                          .seed = options_.seed + number,
                          .now = now,
@@ -196,16 +197,16 @@ private:
     }
 
     /// Both policies hear what has happened to jobs: the fallback may be asked at any time.
-    void tell_of_jobs(nanoseconds now) noexcept {
+    void emit_jobs(nanoseconds now) noexcept {
         events_.clear();
-        watch_.look(store_, columns_, now, events_);
+        watch_.probe(store_, columns_, now, events_);
         if (events_.empty()) return;
         policy_.on_events(events_.view());
         fallback_.on_events(events_.view());
     }
 
     /// The policy whose answer it was hears what became of it.
-    void tell(decider& who, std::span<grant const> answer, nanoseconds now) noexcept {
+    void emit(any_policy& who, std::span<grant const> answer, nanoseconds now) noexcept {
         events_.clear();
         for (auto const& c : changes_.view())
             events_.push_back(event_of(event_kind::grant_applied, c.grant.what(), c.grant.job_row(), now));
@@ -227,7 +228,7 @@ private:
         for (std::size_t row = 0; row < ids.size(); ++row) {
             if (static_cast<job_state>(store_.at(columns_.state, row)) != job_state::running) continue;
             meters_[row].steps.read(now, static_cast<std::int64_t>(store_.at(columns_.step, row)));
-            store_.at(columns_.pace, row) = meters_[row].steps.per_second();
+            store_.at(columns_.measured_steps_per_second, row) = meters_[row].steps.per_second();
             auto const seen = backend_.observe({ids[row]});
             if (!seen) continue;
             meters_[row].cpu_time.read(now, seen->cpu_time.count);
@@ -237,14 +238,15 @@ private:
         }
     }
 
-    [[nodiscard]] job_outlook outlook_of(checked_grant const& g) const noexcept {
-        job_outlook outlook{.started = {store_.at(columns_.started, g.job_row())}};
-        if (resources_[static_cast<std::size_t>(g.resource())].cut != divisibility::whole) return outlook;
-        outlook.restart_cost = store_.at(columns_.restart_cost, g.job_row());
-        outlook.remaining_seconds = store_.at(columns_.remaining, g.job_row()) / store_.at(columns_.pace, g.job_row());
-        outlook.speedup_held = speedup_at(g.job_row(), g.held);
-        outlook.speedup_granted = speedup_at(g.job_row(), g.amount());
-        return outlook;
+    [[nodiscard]] job_estimate estimate_of(checked_grant const& g) const noexcept {
+        job_estimate estimate{.started = {store_.at(columns_.started, g.job_row())}};
+        if (resources_[static_cast<std::size_t>(g.resource())].granularity != divisibility::atomic) return estimate;
+        estimate.restart_cost = store_.at(columns_.restart_cost, g.job_row());
+        estimate.remaining_seconds =
+            store_.at(columns_.remaining, g.job_row()) / store_.at(columns_.measured_steps_per_second, g.job_row());
+        estimate.speedup_held = speedup_at(g.job_row(), g.held);
+        estimate.speedup_granted = speedup_at(g.job_row(), g.amount());
+        return estimate;
     }
 
     /// Linear where the host knows no better; the last known value beyond the end of what it knows.
@@ -259,24 +261,24 @@ private:
     /// Groups that only give back come first. A group that takes finds its room in what is in force by then, so that no
     /// node ever promises more than it has: not between two operations, and not when a group that was to give back has
     /// failed.
-    void put_into_force(nanoseconds now, tick_mode mode) noexcept {
+    void commit(nanoseconds now, tick_mode mode) noexcept {
         changes_.clear();
         failed_.clear();
         texts_.clear();
-        promises_.start(ledger_);
+        reservations_.start(ledger_);
         for (bool const taking : {false, true})
             for (std::size_t first = 0, last = 0; first < accepted_.size(); first = last) {
                 last = end_of_group(accepted_.view(), first);
                 auto const group = accepted_.view().subspan(first, last - first);
                 bool any_takes = false;
                 for (auto const& g : group) any_takes |= takes(g);
-                if (any_takes == taking) put_group_into_force(group, now, mode);
+                if (any_takes == taking) commit_group(group, now, mode);
             }
     }
 
-    void put_group_into_force(std::span<checked_grant const> group, nanoseconds now, tick_mode mode) noexcept {
+    void commit_group(std::span<checked_grant const> group, nanoseconds now, tick_mode mode) noexcept {
         auto const has = [&](std::uint32_t node, resource_id r) { return capacity(node, r); };
-        if (!promises_.exchange(group, has)) {
+        if (!reservations_.exchange(group, has)) {
             for (auto const& g : group) deferred_.push_back({g, deferral::no_room});
             return;
         }
@@ -284,7 +286,7 @@ private:
         std::optional<plan_failure> failure = plan_group(group);
         if (!failure && mode == tick_mode::apply) failure = apply_plan();
         if (failure) {
-            promises_.revert(group);
+            reservations_.revert(group);
             changes_.resize(first_change);
             texts_.resize(first_text);
             for (auto const& g : group) failed_.push_back({g, *failure});

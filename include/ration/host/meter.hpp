@@ -19,7 +19,7 @@ public:
     static constexpr nanoseconds least_interval = milliseconds(200);  // shorter ones measure the scheduler, not the job
     static constexpr nanoseconds memory = seconds(1);
 
-    /// Takes in a reading at `now`. A counter that fell (a new epoch) starts the meter afresh.
+    /// Takes in a reading at `now`. A counter that fell (a new incarnation) starts the meter afresh.
     void read(nanoseconds now, std::int64_t count) noexcept {
         bool const afresh = last_time_.count < 0 || count < last_count_;
         nanoseconds const elapsed = now - last_time_;

@@ -46,7 +46,7 @@ struct settle_rules {
 
 /// What settle has to know of a job beyond the ledger. `speedup` is throughput at the amount held and at the amount
 /// granted over throughput at one device; a job that resizes live has a restart cost of 0.
-struct job_outlook {
+struct job_estimate {
     nanoseconds started;
     double remaining_seconds = 0;  ///< at what it holds now; NaN = unknown
     double speedup_held = 1, speedup_granted = 1;
@@ -55,14 +55,14 @@ struct job_outlook {
 
 /// Seconds that a change saves up to the job's next tier, its restart paid; negative when it is not worth it. NaN =
 /// unknown.
-[[nodiscard]] constexpr double gain_of(job_outlook const& job) noexcept {
+[[nodiscard]] constexpr double gain_of(job_estimate const& job) noexcept {
     return job.remaining_seconds * (1 - job.speedup_held / job.speedup_granted) - job.restart_cost;
 }
 
 /// Why this one grant should wait; `none` when it should not. What releases, and what is the first of its kind, never
 /// waits.
 [[nodiscard]] constexpr deferral reason_to_wait(settle_rules const& rules, checked_grant const& g, holding const* held,
-                                                std::int64_t capacity, job_outlook const& job,
+                                                std::int64_t capacity, job_estimate const& job,
                                                 nanoseconds now) noexcept {
     if (g.amount() == g.held) return deferral::unchanged;
     if (g.amount() == 0 || held == nullptr) return deferral::none;
@@ -93,16 +93,16 @@ public:
     /// now; grants that change nothing are dropped from both lists. O(grants).
     template <class Outlook, class Capacity>
     void settle(settle_rules const& rules, ledger const& held, nanoseconds now, buffer<checked_grant>& grants,
-                buffer<deferred_grant>& deferred, Outlook outlook, Capacity capacity) noexcept {
+                buffer<deferred_grant>& deferred, Outlook estimate, Capacity capacity) noexcept {
         deferred.clear();
         std::size_t kept = 0;
         for (std::size_t first = 0, last = 0; first < grants.size(); first = last) {
             last = end_of_group(grants.view(), first);
             bool whole = true;
             for (std::size_t i = first; i < last; ++i)
-                whole &= may_go(wait_of(rules, held, now, grants[i], outlook, capacity));
+                whole &= may_go(wait_of(rules, held, now, grants[i], estimate, capacity));
             for (std::size_t i = first; i < last; ++i) {
-                deferral const why = wait_of(rules, held, now, grants[i], outlook, capacity);
+                deferral const why = wait_of(rules, held, now, grants[i], estimate, capacity);
                 if (why == deferral::unchanged) continue;
                 if (whole)
                     grants[kept++] = grants[i];
@@ -121,10 +121,10 @@ private:
 
     template <class Outlook, class Capacity>
     [[nodiscard]] static deferral wait_of(settle_rules const& rules, ledger const& held, nanoseconds now,
-                                          checked_grant const& g, Outlook& outlook, Capacity& capacity) noexcept {
+                                          checked_grant const& g, Outlook& estimate, Capacity& capacity) noexcept {
         if (g.amount() == g.held) return deferral::unchanged;  // most are, and need no search
         return reason_to_wait(rules, g, held.find(g.job, g.node(), g.resource()), capacity(g.node(), g.resource()),
-                              outlook(g), now);
+                              estimate(g), now);
     }
 };
 

@@ -24,7 +24,7 @@ struct standard_columns {
     column<std::uint64_t> id, step;
     column<std::uint32_t> tenant, state, tier, tiers;
     column<std::int64_t> submitted, started;
-    column<double> weight, loss, best_loss, pace, remaining, restart_cost;
+    column<double> weight, loss, best_loss, measured_steps_per_second, remaining, restart_cost;
     column<std::uint64_t> held_job;
     column<std::uint32_t> held_node, held_resource;
     column<std::int64_t> held_amount;
@@ -56,7 +56,7 @@ struct standard_columns {
         add(c.best_loss, "jobs/loss.best");
         add(c.tier, "jobs/tier");
         add(c.tiers, "jobs/tiers");
-        add(c.pace, "jobs/pace");
+        add(c.measured_steps_per_second, "jobs/measured_steps_per_second");
         add(c.remaining, "jobs/remaining");
         add(c.restart_cost, "jobs/restart_cost");
         add(c.held_job, "held/job");

@@ -41,7 +41,7 @@ class exported {
         ration_changed_rows const* changed = nullptr;  ///< null where the host does not ask for them
     };
 
-    static std::int32_t say(std::int32_t code, std::string_view sentence, char* err, std::uint64_t size) noexcept {
+    static std::int32_t report(std::int32_t code, std::string_view sentence, char* err, std::uint64_t size) noexcept {
         if (err == nullptr || size == 0) return code;
         std::size_t const length = sentence.size() < size ? sentence.size() : size - 1;
         std::memcpy(err, sentence.data(), length);
@@ -55,11 +55,11 @@ class exported {
         try {
             return action();
         } catch (std::bad_alloc const&) {
-            return say(RATION_E_NOMEM, "out of memory", err, size);
+            return report(RATION_E_NOMEM, "out of memory", err, size);
         } catch (std::exception const& e) {
-            return say(RATION_E_EXCEPTION, e.what(), err, size);
+            return report(RATION_E_EXCEPTION, e.what(), err, size);
         } catch (...) {
-            return say(RATION_E_EXCEPTION, "an exception of an unknown type", err, size);
+            return report(RATION_E_EXCEPTION, "an exception of an unknown type", err, size);
         }
     }
 
@@ -68,25 +68,25 @@ class exported {
             typename P::parameters given;
             text<255> wrong;
             if (!config.empty() && !parameter_access<typename P::parameters>::read(config, given, wrong))
-                return say(RATION_E_ARG, wrong, err, size);
+                return report(RATION_E_ARG, wrong, err, size);
             if (std::string_view const problem = given.problem(); !problem.empty())
-                return say(RATION_E_ARG, problem, err, size);
+                return report(RATION_E_ARG, problem, err, size);
             *self = new instance{.policy = P(given)};
         } else {
             if (config.find_first_not_of(" \t\r\n{}") != config.npos)
-                return say(RATION_E_ARG, "this policy takes no parameters: leave them out", err, size);
+                return report(RATION_E_ARG, "this policy takes no parameters: leave them out", err, size);
             *self = new instance{.policy = P()};
         }
         return RATION_OK;
     }
 
-    [[nodiscard]] static std::int32_t finish(status said, grants const& answer, ration_out& out) noexcept {
-        if (said == status::capacity || answer.overflowed()) {
+    [[nodiscard]] static std::int32_t finish(status reply, grants const& answer, ration_out& out) noexcept {
+        if (reply == status::capacity || answer.overflowed()) {
             out.needed = out.capacity + 1;  // at least: the class stops at the first row without a place
             return RATION_E_CAPACITY;
         }
         out.count = answer.size();
-        return static_cast<std::int32_t>(said);
+        return static_cast<std::int32_t>(reply);
     }
 
     [[nodiscard]] static ration_changed_rows const* changed_rows_of(ration_host const* host) noexcept {
@@ -98,8 +98,8 @@ class exported {
 
     [[nodiscard]] static changed_rows list_of(ration_changed_rows const* offered) noexcept {
         if (offered == nullptr) return {};
-        bool const tells = offered->struct_size > offsetof(ration_changed_rows, written);
-        return {.row = offered->row, .capacity = offered->capacity, .written = tells ? offered->written : nullptr};
+        bool const emits = offered->struct_size > offsetof(ration_changed_rows, written);
+        return {.row = offered->row, .capacity = offered->capacity, .written = emits ? offered->written : nullptr};
     }
 
     [[nodiscard]] static std::vector<column_info> columns_of(ration_schema const& schema) {
@@ -136,13 +136,13 @@ public:
         return guarded(err, size, [&] {
             auto const found = bind_columns<inputs>(columns_of(*schema));
             if (!found)
-                return say(RATION_E_UNSUPPORTED,
-                           text<160>(found.failure().subject.view()).append(": ").append(found.failure().remedy), err,
-                           size);
+                return report(RATION_E_UNSUPPORTED,
+                              text<160>(found.failure().subject.view()).append(": ").append(found.failure().remedy),
+                              err, size);
             mine.bound = *found;
             if constexpr (has_prepare<P>)
                 if (auto const ready = mine.policy.prepare({schema->max_jobs, schema->max_nodes}); ready != status::ok)
-                    return say(static_cast<std::int32_t>(ready), "it cannot prepare for so many jobs", err, size);
+                    return report(static_cast<std::int32_t>(ready), "it cannot prepare for so many jobs", err, size);
             return std::int32_t{RATION_OK};
         });
     }
@@ -158,9 +158,9 @@ public:
         std::span const space(reinterpret_cast<grant*>(out->grant), out->capacity);
         changed_rows changed = list_of(mine.changed);
         grants answer = mine.changed == nullptr ? grants(space) : grants(space, changed);
-        auto const said = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
+        auto const reply = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
         if (mine.changed != nullptr) *mine.changed->count = changed.count;
-        return finish(said, answer, *out);
+        return finish(reply, answer, *out);
     }
 
     static std::int32_t on_event(void* self, ration_event const* events, std::uint64_t count,

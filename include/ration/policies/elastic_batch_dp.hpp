@@ -143,10 +143,10 @@ public:
         devices_ = detail::capacity_of(t);
         batch_ = t.get<"nodes/capacity.batch">()[0];
         memory_.follow(t.get<"jobs/id">());
-        bool const in_force = still_holds(t);
-        if (!in_force || is_due(t.now())) decide_anew(t);
-        if (t.nodes() == 1) return say(t, out);
-        return say_places(t, out);
+        bool const in_effect = still_holds(t);
+        if (!in_effect || is_due(t.now())) decide_anew(t);
+        if (t.nodes() == 1) return report(t, out);
+        return report_places(t, out);
     }
 
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
@@ -211,7 +211,7 @@ private:
     }
 
     /// What differs from what is held, and why a job holds nothing.
-    [[nodiscard]] status say(tick<inputs> const& t, grants& out) const noexcept {
+    [[nodiscard]] status report(tick<inputs> const& t, grants& out) const noexcept {
         auto const devices = t.get<"jobs/held.gpu">(), batch = t.get<"jobs/held.batch">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             standing const& s = memory_[row];
@@ -225,7 +225,7 @@ private:
     }
 
     /// The same on several nodes. All jobs that change give back their devices before the first one is placed.
-    [[nodiscard]] status say_places(tick<inputs> const& t, grants& out) noexcept {
+    [[nodiscard]] status report_places(tick<inputs> const& t, grants& out) noexcept {
         places_.begin(t);
         changing_.clear();
         for (std::size_t row = 0; row < t.jobs(); ++row) {

@@ -81,7 +81,7 @@ public:
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
         capacity_ = t.get<"nodes/capacity.cpu">()[0];
-        look(t);
+        probe(t);
         if (t.now() != seen_) sample(t);
         if (to_seconds(t.now() - begun_) >= length()) close_interval(t);
         return answer(t, out);
@@ -173,7 +173,7 @@ private:
     }
 
     /// Who runs. When somebody has come or gone the interval begins anew.
-    void look(tick<inputs> const& t) noexcept {
+    void probe(tick<inputs> const& t) noexcept {
         jobs_.follow(t.get<"jobs/id">());
         std::uint64_t running = 0, last = 0;
         for (std::size_t row = 0; row < t.jobs(); ++row)

@@ -47,7 +47,7 @@ public:
     using policy_concept = policy_tag;
     using parameters = gittins_parameters;
     using inputs = detail::rigid_columns<in<double, "jobs/attained">, in<std::int64_t, "jobs/started">,
-                                         in<double, "jobs/length">, in<double, "jobs/rate">>;
+                                         in<double, "jobs/total_steps">, in<double, "jobs/nominal_steps_per_second">>;
     static constexpr meta about{.id = "ration.gittins",
                                 .version = "1.0.0",
                                 .summary = "the likeliest to end for the service it takes first",
@@ -105,7 +105,7 @@ private:
 
     void learn(tick<inputs> const& t) noexcept {
         auto const ids = t.get<"jobs/id">();
-        auto const length = t.get<"jobs/length">(), rate = t.get<"jobs/rate">();
+        auto const length = t.get<"jobs/total_steps">(), rate = t.get<"jobs/nominal_steps_per_second">();
         auto const asked = t.get<"jobs/request.gpu">();
         if (ids.empty() || ids.back() < next_) return;
         std::size_t row = ids.size();

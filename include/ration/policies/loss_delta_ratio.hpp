@@ -131,11 +131,11 @@ public:
                 e.losses.begin_anew();
             }
             e.losses.see(step[row], loss[row], parameters_.window);
-            unsaid |= is_to_be_said(e, held[row]);
+            unsaid |= must_be_reported(e, held[row]);
         }
         bool const anew = changed || t.now() >= rests_until_;
         if (anew) share_out(t);
-        if (anew || unsaid) say(held, out);
+        if (anew || unsaid) report(held, out);
         return status::ok;
     }
 
@@ -195,13 +195,13 @@ private:
     }
 
     /// What differs from what is held, and why a job holds nothing.
-    [[nodiscard]] static bool is_to_be_said(entry const& e, std::int64_t held) noexcept {
+    [[nodiscard]] static bool must_be_reported(entry const& e, std::int64_t held) noexcept {
         return e.active && (e.given != held || e.given == 0);
     }
-    void say(std::span<std::int64_t const> held, grants& out) const noexcept {
+    void report(std::span<std::int64_t const> held, grants& out) const noexcept {
         for (std::size_t row = 0; row < held.size(); ++row) {
             entry const& e = memory_[row];
-            if (is_to_be_said(e, held[row])) static_cast<void>(out.set(row, 0, resource_id::gpu, e.given, e.why));
+            if (must_be_reported(e, held[row])) static_cast<void>(out.set(row, 0, resource_id::gpu, e.given, e.why));
         }
     }
 

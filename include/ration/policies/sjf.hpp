@@ -31,7 +31,7 @@ class sjf {
 public:
     using policy_concept = policy_tag;
     using parameters = sjf_parameters;
-    using inputs = detail::rigid_columns<in<double, "jobs/length">, in<double, "jobs/rate">>;
+    using inputs = detail::rigid_columns<in<double, "jobs/total_steps">, in<double, "jobs/nominal_steps_per_second">>;
     static constexpr meta about{.id = "ration.sjf",
                                 .version = "1.0.0",
                                 .summary = "the shortest job first",
@@ -47,7 +47,7 @@ public:
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, false)) return status::ok;
-        auto const length = t.get<"jobs/length">(), rate = t.get<"jobs/rate">();
+        auto const length = t.get<"jobs/total_steps">(), rate = t.get<"jobs/nominal_steps_per_second">();
         jobs_.start_in_order(t, parameters_.backfill, [&](std::size_t row) noexcept {
             return detail::size_of_work(length[row], rate[row], jobs_.wanted(row), parameters_.measure);
         });

@@ -29,7 +29,7 @@ class srtf {
 public:
     using policy_concept = policy_tag;
     using parameters = srtf_parameters;
-    using inputs = detail::rigid_columns<in<double, "jobs/remaining">, in<double, "jobs/rate">>;
+    using inputs = detail::rigid_columns<in<double, "jobs/remaining">, in<double, "jobs/nominal_steps_per_second">>;
     static constexpr meta about{.id = "ration.srtf",
                                 .version = "1.0.0",
                                 .summary = "the shortest remaining time first, with preemption",
@@ -45,7 +45,7 @@ public:
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, true)) return status::ok;
-        auto const remaining = t.get<"jobs/remaining">(), rate = t.get<"jobs/rate">();
+        auto const remaining = t.get<"jobs/remaining">(), rate = t.get<"jobs/nominal_steps_per_second">();
         jobs_.serve(t, [&](std::size_t row) noexcept {
             return detail::priority{
                 detail::size_of_work(remaining[row], rate[row], jobs_.wanted(row), parameters_.measure)};

@@ -127,7 +127,7 @@ public:
                        finished_from()};
         bool const several = t.nodes() > 1;
         if (several) place(t, all);
-        several ? look_at<true>(all) : look_at<false>(all);
+        several ? inspect<true>(all) : inspect<false>(all);
         for (std::size_t node = 0; node < t.nodes(); ++node) choose_shares(nodes_[node], t.now());
         return several ? answer_each(t, all, out) : answer_one(t, all, out);
     }
@@ -244,8 +244,8 @@ private:
             if (!all.is_running(row)) continue;
             decision const d = decide_one(all, row, now, {least[row], most[row]});
             // Who is released before it has held anything holds 0 as well
-            bool const said = d.amount == held[row] && d.amount != 0;
-            if (!said && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
+            bool const reply = d.amount == held[row] && d.amount != 0;
+            if (!reply && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
         }
         return status::ok;
     }
@@ -260,8 +260,8 @@ private:
             decision const d = decide_one(all, row, nodes_[node].now, {least[row], most[row]});
             bool const moves = at.held != nowhere && at.held != node;
             if (moves && !out.set(row, at.held, resource_id::cpu, 0, d.why)) return status::capacity;
-            bool const said = !moves && d.amount == held[row] && d.amount != 0;
-            if (!said && !out.set(row, node, resource_id::cpu, d.amount, d.why)) return status::capacity;
+            bool const reply = !moves && d.amount == held[row] && d.amount != 0;
+            if (!reply && !out.set(row, node, resource_id::cpu, d.amount, d.why)) return status::capacity;
         }
         return status::ok;
     }
@@ -299,7 +299,7 @@ private:
 
     /// What runs on each node. A job that has become accepted keeps the use of this tick.
     template <bool Several>
-    void look_at(jobs const& all) noexcept {
+    void inspect(jobs const& all) noexcept {
         for (node_state& n : nodes_) n.seen = {};
         node_load of_one;
         std::int64_t const capacity_of_one = nodes_[0].capacity;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-/// When the jobs of a made-up workload are submitted.
+/// When the jobs of a synthetic workload are submitted.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include <ration/sim/dice.hpp>
+#include <ration/sim/rng.hpp>
 #include <ration/units.hpp>
 
 namespace ration::sim {
@@ -28,7 +28,7 @@ namespace detail {
 }
 
 /// Mean seconds from the job before to job `index`.
-[[nodiscard]] inline double mean_gap(arrival_pattern pattern, double overall, dice const& choices,
+[[nodiscard]] inline double mean_gap(arrival_pattern pattern, double overall, rng const& choices,
                                      std::uint64_t index) noexcept {
     constexpr double burst = 8, seconds_apart = 5;
     if (pattern != arrival_pattern::bursty) return overall;
@@ -41,7 +41,7 @@ namespace detail {
 /// Ascending times from 0 on, `per_hour` of them in the long run. Precondition: per_hour > 0. O(jobs).
 [[nodiscard]] inline std::vector<nanoseconds> arrivals(arrival_pattern pattern, double per_hour, std::size_t jobs,
                                                        std::uint64_t seed) {
-    dice const gaps(seed, 1), choices(seed, 2);
+    rng const gaps(seed, 1), choices(seed, 2);
     // Candidates at the highest rate, kept as often as the rate says
     bool const thins = pattern == arrival_pattern::diurnal;
     double const overall = 3600 / per_hour / (thins ? 1.8 : 1);

@@ -16,7 +16,7 @@ namespace ration::sim {
 struct sim_columns {
     standard_columns standard;
     column<std::int64_t> request, batch;
-    column<double> attained, rate, length, speedup, goodput, goodput_fixed;
+    column<double> attained, nominal_steps_per_second, total_steps, speedup, goodput, goodput_fixed;
     column<std::uint32_t> restarts, node_type;
     std::size_t counts = 0;  ///< entries of one scaling vector: 0 to the most devices that a job accepts
     std::size_t types = 1;
@@ -47,8 +47,8 @@ struct sim_columns {
         };
         add(c.request, "jobs/request.gpu");
         add(c.attained, "jobs/attained");
-        add(c.rate, "jobs/rate");
-        add(c.length, "jobs/length");
+        add(c.nominal_steps_per_second, "jobs/nominal_steps_per_second");
+        add(c.total_steps, "jobs/total_steps");
         add(c.restarts, "jobs/restarts");
         add(c.node_type, "nodes/type");
         add(c.speedup, "jobs/speedup", c.counts);
@@ -69,7 +69,7 @@ inline void write_description(snapshot_store& store, sim_columns const& c, std::
     store.at(s.weight, row) = job.weight;
     store.at(s.submitted, row) = job.submitted.count;
     store.at(s.started, row) = -1;
-    store.at(s.remaining, row) = store.at(c.length, row) = job.length;
+    store.at(s.remaining, row) = store.at(c.total_steps, row) = job.length;
     store.at(s.restart_cost, row) = job.restart_cost;
     store.at(c.request, row) = job.request;
     for (auto const& r : s.resources) store.at(r.maximum, row) = unlimited;
@@ -97,7 +97,7 @@ inline void write_scaling(snapshot_store& store, sim_columns const& c, std::size
     }
     auto const fixed = vector(c.goodput_fixed, 0);
     auto const asked = static_cast<std::size_t>(job.request);
-    store.at(c.rate, row) = asked < fixed.size() ? fixed[asked] : 0;
+    store.at(c.nominal_steps_per_second, row) = asked < fixed.size() ? fixed[asked] : 0;
 }
 
 }  // namespace ration::sim

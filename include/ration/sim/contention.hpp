@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <ration/sim/job_paces.hpp>
+#include <ration/sim/job_speeds.hpp>
 #include <ration/sim/live_jobs.hpp>
 
 namespace ration::sim {
@@ -17,15 +17,15 @@ namespace ration::sim {
 class contention {
     live_jobs& live_;
     ledger const& holdings_;
-    job_paces& paces_;
+    job_speeds& speed_segments_;
     buffer<std::uint32_t> spread_jobs_;  // by node: jobs there that are on other nodes too
     bool matters_ = false;               // whether any model looks at it
     bool changed_ = false;
 
 public:
     /// All of them outlive it.
-    contention(live_jobs& live, ledger const& holdings, job_paces& paces) noexcept
-        : live_(live), holdings_(holdings), paces_(paces) {}
+    contention(live_jobs& live, ledger const& holdings, job_speeds& speed_segments) noexcept
+        : live_(live), holdings_(holdings), speed_segments_(speed_segments) {}
 
     void prepare(workload const& jobs, std::size_t nodes) noexcept {
         matters_ = std::any_of(jobs.models.begin(), jobs.models.end(),
@@ -45,9 +45,9 @@ public:
         for (std::size_t row = 0; row < live_.rows(); ++row) {
             bool const shares = meets_another(devices_of(row));
             if (shares == live_[row].shares_node) continue;
-            paces_.bring_up(row, now);
+            speed_segments_.bring_up(row, now);
             live_[row].shares_node = shares;
-            paces_.set(row, now);
+            speed_segments_.set(row, now);
         }
     }
 

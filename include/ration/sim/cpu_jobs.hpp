@@ -7,7 +7,7 @@
 #include <span>
 
 #include <ration/sim/cpu_sharing.hpp>
-#include <ration/sim/job_paces.hpp>
+#include <ration/sim/job_speeds.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/outcome.hpp>
 
@@ -22,7 +22,7 @@ class cpu_jobs {
     sim_columns const& columns_;
     live_jobs& live_;
     ledger const& holdings_;
-    job_paces& paces_;
+    job_speeds& speed_segments_;
     run_observer* observer_;
     std::span<job_outcome> outcomes_;  // by id - 1
     buffer<cpu_claim> claims_;
@@ -32,8 +32,9 @@ class cpu_jobs {
 public:
     /// All of them outlive it; `observer` may be nullptr.
     cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings,
-             job_paces& paces, run_observer* observer) noexcept
-        : store_(store), columns_(columns), live_(live), holdings_(holdings), paces_(paces), observer_(observer) {}
+             job_speeds& speed_segments, run_observer* observer) noexcept
+        : store_(store), columns_(columns), live_(live), holdings_(holdings), speed_segments_(speed_segments),
+          observer_(observer) {}
 
     /// To be called once. `outcomes` outlives it.
     void prepare(cluster const& machines, std::span<job_outcome> outcomes) noexcept {
@@ -85,7 +86,7 @@ private:
         if (job.cores == claim.given && !moves) return;
         std::uint64_t const id = live_.id(claim.row);
         job_outcome& outcome = outcomes_[id - 1];
-        paces_.bring_up(claim.row, now);
+        speed_segments_.bring_up(claim.row, now);
         job.cores = claim.given;
         store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;
         if (claim.given > 0 && outcome.started.count < 0) {
@@ -95,7 +96,7 @@ private:
         if (moves) job.node = claim.node;
         if (moves && observer_ != nullptr) observer_->runs_on(now, id, claim.node);
         if (observer_ != nullptr) observer_->uses(now, id, claim.given);
-        paces_.set(claim.row, now);
+        speed_segments_.set(claim.row, now);
     }
 
     [[nodiscard]] double cores(std::uint32_t node) const noexcept {

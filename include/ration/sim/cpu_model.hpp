@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <ration/sim/dice.hpp>
 #include <ration/sim/model.hpp>
+#include <ration/sim/rng.hpp>
 
 namespace ration::sim {
 
@@ -65,7 +65,8 @@ public:
     [[nodiscard]] double parallelism() const noexcept { return parallelism_; }
 
     /// Holds up to the next tier.
-    [[nodiscard]] pace at(job_description const& job, allocation const& held, double step) const noexcept override {
+    [[nodiscard]] speed_segment at(job_description const& job, allocation const& held,
+                                   double step) const noexcept override {
         std::uint32_t const tier = tier_at(job, step);
         return {.steps_per_second = held.slowest * (steps_per_core_second_ * std::clamp(held.cores, 0.0, parallelism_)),
                 .until = tier < reached_.size() ? reached_[tier] : std::numeric_limits<double>::infinity()};
@@ -94,7 +95,7 @@ public:
     [[nodiscard]] double reported_loss(job_description const&, std::uint64_t seed, std::uint64_t id,
                                        double step) const noexcept override {
         double const loss = curve_.at(std::floor(step));
-        return std::max(loss * std::fma(noise_, dice(seed, id).normal(static_cast<std::uint64_t>(step)), 1.0), 0.0);
+        return std::max(loss * std::fma(noise_, rng(seed, id).normal(static_cast<std::uint64_t>(step)), 1.0), 0.0);
     }
 };
 

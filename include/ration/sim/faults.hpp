@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include <ration/sim/dice.hpp>
+#include <ration/sim/rng.hpp>
 #include <ration/sim/server_lifetimes.hpp>
 #include <ration/sim/workload.hpp>
 
@@ -53,7 +53,7 @@ namespace detail {
 /// Good times and bad ones after one another, until a bad one would begin behind `horizon`; one that has begun ends.
 /// `good` and `bad` give seconds for the how manieth; `say` is told which one begins and ends when.
 template <class Good, class Bad, class Say>
-void alternate(nanoseconds horizon, Good const& good, Bad const& bad, Say const& say) {
+void alternate(nanoseconds horizon, Good const& good, Bad const& bad, Say const& report) {
     // Two faults of one kind never come to one node at once, so that their order is no question
     constexpr nanoseconds least{1};
     nanoseconds now{0};
@@ -62,13 +62,13 @@ void alternate(nanoseconds horizon, Good const& good, Bad const& bad, Say const&
         if (horizon < now) return;
         nanoseconds const begin = now;
         now = now + least + seconds(bad(turn));
-        say(turn, begin, now);
+        report(turn, begin, now);
     }
 }
 
-/// A stream of dice of its own for each kind of fault and each node, far from those that workloads are made of.
-[[nodiscard]] inline dice dice_of(std::uint64_t seed, std::uint64_t kind, std::uint32_t node) noexcept {
-    return dice(seed, (kind + 1) << 40 | node);
+/// A stream of rng of its own for each kind of fault and each node, far from those that workloads are made of.
+[[nodiscard]] inline rng rng_of(std::uint64_t seed, std::uint64_t kind, std::uint32_t node) noexcept {
+    return rng(seed, (kind + 1) << 40 | node);
 }
 
 inline void add_faults(fault_rates const& rates, std::uint32_t node, std::int64_t devices, std::uint64_t seed,
@@ -77,8 +77,8 @@ inline void add_faults(fault_rates const& rates, std::uint32_t node, std::int64_
         to.push_back({.at = from, .what = fault_kind::node_lost, .node = node});
         to.push_back({.at = until, .what = fault_kind::node_back, .node = node});
     };
-    dice const loss = dice_of(seed, 0, node), life = dice_of(seed, 1, node), crash = dice_of(seed, 2, node),
-               slow = dice_of(seed, 3, node);
+    rng const loss = rng_of(seed, 0, node), life = rng_of(seed, 1, node), crash = rng_of(seed, 2, node),
+              slow = rng_of(seed, 3, node);
     if (rates.loss_every > 0)
         alternate(
             horizon, [&](auto turn) { return rates.loss_every * loss.exponential(2 * turn); },
@@ -111,7 +111,7 @@ inline void add_faults(fault_rates const& rates, std::uint32_t node, std::int64_
 }  // namespace detail
 
 /// All faults that begin from 0 to `horizon`, and their ends, in order of time: a function of nothing but its
-/// arguments, the same bits everywhere. Each kind and each node has dice of its own, so that neither another kind nor
+/// arguments, the same bits everywhere. Each kind and each node has rng of its own, so that neither another kind nor
 /// another node changes it. Preconditions: no time is negative or above a year, and `horizon` is a century at most;
 /// `slow_speed` is above 0. O(faults x log faults).
 [[nodiscard]] inline std::vector<fault> make_faults(fault_rates const& rates, cluster const& machines,

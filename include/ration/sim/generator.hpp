@@ -15,9 +15,9 @@
 #include <vector>
 
 #include <ration/sim/arrivals.hpp>
-#include <ration/sim/dice.hpp>
 #include <ration/sim/model_library.hpp>
 #include <ration/sim/parametric_model.hpp>
+#include <ration/sim/rng.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim {
@@ -108,7 +108,7 @@ struct rigid_options {
     for (std::size_t t = 0; t < std::size(detail::tenant_rows); ++t)
         made.tenants.push_back("tenant-" + std::to_string(t + 1));
     for (std::size_t j = 0; j < made.jobs.size(); ++j) {
-        dice const of(o.seed, 1000 + j);
+        rng const of(o.seed, 1000 + j);
         job_description& job = made.jobs[j];
         job.tenant = static_cast<std::uint32_t>(
             detail::weighted(std::span<detail::tenant_row const>(detail::tenant_rows), of.uniform(0)));
@@ -126,7 +126,7 @@ struct rigid_options {
     return made;
 }
 
-/// One kind of job of a made-up elastic workload.
+/// One kind of job of a synthetic elastic workload.
 struct scaling_category {
     std::string_view name;
     data_parallel of;
@@ -177,7 +177,7 @@ struct scaling_options {
         made.model_names.emplace_back(category.name);
     }
     for (std::size_t j = 0; j < made.jobs.size(); ++j) {
-        dice const thrown(o.seed, 1000 + j);
+        rng const thrown(o.seed, 1000 + j);
         job_description& job = made.jobs[j];
         job.model = thrown.below(static_cast<std::uint32_t>(speed.size()), 0);
         job.request = asked;
@@ -222,7 +222,7 @@ inline constexpr profiled_row profiled_rows[] = {
     }
     for (std::size_t j = 0; j < made.jobs.size(); ++j) {
         auto const& row =
-            rows[detail::weighted(std::span<detail::profiled_row const>(rows), dice(o.seed, 1000 + j).uniform(0))];
+            rows[detail::weighted(std::span<detail::profiled_row const>(rows), rng(o.seed, 1000 + j).uniform(0))];
         auto const* const of = find_model(library, row.application);
         job_description job = of->usual;
         job.submitted = made.jobs[j].submitted;
@@ -252,7 +252,7 @@ inline constexpr profiled_row profiled_rows[] = {
         made.model_names.push_back(one->name);
     }
     for (std::size_t j = 0; j < made.jobs.size(); ++j) {
-        dice const of(o.seed, 1000 + j);
+        rng const of(o.seed, 1000 + j);
         std::uint32_t const model = of.below(static_cast<std::uint32_t>(models.size()), 0);
         job_description job = models[model]->usual;
         job.submitted = made.jobs[j].submitted;

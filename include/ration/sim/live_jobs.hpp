@@ -154,7 +154,7 @@ public:
         live_job const& job = jobs_[row];
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(how);
         show_steps_of(row, steps_at(row, now));
-        store_.at(columns_.standard.pace, row) = 0;
+        store_.at(columns_.standard.measured_steps_per_second, row) = 0;
         store_.at(columns_.attained, row) = job.attained_at(now);
         jobs_[row] = {};
         ++ended_;
@@ -185,7 +185,7 @@ public:
     /// The same for one job that no longer moves.
     void show_steps_of(std::size_t row, double steps) noexcept {
         store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
-        store_.at(columns_.standard.remaining, row) = store_.at(columns_.length, row) - steps;
+        store_.at(columns_.standard.remaining, row) = store_.at(columns_.total_steps, row) - steps;
     }
 
 private:
@@ -210,7 +210,7 @@ private:
     void show_steps(nanoseconds now) noexcept {
         std::uint64_t* const step = store_.data(columns_.standard.step);
         double *const remaining = store_.data(columns_.standard.remaining), *const length =
-                                                                                store_.data(columns_.length);
+                                                                                store_.data(columns_.total_steps);
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             if (!(jobs_[row].rate > 0)) continue;
             double const steps = steps_at(row, now);

@@ -41,7 +41,7 @@ struct allocation {
 };
 
 /// How fast a job goes, and up to which step that holds.
-struct pace {
+struct speed_segment {
     double steps_per_second = 0;
     double until = std::numeric_limits<double>::infinity();
 };
@@ -61,7 +61,8 @@ public:
     virtual ~job_model() = default;
 
     /// The pace after `step` steps. 0 steps per second when it cannot run like that.
-    [[nodiscard]] virtual pace at(job_description const& job, allocation const& held, double step) const noexcept = 0;
+    [[nodiscard]] virtual speed_segment at(job_description const& job, allocation const& held,
+                                           double step) const noexcept = 0;
 
     /// Fills all of `out` for nodes of this type with so many devices each.
     virtual void show(job_description const& job, double step, std::uint32_t type, std::int64_t devices_per_node,
@@ -102,7 +103,7 @@ protected:
 /// second.
 class rigid_model final : public job_model {
 public:
-    [[nodiscard]] pace at(job_description const& job, allocation const& held, double) const noexcept override {
+    [[nodiscard]] speed_segment at(job_description const& job, allocation const& held, double) const noexcept override {
         return {.steps_per_second = held.devices >= job.request ? held.slowest : 0.0};
     }
     void show(job_description const& job, double, std::uint32_t, std::int64_t,

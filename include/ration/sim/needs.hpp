@@ -85,11 +85,11 @@ public:
     [[nodiscard]] double seconds_with(job_description const& job, double share, job_end at = job_end::length) {
         if (workload_.runs_on_cpu(job)) {
             double alone = 0, cores = most_cores(job);
-            each_stretch_on_cpu(job, at, [&](double steps, double pace) { alone += steps / pace; });
+            each_segment_on_cpu(job, at, [&](double steps, double speed) { alone += steps / speed; });
             return alone * std::max(1.0, cores / share);
         }
         double seconds = job.restart_cost;
-        each_stretch(job, [&](double steps) {
+        each_segment(job, [&](double steps) {
             double fastest = 0;
             for (std::size_t k = 1; k < best_.size(); ++k)
                 fastest = std::max(fastest, best_[k] * std::min(1.0, share / static_cast<double>(k)));
@@ -102,7 +102,7 @@ private:
     void add_parts_on_devices(job_description const& job) {
         if (job.restart_cost > 0)
             parts_.push_back({job.restart_cost * static_cast<double>(job.least), job.restart_cost});
-        each_stretch(job, [&](double steps) {
+        each_segment(job, [&](double steps) {
             double fastest = 0, thriftiest = 0;
             for (std::size_t k = 1; k < best_.size(); ++k) {
                 fastest = std::max(fastest, best_[k]);
@@ -114,8 +114,8 @@ private:
 
     /// It goes in proportion to its cores, so that its work is the same with few of them and with many.
     void add_parts_on_cpu(job_description const& job) {
-        each_stretch_on_cpu(job, job_end::last_tier, [&](double steps, double pace) {
-            parts_.push_back({steps / pace * most_cores(job), steps / pace});
+        each_segment_on_cpu(job, job_end::last_tier, [&](double steps, double speed) {
+            parts_.push_back({steps / speed * most_cores(job), steps / speed});
         });
     }
 
@@ -126,12 +126,12 @@ private:
     /// Calls `visit(steps, steps per second)` for each stretch of a job on processors that has as many of them as it
     /// can.
     template <class Visit>
-    void each_stretch_on_cpu(job_description const& job, job_end at, Visit visit) const {
+    void each_segment_on_cpu(job_description const& job, job_end at, Visit visit) const {
         auto const& model = *workload_.models[job.model];
         std::uint32_t const last = model.tiers(job);
         for (double step = 0; step < job.length;) {
             if (at == job_end::last_tier && last > 0 && model.tier_at(job, step) == last) return;
-            pace const p = model.at(job, {.cores = most_cores(job)}, step);
+            speed_segment const p = model.at(job, {.cores = most_cores(job)}, step);
             double const until = std::min(job.length, p.until), end = until > step ? until : job.length;
             visit(end - step, p.steps_per_second);
             step = end;
@@ -141,7 +141,7 @@ private:
     /// Calls `visit(steps)` for each stretch in which `best_` holds: steps per second by devices, the best of all types
     /// of nodes.
     template <class Visit>
-    void each_stretch(job_description const& job, Visit visit) {
+    void each_segment(job_description const& job, Visit visit) {
         auto const& model = *workload_.models[job.model];
         std::int64_t const most = std::min(job.most, devices_);
         auto const asked = static_cast<std::int32_t>(

@@ -42,7 +42,7 @@ public:
 
     [[nodiscard]] data_parallel const& parameters() const noexcept { return of_; }
 
-    [[nodiscard]] pace at(job_description const& job, allocation const& held, double) const noexcept override {
+    [[nodiscard]] speed_segment at(job_description const& job, allocation const& held, double) const noexcept override {
         return {.steps_per_second = held.slowest * rate(held.batch > 0 ? held.batch : asked_for(job), held.devices,
                                                         held.spread.size() > 1, held.type)};
     }
@@ -93,7 +93,7 @@ public:
     parameter_server_model(std::vector<double> worker_speed, double most)
         : worker_speed_(std::move(worker_speed)), most_(most) {}
 
-    [[nodiscard]] pace at(job_description const&, allocation const& held, double) const noexcept override {
+    [[nodiscard]] speed_segment at(job_description const&, allocation const& held, double) const noexcept override {
         return {.steps_per_second =
                     std::min(held.mean_speed * static_cast<double>(held.devices) * speed_of_one(held.type), most_)};
     }

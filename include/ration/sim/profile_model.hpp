@@ -119,7 +119,8 @@ public:
     [[nodiscard]] double length() const noexcept { return measured_.ends.back(); }
 
     [[nodiscard]] bool feels_contention() const noexcept override { return measured_.interference > 0; }
-    [[nodiscard]] pace at(job_description const& job, allocation const& held, double step) const noexcept override {
+    [[nodiscard]] speed_segment at(job_description const& job, allocation const& held,
+                                   double step) const noexcept override {
         std::size_t const row = row_at(step);
         double const until =
             row + 1 < measured_.ends.size() ? measured_.ends[row] : std::numeric_limits<double>::infinity();

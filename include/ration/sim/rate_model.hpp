@@ -46,7 +46,7 @@ public:
         return rates_.emplace(key{type, several_nodes, batch, devices}, steps_per_second).second;
     }
 
-    [[nodiscard]] pace at(job_description const& job, allocation const& held, double) const noexcept override {
+    [[nodiscard]] speed_segment at(job_description const& job, allocation const& held, double) const noexcept override {
         return {.steps_per_second = held.slowest * rate(held.type, held.spread.size() > 1, job.batch, held.devices)};
     }
     void show(job_description const& job, double, std::uint32_t type, std::int64_t devices_per_node,

@@ -15,7 +15,7 @@
 #include <ration/sim/cpu_jobs.hpp>
 #include <ration/sim/event_queue.hpp>
 #include <ration/sim/faults.hpp>
-#include <ration/sim/job_paces.hpp>
+#include <ration/sim/job_speeds.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/node_states.hpp>
 #include <ration/sim/outcome.hpp>
@@ -46,8 +46,8 @@ class simulation {
     workload const& workload_;
     cluster const& cluster_;
     sim_options options_;
-    decider& policy_;
-    decider& fallback_;
+    any_policy& policy_;
+    any_policy& fallback_;
     snapshot_store store_;
     sim_columns columns_;
     node_states nodes_;
@@ -56,28 +56,28 @@ class simulation {
     engine<cluster_backend> engine_;
     event_queue queue_;
     run_outcome outcome_;
-    job_paces paces_;
+    job_speeds speed_segments_;
     cpu_jobs cpu_;
     contention contention_;
     std::size_t arrived_ = 0;
     std::uint64_t idle_rounds_ = 0;
     bool asks_ = false;  // whether the policy is asked at this time
 
-    static constexpr std::size_t most_told_jobs = 65'536;
+    static constexpr std::size_t most_reported_jobs = 65'536;
     static constexpr std::uint64_t most_idle_rounds = 10'000;  // a week of minutes
 
 public:
     /// What is passed by reference must outlive it.
-    simulation(workload const& jobs, cluster const& machines, decider& policy, decider& fallback,
+    simulation(workload const& jobs, cluster const& machines, any_policy& policy, any_policy& fallback,
                sim_options const& options)
         : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback),
           store_(options.columns), nodes_(store_, columns_, cluster_),
           live_(store_, columns_, workload_, {.every = options.checkpoint, .take = options.save}),
           backend_(jobs.jobs.size()), engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
                                               {.settle = options.settle, .seed = options.seed}),
-          paces_(jobs, store_, columns_, live_, engine_.holdings(), nodes_, queue_),
-          cpu_(store_, columns_, live_, engine_.holdings(), paces_, options.observer),
-          contention_(live_, engine_.holdings(), paces_) {}
+          speed_segments_(jobs, store_, columns_, live_, engine_.holdings(), nodes_, queue_),
+          cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, options.observer),
+          contention_(live_, engine_.holdings(), speed_segments_) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
 
@@ -105,13 +105,13 @@ private:
         columns_ = *declared;
         if (auto ready = nodes_.prepare(); !ready) return ready;
         auto const read = [&](auto... names) { return (... || (policy_.reads(names) || fallback_.reads(names))); };
-        live_.fill_only(
-            {.step = read("jobs/step"),
-             .remaining = read("jobs/remaining"),
-             .attained = read("jobs/attained"),
-             .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch", "jobs/rate"),
-             .loss = read("jobs/loss", "jobs/loss.best")},
-            options_.seed);
+        live_.fill_only({.step = read("jobs/step"),
+                         .remaining = read("jobs/remaining"),
+                         .attained = read("jobs/attained"),
+                         .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch",
+                                         "jobs/nominal_steps_per_second"),
+                         .loss = read("jobs/loss", "jobs/loss.best")},
+                        options_.seed);
         contention_.prepare(workload_, nodes_.size());
         std::size_t const devices = static_cast<std::size_t>(nodes_.capacity()), jobs = workload_.jobs.size(),
                           nodes = nodes_.size();
@@ -123,13 +123,13 @@ private:
         cpu_.prepare(cluster_, outcome_.jobs);
         // One answer takes away what is held and gives it to others, with a batch each; some policies have a word for
         // each job that waits.
-        std::size_t const told = 2 * (jobs < most_told_jobs ? jobs : most_told_jobs);
-        return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + told + 64});
+        std::size_t const reported = 2 * (jobs < most_reported_jobs ? jobs : most_reported_jobs);
+        return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + reported + 64});
     }
 
     /// When something happens next; nothing once all is over.
     [[nodiscard]] std::optional<nanoseconds> next_time() noexcept {
-        while (!queue_.empty() && paces_.is_void(queue_.next())) queue_.pop();
+        while (!queue_.empty() && speed_segments_.is_void(queue_.next())) queue_.pop();
         bool const more = arrived_ < workload_.jobs.size();
         if (live_.active() == 0 && !more) return std::nullopt;
         nanoseconds next{std::numeric_limits<std::int64_t>::max()};
@@ -167,15 +167,15 @@ private:
 
     /// The pace of a job ends: it is done, or goes on at another, of which the policy hears when it is asked next.
     void end_phase(sim_event const& e, nanoseconds now) noexcept {
-        if (paces_.is_void(e)) return;
+        if (speed_segments_.is_void(e)) return;
         std::size_t const row = live_.find(e.subject);
         live_job& job = live_[row];
-        paces_.bring_up(row, now);
+        speed_segments_.bring_up(row, now);
         job.done = job.until;
         if (!(job.until < live_.description(row).length)) return end_job(row, now);
         note_tier(row, now);
         live_.scale(row, cluster_.groups);
-        paces_.set(row, now);
+        speed_segments_.set(row, now);
     }
 
     void end_job(std::size_t row, nanoseconds now) noexcept {
@@ -232,8 +232,8 @@ private:
             case fault_kind::node_slows:
                 nodes_.set_speed(f.node, f.speed);
                 for_each_on(f.node, [&](std::size_t row) {
-                    paces_.bring_up(row, now);
-                    paces_.set(row, now);
+                    speed_segments_.bring_up(row, now);
+                    speed_segments_.set(row, now);
                 });
                 break;
         }
@@ -259,7 +259,7 @@ private:
         job_id const id{live_.id(row)};
         engine_.lose({id, node, resource_id::gpu, engine_.holdings().amount(id, node, resource_id::gpu) - devices},
                      now);
-        go_on_with(row, paces_.held(row), now);
+        go_on_with(row, speed_segments_.held(row), now);
     }
 
     [[nodiscard]] bool is_on(std::size_t row, std::uint32_t node) const noexcept {
@@ -271,7 +271,7 @@ private:
     /// gets some.
     void stop(std::size_t row, nanoseconds now) noexcept {
         job_outcome& became = outcome_.jobs[live_.id(row) - 1];
-        double const had = live_.steps_at(row, now), in_vain = paces_.lose_unsaved(row, now);
+        double const had = live_.steps_at(row, now), in_vain = speed_segments_.lose_unsaved(row, now);
         ++became.stops;
         became.lost_steps += had - live_[row].done;
         became.lost_device_seconds += in_vain * static_cast<double>(live_[row].devices);
@@ -279,7 +279,7 @@ private:
         live_.show_steps_of(row, live_[row].done);
         live_.scale(row, cluster_.groups);
         leave(row, now);
-        live_.runs_on_cpu(row) ? paces_.set(row, now) : backend_.note({live_.id(row)});
+        live_.runs_on_cpu(row) ? speed_segments_.set(row, now) : backend_.note({live_.id(row)});
     }
 
     /// One turn of the engine; false when the run is over.
@@ -329,7 +329,7 @@ private:
     void take_allocation(std::size_t row, nanoseconds now) noexcept {
         bring_up(row, now);
         live_job& job = live_[row];
-        held_devices const& held = paces_.held(row);
+        held_devices const& held = speed_segments_.held(row);
         bool const has_moved = held.places() != job.places;
         if (has_moved) job.saved = job.done;  // who is stopped saves its state
         if (has_moved && held.devices() > 0) begin_on_new_devices(row, now);
@@ -341,7 +341,7 @@ private:
         live_job& job = live_[row];
         job.attained = job.attained_at(now);
         job.held_since = now;
-        paces_.bring_up(row, now);
+        speed_segments_.bring_up(row, now);
     }
 
     void go_on_with(std::size_t row, held_devices const& held, nanoseconds now) noexcept {
@@ -354,7 +354,7 @@ private:
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(state);
         store_.at(columns_.attained, row) = job.attained;
         if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), job.devices);
-        paces_.set(row, now);
+        speed_segments_.set(row, now);
     }
 
     void begin_on_new_devices(std::size_t row, nanoseconds now) noexcept {

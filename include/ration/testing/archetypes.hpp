@@ -34,7 +34,7 @@ struct resource_archetype {
     using resource_concept = resource_tag;
     static constexpr char const* name = "archetype";
     static constexpr char const* unit = "units";
-    static constexpr divisibility cut = divisibility::fractional;
+    static constexpr divisibility granularity = divisibility::fractional;
 };
 
 /// One tier, reached at 0 and below.

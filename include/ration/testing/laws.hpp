@@ -75,7 +75,7 @@ template <Job J>
     return {};
 }
 
-/// The laws of Job over time: `advance(job)` lets the job go on within one epoch, and is called `times` times.
+/// The laws of Job over time: `advance(job)` lets the job go on within one incarnation, and is called `times` times.
 template <Job J, class Advance>
 [[nodiscard]] result<void> job_laws_over_time(J& job, Advance advance, int times = 100) noexcept {
     auto const id = job.id();
@@ -87,7 +87,7 @@ template <Job J, class Advance>
                               seen("after step %llu", static_cast<unsigned long long>(step)));
         if (now < step)
             return broken_law(
-                "Job law 3: progress().step never falls within one epoch",
+                "Job law 3: progress().step never falls within one incarnation",
                 seen("%llu, then %llu", static_cast<unsigned long long>(step), static_cast<unsigned long long>(now)));
         step = now;
     }

@@ -27,7 +27,7 @@ class policy_on_trial {
     std::unique_ptr<P> policy_;
     std::vector<grant> space_;
     grants answer_;
-    status said_ = status::ok;
+    status message_ = status::ok;
 
 public:
     template <class Make>
@@ -39,13 +39,13 @@ public:
     }
     void decide(tick<typename P::inputs> const& t) noexcept {
         answer_.clear();
-        said_ = policy_->decide(t, answer_);
-        if (said_ == status::ok && answer_.overflowed()) said_ = status::capacity;
+        message_ = policy_->decide(t, answer_);
+        if (message_ == status::ok && answer_.overflowed()) message_ = status::capacity;
     }
-    [[nodiscard]] status said() const noexcept { return said_; }
+    [[nodiscard]] status reply() const noexcept { return message_; }
     [[nodiscard]] std::span<grant const> rows() const noexcept { return answer_.rows(); }
     [[nodiscard]] bool answers_as(policy_on_trial const& other) const noexcept {
-        return said_ == other.said_ && std::ranges::equal(rows(), other.rows());
+        return message_ == other.message_ && std::ranges::equal(rows(), other.rows());
     }
 
     [[nodiscard]] std::vector<std::byte> saved() const {
@@ -71,7 +71,7 @@ class policies_on_trial {
     instance first_, second_, asked_twice_;
     std::optional<instance> restarted_;
     binding<typename P::inputs> bound_;
-    checker proof_;
+    checker validation_;
     buffer<checked_grant> accepted_;
     buffer<rejection> rejected_;
 
@@ -88,7 +88,7 @@ public:
         for (auto* const p : {&first_, &second_, &asked_twice_})
             if (!p->prepare(options_.most))
                 return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
-        proof_.prepare(host.store, host.columns, standard_resources, options_.most.nodes, grants_);
+        validation_.prepare(host.store, host.columns, standard_resources, options_.most.nodes, grants_);
         return {};
     }
 
@@ -108,7 +108,7 @@ public:
         if (auto kept = has_answered(shown); !kept) return kept;
         if (auto kept = ask_twice(t, shown); !kept) return kept;
         if (auto kept = go_on_after_restart(t, shown); !kept) return kept;
-        return prove(host, shown);
+        return validate(host, shown);
     }
 
     /// The same with law 2 alone.
@@ -117,7 +117,7 @@ public:
         tick_data const data = host.data(number);
         first_.decide(tick<typename P::inputs>(data, bound_));
         if (auto kept = has_answered(number); !kept) return kept;
-        return prove(host, number);
+        return validate(host, number);
     }
 
     /// The grants of the last tick.
@@ -131,9 +131,9 @@ private:
     }
 
     [[nodiscard]] result<void> has_answered(unsigned long long number) const {
-        if (first_.said() == status::ok) return {};
+        if (first_.reply() == status::ok) return {};
         return broken_law("Policy law 2: every grant passes check",
-                          seen("no answer, status %d, at tick %llu", static_cast<int>(first_.said()), number));
+                          seen("no answer, status %d, at tick %llu", static_cast<int>(first_.reply()), number));
     }
 
     [[nodiscard]] result<void> ask_twice(tick<typename P::inputs> const& t, unsigned long long number) {
@@ -169,8 +169,8 @@ private:
         return {};
     }
 
-    [[nodiscard]] result<void> prove(trial& host, unsigned long long number) {
-        proof_.check(host.held, first_.rows(), accepted_, rejected_);
+    [[nodiscard]] result<void> validate(trial& host, unsigned long long number) {
+        validation_.check(host.held, first_.rows(), accepted_, rejected_);
         if (!rejected_.empty())
             return broken_law("Policy law 2: every grant passes check",
                               seen("row %u at tick %llu: %s", rejected_[0].row, number,
@@ -201,8 +201,8 @@ private:
 
 }  // namespace detail
 
-/// The laws of Policy on a made-up host. `make()` returns a fresh instance, the same each time. Law 3 (no I/O, no
-/// clock, no dice) is seen as far as it breaks law 1. Errors besides broken laws: those of `bind_columns`, for a column
+/// The laws of Policy on a synthetic host. `make()` returns a fresh instance, the same each time. Law 3 (no I/O, no
+/// clock, no rng) is seen as far as it breaks law 1. Errors besides broken laws: those of `bind_columns`, for a column
 /// that neither the standard ones nor `options.fill` offers.
 template <class Make>
     requires Policy<std::invoke_result_t<Make&>>

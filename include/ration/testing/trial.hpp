@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A made-up host for trying policies: jobs come and go, reach tiers and use what they hold, the same on every run of
+/// A synthetic host for trying policies: jobs come and go, reach tiers and use what they hold, the same on every run of
 /// one seed.
 #pragma once
 
@@ -32,7 +32,7 @@ struct trial_options {
 /// for each job in 30.
 enum class trial_supply : std::uint8_t { usual, ample, scarce };
 
-/// The tables of the made-up host, and who holds what.
+/// The tables of the synthetic host, and who holds what.
 class trial {
     trial_options options_;
     trial_supply supply_;

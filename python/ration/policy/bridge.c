@@ -40,7 +40,7 @@ static PyObject *policy_class, *tick_class, *rows_class, *wrong_parameter, *word
     *word_release, *word_cast, *word_made, *word_number, *word_seed, *word_now;
 
 /* The text of the Python exception, which is then over. */
-static int32_t tell(char* err, uint64_t err_size, int32_t code) {
+static int32_t emit(char* err, uint64_t err_size, int32_t code) {
     PyObject *type, *value, *trace, *text;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
@@ -181,7 +181,7 @@ static int32_t create(ration_host const* host, char const* config, uint64_t leng
                       uint64_t err_size) {
     instance* mine;
     PyGILState_STATE held;
-    int32_t said = RATION_OK;
+    int32_t reply = RATION_OK;
     if (!Py_IsInitialized()) {
         if (!start_python(err, err_size)) return RATION_E_INTERNAL;
         PyEval_SaveThread();
@@ -191,13 +191,13 @@ static int32_t create(ration_host const* host, char const* config, uint64_t leng
     mine->host = host;
     held = PyGILState_Ensure();
     if ((policy_class == NULL && !load_policy()) || !make(mine, config, length))
-        said = tell(
+        reply = emit(
             err, err_size,
             wrong_parameter != NULL && PyErr_ExceptionMatches(wrong_parameter) ? RATION_E_ARG : RATION_E_EXCEPTION);
     PyGILState_Release(held);
-    if (said != RATION_OK) {
+    if (reply != RATION_OK) {
         destroy(mine);
-        return said;
+        return reply;
     }
     *self = mine;
     return RATION_OK;
@@ -250,9 +250,9 @@ static PyObject* view(ration_table const* table, uint32_t slot, uint32_t width, 
 }
 
 static int set(PyObject* tick, PyObject* name, PyObject* value) {
-    int const said = value == NULL ? -1 : PyDict_SetItem(tick, name, value);
+    int const reply = value == NULL ? -1 : PyDict_SetItem(tick, name, value);
     Py_XDECREF(value);
-    return said == 0;
+    return reply == 0;
 }
 
 static int show(instance* mine, ration_tick const* tick) {
@@ -285,7 +285,7 @@ static int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     if (show(mine, tick)) done = PyObject_CallMethodObjArgs(mine->policy, word_decide, mine->tick, mine->grant, NULL);
     mine->out = NULL;
     if (done == NULL) {
-        tell(text, sizeof text, RATION_E_EXCEPTION);
+        emit(text, sizeof text, RATION_E_EXCEPTION);
         mine->host->log(mine->host->ctx, RATION_LOG_ERROR, text, strlen(text));
     }
     hide(mine);

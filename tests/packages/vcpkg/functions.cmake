@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# A stand-in for the functions that vcpkg gives to a portfile, as its documentation describes them, for release only. Run with
+# A fake for the functions that vcpkg gives to a portfile, as its documentation describes them, for release only. Run with
 #   cmake -D PORT_DIR= -D CURRENT_PACKAGES_DIR= -D CURRENT_BUILDTREES_DIR= -D GENERATOR= -D COMPILER= -D FEATURES=a,b -P functions.cmake
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET PORT_DIR FILENAME PORT)

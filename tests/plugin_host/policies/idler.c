@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /* Uses what the header of the next minor version appends, where it is built with that and where the host has it: it
-   grants its one job 100 for each epoch that the tick tells, 10 for each call of `idle` and 1 for each event that says
-   so. */
+   grants its one job 100 for each incarnation that the tick tells, 10 for each call of `idle` and 1 for each event that
+   says so. */
 #include <stdlib.h>
 
 #include <ration/plugin/abi.h>
@@ -46,8 +46,8 @@ static int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     idler const* mine = self;
     ration_grant grant = {0, 0, RATION_CPU, 0, 0, mine->calls * 10 + mine->events};
 #if RATION_ABI_MINOR >= 1
-    if (tick->struct_size >= offsetof(ration_tick, epoch) + sizeof tick->epoch)
-        grant.amount += (int64_t)tick->epoch * 100;
+    if (tick->struct_size >= offsetof(ration_tick, incarnation) + sizeof tick->incarnation)
+        grant.amount += (int64_t)tick->incarnation * 100;
 #endif
     (void)tick;
     out->needed = 1;

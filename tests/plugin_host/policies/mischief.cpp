@@ -41,9 +41,9 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
 
 struct instance {
     ration_host const* host;
-    std::string deed;
+    std::string action;
     long at = -1, count = 0, saves = 0;
-    bool is(char const* name) const { return count == at && deed == name; }
+    bool is(char const* name) const { return count == at && action == name; }
 };
 
 void meddle(std::string_view how) {
@@ -71,7 +71,7 @@ void meddle(std::string_view how) {
 
 std::uintptr_t volatile nowhere = 64;  // not null, which UBSan would catch before the machine does
 
-void say(instance const& self, std::uint32_t level, std::string_view text) {
+void report(instance const& self, std::uint32_t level, std::string_view text) {
     self.host->log(self.host->ctx, level, text.data(), text.size());
 }
 
@@ -107,12 +107,12 @@ bool limit_the_host() {
 
 void before_the_answer(instance& self, ration_tick const& t) {
     if (self.is("say")) {
-        say(self, RATION_LOG_INFO, "first\nsecond");
-        say(self, 77, "of no level there is");
+        report(self, RATION_LOG_INFO, "first\nsecond");
+        report(self, 77, "of no level there is");
     }
     if (self.is("chatter"))
-        for (int i = 0; i < 5000; ++i) say(self, RATION_LOG_DEBUG, "line " + std::to_string(i));
-    if (self.is("crash")) say(self, RATION_LOG_ERROR, "I am falling");
+        for (int i = 0; i < 5000; ++i) report(self, RATION_LOG_DEBUG, "line " + std::to_string(i));
+    if (self.is("crash")) report(self, RATION_LOG_ERROR, "I am falling");
     if (self.is("crash")) *reinterpret_cast<int volatile*>(nowhere) = 1;
     if (self.is("hang"))
         for (long volatile turns = 0;;) turns = turns + 1;
@@ -123,7 +123,7 @@ void before_the_answer(instance& self, ration_tick const& t) {
         *const_cast<std::uint64_t*>(static_cast<std::uint64_t const*>(t.table[RATION_JOBS]->slot[0])) = 99;
     if (self.is("call home")) static_cast<void>(::socket(AF_INET, SOCK_STREAM, 0));
     if (self.is("kill the host")) ::kill(::getppid(), SIGTERM);
-    if (self.is("flush to zero")) meddle(self.deed);
+    if (self.is("flush to zero")) meddle(self.action);
 }
 
 int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err,
@@ -138,9 +138,9 @@ int32_t create(ration_host const* host, char const* config, uint64_t length, voi
         for (long volatile turns = 0;;) turns = turns + 1;
     if (text == "crash") std::abort();
     meddle(text);
-    auto* made = new instance{.host = host, .deed = {}};
+    auto* made = new instance{.host = host, .action = {}};
     if (auto const at = text.find('@'); at != text.npos) {
-        made->deed = text.substr(0, at);
+        made->action = text.substr(0, at);
         made->at = std::stol(text.substr(at + 1));
     }
     *self = made;
@@ -149,7 +149,7 @@ int32_t create(ration_host const* host, char const* config, uint64_t length, voi
 void destroy(void* self) { delete static_cast<instance*>(self); }
 int32_t bind(void* me, ration_schema const*, uint64_t* scratch, char*, uint64_t) {
     auto& self = *static_cast<instance*>(me);
-    if (self.is("signal")) meddle(self.deed);
+    if (self.is("signal")) meddle(self.action);
     *scratch = 0;
     return RATION_OK;
 }
@@ -159,11 +159,11 @@ int32_t decide(void* me, ration_tick const* t, ration_out* out) {
     ++self.count;
     before_the_answer(self, *t);
     if (self.is("refuse")) return RATION_E_UNSUPPORTED;
-    if (self.deed == "refuse from" && self.count >= self.at) return RATION_E_UNSUPPORTED;
+    if (self.action == "refuse from" && self.count >= self.at) return RATION_E_UNSUPPORTED;
     if (self.is("limit the host") && !limit_the_host()) return RATION_E_UNSUPPORTED;
     if (self.is("odd code")) return 1234;
     out->grant[0] = {0, 0, RATION_CPU, 0, 0, self.count};
-    if (self.deed == "save slowly") out->grant[0].amount = self.saves;
+    if (self.action == "save slowly") out->grant[0].amount = self.saves;
     out->count = self.is("too many") ? out->capacity + 1 : 1;
     lie(self);
     if (self.is("move the space")) ++out->grant;
@@ -182,7 +182,7 @@ int32_t save(void* me, void* buffer, uint64_t capacity, uint64_t* size) {
     *size = sizeof(long);
     if (capacity < sizeof(long)) return RATION_E_CAPACITY;
     ++self.saves;
-    if (self.deed == "save slowly") take_time();
+    if (self.action == "save slowly") take_time();
     if (self.is("die in save")) {
         std::memset(buffer, 1, sizeof(long) / 2);
         std::abort();

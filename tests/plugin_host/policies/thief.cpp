@@ -44,16 +44,16 @@ int error_of(bool good) { return good ? 0 : errno; }
 
 int opens(std::string const& path) {
     int const fd = ::open(path.c_str(), O_RDONLY);
-    int const said = error_of(fd >= 0);
+    int const reply = error_of(fd >= 0);
     if (fd >= 0) ::close(fd);
-    return said;
+    return reply;
 }
 
 int lists(std::string const& folder) {
     auto* const open = ::opendir(folder.c_str());
-    int const said = error_of(open != nullptr);
+    int const reply = error_of(open != nullptr);
     if (open != nullptr) ::closedir(open);
-    return said;
+    return reply;
 }
 
 int const opened_while_loading = opens("/etc/passwd");

@@ -43,7 +43,7 @@ def storm(p):
         pass
 
 
-for name in ("RATION_PROGRESS", "RATION_JOB", "RATION_EPOCH", "RATION_TOKEN", "RANK"):
+for name in ("RATION_PROGRESS", "RATION_JOB", "RATION_INCARNATION", "RATION_TOKEN", "RANK"):
     kept = os.environ.get(name)
     for value in ("", "x", "-1", "unix:", "unix:/" + "x" * 200, "unix:/nowhere/at/all", "9" * 5000):
         os.environ[name] = value

@@ -35,39 +35,39 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
 
 struct instance {
     ration_host const* host;
-    std::string deed;
+    std::string action;
     int ticks = 0;
 };
 
-void say(ration_host const* host, std::uint32_t level, std::string_view text) {
+void report(ration_host const* host, std::uint32_t level, std::string_view text) {
     host->log(host->ctx, level, text.data(), text.size());
 }
 
 int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err,
                uint64_t err_size) {
     std::string const text(config, length);
-    auto const wants = [&](char const* deed) { return text.find('"' + std::string(deed) + '"') != text.npos; };
-    say(host, RATION_LOG_INFO, "created");
+    auto const wants = [&](char const* action) { return text.find('"' + std::string(action) + '"') != text.npos; };
+    report(host, RATION_LOG_INFO, "created");
     if (wants("refuse")) {
-        say(host, RATION_LOG_WARNING, "it will not \x1b[2Jdo");
+        report(host, RATION_LOG_WARNING, "it will not \x1b[2Jdo");
         err[std::string_view("never\x1b[2J").copy(err, err_size - 1)] = '\0';
         return RATION_E_ARG;
     }
-    auto* const made = new instance{.host = host, .deed = {}};
-    for (char const* const deed : {"crash", "storm", "thread"})
-        if (wants(deed)) made->deed = deed;
+    auto* const made = new instance{.host = host, .action = {}};
+    for (char const* const action : {"crash", "storm", "thread"})
+        if (wants(action)) made->action = action;
     *self = made;
     return RATION_OK;
 }
 
 void destroy(void* self) {
     auto* const mine = static_cast<instance*>(self);
-    say(mine->host, RATION_LOG_INFO, "destroyed");
+    report(mine->host, RATION_LOG_INFO, "destroyed");
     delete mine;
 }
 
 int32_t bind(void* self, ration_schema const*, uint64_t* scratch, char*, uint64_t) {
-    say(static_cast<instance*>(self)->host, RATION_LOG_INFO, "bound");
+    report(static_cast<instance*>(self)->host, RATION_LOG_INFO, "bound");
     *scratch = 0;
     return RATION_OK;
 }
@@ -75,15 +75,15 @@ int32_t bind(void* self, ration_schema const*, uint64_t* scratch, char*, uint64_
 int32_t decide(void* self, ration_tick const*, ration_out* out) {
     auto& mine = *static_cast<instance*>(self);
     out->count = 0;
-    say(mine.host, RATION_LOG_DEBUG, "tick " + std::to_string(++mine.ticks));
-    if (mine.ticks == 1) say(mine.host, RATION_LOG_ERROR, "one\ntwo");
-    say(mine.host, RATION_LOG_WARNING, "\x1b[2Jrunning hot\xff");
+    report(mine.host, RATION_LOG_DEBUG, "tick " + std::to_string(++mine.ticks));
+    if (mine.ticks == 1) report(mine.host, RATION_LOG_ERROR, "one\ntwo");
+    report(mine.host, RATION_LOG_WARNING, "\x1b[2Jrunning hot\xff");
     if (mine.ticks != 2) return RATION_OK;
-    if (mine.deed == "storm")
-        for (int i = 0; i < 900; ++i) say(mine.host, RATION_LOG_WARNING, "drop " + std::to_string(i));
-    if (mine.deed == "thread") std::thread([&] { say(mine.host, RATION_LOG_INFO, "from another thread"); }).join();
-    if (mine.deed == "crash") {
-        say(mine.host, RATION_LOG_ERROR, "these are my last words");
+    if (mine.action == "storm")
+        for (int i = 0; i < 900; ++i) report(mine.host, RATION_LOG_WARNING, "drop " + std::to_string(i));
+    if (mine.action == "thread") std::thread([&] { report(mine.host, RATION_LOG_INFO, "from another thread"); }).join();
+    if (mine.action == "crash") {
+        report(mine.host, RATION_LOG_ERROR, "these are my last words");
         std::abort();
     }
     return RATION_OK;

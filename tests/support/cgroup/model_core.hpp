@@ -197,13 +197,13 @@ template <std::int64_t values::* Field>
 }
 
 [[nodiscard]] inline int read_freeze(world&, node& where, std::string& into) {
-    into = where.told_to_freeze ? "1\n" : "0\n";
+    into = where.ordered_to_freeze ? "1\n" : "0\n";
     return 0;
 }
 
-inline void tell(world& all, node& where, bool freeze) {
-    where.freezing_since = freeze && !where.told_to_freeze ? all.clock : where.freezing_since;
-    where.told_to_freeze = freeze;
+inline void emit(world& all, node& where, bool freeze) {
+    where.freezing_since = freeze && !where.ordered_to_freeze ? all.clock : where.freezing_since;
+    where.ordered_to_freeze = freeze;
     all.deliver_pending();
 }
 
@@ -211,7 +211,7 @@ inline void tell(world& all, node& where, bool freeze) {
     int wanted = 0;
     if (int const failed = read_int(text, wanted)) return failed;
     if (wanted != 0 && wanted != 1) return ERANGE;
-    tell(all, where, wanted == 1);
+    emit(all, where, wanted == 1);
     return 0;
 }
 
@@ -233,7 +233,7 @@ inline void tell(world& all, node& where, bool freeze) {
 [[nodiscard]] inline int write_freezer_state(world& all, node& where, std::string_view text) {
     text = strip(text);
     if (text != "FROZEN" && text != "THAWED") return EINVAL;
-    tell(all, where, text == "FROZEN");
+    emit(all, where, text == "FROZEN");
     return 0;
 }
 

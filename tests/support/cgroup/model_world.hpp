@@ -40,7 +40,7 @@ struct node {
     values limits;
     controller_set handed_down;  ///< cgroup.subtree_control
     bool thread = false;         ///< v2: cgroup.type is `threaded`
-    bool told_to_freeze = false;
+    bool ordered_to_freeze = false;
     nanoseconds freezing_since{};
     bool devices_by_default = true;                     ///< v1 devices: all but the exceptions, or only these
     std::vector<std::string> device_exceptions;         ///< as written
@@ -128,12 +128,12 @@ struct world {
     }
 
     [[nodiscard]] static bool frozen_by_any(node const& where) noexcept {
-        return where.told_to_freeze || (!where.is_root() && frozen_by_any(*where.parent));
+        return where.ordered_to_freeze || (!where.is_root() && frozen_by_any(*where.parent));
     }
     /// Told to, by itself or a group above, and all the time since then has been enough.
     [[nodiscard]] bool is_frozen(node const& where) const noexcept {
         for (node const* each = &where; each != nullptr; each = each->parent)
-            if (each->told_to_freeze && clock - each->freezing_since >= freeze_latency) return true;
+            if (each->ordered_to_freeze && clock - each->freezing_since >= freeze_latency) return true;
         return false;
     }
 

@@ -15,7 +15,7 @@ constexpr std::size_t most_slots = 512;  // a batch takes at most 35 slots on on
 
 /// One policy on one instance.
 class attempt {
-    std::unique_ptr<decider> policy_;
+    std::unique_ptr<any_policy> policy_;
     room in_;
     answer_limit limit_;
     trouble& wrong_;
@@ -30,7 +30,7 @@ class attempt {
     }
 
 public:
-    attempt(std::unique_ptr<decider> policy, instance const& of, shared what, double longer, bool limited,
+    attempt(std::unique_ptr<any_policy> policy, instance const& of, shared what, double longer, bool limited,
             trouble& wrong)
         : policy_(std::move(policy)), in_(shape_of(of, what), nullptr), limit_(limited), wrong_(wrong) {
         for (auto job : of.jobs) {
@@ -48,11 +48,11 @@ public:
     [[nodiscard]] bool decide() {
         if (!good_) return false;
         limit_.begin();
-        auto const said = in_.ask(*policy_, [] {}, [] {});
+        auto const reply = in_.ask(*policy_, [] {}, [] {});
         limit_.end();
-        auto const outcome = in_.take(said);
+        auto const outcome = in_.take(reply);
         wrong_.note(outcome, in_, *policy_);
-        return good_ = outcome.said == status::ok;
+        return good_ = outcome.reply == status::ok;
     }
     void let_work() {
         in_.pass(slot);
@@ -68,7 +68,7 @@ public:
         return count;
     }
 
-    void judge(values& into) const {
+    void classify(values& into) const {
         double sum = 0, below = 0, least = std::numeric_limits<double>::infinity();
         for (std::size_t row = 0; row < in_.jobs(); ++row) {
             double const speedup = in_.speed_of(row) / in_.job(row).speed[1];
@@ -91,7 +91,7 @@ void divide(policy_maker const& make, instance const& of, shared what, bool limi
         if (i > 0) tried.let_work();
         if (!tried.decide()) return;
     }
-    tried.judge(on);
+    tried.classify(on);
 }
 
 void run_batch(policy_maker const& make, instance const& of, shared what, bool limited, reached& into, values& on) {

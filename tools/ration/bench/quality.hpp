@@ -18,7 +18,7 @@ struct reached {
 };
 
 /// A fresh policy for each instance; null when there is none, and then that is all.
-using policy_maker = std::function<std::unique_ptr<decider>()>;
+using policy_maker = std::function<std::unique_ptr<any_policy>()>;
 
 /// Asks about each instance `settling_ticks` times and judges what holds then; and, on devices, once more at each slot
 /// until the batch is done.

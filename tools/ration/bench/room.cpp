@@ -66,15 +66,15 @@ void room::arrive(room_job const& job) {
     need(store_.resize(table_id::jobs, row + 1));
     jobs_.push_back(job);
     cores_.push_back(0);
-    sim::job_description const told{.submitted = now(),
-                                    .tenant = job.tenant,
-                                    .weight = job.weight,
-                                    .request = job.request,
-                                    .least = 1,
-                                    .most = job.most,
-                                    .length = job.length,
-                                    .restart_cost = 0};
-    sim::write_description(store_, columns_, row, ++last_id_, told, 2);
+    sim::job_description const reported{.submitted = now(),
+                                        .tenant = job.tenant,
+                                        .weight = job.weight,
+                                        .request = job.request,
+                                        .least = 1,
+                                        .most = job.most,
+                                        .length = job.length,
+                                        .restart_cost = 0};
+    sim::write_description(store_, columns_, row, ++last_id_, reported, 2);
     show(row);
     events_.push_back({event_kind::job_arrived, 0xFFFFFFFF, last_id_, now()});
 }
@@ -91,7 +91,7 @@ void room::show(std::size_t row) {
             store_.at(columns_.of(resource_id::gpu).maximum, row) = 0;
     } else {
         store_.at(s.state, row) = static_cast<std::uint32_t>(job_state::queued);
-        store_.at(columns_.rate, row) = job.speed[static_cast<std::size_t>(job.request)];
+        store_.at(columns_.nominal_steps_per_second, row) = job.speed[static_cast<std::size_t>(job.request)];
     }
     for (std::size_t k = 0; k <= most_units && shape_.what == shared::devices; ++k) {
         bool const accepted = k >= 1 && k <= static_cast<std::size_t>(job.most);
@@ -136,7 +136,7 @@ void room::work(std::size_t row, double seconds) {
     double const speed = speed_of(row), units = units_of(row);
     if (!(units > 0)) return;
     jobs_[row].done = std::min(jobs_[row].done + speed * seconds, jobs_[row].length);
-    store_.at(columns_.standard.pace, row) = speed;
+    store_.at(columns_.standard.measured_steps_per_second, row) = speed;
     store_.at(columns_.attained, row) += shape_.what == shared::devices ? units * seconds : 0;
     show_progress(row);
 }
@@ -146,8 +146,8 @@ void room::set_tier(std::size_t row, std::uint32_t tier) {
     events_.push_back({event_kind::job_changed, static_cast<std::uint32_t>(row), id(row), now()});
 }
 
-tick_outcome room::take(status said) {
-    tick_outcome made{said, answered_, 0};
+tick_outcome room::take(status reply) {
+    tick_outcome made{reply, answered_, 0};
     check_.check(held_, std::span(space_).first(answered_), accepted_, rejected_);
     made.refused = rejected_.size();
     for (auto const& r : rejected_)
@@ -223,13 +223,15 @@ double speed_at(room_job const& job, double units) noexcept {
     return job.speed[whole] + part * (job.speed[whole + 1] - job.speed[whole]);
 }
 
-shared shared_by(decider const& policy) noexcept {
+shared shared_by(any_policy const& policy) noexcept {
     for (auto const* column :
          {"nodes/capacity.gpu", "nodes/free.gpu", "jobs/request.gpu", "jobs/min.gpu", "jobs/max.gpu", "jobs/held.gpu"})
         if (policy.reads(column)) return shared::devices;
     return shared::cores;
 }
 
-bool knows_nodes(decider const& policy) noexcept { return policy.reads("held/node") || policy.reads("nodes/free.gpu"); }
+bool knows_nodes(any_policy const& policy) noexcept {
+    return policy.reads("held/node") || policy.reads("nodes/free.gpu");
+}
 
 }  // namespace ration::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A made-up machine room in which a policy is asked and measured: tables with every standard column, and a ledger that
-/// its answers change.
+/// A synthetic cluster in which a policy is asked and measured: tables with every standard column, and a
+/// ledger that its answers change.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <ration/host/any_policy.hpp>
 #include <ration/host/check.hpp>
-#include <ration/host/decider.hpp>
 #include <ration/sim/columns.hpp>
 
 namespace ration::bench {
@@ -41,7 +41,7 @@ struct room_shape {
 
 /// How one tick went.
 struct tick_outcome {
-    status said = status::ok;
+    status reply = status::ok;
     std::size_t grants = 0, refused = 0;  ///< rows of the answer
 };
 
@@ -70,7 +70,7 @@ public:
     room& operator=(room const&) = delete;
     ~room() = default;
 
-    [[nodiscard]] result<void> bind(decider& policy) { return policy.bind(store_.schema(), limits_); }
+    [[nodiscard]] result<void> bind(any_policy& policy) { return policy.bind(store_.schema(), limits_); }
 
     void arrive(room_job const& job);
     /// Those jobs end whose row is true.
@@ -84,7 +84,7 @@ public:
     /// Asks between `before()` and `after()`, which see nothing but the policy; `take` proves the answer and lets it
     /// come into force.
     template <class Before, class After>
-    [[nodiscard]] status ask(decider& policy, Before const& before, After const& after) {
+    [[nodiscard]] status ask(any_policy& policy, Before const& before, After const& after) {
         policy.on_events(events_);
         events_.clear();
         grants out(space_);
@@ -95,13 +95,13 @@ public:
                              .data = store_.view()};
         ++number_;
         before();
-        status said = policy.decide(data, out);
+        status reply = policy.decide(data, out);
         after();
-        if (said == status::ok && out.overflowed()) said = status::capacity;
-        answered_ = said == status::ok ? out.size() : 0;
-        return said;
+        if (reply == status::ok && out.overflowed()) reply = status::capacity;
+        answered_ = reply == status::ok ? out.size() : 0;
+        return reply;
     }
-    [[nodiscard]] tick_outcome take(status said);
+    [[nodiscard]] tick_outcome take(status reply);
 
     [[nodiscard]] std::size_t jobs() const noexcept { return jobs_.size(); }
     [[nodiscard]] room_job const& job(std::size_t row) const noexcept { return jobs_[row]; }
@@ -131,9 +131,9 @@ private:
 [[nodiscard]] double speed_at(room_job const& job, double units) noexcept;
 
 /// What a policy shares: cores when it looks at no node's devices.
-[[nodiscard]] shared shared_by(decider const& policy) noexcept;
+[[nodiscard]] shared shared_by(any_policy const& policy) noexcept;
 /// Whether it knows several nodes: it looks at what is free on each, or at who holds what on which. Others look at the
 /// first node alone.
-[[nodiscard]] bool knows_nodes(decider const& policy) noexcept;
+[[nodiscard]] bool knows_nodes(any_policy const& policy) noexcept;
 
 }  // namespace ration::bench

@@ -20,8 +20,8 @@ namespace ration::bench {
 namespace {
 
 using program::policy_isolation;
+using program::policy_location;
 using program::policy_log;
-using program::policy_place;
 using program::problem;
 using program::quoted;
 
@@ -73,7 +73,7 @@ public:
     void try_policy(std::string const& name, std::vector<std::string>& problems) {
         std::vector<problem> found;
         bool const is_plugin = program::is_plugin_path(name);
-        auto const policy = open(name, policy_place::worker, nullptr, found);
+        auto const policy = open(name, policy_location::worker, nullptr, found);
         for (auto const& p : found) problems.push_back(p.sentence);
         if (policy == nullptr) return;
         contender one{.name = name,
@@ -98,13 +98,13 @@ public:
         plugin::shared_columns columns;
         how.memory = how.limited = false;
         std::vector<problem> found;
-        auto const policy = open(c.name, policy_place::worker, &columns, found);
+        auto const policy = open(c.name, policy_location::worker, &columns, found);
         if (policy == nullptr) {
             c.ended = found.front().sentence;
             return;
         }
         measure(*policy, in, how, &columns, c.of[index]);
-        look_after(c, c.of[index]);
+        watch_over(c, c.of[index]);
         how = {.seed = how.seed, .times = false};
         measured counted;  // a copy of it in this process; what is wrong there was seen in the worker
         auto unharmed = c;
@@ -115,25 +115,25 @@ public:
     void solve_all(contender& c) {
         auto const& all = into_.problems_of(c).all;
         if (in_worker(c)) {
-            solve([&] { return opened(c, policy_place::worker); }, all, c.what, false, c.solved);
+            solve([&] { return opened(c, policy_location::worker); }, all, c.what, false, c.solved);
         } else {
             shared_value<reached> solved;
             auto const found = conformance::run_isolated(
-                [&] { solve([&] { return opened(c, policy_place::in_process); }, all, c.what, true, *solved); },
+                [&] { solve([&] { return opened(c, policy_location::in_process); }, all, c.what, true, *solved); },
                 patience);
             c.solved = *solved;
             note_end(c, found);
         }
-        look_after(c, c.solved.wrong);
+        watch_over(c, c.solved.wrong);
         if (c.ended.empty() && c.solved.instances < all.size()) c.ended = "it could not be started again";
     }
 
 private:
     [[nodiscard]] bool in_worker(contender const& c) const noexcept { return c.is_plugin && !options_.in_process; }
 
-    [[nodiscard]] std::unique_ptr<decider> open(std::string const& name, policy_place where,
-                                                plugin::shared_columns const* columns,
-                                                std::vector<problem>& found) const {
+    [[nodiscard]] std::unique_ptr<any_policy> open(std::string const& name, policy_location where,
+                                                   plugin::shared_columns const* columns,
+                                                   std::vector<problem>& found) const {
         auto& log = policy_log::common_to(name);
         if (!program::is_plugin_path(name)) return program::make_policy(settings_, name, log, found);
         policy_isolation const isolation{.policy = {}, .where = where, .at = {}};
@@ -145,7 +145,7 @@ private:
                                      .deadline = ration::seconds(longest_answer)},
                                     log, found);
     }
-    [[nodiscard]] std::unique_ptr<decider> opened(contender const& c, policy_place where) const {
+    [[nodiscard]] std::unique_ptr<any_policy> opened(contender const& c, policy_location where) const {
         std::vector<problem> found;
         return open(c.name, where, nullptr, found);
     }
@@ -155,14 +155,14 @@ private:
         auto const found = conformance::run_isolated(
             [&] {
                 std::vector<problem> wrong;
-                auto const policy = open(c.name, policy_place::in_process, nullptr, wrong);
+                auto const policy = open(c.name, policy_location::in_process, nullptr, wrong);
                 if (policy == nullptr) conformance::broken(wrong.front().sentence);
                 measure(*policy, in, how, nullptr, *made);
             },
             patience);
         into = *made;
         note_end(c, found);
-        look_after(c, into);
+        watch_over(c, into);
     }
 
     /// A child that did not come to its end took the policy with it.
@@ -174,20 +174,21 @@ private:
         if (found.why.find("SIGPROF") != found.why.npos)
             c.ended = fmt::format("it gave no answer within {} s, and was ended", longest_answer);
     }
-    static void look_after(contender& c, measured const& m) {
-        look_after(c, m.wrong);
+    static void watch_over(contender& c, measured const& m) {
+        watch_over(c, m.wrong);
         if (c.ended.empty() && !m.unfit.empty()) c.ended = m.unfit.view();
     }
-    static void look_after(contender& c, trouble const& wrong) {
+    static void watch_over(contender& c, trouble const& wrong) {
         if (wrong.lost > 0 && c.ended.empty()) c.ended = fmt::format("it gave no answer: {}", wrong.first_lost.view());
     }
 
     [[nodiscard]] static std::string refusal(std::string const& name, error const& why) {
         if (why.code == errc::not_found && std::string_view(why.operation) == "bind column")
-            return fmt::format("the policy {} reads the column {}, which no made-up machine room has: it is left out",
-                               quoted(name), why.subject.view());
-        return fmt::format("the policy {} cannot be asked in a made-up machine room and is left out: {}", quoted(name),
-                           program::to_text(why));
+            return fmt::format(
+                "the policy {} reads the column {}, which no synthetic cluster has: it is left out",
+                quoted(name), why.subject.view());
+        return fmt::format("the policy {} cannot be asked in a synthetic cluster and is left out: {}",
+                           quoted(name), program::to_text(why));
     }
 };
 
@@ -207,7 +208,7 @@ private:
 
 }  // namespace
 
-results run_all(bench_options const& options, progress_of_runs const& tell, std::vector<std::string>& problems) {
+results run_all(bench_options const& options, progress_of_runs const& emit, std::vector<std::string>& problems) {
     results all{options, worlds_of(options), {}, {}, {}};
     bench_run run(options, all);
     problems = run.read_settings();
@@ -221,18 +222,18 @@ results run_all(bench_options const& options, progress_of_runs const& tell, std:
     std::size_t done = 0;
     auto const each = [&](std::string const& where, auto const& what) {
         for (auto& c : all.policies) {
-            tell(done++, steps, fmt::format("{}, {}", c.label, where));
+            emit(done++, steps, fmt::format("{}, {}", c.label, where));
             if (c.left_out.empty() && c.ended.empty()) what(c);
         }
     };
     for (std::size_t i = 0; i < all.worlds.size(); ++i)
         each(fmt::format("jobs x devices: {} x {}", all.worlds[i].jobs, all.worlds[i].devices),
              [&](contender& c) { run.measure_in(i, c); });
-    tell(done, steps, "small problems, every answer");
+    emit(done, steps, "small problems, every answer");
     all.on_devices = problems_with(options.seed, shared::devices);
     all.on_cores = problems_with(options.seed, shared::cores);
     each("small problems", [&](contender& c) { run.solve_all(c); });
-    tell(steps, steps, {});
+    emit(steps, steps, {});
     return all;
 }
 

@@ -48,7 +48,7 @@ struct results {
 using progress_of_runs = std::function<void(std::size_t done, std::size_t all, std::string const& next)>;
 
 /// What is wrong with the command line is added to `problems`, one sentence each; then nothing was measured.
-[[nodiscard]] results run_all(bench_options const& options, progress_of_runs const& tell,
+[[nodiscard]] results run_all(bench_options const& options, progress_of_runs const& emit,
                               std::vector<std::string>& problems);
 
 /// Reached over best of each problem; NaN where there is no best.

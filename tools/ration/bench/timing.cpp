@@ -7,15 +7,15 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-#include "check/dice.hpp"
 #include "check/heap.hpp"
+#include "check/rng.hpp"
 #include "error_text.hpp"
 #include "policies/plugin_policy.hpp"
 
 namespace ration::bench {
 namespace {
 
-using conformance::dice;
+using conformance::rng;
 using steady_clock = std::chrono::steady_clock;
 
 constexpr std::int64_t devices_of_a_node = 8;
@@ -42,7 +42,7 @@ constexpr std::chrono::milliseconds budget(250);  // of a world, unless its deci
     return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-[[nodiscard]] room_job drawn_job(dice& any) {
+[[nodiscard]] room_job drawn_job(rng& any) {
     constexpr std::int64_t sizes[] = {1, 1, 1, 1, 2, 2, 4, 8};
     room_job job;
     job.request = sizes[any.below(std::size(sizes))];
@@ -59,7 +59,7 @@ constexpr std::chrono::milliseconds budget(250);  // of a world, unless its deci
     return job;
 }
 
-[[nodiscard]] room_shape shape_of(world const& in, decider const& policy) {
+[[nodiscard]] room_shape shape_of(world const& in, any_policy const& policy) {
     room_shape shape{.what = shared_by(policy),
                      .devices = {},
                      .cores = cores_of_a_device * static_cast<double>(in.devices),
@@ -71,14 +71,14 @@ constexpr std::chrono::milliseconds budget(250);  // of a world, unless its deci
 }
 
 /// Lets things happen in a room, the same on every run of one seed as long as the policy answers the same.
-class goings_on {
+class recorded_runs {
     room& in_;
     world const& how_;
-    dice any_;
+    rng any_;
     std::unique_ptr<bool[]> gone_;
 
 public:
-    goings_on(room& in, world const& how, std::uint64_t seed)
+    recorded_runs(room& in, world const& how, std::uint64_t seed)
         : in_(in), how_(how), any_(seed), gone_(std::make_unique<bool[]>(how.jobs)) {
         for (std::size_t i = 0; i < how.jobs; ++i) in_.arrive(drawn_job(any_));
     }
@@ -101,19 +101,19 @@ public:
 
 /// One policy in one room.
 class stopwatch {
-    decider& policy_;
+    any_policy& policy_;
     room& in_;
-    goings_on& world_;
+    recorded_runs& world_;
     answer_limit limit_;
     measured& into_;
 
 public:
-    stopwatch(decider& policy, room& in, goings_on& world, bool limited, measured& into)
+    stopwatch(any_policy& policy, room& in, recorded_runs& world, bool limited, measured& into)
         : policy_(policy), in_(in), world_(world), limit_(limited), into_(into) {}
 
     /// False when the policy gave no answer.
     [[nodiscard]] bool warm_up() {
-        return finish(asked([] {}, [] {})).said == status::ok;
+        return finish(asked([] {}, [] {})).reply == status::ok;
     }
 
     void count() {
@@ -124,7 +124,7 @@ public:
         while (memory.ticks < least_counted || (memory.ticks < counted_ticks && steady_clock::now() < end)) {
             world_.go_on();
             std::uint64_t heap = 0, pages = 0;
-            auto const said = asked(
+            auto const reply = asked(
                 [&] {
                     pages = page_faults();
                     heap = conformance::allocations_of_this_thread();
@@ -139,7 +139,7 @@ public:
             memory.most_allocations = std::max(memory.most_allocations, heap);
             memory.allocations = static_cast<double>(taken) / static_cast<double>(memory.ticks);
             memory.faults = static_cast<double>(faults) / static_cast<double>(memory.ticks);
-            if (finish(said).said != status::ok) return;
+            if (finish(reply).reply != status::ok) return;
         }
     }
 
@@ -153,29 +153,29 @@ public:
             loops.push_back(time_of_loop(clock));
             steady_clock::time_point start, stop;
             auto const before = usage().ru_nivcsw;
-            auto const said = asked([&] { start = steady_clock::now(); }, [&] { stop = steady_clock::now(); });
+            auto const reply = asked([&] { start = steady_clock::now(); }, [&] { stop = steady_clock::now(); });
             took.push_back(nanoseconds_between(start, stop) - clock);
             if (usage().ru_nivcsw == before) calm.push_back(took.back());
-            auto const outcome = finish(said);
+            auto const outcome = finish(reply);
             rows += outcome.grants;
-            if (outcome.said != status::ok) break;
+            if (outcome.reply != status::ok) break;
         }
         double const mean_rows = static_cast<double>(rows) / static_cast<double>(took.size());
         into_.times = {.interrupted = calm.size() < least_ticks ? 0 : took.size() - calm.size(), .grants = mean_rows};
-        tell(calm.size() < least_ticks ? took : calm, loops);
+        emit(calm.size() < least_ticks ? took : calm, loops);
     }
 
 private:
     template <class Before, class After>
     [[nodiscard]] status asked(Before const& before, After const& after) {
         limit_.begin();
-        auto const said = in_.ask(policy_, before, after);
+        auto const reply = in_.ask(policy_, before, after);
         limit_.end();
-        return said;
+        return reply;
     }
 
-    tick_outcome finish(status said) {
-        auto const outcome = in_.take(said);
+    tick_outcome finish(status reply) {
+        auto const outcome = in_.take(reply);
         into_.wrong.note(outcome, in_, policy_);
         return outcome;
     }
@@ -188,7 +188,7 @@ private:
         return (nanoseconds_between(start, steady_clock::now()) - clock) / static_cast<double>(turns);
     }
 
-    void tell(std::vector<double>& took, std::vector<double>& loops) const {
+    void emit(std::vector<double>& took, std::vector<double>& loops) const {
         for (auto* const all : {&took, &loops}) {
             for (double& one : *all) one = std::max(one, 0.1);  // the clock may take longer than what it measures
             std::ranges::sort(*all);
@@ -218,25 +218,25 @@ private:
 
 void answer_limit::begin() const noexcept {
     itimerval const once{{}, {longest_answer, 0}};
-    if (in_force_) ::setitimer(ITIMER_PROF, &once, nullptr);
+    if (in_effect_) ::setitimer(ITIMER_PROF, &once, nullptr);
 }
 
 void answer_limit::end() const noexcept {
     itimerval const never{};
-    if (in_force_) ::setitimer(ITIMER_PROF, &never, nullptr);
+    if (in_effect_) ::setitimer(ITIMER_PROF, &never, nullptr);
 }
 
-void trouble::note(tick_outcome const& outcome, room const& in, decider const& policy) {
+void trouble::note(tick_outcome const& outcome, room const& in, any_policy const& policy) {
     if (outcome.refused > 0 && refused++ == 0) first_refused = std::string_view(in.first_wrong());
-    if (outcome.said == status::ok || lost++ > 0) return;
+    if (outcome.reply == status::ok || lost++ > 0) return;
     auto const why = program::trouble_of(policy);
-    std::string const code = "it said " + std::to_string(static_cast<int>(outcome.said)) + ", see docs/errors.md";
+    std::string const code = "it said " + std::to_string(static_cast<int>(outcome.reply)) + ", see docs/errors.md";
     first_lost = std::string_view(why.empty() ? code : why);
 }
 
-void measure(decider& policy, world const& in, measuring const& how, column_memory* columns, measured& into) {
+void measure(any_policy& policy, world const& in, measuring const& how, column_memory* columns, measured& into) {
     room here(shape_of(in, policy), columns);
-    goings_on world(here, in, how.seed);
+    recorded_runs world(here, in, how.seed);
     if (auto const bound = here.bind(policy); !bound) {
         into.unfit = std::string_view(program::to_text(bound.failure()));
         return;

@@ -27,7 +27,7 @@ struct trouble {
     std::uint64_t refused = 0, lost = 0;  ///< answers with a row that breaks a rule; ticks without an answer
     text<400> first_refused, first_lost;  ///< the first of each, as a sentence
 
-    void note(tick_outcome const& outcome, room const& in, decider const& policy);
+    void note(tick_outcome const& outcome, room const& in, any_policy const& policy);
 };
 
 /// Nanoseconds of decisions, less what reading the clock takes. Plain memory.
@@ -63,12 +63,12 @@ inline constexpr int longest_answer = 5;  // seconds
 /// work to do.
 class answer_limit {
 public:
-    explicit answer_limit(bool in_force) noexcept : in_force_(in_force) {}
+    explicit answer_limit(bool in_effect) noexcept : in_effect_(in_effect) {}
     void begin() const noexcept;
     void end() const noexcept;
 
 private:
-    bool in_force_;
+    bool in_effect_;
 };
 
 struct measuring {
@@ -78,6 +78,6 @@ struct measuring {
 };
 
 /// Fills `into` step by step, so that what is known is there if this process ends.
-void measure(decider& policy, world const& in, measuring const& how, column_memory* columns, measured& into);
+void measure(any_policy& policy, world const& in, measuring const& how, column_memory* columns, measured& into);
 
 }  // namespace ration::bench

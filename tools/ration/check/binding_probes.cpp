@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "finding.hpp"
-#include "guest.hpp"
 #include "library.hpp"
+#include "plugin_instance.hpp"
 #include "probe.hpp"
 #include "session.hpp"
 
@@ -32,7 +32,7 @@ void do_with_what_it_needs(subject const& s) {
     if (auto const code = instance.try_bind(offered, {.only_needs = true}); code != RATION_OK)
         broken(
             fmt::format("bind said {} to a host that shows the columns of `needs` and no others, as a worker does: {}",
-                        name_of_code(code), instance.said()));
+                        name_of_code(code), instance.reply()));
     instance.destroy();
 }
 
@@ -85,14 +85,14 @@ void bear_unknown_events(subject const& s) {
         bool const of_a_job = kind == RATION_EV_JOB_CHANGED && job != jobs.end();
         events.push_back({kind, RATION_NO_SLOT, of_a_job ? job->id : 0, room.room().now(), 0, 1});
     }
-    room.instance().tell(events);
+    room.instance().emit(events);
     auto const wide = with_stride(events, sizeof(ration_event) + wider);
     guarded space("the events", wide.size());
     auto* const place = space.place(wide.size(), 8);
     std::memcpy(place, wide.data(), wide.size());
     space.make_read_only();
-    room.instance().tell(place, events.size(), sizeof(ration_event) + wider);
-    room.instance().tell(place, 0, sizeof(ration_event) + wider);
+    room.instance().emit(place, events.size(), sizeof(ration_event) + wider);
+    room.instance().emit(place, 0, sizeof(ration_event) + wider);
     for (int i = 0; i < 3; ++i) expect_answer(room, room.tick());
 }
 

@@ -16,62 +16,63 @@ namespace {
     auto const n = static_cast<double>(k);
     return n / (1 + loss * (n > 1 ? n - 1 : 0));
 }
-[[nodiscard]] double speedup(made_up_job const& job, std::size_t k) { return speedup(k, 0.02 * job.weight); }
+[[nodiscard]] double speedup(synthetic_job const& job, std::size_t k) { return speedup(k, 0.02 * job.weight); }
 
 /// Steps per second. Devices of a later type are faster; with the batch that was asked for, further ones help less.
 [[nodiscard]] double on_type(std::size_t type) { return 20.0 * static_cast<double>(type + 1); }
-[[nodiscard]] double goodput(made_up_job const& job, std::size_t type, std::size_t k) {
+[[nodiscard]] double goodput(synthetic_job const& job, std::size_t type, std::size_t k) {
     return on_type(type) * speedup(job, k);
 }
-[[nodiscard]] double fixed_goodput(made_up_job const& job, std::size_t type, std::size_t k) {
+[[nodiscard]] double fixed_goodput(synthetic_job const& job, std::size_t type, std::size_t k) {
     return on_type(type) * speedup(k, 0.05 * job.weight);
 }
 
 /// A name that ends in '.' stands for one column per resource, and `k` is the resource then.
 template <class... Row>
-struct made_up_column {
+struct synthetic_column {
     std::string_view name;
     cell (*value)(Row... row, std::size_t k);
 };
-constexpr made_up_column<made_up_job const&> job_columns[] = {
-    {"jobs/id", [](made_up_job const& j, std::size_t) { return whole(j.id); }},
-    {"jobs/tenant", [](made_up_job const& j, std::size_t) { return whole(j.tenant); }},
-    {"jobs/weight", [](made_up_job const& j, std::size_t) { return real(j.weight); }},
-    {"jobs/submitted", [](made_up_job const& j, std::size_t) { return whole(j.submitted); }},
-    {"jobs/started", [](made_up_job const& j, std::size_t) { return whole(j.started); }},
-    {"jobs/state", [](made_up_job const& j, std::size_t) { return whole(j.state); }},
-    {"jobs/step", [](made_up_job const& j, std::size_t) { return whole(j.step); }},
-    {"jobs/loss", [](made_up_job const& j, std::size_t) { return real(j.loss); }},
-    {"jobs/loss.best", [](made_up_job const& j, std::size_t) { return real(j.best_loss); }},
+constexpr synthetic_column<synthetic_job const&> job_columns[] = {
+    {"jobs/id", [](synthetic_job const& j, std::size_t) { return whole(j.id); }},
+    {"jobs/tenant", [](synthetic_job const& j, std::size_t) { return whole(j.tenant); }},
+    {"jobs/weight", [](synthetic_job const& j, std::size_t) { return real(j.weight); }},
+    {"jobs/submitted", [](synthetic_job const& j, std::size_t) { return whole(j.submitted); }},
+    {"jobs/started", [](synthetic_job const& j, std::size_t) { return whole(j.started); }},
+    {"jobs/state", [](synthetic_job const& j, std::size_t) { return whole(j.state); }},
+    {"jobs/step", [](synthetic_job const& j, std::size_t) { return whole(j.step); }},
+    {"jobs/loss", [](synthetic_job const& j, std::size_t) { return real(j.loss); }},
+    {"jobs/loss.best", [](synthetic_job const& j, std::size_t) { return real(j.best_loss); }},
     {"jobs/loss.window",
-     [](made_up_job const& j, std::size_t k) {
+     [](synthetic_job const& j, std::size_t k) {
          return real(j.loss * (1 + 0.01 * static_cast<double>(loss_window - 1 - k)));
      }},
-    {"jobs/tier", [](made_up_job const& j, std::size_t) { return whole(j.tier); }},
-    {"jobs/tiers", [](made_up_job const&, std::size_t) { return whole(std::uint32_t{2}); }},
-    {"jobs/used.", [](made_up_job const& j, std::size_t r) { return real(j.used[r]); }},
-    {"jobs/held.", [](made_up_job const& j, std::size_t r) { return whole(j.held_everywhere(r)); }},
-    {"jobs/min.", [](made_up_job const& j, std::size_t r) { return whole(j.minimum[r]); }},
-    {"jobs/max.", [](made_up_job const& j, std::size_t r) { return whole(j.maximum[r]); }},
-    {"jobs/request.", [](made_up_job const& j, std::size_t r) { return whole(j.request[r]); }},
-    {"jobs/attained", [](made_up_job const& j, std::size_t) { return real(j.attained); }},
-    {"jobs/speedup", [](made_up_job const& j, std::size_t k) { return real(speedup(j, k)); }},
-    {"jobs/batch", [](made_up_job const&, std::size_t k) { return whole(std::uint64_t{32 * k}); }},
+    {"jobs/tier", [](synthetic_job const& j, std::size_t) { return whole(j.tier); }},
+    {"jobs/tiers", [](synthetic_job const&, std::size_t) { return whole(std::uint32_t{2}); }},
+    {"jobs/used.", [](synthetic_job const& j, std::size_t r) { return real(j.used[r]); }},
+    {"jobs/held.", [](synthetic_job const& j, std::size_t r) { return whole(j.held_everywhere(r)); }},
+    {"jobs/min.", [](synthetic_job const& j, std::size_t r) { return whole(j.minimum[r]); }},
+    {"jobs/max.", [](synthetic_job const& j, std::size_t r) { return whole(j.maximum[r]); }},
+    {"jobs/request.", [](synthetic_job const& j, std::size_t r) { return whole(j.request[r]); }},
+    {"jobs/attained", [](synthetic_job const& j, std::size_t) { return real(j.attained); }},
+    {"jobs/speedup", [](synthetic_job const& j, std::size_t k) { return real(speedup(j, k)); }},
+    {"jobs/batch", [](synthetic_job const&, std::size_t k) { return whole(std::uint64_t{32 * k}); }},
     {"jobs/goodput",
-     [](made_up_job const& j, std::size_t k) { return real(goodput(j, k / (devices + 1), k % (devices + 1))); }},
-    {"jobs/goodput.fixed",
-     [](made_up_job const& j, std::size_t k) { return real(fixed_goodput(j, k / (devices + 1), k % (devices + 1))); }},
-    {"jobs/pace", [](made_up_job const& j, std::size_t) { return real(j.pace); }},
-    {"jobs/rate",
-     [](made_up_job const& j, std::size_t) {
+     [](synthetic_job const& j, std::size_t k) { return real(goodput(j, k / (devices + 1), k % (devices + 1))); }},
+    {"jobs/goodput.fixed", [](synthetic_job const& j,
+                              std::size_t k) { return real(fixed_goodput(j, k / (devices + 1), k % (devices + 1))); }},
+    {"jobs/measured_steps_per_second",
+     [](synthetic_job const& j, std::size_t) { return real(j.measured_steps_per_second); }},
+    {"jobs/nominal_steps_per_second",
+     [](synthetic_job const& j, std::size_t) {
          return real(fixed_goodput(j, 0, static_cast<std::size_t>(j.request[RATION_GPU])));
      }},
-    {"jobs/length", [](made_up_job const& j, std::size_t) { return real(j.length); }},
-    {"jobs/remaining", [](made_up_job const& j, std::size_t) { return real(j.remaining); }},
-    {"jobs/restarts", [](made_up_job const& j, std::size_t) { return whole(j.restarts); }},
-    {"jobs/restart_cost", [](made_up_job const& j, std::size_t) { return real(j.restart_cost); }},
+    {"jobs/total_steps", [](synthetic_job const& j, std::size_t) { return real(j.length); }},
+    {"jobs/remaining", [](synthetic_job const& j, std::size_t) { return real(j.remaining); }},
+    {"jobs/restarts", [](synthetic_job const& j, std::size_t) { return whole(j.restarts); }},
+    {"jobs/restart_cost", [](synthetic_job const& j, std::size_t) { return real(j.restart_cost); }},
 };
-constexpr made_up_column<world const&, std::size_t> node_columns[] = {
+constexpr synthetic_column<world const&, std::size_t> node_columns[] = {
     {"nodes/type",  // a room of one node has the later type, so that it knows both
      [](world const&, std::size_t node, std::size_t) {
          return whole(static_cast<std::uint32_t>((node + 1) % node_types));

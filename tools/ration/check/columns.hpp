@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The values of the made-up machine room under the names that every host uses.
+/// The values of the synthetic cluster under the names that every host uses.
 #pragma once
 
 #include <cstdint>

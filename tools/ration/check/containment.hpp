@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "plugin_under_test.hpp"
 #include "sandbox.hpp"
-#include "subject.hpp"
 
 namespace ration::conformance {
 

@@ -23,7 +23,7 @@ class examination {
 public:
     examination(subject& s, std::function<void(probe_result const&)> const& done) : subject_(s), done_(done) {}
 
-    void look_at_the_file() {
+    void inspect_file() {
         run(probes_of_the_file(), {});
         if (stopped_by_.empty()) take_over_the_manifest();
     }
@@ -42,7 +42,7 @@ private:
             if (!stopped_by_.empty()) reason_not_to = mend(stopped_by_);
             auto const& result = results_.emplace_back(probe_result{p.name, p.remedy, finding_of(p, reason_not_to)});
             done_(result);
-            if (p.proves != nullptr) subject_.*p.proves = result.found.is == verdict::passed;
+            if (p.validates != nullptr) subject_.*p.validates = result.found.is == verdict::passed;
             if (!is_red(result.found.is)) continue;
             if (p.if_red == then::stop_group) reason_not_to = mend(p.name);
             if (p.if_red == then::stop) stopped_by_ = p.name;
@@ -68,7 +68,7 @@ private:
 
 std::vector<probe_result> examine(subject& s, std::function<void(probe_result const&)> const& done) {
     examination all(s, done);
-    all.look_at_the_file();
+    all.inspect_file();
     all.run_the_plugin();
     return std::move(all).results();
 }

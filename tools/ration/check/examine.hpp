@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "finding.hpp"
-#include "subject.hpp"
+#include "plugin_under_test.hpp"
 
 namespace ration::conformance {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Many random machine rooms, with everything locked and guarded, and every grant proved.
+// Many random synthetic clusters, with everything locked and guarded, and every grant proved.
 #include <fmt/core.h>
 
 #include "finding.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int rooms = 8, fuzzing_ticks = 150;
 
-void prove_tick(session& room, std::uint64_t seed) {
+void validate_tick(session& room, std::uint64_t seed) {
     room.advance();
     auto const a = room.ask();
     auto const where = [&] { return fmt::format("seed {}, tick {}", seed, room.room().tick()); };
@@ -29,7 +29,7 @@ void bear_anything(subject const& s) {
         std::uint64_t const seed = s.seed + static_cast<std::uint64_t>(i);
         session room(loaded, s,
                      {.seed = seed, .nodes = 1 + seed % most_nodes, .lock_inputs = true, .exact_scratch = true});
-        for (int tick = 0; tick < fuzzing_ticks; ++tick) prove_tick(room, seed);
+        for (int tick = 0; tick < fuzzing_ticks; ++tick) validate_tick(room, seed);
         room.instance().destroy();
     }
 }

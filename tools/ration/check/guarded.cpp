@@ -46,7 +46,7 @@ public:
 #endif
 }
 
-void tell_where(std::byte const* at, void* context) noexcept {
+void emit_location(std::byte const* at, void* context) noexcept {
     for (auto const& r : regions) {
         if (r.base == nullptr || at < r.base || at >= r.base + r.before + r.usable + page()) continue;
         auto const* const first = r.base + r.before;
@@ -63,7 +63,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     if (info->si_code == SI_KERNEL)  // x86-64 does not say where when the bits cannot be an address
         (note() << "it followed garbage as a pointer").leave();
     else if (info->si_code > 0)
-        tell_where(static_cast<std::byte const*>(info->si_addr), context);
+        emit_location(static_cast<std::byte const*>(info->si_addr), context);
     ::signal(signal, SIG_DFL);
     ::raise(signal);
 }

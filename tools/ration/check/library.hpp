@@ -6,7 +6,7 @@
 
 #include <ration/plugin/abi.h>
 
-#include "subject.hpp"
+#include "plugin_under_test.hpp"
 
 namespace ration::conformance {
 

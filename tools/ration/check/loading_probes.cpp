@@ -7,8 +7,8 @@
 
 #include "finding.hpp"
 #include "guarded.hpp"
-#include "guest.hpp"
 #include "library.hpp"
+#include "plugin_instance.hpp"
 #include "probe.hpp"
 
 namespace ration::conformance {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "plugin_under_test.hpp"
 #include "sandbox.hpp"
-#include "subject.hpp"
 
 namespace ration::conformance {
 
@@ -23,7 +23,7 @@ struct probe {
     void (*run)(subject const&);
     then if_red = then::go_on;
     deadline until{};
-    bool subject::* proves = nullptr;  ///< what others may rely on when it has passed
+    bool subject::* validates = nullptr;  ///< what others may rely on when it has passed
 };
 
 [[nodiscard]] std::span<probe const> probes_of_the_file() noexcept;
@@ -34,7 +34,7 @@ struct probe {
 [[nodiscard]] std::span<probe const> probes_of_answers() noexcept;
 [[nodiscard]] std::span<probe const> probes_of_life() noexcept;
 [[nodiscard]] std::span<probe const> probes_of_state() noexcept;
-/// Random machine rooms; only for a plugin that passed all others.
+/// Random synthetic clusters; only for a plugin that passed all others.
 [[nodiscard]] std::span<probe const> probes_of_fuzzing() noexcept;
 
 }  // namespace ration::conformance

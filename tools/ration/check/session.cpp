@@ -28,7 +28,7 @@ answer output::take(std::int32_t code) const {
 
 session::session(library const& l, subject const& s, session_options const& options)
     : options_(options), subject_(s), world_(options.seed, options.nodes),
-      tables_(std::make_unique<tables>(s, options.seed)), guest_(l, s), judge_(s) {
+      tables_(std::make_unique<tables>(s, options.seed)), guest_(l, s), checker_(s) {
     if (options.bound_before) guest_.bind(tables(s, options.seed + 1), {.small = true});
     guest_.bind(*tables_, options.schema);
     tables_->make_scratch(guest_.scratch(), options.exact_scratch);
@@ -42,7 +42,7 @@ void session::move_tables() {
 
 void session::advance() {
     world_.step();
-    guest_.tell(world_.take_events());
+    guest_.emit(world_.take_events());
 }
 
 answer session::ask(std::uint64_t capacity, output& into, bool cancelled) {

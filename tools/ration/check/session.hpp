@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A plugin at work in the made-up machine room.
+/// A plugin at work in the synthetic cluster.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "guest.hpp"
-#include "judge.hpp"
+#include "answer_checker.hpp"
+#include "plugin_instance.hpp"
 #include "tables.hpp"
 #include "world.hpp"
 
@@ -49,7 +49,7 @@ class session {
     world world_;
     std::unique_ptr<tables> tables_, former_tables_;
     guest guest_;
-    judge judge_;
+    classify checker_;
     output output_;
 
 public:
@@ -67,7 +67,7 @@ public:
     /// From now on the tables are elsewhere, and where they were nobody can look.
     void move_tables();
 
-    [[nodiscard]] std::string fault(answer const& a) { return judge_.fault(world_, a.rows); }
+    [[nodiscard]] std::string fault(answer const& a) { return checker_.fault(world_, a.rows); }
     [[nodiscard]] guest& instance() noexcept { return guest_; }
     [[nodiscard]] world const& room() const noexcept { return world_; }
 };

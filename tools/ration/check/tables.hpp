@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The made-up machine room as a plugin sees it: a schema once, tables at every tick, all of it in memory that can be
-/// locked.
+/// the synthetic cluster as a plugin sees it: a schema once, tables at every tick, all of it in memory that
+/// can be locked.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "columns.hpp"
 #include "guarded.hpp"
-#include "subject.hpp"
+#include "plugin_under_test.hpp"
 
 namespace ration::conformance {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A made-up machine room: jobs come, work, reach tiers and go, the same on every run of one seed.
+/// A synthetic cluster: jobs come, work, reach tiers and go, the same on every run of one seed.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 #include <ration/plugin/abi.h>
 #include <ration/resource.hpp>
 
-#include "dice.hpp"
+#include "rng.hpp"
 
 namespace ration::conformance {
 
@@ -29,13 +29,13 @@ using per_resource = std::array<T, resource_count>;
 inline constexpr per_resource<std::int64_t> node_capacity{16'000, std::int64_t{1} << 34, most_jobs, 8'000, 1 << 20,
                                                           4096};
 
-struct made_up_job {
+struct synthetic_job {
     std::uint64_t id = 0, step = 0;
     std::uint32_t tenant = 0, state = RATION_QUEUED, tier = 0, restarts = 0;
     std::int64_t submitted = 0, started = -1;
     double weight = 1, loss = 100, best_loss = 100, restart_cost = 0;
-    double length = 0, remaining = 0;  ///< steps; NaN = unknown
-    double pace = 0, attained = 0;     ///< steps in the last second; device-seconds
+    double length = 0, remaining = 0;                    ///< steps; NaN = unknown
+    double measured_steps_per_second = 0, attained = 0;  ///< steps in the last second; device-seconds
     per_resource<double> used{};
     per_resource<std::int64_t> minimum{}, maximum{}, request{};
     std::array<per_resource<std::int64_t>, most_nodes> held{};
@@ -46,8 +46,8 @@ struct made_up_job {
 };
 
 class world {
-    dice dice_;
-    std::vector<made_up_job> jobs_;
+    rng rng_;
+    std::vector<synthetic_job> jobs_;
     std::vector<ration_event> events_;
     std::size_t nodes_;
     std::uint64_t tick_ = 0, last_id_ = 0;
@@ -66,7 +66,7 @@ public:
     /// What has happened since the last call. Rows are those of the tables before it.
     [[nodiscard]] std::vector<ration_event> take_events();
 
-    [[nodiscard]] std::span<made_up_job const> jobs() const noexcept { return jobs_; }
+    [[nodiscard]] std::span<synthetic_job const> jobs() const noexcept { return jobs_; }
     [[nodiscard]] std::size_t nodes() const noexcept { return nodes_; }
     [[nodiscard]] std::uint64_t tick() const noexcept { return tick_; }
     [[nodiscard]] std::int64_t now() const noexcept { return static_cast<std::int64_t>(tick_) * second; }
@@ -76,9 +76,9 @@ public:
 private:
     void let_some_leave();
     void let_one_arrive();
-    void let_it_work(made_up_job& job);
-    void predict(made_up_job& job);
-    void end(made_up_job& job, std::uint32_t state);
+    void let_it_work(synthetic_job& job);
+    void predict(synthetic_job& job);
+    void end(synthetic_job& job, std::uint32_t state);
     void happened(std::uint32_t kind, std::uint32_t row, std::uint64_t id, std::int64_t a = 0, std::int64_t b = 0);
 };
 

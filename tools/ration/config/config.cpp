@@ -160,8 +160,8 @@ private:
         if (found == std::end(words))
             return refuse(e.held.at,
                           "there is no isolation " + quoted(*word) + suggestion(*word, {words[0], words[1]}));
-        auto const where = static_cast<policy_place>(found - words);
-        if (where == policy_place::worker && is_compiled_in(e.key))
+        auto const where = static_cast<policy_location>(found - words);
+        if (where == policy_location::worker && is_compiled_in(e.key))
             return refuse(
                 e.held.at,
                 fmt::format(

@@ -34,19 +34,19 @@ struct policy_parameters {
 };
 
 /// Where a policy from a file runs.
-enum class policy_place : std::uint8_t { worker, in_process };
+enum class policy_location : std::uint8_t { worker, in_process };
 
 /// One key of `isolation = { mine = "in-process" }`.
 struct policy_isolation {
     std::string policy;  ///< as in `policy_parameters`
-    policy_place where = policy_place::worker;
+    policy_location where = policy_location::worker;
     position at;
 };
 
 /// What the job has to reach. At least one of the two tiers is given, and they are in order.
 struct target_config {
     std::string metric;
-    direction way = direction::down;
+    direction improves = direction::down;
     std::optional<double> acceptable{}, objective{};
     /// The metric counts as its mean over this many values, and only once there are so many
     std::uint32_t mean_of = 1;

@@ -10,7 +10,7 @@ namespace ration::program {
 std::string problem_with_log(std::string const& pattern, std::string const& metric) {
     if (pattern.empty() || pattern.find('\0') != std::string::npos)
         return "'log' is no regular expression; leave the key out for a job that reports by itself";
-    auto const made = progress::log_adapter::make(pattern, job_id{}, epoch{});
+    auto const made = progress::log_adapter::make(pattern, job_id{}, incarnation_id{});
     if (!made) return fmt::format("'log' cannot be used: {}", made.failure().remedy);
     for (auto const* opening : {"(?<", "(?P<"})
         if (metric.empty() || pattern.find(opening + metric + '>') != std::string::npos) return {};

@@ -14,7 +14,9 @@ constexpr std::string_view up_names[] = {"accuracy", "acc", "f1", "auc", "bleu",
 constexpr std::size_t longest_metric = 32;
 constexpr std::int64_t most_values = 100'000;
 
-[[nodiscard]] std::string_view word_of(direction way) noexcept { return way == direction::down ? "down" : "up"; }
+[[nodiscard]] std::string_view word_of(direction improves) noexcept {
+    return improves == direction::down ? "down" : "up";
+}
 
 /// Metrics travel as words of the progress protocol and stand in tables.
 [[nodiscard]] bool is_metric_name(std::string_view name) noexcept {
@@ -86,21 +88,21 @@ private:
         auto const &a = target_.acceptable, &o = target_.objective;
         auto const usual = usual_direction(target_.metric);
         if (stated || usual)
-            target_.way = stated ? *stated : *usual;
+            target_.improves = stated ? *stated : *usual;
         else if (a && o && *a != *o)
-            target_.way = *o < *a ? direction::down : direction::up;
+            target_.improves = *o < *a ? direction::down : direction::up;
         else
             return refuse(metric_.key_at,
                           fmt::format("nothing says which way {} goes; add direction = \"down\" or direction = \"up\"",
                                       quoted(metric_.key)));
-        if (a && o && !reaches(target_.way, *o, *a))
+        if (a && o && !reaches(target_.improves, *o, *a))
             refuse(keys_.place_of("objective"),
                    fmt::format("the objective {} is easier than the acceptable {}, since {} goes {}; swap them{}", *o,
-                               *a, quoted(metric_.key), word_of(target_.way),
+                               *a, quoted(metric_.key), word_of(target_.improves),
                                stated ? ", or turn the direction round"
                                       : fmt::format(", or add direction = \"{}\"",
-                                                    word_of(target_.way == direction::down ? direction::up
-                                                                                           : direction::down))));
+                                                    word_of(target_.improves == direction::down ? direction::up
+                                                                                                : direction::down))));
     }
 };
 

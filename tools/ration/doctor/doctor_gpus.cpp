@@ -14,7 +14,7 @@
 
 #include "doctor/doctor.hpp"
 #include "error_text.hpp"
-#include "run/device_fence.hpp"
+#include "run/device_filter_guard.hpp"
 
 namespace ration::program {
 namespace {
@@ -41,7 +41,7 @@ using json = nlohmann::ordered_json;
 /// `own_groups`: `ration run` gives jobs groups of their own here.
 [[nodiscard]] finding masks_enforced(cuda::inventory const& found, bool own_groups) {
     char const* const what = "which GPUs, enforced";
-    auto const control = find_device_fence(found.gpus, own_groups);
+    auto const control = find_device_filter(found.gpus, own_groups);
     if (!control) return refused(what, control.failure());
     return {what,
             fmt::format("cgroup {}", cgroup::name_of(*control)),
@@ -71,9 +71,9 @@ using json = nlohmann::ordered_json;
 
 /// Whether the daemon's program is installed: without a daemon it says that there is none.
 [[nodiscard]] bool can_start_mps() {
-    auto const said = cuda::run_program({"ask", "nvidia-cuda-mps-control", ""}, {cuda::mps_place{}.program},
-                                        process::current_environment(), "get_server_list\n", gpu_findings::patience);
-    return static_cast<bool>(said);
+    auto const reply = cuda::run_program({"ask", "nvidia-cuda-mps-control", ""}, {cuda::mps_place{}.program},
+                                         process::current_environment(), "get_server_list\n", gpu_findings::patience);
+    return static_cast<bool>(reply);
 }
 
 [[nodiscard]] finding mps_shares(cuda::inventory const& found) {

@@ -101,7 +101,7 @@ void write(json_writer& json, run_started const& e) {
 void write(json_writer& json, job_started const& e) {
     json.member("job", e.job);
     json.member("id", e.id.value);
-    json.member("epoch", e.epoch);
+    json.member("incarnation", e.incarnation);
     json.member("pid", e.pid);
     texts(json, "command", e.command);
     json.member("devices", e.devices);
@@ -110,9 +110,9 @@ void write(json_writer& json, job_started const& e) {
     json.member("percent", e.percent);
 }
 
-void write(json_writer& json, resize_told const& e) {
+void write(json_writer& json, resize_changed const& e) {
     json.member("job", e.job);
-    json.member("epoch", e.epoch);
+    json.member("incarnation", e.incarnation);
     json.member("what", e.what);
     json.member("from", e.from);
     json.member("to", e.to);
@@ -120,7 +120,7 @@ void write(json_writer& json, resize_told const& e) {
     json.member("why", e.why);
 }
 
-void write(json_writer& json, device_told const& e) {
+void write(json_writer& json, device_changed const& e) {
     json.member("device", e.device);
     json.member("what", e.what);
     json.member("why", e.why);
@@ -128,7 +128,7 @@ void write(json_writer& json, device_told const& e) {
 
 void write(json_writer& json, job_progress const& e) {
     json.member("job", e.job);
-    json.member("epoch", e.epoch);
+    json.member("incarnation", e.incarnation);
     json.member("step", e.step);
     json.member("metric", e.metric);
     json.member("value", e.value);
@@ -146,7 +146,7 @@ void write(json_writer& json, tier_reached const& e) {
 
 void write(json_writer& json, delivered const& e) {
     json.member("job", e.job);
-    json.member("epoch", e.epoch);
+    json.member("incarnation", e.incarnation);
     json.member("step", e.step);
     json.member("files", e.files);
     json.member("folder", e.folder);
@@ -218,7 +218,7 @@ void write(json_writer& json, policy_logged const& e) {
 
 void write(json_writer& json, job_ended const& e) {
     json.member("job", e.job);
-    json.member("epoch", e.epoch);
+    json.member("incarnation", e.incarnation);
     json.member("how", name_of(e.how));
     json.member("exit_code", e.exit_code);
     json.member("signal", e.signal);

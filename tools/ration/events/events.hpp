@@ -70,7 +70,7 @@ struct run_started {
 struct job_started {
     std::string_view job;
     job_id id;
-    std::uint32_t epoch = 0;
+    std::uint32_t incarnation = 0;
     int pid = 0;
     std::span<std::string const> command;
     std::string devices{};    ///< their names, with commas between; empty: none
@@ -80,9 +80,9 @@ struct job_started {
 };
 
 /// A step of the way of a job to other devices.
-struct resize_told {
+struct resize_changed {
     std::string_view job;
-    std::uint32_t epoch = 0;
+    std::uint32_t incarnation = 0;
     std::string_view what;          ///< as in docs/event-log.md
     std::int64_t from = 0, to = 0;  ///< devices
     std::string devices;            ///< that it has, or is launched with
@@ -90,16 +90,16 @@ struct resize_told {
 };
 
 /// A device that is given to nobody for a while, or is given to jobs again.
-struct device_told {
+struct device_changed {
     std::string_view device;
-    std::string_view what;  ///< "set_aside", "back"
+    std::string_view what;  ///< "cordoned", "back"
     std::string why;
 };
 
 /// One report of a job. `value` may be NaN or infinite: that is what the job said.
 struct job_progress {
     std::string_view job;
-    std::uint32_t epoch = 0;
+    std::uint32_t incarnation = 0;
     std::uint64_t step = 0;
     std::string_view metric;
     double value = 0;
@@ -118,7 +118,7 @@ struct tier_reached {
 /// The checkpoint of a job at its Acceptable tier is kept in a folder of its own.
 struct delivered {
     std::string_view job;
-    std::uint32_t epoch = 0;
+    std::uint32_t incarnation = 0;
     std::uint64_t step = 0;  ///< of the checkpoint
     std::uint64_t files = 0;
     std::string_view folder;  ///< absolute
@@ -173,7 +173,7 @@ struct policy_logged {
 
 struct job_ended {
     std::string_view job;
-    std::uint32_t epoch = 0;
+    std::uint32_t incarnation = 0;
     condition how = condition::finished;
     std::optional<int> exit_code, signal;
     std::uint64_t step = 0;
@@ -207,7 +207,7 @@ struct run_ended {
 
 using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision,
                                 change_applied, change_deferred, grant_rejected, warning, policy_logged, job_ended,
-                                run_ended, resize_told, device_told, delivered>;
+                                run_ended, resize_changed, device_changed, delivered>;
 
 /// Views inside the body need to live only until the event is written.
 struct event {

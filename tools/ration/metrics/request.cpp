@@ -24,7 +24,7 @@ namespace {
     return line;
 }
 
-[[nodiscard]] asked judge(std::string_view line) {
+[[nodiscard]] asked classify(std::string_view line) {
     auto const first = line.find(' '), last = line.rfind(' ');
     if (first == line.npos || first == last || !line.substr(last + 1).starts_with("HTTP/1.")) return asked::nonsense;
     auto const method = line.substr(0, first);
@@ -45,7 +45,7 @@ request read_request(std::string_view head) {
     auto const end = std::min(head.find("\n\r\n"), head.find("\n\n"));
     if (end == head.npos) return {head.size() >= longest_request ? asked::too_much : asked::more};
     auto rest = head.substr(0, end + 1);
-    request read{judge(next_line(rest))};
+    request read{classify(next_line(rest))};
     while (!rest.empty()) read.open_metrics |= takes_open_metrics(next_line(rest));
     return read;
 }

@@ -29,7 +29,7 @@ namespace {
 }
 
 [[nodiscard]] bool is_for_here(plugin_use const& use) noexcept {
-    return use.isolation != nullptr && use.isolation->where == policy_place::in_process;
+    return use.isolation != nullptr && use.isolation->where == policy_location::in_process;
 }
 
 /// Why it was not opened, at the place in the jobs file that can change that.
@@ -73,7 +73,7 @@ result<plugin_description> describe_plugin(std::string const& path) {
     return about;
 }
 
-std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log, std::vector<problem>& problems) {
+std::unique_ptr<any_policy> open_plugin(plugin_use const& use, policy_log& log, std::vector<problem>& problems) {
     std::string const config = as_json(use.parameters), path = whole_path(use.path);
     bool const here = is_for_here(use);
     auto opened = plugin::open(path, {.where = here ? plugin::isolation::in_process : plugin::isolation::worker,
@@ -90,12 +90,12 @@ std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log, std
     return nullptr;
 }
 
-std::string_view isolation_of(decider& policy) {
+std::string_view isolation_of(any_policy& policy) {
     auto* const guarded = dynamic_cast<plugin::guarded_policy*>(&policy);
     return guarded == nullptr ? "none" : guarded->policy().ends_here() ? "in-process" : "worker";
 }
 
-std::string trouble_of(decider const& policy) {
+std::string trouble_of(any_policy const& policy) {
     auto const* const guarded = dynamic_cast<plugin::guarded_policy const*>(&policy);
     if (guarded == nullptr || guarded->last_fault().kind == plugin::fault_kind::none) return {};
     if (!guarded->quarantined()) return guarded->last_fault().what.c_str();

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 #include <ration/result.hpp>
 
 #include "config/config.hpp"
@@ -51,13 +51,13 @@ inline constexpr std::string_view worker_word = "policy-worker";
 
 /// The policy, running and tried once. Null with at least one problem: the file, or its parameters, with the plugin's
 /// own sentence.
-[[nodiscard]] std::unique_ptr<decider> open_plugin(plugin_use const& use, policy_log& log,
-                                                   std::vector<problem>& problems);
+[[nodiscard]] std::unique_ptr<any_policy> open_plugin(plugin_use const& use, policy_log& log,
+                                                      std::vector<problem>& problems);
 
 /// Where it runs: "worker", "in-process", or "none" for one that is compiled in.
-[[nodiscard]] std::string_view isolation_of(decider& policy);
+[[nodiscard]] std::string_view isolation_of(any_policy& policy);
 
 /// What was wrong with the last tick of a policy that came from a file, as a sentence; empty for all others.
-[[nodiscard]] std::string trouble_of(decider const& policy);
+[[nodiscard]] std::string trouble_of(any_policy const& policy);
 
 }  // namespace ration::program

@@ -80,7 +80,7 @@ plugin::log_sink policy_log::as_sink() noexcept {
             this};
 }
 
-policy_voice::showing policy_voice::judge(policy_line const& line) {
+policy_log_filter::showing policy_log_filter::classify(policy_line const& line) {
     if (!is_for_people(line.level) || shown_.size() == most_shown) return showing::no;
     if (std::ranges::find(shown_, line.text) != shown_.end()) return showing::no;
     shown_.push_back(line.text);
@@ -88,9 +88,9 @@ policy_voice::showing policy_voice::judge(policy_line const& line) {
 }
 
 void print_to_stderr(policy_log& log, std::string_view policy) {
-    policy_voice voice;
+    policy_log_filter log_filter;
     for (auto const& line : log.take())
-        if (voice.judge(line) != policy_voice::showing::no)
+        if (log_filter.classify(line) != policy_log_filter::showing::no)
             std::fprintf(stderr, "ration: %s of policy %s: %s\n", std::string(name_of_level(line.level)).c_str(),
                          printable(policy).c_str(), printable(line.text).c_str());
 }

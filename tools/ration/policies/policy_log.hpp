@@ -51,14 +51,14 @@ public:
 };
 
 /// Chooses what people see of a log: each sentence once, and not too many.
-class policy_voice {
+class policy_log_filter {
     std::vector<std::string> shown_;
 
 public:
     static constexpr std::size_t most_shown = 100;
 
     enum class showing : std::uint8_t { no, yes, last };  ///< `last`: no other will be shown
-    [[nodiscard]] showing judge(policy_line const& line);
+    [[nodiscard]] showing classify(policy_line const& line);
 };
 
 /// Warnings and errors, where there is no run to tell them in: on standard error.

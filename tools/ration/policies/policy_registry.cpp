@@ -78,16 +78,16 @@ template <class Parameters>
 }
 
 template <class P>
-[[nodiscard]] std::unique_ptr<decider> make(policy_parameters const* given, std::vector<problem>& problems) {
+[[nodiscard]] std::unique_ptr<any_policy> make(policy_parameters const* given, std::vector<problem>& problems) {
     std::size_t const before = problems.size();
     if constexpr (has_parameters<P>) {
         auto const parameters = read_parameters<typename P::parameters>(given, problems);
-        return problems.size() == before ? std::make_unique<bound_policy<P>>(P(parameters)) : nullptr;
+        return problems.size() == before ? std::make_unique<policy_adapter<P>>(P(parameters)) : nullptr;
     } else {
         if (given != nullptr)
             for (auto const& p : given->parameters)
                 problems.push_back({p.name_at, fmt::format("{} has no parameter {}", given->policy, quoted(p.name))});
-        return problems.size() == before ? std::make_unique<bound_policy<P>>() : nullptr;
+        return problems.size() == before ? std::make_unique<policy_adapter<P>>() : nullptr;
     }
 }
 
@@ -130,8 +130,8 @@ std::span<known_policy const> known_policies() {
     return all;
 }
 
-std::unique_ptr<decider> make_policy(run_config const& config, std::string_view name, policy_log& log,
-                                     std::vector<problem>& problems) {
+std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_view name, policy_log& log,
+                                        std::vector<problem>& problems) {
     position const at = config.policy == name ? config.policy_at : position{};
     if (is_plugin_path(name))
         return open_plugin(

@@ -28,27 +28,27 @@ void device_history::has(std::size_t job, std::string_view names, std::int64_t t
     }
     auto& open = open_[job];
     std::erase_if(open, [&](std::size_t i) {
-        auto const stays = std::ranges::find(now, stretches_[i].device);
+        auto const stays = std::ranges::find(now, segments_[i].device);
         if (stays == now.end()) {
-            stretches_[i].to = t;
+            segments_[i].to = t;
             return true;
         }
         now.erase(stays);
         return false;
     });
     for (auto const device : now) {
-        if (device == most_devices || stretches_.size() == most_stretches) {
+        if (device == most_devices || segments_.size() == most_segments) {
             ++left_out_;
             continue;
         }
-        open.push_back(stretches_.size());
-        stretches_.push_back({.device = device, .job = job, .from = t});
+        open.push_back(segments_.size());
+        segments_.push_back({.device = device, .job = job, .from = t});
     }
 }
 
 void device_history::finish(std::int64_t t) {
-    for (auto& stretch : stretches_)
-        if (stretch.to < 0) stretch.to = std::max(t, stretch.from);
+    for (auto& segment : segments_)
+        if (segment.to < 0) segment.to = std::max(t, segment.from);
     open_.clear();
 }
 

@@ -11,18 +11,18 @@
 namespace ration::program {
 
 /// A device in the hands of one job. Times are nanoseconds of the run.
-struct device_stretch {
+struct device_segment {
     std::size_t device = 0, job = 0;  ///< places
     std::int64_t from = 0, to = -1;   ///< -1: still
 };
 
 /// Bounded: of a log that names more devices, or moves them more often, it keeps the first.
 class device_history {
-    static constexpr std::size_t most_devices = 1024, most_stretches = 20'000;
+    static constexpr std::size_t most_devices = 1024, most_segments = 20'000;
 
     std::vector<std::string> names_;
     std::unordered_map<std::string, std::size_t> places_;
-    std::vector<device_stretch> stretches_;
+    std::vector<device_segment> segments_;
     std::unordered_map<std::size_t, std::vector<std::size_t>> open_;  // by job: stretches that go on
     std::int64_t left_out_ = 0;
 
@@ -36,7 +36,7 @@ public:
 
     [[nodiscard]] std::vector<std::string> const& names() const noexcept { return names_; }
     /// In the order in which they began.
-    [[nodiscard]] std::vector<device_stretch> const& stretches() const noexcept { return stretches_; }
+    [[nodiscard]] std::vector<device_segment> const& segments() const noexcept { return segments_; }
     /// How many there was no room for.
     [[nodiscard]] std::int64_t left_out() const noexcept { return left_out_; }
 

@@ -8,16 +8,16 @@
 namespace ration::program {
 namespace {
 
-constexpr std::size_t most_stretches = 600, most_points = 512;  // even
+constexpr std::size_t most_segments = 600, most_points = 512;  // even
 
 [[nodiscard]] double cell(std::vector<double> const& of, std::size_t place) noexcept {
     return place < of.size() ? of[place] : 0;
 }
 
-[[nodiscard]] job_series::stretch joined(job_series::stretch const& a, job_series::stretch const& b) {
+[[nodiscard]] job_series::segment joined(job_series::segment const& a, job_series::segment const& b) {
     auto const first = static_cast<double>(a.to - a.from), second = static_cast<double>(b.to - b.from);
     double const part = first + second > 0 ? second / (first + second) : 0.5;
-    job_series::stretch both{a.from, b.to, std::vector<double>(std::max(a.of.size(), b.of.size()))};
+    job_series::segment both{a.from, b.to, std::vector<double>(std::max(a.of.size(), b.of.size()))};
     for (std::size_t i = 0; i < both.of.size(); ++i) {
         double const x = cell(a.of, i), y = cell(b.of, i);
         both.of[i] =
@@ -29,16 +29,16 @@ constexpr std::size_t most_stretches = 600, most_points = 512;  // even
 }  // namespace
 
 void job_series::add(std::int64_t to, std::vector<double> of) {
-    std::int64_t const from = stretches_.empty() ? 0 : stretches_.back().to;
-    stretch next{from, std::max(from, to), std::move(of)};
+    std::int64_t const from = segments_.empty() ? 0 : segments_.back().to;
+    segment next{from, std::max(from, to), std::move(of)};
     if (in_last_ < in_each_) {
         ++in_last_;
-        stretches_.back() = joined(stretches_.back(), next);
+        segments_.back() = joined(segments_.back(), next);
         return;
     }
     in_last_ = 1;
-    stretches_.push_back(std::move(next));
-    if (stretches_.size() < most_stretches) return;
+    segments_.push_back(std::move(next));
+    if (segments_.size() < most_segments) return;
     fold();
     in_each_ *= 2;
     in_last_ = in_each_ / 2 + 1;
@@ -46,14 +46,13 @@ void job_series::add(std::int64_t to, std::vector<double> of) {
 
 void job_series::fold() {
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < stretches_.size(); i += 2, ++kept)
-        stretches_[kept] =
-            i + 1 < stretches_.size() ? joined(stretches_[i], stretches_[i + 1]) : std::move(stretches_[i]);
-    stretches_.resize(kept);
+    for (std::size_t i = 0; i < segments_.size(); i += 2, ++kept)
+        segments_[kept] = i + 1 < segments_.size() ? joined(segments_[i], segments_[i + 1]) : std::move(segments_[i]);
+    segments_.resize(kept);
 }
 
 void job_series::fold_to(std::size_t most) {
-    while (stretches_.size() > std::max<std::size_t>(most, 1)) fold();
+    while (segments_.size() > std::max<std::size_t>(most, 1)) fold();
 }
 
 void progress_curve::add(progress_point const& point) {

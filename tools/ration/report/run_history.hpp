@@ -17,20 +17,20 @@ namespace ration::program {
 /// neighbours are made one.
 class job_series {
 public:
-    struct stretch {
+    struct segment {
         std::int64_t from = 0, to = 0;
         std::vector<double> of;  ///< by place of the job; shorter where later jobs had nothing yet
     };
 
     /// `to` is not below the last one. Amortised O(jobs).
     void add(std::int64_t to, std::vector<double> of);
-    [[nodiscard]] std::vector<stretch> const& stretches() const noexcept { return stretches_; }
+    [[nodiscard]] std::vector<segment> const& segments() const noexcept { return segments_; }
     /// Makes neighbours one until there are at most so many.
     void fold_to(std::size_t most);
 
 private:
     void fold();
-    std::vector<stretch> stretches_;
+    std::vector<segment> segments_;
     std::uint64_t in_each_ = 1, in_last_ = 1;  ///< how many additions a stretch is made of
 };
 
@@ -55,7 +55,7 @@ public:
 enum class job_phase : std::uint8_t { waiting, running, acceptable, objective, stalled, silent };
 inline constexpr std::size_t job_phases = 6;
 
-struct phase_stretch {
+struct phase_segment {
     job_phase phase = job_phase::waiting;
     std::int64_t from = 0, to = 0;
 };
@@ -67,7 +67,7 @@ struct job_record {
     std::int64_t starts = 0;                      ///< incarnations
     std::int64_t changes = 0;                     ///< operations applied to it
     progress_curve curve;
-    std::vector<phase_stretch> phases;  ///< from its first start on, in order
+    std::vector<phase_segment> phases;  ///< from its first start on, in order
     job_phase phase = job_phase::waiting;
     std::uint32_t tier = 0;
     std::string condition = "running";

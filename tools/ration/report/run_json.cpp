@@ -66,15 +66,15 @@ void write_curves(json_writer& json, run_history const& run, page_room const& ro
 
 /// Mean number of jobs in each phase over equal stretches of the run.
 void write_phase_counts(json_writer& json, run_history const& run) {
-    constexpr std::size_t stretches = 200;
-    double const width = std::max(static_cast<double>(run.end), 1.0) / static_cast<double>(stretches);
-    std::vector<std::vector<double>> counts(job_phases, std::vector<double>(stretches));
+    constexpr std::size_t segments = 200;
+    double const width = std::max(static_cast<double>(run.end), 1.0) / static_cast<double>(segments);
+    std::vector<std::vector<double>> counts(job_phases, std::vector<double>(segments));
     for (auto const& job : run.jobs)
         for (auto const& p : job.phases) {
             auto const from = static_cast<double>(p.from),
                        to = std::min(static_cast<double>(p.to), static_cast<double>(run.end));
             for (auto i = static_cast<std::size_t>(std::max(from, 0.0) / width);
-                 i < stretches && static_cast<double>(i) * width < to; ++i) {
+                 i < segments && static_cast<double>(i) * width < to; ++i) {
                 double const begin = std::max(from, static_cast<double>(i) * width),
                              end = std::min(to, static_cast<double>(i + 1) * width);
                 if (end > begin) counts[static_cast<std::size_t>(p.phase)][i] += (end - begin) / width;
@@ -93,9 +93,9 @@ void write_phase_counts(json_writer& json, run_history const& run) {
 
 /// Every stretch of every job, as place, phase, from, to; for many jobs how many are in each phase.
 void write_phases(json_writer& json, run_history const& run) {
-    std::size_t stretches = 0;
-    for (auto const& job : run.jobs) stretches += job.phases.size();
-    if (run.jobs.size() > most_gantt_jobs || stretches > most_gantt_stretches) return write_phase_counts(json, run);
+    std::size_t segments = 0;
+    for (auto const& job : run.jobs) segments += job.phases.size();
+    if (run.jobs.size() > most_gantt_jobs || segments > most_gantt_segments) return write_phase_counts(json, run);
     json.key("phases").array([&] {
         for (std::size_t place = 0; place < run.jobs.size(); ++place)
             for (auto const& p : run.jobs[place].phases)
@@ -110,17 +110,17 @@ void write_phases(json_writer& json, run_history const& run) {
 
 /// Every stretch as device, job, from, to; nothing where no job had a device.
 void write_devices(json_writer& json, run_history const& run, page_room const& room) {
-    auto const& all = run.devices.stretches();
+    auto const& all = run.devices.segments();
     if (all.empty()) return;
-    std::size_t told = 0;
+    std::size_t reported = 0;
     json.key("devices").object([&] {
         json.key("names").array([&] {
             for (auto const& name : run.devices.names()) json.value(name);
         });
         json.key("stretches").array([&] {
             for (auto const& s : all) {
-                if (s.job >= room.jobs || told == most_gantt_stretches) continue;
-                ++told;
+                if (s.job >= room.jobs || reported == most_gantt_segments) continue;
+                ++reported;
                 json.array([&] {
                     json.value(s.device);
                     json.value(s.job);
@@ -129,14 +129,14 @@ void write_devices(json_writer& json, run_history const& run, page_room const& r
                 });
             }
         });
-        json.member("left_out", run.devices.left_out() + static_cast<std::int64_t>(all.size() - told));
+        json.member("left_out", run.devices.left_out() + static_cast<std::int64_t>(all.size() - reported));
     });
 }
 
 /// The places of those of the first `jobs` that have most of it over the run, in the order of the jobs.
 [[nodiscard]] std::vector<std::size_t> largest(job_series const& series, std::size_t jobs) {
     std::vector<double> total(jobs);
-    for (auto const& s : series.stretches())
+    for (auto const& s : series.segments())
         for (std::size_t i = 0; i < std::min(jobs, s.of.size()); ++i)
             total[i] += (std::isinf(s.of[i]) ? 0 : s.of[i]) * static_cast<double>(s.to - s.from);
     std::vector<std::size_t> places(jobs);
@@ -150,7 +150,7 @@ void write_devices(json_writer& json, run_history const& run, page_room const& r
 /// `to`: ends of the stretches in seconds; `of`: for each place its means; `others`: all others together.
 void write_series(json_writer& json, std::string_view name, job_series const& series,
                   std::vector<std::size_t> const& places) {
-    auto const& all = series.stretches();
+    auto const& all = series.segments();
     std::vector<double> to, others;
     std::vector<std::vector<double>> of(places.size());
     for (auto const& s : all) {
@@ -170,17 +170,18 @@ void write_series(json_writer& json, std::string_view name, job_series const& se
     });
 }
 
-[[nodiscard]] bool says_something(job_series const& series) {
+[[nodiscard]] bool reports_something(job_series const& series) {
     return std::ranges::any_of(
-        series.stretches(), [](auto const& s) { return std::ranges::any_of(s.of, [](double v) { return v != 0; }); });
+        series.segments(), [](auto const& s) { return std::ranges::any_of(s.of, [](double v) { return v != 0; }); });
 }
 
 void write_resources(json_writer& json, run_history& run, page_room const& room) {
     json.key("resources").object([&] {
         for (auto& [name, r] : run.resources) {
-            if (!says_something(r.used) && !says_something(r.held)) continue;
-            for (auto* const series : {&r.used, &r.held, &r.room}) series->fold_to(room.stretches);
-            auto const places = largest(says_something(r.used) ? r.used : r.held, std::min(run.jobs.size(), room.jobs));
+            if (!reports_something(r.used) && !reports_something(r.held)) continue;
+            for (auto* const series : {&r.used, &r.held, &r.room}) series->fold_to(room.segments);
+            auto const places =
+                largest(reports_something(r.used) ? r.used : r.held, std::min(run.jobs.size(), room.jobs));
             json.key(name).object([&] {
                 write_series(json, "used", r.used, places);
                 write_series(json, "held", r.held, places);
@@ -282,7 +283,7 @@ page_room room_for(std::size_t runs) noexcept {
     return {.jobs = 12'000 / n,
             .curves = curves,
             .points = std::clamp<std::size_t>(20'000 / (n * curves), 24, 200),
-            .stretches = std::clamp<std::size_t>(1200 / n, 40, 300),
+            .segments = std::clamp<std::size_t>(1200 / n, 40, 300),
             .entries = std::clamp<std::size_t>(2400 / n, 60, 1200)};
 }
 

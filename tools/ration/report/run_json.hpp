@@ -12,11 +12,11 @@ namespace ration::program {
 
 /// How much of each run a page has room for, so that its size is bounded however many runs and jobs there are.
 struct page_room {
-    std::size_t jobs, curves, points, stretches, entries;
+    std::size_t jobs, curves, points, segments, entries;
 };
 [[nodiscard]] page_room room_for(std::size_t runs) noexcept;
 
-inline constexpr std::size_t most_runs = 64, most_gantt_jobs = 60, most_gantt_stretches = 3000, most_stacked_jobs = 11;
+inline constexpr std::size_t most_runs = 64, most_gantt_jobs = 60, most_gantt_segments = 3000, most_stacked_jobs = 11;
 
 /// The time from a job's arrival to one of its moments, in seconds; none when it did not come.
 [[nodiscard]] std::optional<double> since_arrival(job_record const& job, std::optional<std::int64_t> when) noexcept;

@@ -149,7 +149,7 @@ void run_recorder::run(event_fields& f, std::int64_t) {
 void run_recorder::job_started(event_fields& f, std::int64_t t) {
     auto const name = f.text("job");
     auto const id = f.whole("id");
-    (void)f.whole("epoch");
+    (void)f.whole("incarnation");
     if (!f.wrong().empty()) return;
     auto& job = job_called(name);
     by_id_[id] = places_[name];
@@ -307,22 +307,22 @@ void run_recorder::run_ended(event_fields& f, std::int64_t) {
         if (!one.is_object()) continue;
         event_fields summary(one);
         auto const name = summary.text("job"), how = summary.text("how"), why = summary.text("why");
-        job_record told;
-        told.arrived = summary.whole("arrived");
-        told.started = summary.maybe_whole("started");
-        told.acceptable_at = summary.maybe_whole("acceptable_at");
-        told.objective_at = summary.maybe_whole("objective_at");
-        told.ended_at = summary.maybe_whole("ended_at");
+        job_record reported;
+        reported.arrived = summary.whole("arrived");
+        reported.started = summary.maybe_whole("started");
+        reported.acceptable_at = summary.maybe_whole("acceptable_at");
+        reported.objective_at = summary.maybe_whole("objective_at");
+        reported.ended_at = summary.maybe_whole("ended_at");
         if (!summary.wrong().empty()) {
             columns_wrong_ = fmt::format("of a job, {}", summary.wrong());
             return;
         }
         auto& job = job_called(name);
-        job.arrived = told.arrived;
-        job.started = told.started;
-        job.acceptable_at = told.acceptable_at;
-        job.objective_at = told.objective_at;
-        job.ended_at = told.ended_at;
+        job.arrived = reported.arrived;
+        job.started = reported.started;
+        job.acceptable_at = reported.acceptable_at;
+        job.objective_at = reported.objective_at;
+        job.ended_at = reported.ended_at;
         job.how = shortened(how, longest_name);
         job.why = shortened(why, longest_text);
     }
@@ -387,8 +387,8 @@ run_history run_recorder::finish() && {
     for (auto& job : run_.jobs) {
         if (!job.arrived) job.arrived = job.started;
         auto const end = job.ended_at.value_or(run_.end);
-        for (auto& stretch : job.phases)
-            if (stretch.to < 0) stretch.to = std::max(end, stretch.from);
+        for (auto& segment : job.phases)
+            if (segment.to < 0) segment.to = std::max(end, segment.from);
         std::int64_t const until = job.started.value_or(run_.end);
         if (job.arrived && *job.arrived < until)
             job.phases.insert(job.phases.begin(), {job_phase::waiting, *job.arrived, until});

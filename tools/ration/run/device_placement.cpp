@@ -34,7 +34,7 @@ namespace {
 
 }  // namespace
 
-std::string job_place::cpu_list() const { return hwloc::list_of(numbers_in(cpus)); }
+std::string job_location::cpu_list() const { return hwloc::list_of(numbers_in(cpus)); }
 
 std::optional<device_placement> device_placement::of(machine_topology const& topology, std::span<text<16> const> pci,
                                                      process::cpu_set const& usable) {
@@ -141,12 +141,12 @@ process::cpu_set device_placement::bound_to(hwloc::placement const& given) const
     return out;
 }
 
-job_place device_placement::settle(job_id job, device_list const& devices) {
+job_location device_placement::settle(job_id job, device_list const& devices) {
     auto& mine = of_job(job);
     auto const gpus = gpus_of(devices);
     if (!gpus || gpus->empty()) {
         mine.now = {};
-        return job_place{};
+        return job_location{};
     }
     bool const some_free = free_cores(others_of(job, true)) > 0;
     auto const others = others_of(job, some_free);
@@ -163,25 +163,25 @@ job_place device_placement::settle(job_id job, device_list const& devices) {
         given->memory.clear();
     }
     mine.now.cores = given->now.cores;
-    auto said = hwloc::explain(placer_, before, *given, others);
+    auto reply = hwloc::explain(placer_, before, *given, others);
     // The memory, which is not bound: the kernel takes it from the cores' nodes as long as they have some
-    if (near) said.pop_back();
+    if (near) reply.pop_back();
     if (!near) {
-        said.resize(1);
-        said.push_back("No CPUs are chosen, as it is not known where that is.");
+        reply.resize(1);
+        reply.push_back("No CPUs are chosen, as it is not known where that is.");
     } else if (!binds_)
-        said.push_back("No CPU is bound: this is the topology of another machine.");
+        reply.push_back("No CPU is bound: this is the topology of another machine.");
     else if (!some_free)
-        said.push_back("Other jobs have these cores too, as there are more jobs than cores.");
-    return {.cpus = bound_to(*given), .why = sentences(said)};
+        reply.push_back("Other jobs have these cores too, as there are more jobs than cores.");
+    return {.cpus = bound_to(*given), .why = sentences(reply)};
 }
 
-job_place device_placement::adopt(job_id job, device_list const& devices, process::cpu_set const& bound) {
+job_location device_placement::reattach(job_id job, device_list const& devices, process::cpu_set const& bound) {
     auto& mine = of_job(job);
     auto const gpus = gpus_of(devices);
     mine.now = {.cores = {}, .gpus = gpus.value_or(std::vector<std::uint32_t>())};
     if (!binds_ || bound == usable_ || (bound & usable_).empty()) return {};
-    mine.now.cores = placer_.adopt(numbers_in(bound & usable_), {}).cores;
+    mine.now.cores = placer_.reattach(numbers_in(bound & usable_), {}).cores;
     return {.cpus = bound & usable_, .why = "It was found there."};
 }
 

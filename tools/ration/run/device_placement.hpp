@@ -12,7 +12,7 @@
 #include <ration/units.hpp>
 
 #include "run/device_table.hpp"
-#include "run/job_place.hpp"
+#include "run/job_location.hpp"
 #include "run/machine_topology.hpp"
 
 namespace ration::program {
@@ -52,10 +52,10 @@ public:
     void forget(job_id job) override { of_job(job).now = {}; }
 
     /// The job has exactly these devices from now on, and gets CPUs beside them.
-    [[nodiscard]] job_place settle(job_id job, device_list const& devices);
+    [[nodiscard]] job_location settle(job_id job, device_list const& devices);
     /// The job was found with these devices and bound to these CPUs; to all that the run may use when nobody has bound
     /// it.
-    [[nodiscard]] job_place adopt(job_id job, device_list const& devices, process::cpu_set const& bound);
+    [[nodiscard]] job_location reattach(job_id job, device_list const& devices, process::cpu_set const& bound);
 
 private:
     [[nodiscard]] resident& of_job(job_id job) noexcept;

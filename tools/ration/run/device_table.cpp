@@ -36,19 +36,19 @@ device_list device_table::parts_of(std::string const& device) {
 }
 
 std::int64_t device_table::free() const noexcept {
-    return std::ranges::count_if(rows_, [](row const& one) { return one.owner == job_id{} && !one.aside; });
+    return std::ranges::count_if(rows_, [](row const& one) { return one.owner == job_id{} && !one.cordoned; });
 }
 
 std::int64_t device_table::held() const noexcept {
     return std::ranges::count_if(rows_, [](row const& one) { return one.owner != job_id{}; });
 }
 
-std::int64_t device_table::aside() const noexcept { return std::ranges::count(rows_, true, &row::aside); }
+std::int64_t device_table::cordoned() const noexcept { return std::ranges::count(rows_, true, &row::cordoned); }
 
 device_list device_table::sound(std::span<std::uint32_t const> devices) const {
     device_list out;
     std::ranges::copy_if(devices, std::back_inserter(out),
-                         [this](std::uint32_t device) { return !rows_[device].aside; });
+                         [this](std::uint32_t device) { return !rows_[device].cordoned; });
     return out;
 }
 
@@ -70,13 +70,13 @@ bytes device_table::need_of(job_id job) const noexcept {
 
 std::int64_t device_table::large_enough(job_id job) const noexcept {
     return std::ranges::count_if(
-        rows_, [least = need_of(job)](row const& one) { return !one.aside && one.memory.count >= least.count; });
+        rows_, [least = need_of(job)](row const& one) { return !one.cordoned && one.memory.count >= least.count; });
 }
 
 device_list device_table::free_for(job_id job) const {
     auto out = of(job_id{});
     std::erase_if(out, [&](std::uint32_t device) {
-        return rows_[device].aside || rows_[device].memory.count < need_of(job).count;
+        return rows_[device].cordoned || rows_[device].memory.count < need_of(job).count;
     });
     return out;
 }

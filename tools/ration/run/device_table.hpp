@@ -40,7 +40,7 @@ class device_table {
         std::string name;
         job_id owner{};  // 0: nobody
         bytes memory{};
-        bool aside = false;
+        bool cordoned = false;
     };
     std::vector<row> rows_;
     std::vector<std::pair<job_id, bytes>> needs_;
@@ -70,7 +70,7 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
     [[nodiscard]] std::string const& name(std::uint32_t device) const noexcept { return rows_[device].name; }
-    /// The number of a device. A name that is not known yet gets a row, and is set aside for good: a job of an earlier
+    /// The number of a device. A name that is not known yet gets a row, and is cordoned for good: a job of an earlier
     /// run may hold what this machine no longer shows.
     [[nodiscard]] std::uint32_t number(std::string const& name);
     /// Their names, comma-separated.
@@ -87,7 +87,7 @@ public:
         return has_shares() ? std::min<std::size_t>(devices.size(), 1) : devices.size();
     }
 
-    /// Those that nobody has and that are not set aside.
+    /// Those that nobody has and that are not cordoned.
     [[nodiscard]] std::int64_t free() const noexcept;
     /// Those that the job could take.
     [[nodiscard]] std::int64_t free(job_id job) const { return static_cast<std::int64_t>(free_for(job).size()); }
@@ -95,7 +95,7 @@ public:
     [[nodiscard]] std::int64_t large_enough(job_id job) const noexcept;
     [[nodiscard]] bool has_needs(job_id job) const noexcept { return need_of(job).count > 0; }
     [[nodiscard]] std::int64_t held() const noexcept;
-    [[nodiscard]] std::int64_t aside() const noexcept;
+    [[nodiscard]] std::int64_t cordoned() const noexcept;
     /// In ascending order of their numbers.
     [[nodiscard]] device_list of(job_id job) const;
 
@@ -116,11 +116,11 @@ public:
     void freeze(char const* why) noexcept { why_frozen_ = why; }
     [[nodiscard]] char const* why_frozen() const noexcept { return why_frozen_; }
 
-    /// One that is set aside is given to nobody. Who has it keeps it until it gives it back.
-    void set_aside(std::uint32_t device, bool aside) noexcept { rows_[device].aside = aside; }
-    [[nodiscard]] bool is_aside(std::uint32_t device) const noexcept { return rows_[device].aside; }
+    /// One that is cordoned is given to nobody. Who has it keeps it until it gives it back.
+    void cordon(std::uint32_t device, bool cordoned) noexcept { rows_[device].cordoned = cordoned; }
+    [[nodiscard]] bool is_cordoned(std::uint32_t device) const noexcept { return rows_[device].cordoned; }
     [[nodiscard]] job_id owner(std::uint32_t device) const noexcept { return rows_[device].owner; }
-    /// Those of them that are not set aside, in their order.
+    /// Those of them that are not cordoned, in their order.
     [[nodiscard]] device_list sound(std::span<std::uint32_t const> devices) const;
 
 private:

@@ -20,17 +20,17 @@
 #include "problem.hpp"
 #include "run/device_placement.hpp"
 #include "run/elastic_jobs.hpp"
-#include "run/job_board.hpp"
+#include "run/job_table.hpp"
 
 namespace ration::program {
 namespace {
 
 /// Plans as this machine's backend would, on groups that do not exist. Reads, never writes.
-class paper_backend {
+class dry_run_backend {
     cgroup::kernel_io machine_;
     cgroup::version kind_ = cgroup::version::none;
     std::string directory_;
-    job_board const& board_;
+    job_table const& board_;
 
     [[nodiscard]] job_config const& job_of(job_id id) const noexcept { return *board_.job(id).config; }
 
@@ -38,7 +38,7 @@ public:
     using backend_concept = backend_tag;
     using operation = operation_text;
 
-    paper_backend(backend_choice choice, job_board const& board) : board_(board) {
+    dry_run_backend(backend_choice choice, job_table const& board) : board_(board) {
         auto const where = cgroup::tree::discover(machine_);
         auto const* const branch = where ? where->branch_of(cgroup::controller::cpu) : nullptr;
         if (choice == backend_choice::process || branch == nullptr) return;
@@ -96,10 +96,10 @@ public:
         return {};
     }
 };
-static_assert(Backend<paper_backend>);
+static_assert(Backend<dry_run_backend>);
 
 /// The devices that the jobs would have, as a run hands them out.
-class paper_devices {
+class dry_run_devices {
     host_devices const* shared_;
     elastic_jobs machines_;
     std::optional<device_placement> placement_;
@@ -108,11 +108,11 @@ class paper_devices {
 public:
     struct given {
         std::string devices;
-        job_place place;
+        job_location place;
         int percent = 0;  // of a GPU, where they are shares of one
     };
 
-    paper_devices(host_devices const& devices, machine_topology const& topology, std::uint32_t cpus)
+    dry_run_devices(host_devices const& devices, machine_topology const& topology, std::uint32_t cpus)
         : shared_(&devices), machines_(devices.names()),
           placement_(device_placement::of(topology, devices.pci(), process::cpu_set::of_thread(0).lowest(cpus))) {
         if (!placement_ && !topology.why_not.empty()) by_number_ = fmt::format("By number: {}.", topology.why_not);
@@ -120,7 +120,7 @@ public:
         machines_.table().set_memory(devices.memory());
     }
 
-    void add(job_board const& board) {
+    void add(job_table const& board) {
         for (auto const& job : board.jobs()) {
             if (!job.config->elastic) continue;
             machines_.add(job.id, {}, to_seconds(job.config->elastic->restart_cost));
@@ -134,13 +134,13 @@ public:
         auto const devices = machines_.table().take(job, count);
         auto const share = shared_->share_of(devices.size());
         return {machines_.table().names(devices),
-                placement_ ? placement_->settle(job, devices) : job_place{.why = by_number_},
+                placement_ ? placement_->settle(job, devices) : job_location{.why = by_number_},
                 share ? share->percent() : 0};
     }
 };
 
 void print_json(std::string const& job, operation_text const& op, std::string_view reason,
-                std::optional<paper_devices::given> const& given) {
+                std::optional<dry_run_devices::given> const& given) {
     nlohmann::ordered_json line{{"event", "planned"},
                                 {"job", job},
                                 {"resource", standard_resources[static_cast<std::size_t>(op.resource)].name},
@@ -159,7 +159,7 @@ void print_json(std::string const& job, operation_text const& op, std::string_vi
 }
 
 void print_text(std::string const& job, operation_text const& op, bool explain,
-                std::optional<paper_devices::given> const& given) {
+                std::optional<dry_run_devices::given> const& given) {
     fmt::print("  {:<12} {:<52} {:>12} -> {:<14} {}\n", job, op.subject.view(), op.old_value.view(),
                op.new_value.view(), name_of(op.when));
     if (!given) return;
@@ -174,8 +174,8 @@ void print_text(std::string const& job, operation_text const& op, bool explain,
     if (explain && !given->place.why.empty()) fmt::print("  {:<12} {}\n", "", given->place.why);
 }
 
-void print(run_options const& options, job_board const& board, meta const& about, tick_report const& report,
-           paper_devices& devices) {
+void print(run_options const& options, job_table const& board, meta const& about, tick_report const& report,
+           dry_run_devices& devices) {
     for (auto const& change : report.changes) {
         auto const& job = *board.job(change.grant.job).config;
         auto const reason = about.reason(change.grant.reason());
@@ -202,24 +202,24 @@ void print_jobs(run_config const& config) {
     auto& log = policy_log::for_good();
     auto const policy = make_policy(config, policy_name, log, problems);
     std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);
-    job_board board(config.jobs, {.cpu = millicores{std::int64_t{1000} * cpus},
+    job_table board(config.jobs, {.cpu = millicores{std::int64_t{1000} * cpus},
                                   .memory = machine_here().memory,
                                   .devices = config.shares_devices()
                                                  ? std::optional(static_cast<std::int64_t>(devices.names().size()))
                                                  : std::nullopt});
-    paper_backend backend(options.backend, board);
-    paper_devices paper(devices, topology, cpus);
-    paper.add(board);
+    dry_run_backend backend(options.backend, board);
+    dry_run_devices dry_run_target(devices, topology, cpus);
+    dry_run_target.add(board);
     for (auto& job : board.jobs()) {
-        job.devices = paper.find(job.id);
+        job.devices = dry_run_target.find(job.id);
         job.now = job.devices == nullptr ? condition::running : condition::waiting;
         if (job.devices == nullptr) job.launched_at = nanoseconds{};
     }
     board.arrive(nanoseconds{std::numeric_limits<std::int64_t>::max()});
     board.refresh({});
-    bound_policy<policies::none> fallback;
-    engine<paper_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
-                                  host_resources(board.shares_devices()), {});
+    policy_adapter<policies::none> fallback;
+    engine<dry_run_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
+                                    host_resources(board.shares_devices()), {});
     if (auto bound = planner.bind({.jobs = config.jobs.size(), .nodes = 1}); !bound) {
         std::fprintf(stderr, "ration: %s\n", printable(to_text(bound.failure())).c_str());
         return exit_code::no_backend;
@@ -232,7 +232,7 @@ void print_jobs(run_config const& config) {
         print_jobs(config);
         fmt::print("\nand, once all of them run, set\n");
     }
-    print(options, board, policy->about(), planner.tick({}, tick_mode::plan_only), paper);
+    print(options, board, policy->about(), planner.tick({}, tick_mode::plan_only), dry_run_target);
     print_to_stderr(log, policy_name);
     return exit_code::ok;
 }

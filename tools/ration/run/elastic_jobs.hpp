@@ -37,7 +37,7 @@ public:
     }
     [[nodiscard]] resize const* find(job_id job) const noexcept { return const_cast<elastic_jobs*>(this)->find(job); }
 
-    /// Devices that jobs can have together: not those that a job which is over still holds on to, nor those set aside,
+    /// Devices that jobs can have together: not those that a job which is over still holds on to, nor those cordoned,
     /// but for what a job has that cannot leave it now.
     [[nodiscard]] std::int64_t usable() const noexcept {
         std::int64_t out = 0;
@@ -50,7 +50,7 @@ public:
     void advance(nanoseconds now) {
         for (auto& [id, machine] : jobs_)
             if (!machine.waits_to_grow()) machine.advance(now);
-        keep_promises();
+        keep_reservations();
         for (auto& [id, machine] : jobs_)
             if (machine.waits_to_grow()) machine.advance(now);
     }
@@ -59,11 +59,11 @@ private:
     [[nodiscard]] bool counts(std::uint32_t device) const noexcept {
         resize const* const has = find(table_.owner(device));
         if (has != nullptr && has->state().finishing && has->phase() == resize_phase::clearing) return false;
-        return !table_.is_aside(device) || (has != nullptr && *has->why_not() != '\0');
+        return !table_.is_cordoned(device) || (has != nullptr && *has->why_not() != '\0');
     }
 
     /// A shrink that failed keeps devices that were promised on: the youngest growths that wait for them are given up.
-    void keep_promises() {
+    void keep_reservations() {
         std::int64_t over = -usable();
         // Who ends gives all of it back
         for (auto const& [id, machine] : jobs_) over += machine.state().finishing ? 0 : machine.wanted();

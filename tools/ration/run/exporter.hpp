@@ -28,7 +28,7 @@ public:
     /// `where` is a word that `parse_endpoint` takes. Errors: as of `listening_socket::open`.
     [[nodiscard]] static result<std::unique_ptr<exporter>> open(std::string const& where);
 
-    void tell(event const& e) { metrics_.tell(e); }
+    void emit(event const& e) { metrics_.emit(e); }
     /// Adds what is worth waking up for, and says when to come back at the latest, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
     /// Never waits.

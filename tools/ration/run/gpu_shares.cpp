@@ -63,8 +63,8 @@ constexpr nanoseconds patience_at_its_end = seconds(15);
     auto const there = cuda::mps::connect(place, patience_at_its_end);
     if (!there) return there.failure();
     auto daemon = process_of(place);
-    auto const told = there->quit();
-    if (!told || daemon.pid() == 0 || daemon.wait_for(patience_at_its_end)) return told;
+    auto const reported = there->quit();
+    if (!reported || daemon.pid() == 0 || daemon.wait_for(patience_at_its_end)) return reported;
     return error{.code = errc::timed_out,
                  .operation = "end the MPS daemon, which was told to quit, process",
                  .subject = text<120>(std::string_view(std::to_string(daemon.pid()))),

@@ -48,36 +48,36 @@ std::uint64_t gpu_watch::ask(std::span<std::string const> idle, nanoseconds now)
     one_is_to_come ? keep_only(idle_, idle) : idle_.assign(idle.begin(), idle.end());
     if (!one_is_to_come) waits_from_ = now;
     next_ = now + interval;
-    return asked_ = looker_->ask();
+    return asked_ = prober_->ask();
 }
 
-std::vector<gpu_watch::change> gpu_watch::look(std::span<std::string const> idle, nanoseconds now) {
-    if (!looker_) return {};
+std::vector<gpu_watch::change> gpu_watch::probe(std::span<std::string const> idle, nanoseconds now) {
+    if (!prober_) return {};
     std::vector<change> out;
-    if (auto seen = looker_->take()) {
+    if (auto seen = prober_->take()) {
         keep_only(idle_, idle);
         failure_ = seen_.why_no_nvml ? std::nullopt : seen->found.why_no_nvml;
-        heard_.insert(heard_.end(), seen->heard.begin(), seen->heard.end());
+        received_.insert(received_.end(), seen->received.begin(), seen->received.end());
         if (failure_) return {};
         judged_ = seen->number;
         waits_from_ = now;
-        out = judge(std::move(seen->found), std::exchange(heard_, {}), idle_, now);
+        out = classify(std::move(seen->found), std::exchange(received_, {}), idle_, now);
     }
     if (now >= next_) ask(idle, now);
     return out;
 }
 
-std::vector<gpu_watch::change> gpu_watch::judge(cuda::inventory found, std::span<cuda::xid_report const> heard,
-                                                std::span<std::string const> idle, nanoseconds now) {
+std::vector<gpu_watch::change> gpu_watch::classify(cuda::inventory found, std::span<cuda::xid_report const> received,
+                                                   std::span<std::string const> idle, nanoseconds now) {
     for (auto& gpu : found.gpus) mark_taken(gpu, idle);
     rule_.observe(found.gpus, now);
-    for (auto const& [gpu, xid] : heard) rule_.report(gpu, xid, now);
+    for (auto const& [gpu, xid] : received) rule_.report(gpu, xid, now);
     std::vector<change> out;
     for (auto& one : rows_) {
-        bool const aside = !rule_.usable(one.gpu);
-        if (aside == one.aside) continue;
-        one.aside = aside;
-        out.push_back({one.device, aside, aside ? reason(one, found, heard) : std::string()});
+        bool const cordoned = !rule_.usable(one.gpu);
+        if (cordoned == one.cordoned) continue;
+        one.cordoned = cordoned;
+        out.push_back({one.device, cordoned, cordoned ? reason(one, found, received) : std::string()});
     }
     seen_ = std::move(found);
     return out;
@@ -101,8 +101,8 @@ std::optional<std::string> gpu_watch::trouble(nanoseconds now) const {
 }
 
 std::string gpu_watch::reason(row const& one, cuda::inventory const& found,
-                              std::span<cuda::xid_report const> heard) const {
-    for (auto const& [gpu, xid] : heard)
+                              std::span<cuda::xid_report const> received) const {
+    for (auto const& [gpu, xid] : received)
         if (gpu == one.gpu && !cuda::is_the_programs_fault(xid)) return fmt::format("the driver reports Xid {}", xid);
     auto const seen = std::ranges::find(found.gpus, one.gpu, [](cuda::found_gpu const& gpu) { return gpu.what.id; });
     if (seen != found.gpus.end() && seen->fault) return to_text(*seen->fault);

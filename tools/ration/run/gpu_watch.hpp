@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// What is known of the GPUs of a run: they are looked at now and then, and when somebody asks; those that have shown a
-/// fault are set aside and taken back by the rule of cuda::quarantine. Whoever needs to know something as it is now
+/// fault are cordoned and taken back by the rule of cuda::quarantine. Whoever needs to know something as it is now
 /// asks for a look, and goes on when that was judged.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <ration/cuda/quarantine.hpp>
 #include <ration/cuda/xid.hpp>
 
-#include "run/gpu_looker.hpp"
+#include "run/gpu_prober.hpp"
 
 namespace ration::program {
 
@@ -22,15 +22,15 @@ class gpu_watch {
     struct row {
         std::string device;
         cuda::device_id gpu;  // that it is, or is a part of
-        bool aside = false;
+        bool cordoned = false;
     };
     std::vector<row> rows_;
     cuda::quarantine rule_;
-    std::optional<gpu_looker> looker_;
+    std::optional<gpu_prober> prober_;
     cuda::inventory seen_;
-    std::optional<error> failure_;         // of the looks since the one that was judged last
-    std::vector<cuda::xid_report> heard_;  // since then
-    std::vector<std::string> idle_;        // ever since the look was asked for that is judged next
+    std::optional<error> failure_;            // of the looks since the one that was judged last
+    std::vector<cuda::xid_report> received_;  // since then
+    std::vector<std::string> idle_;           // ever since the look was asked for that is judged next
     std::uint64_t asked_ = 0, judged_ = 0;
     nanoseconds next_{}, waits_from_{};
 
@@ -42,20 +42,20 @@ public:
 
     struct change {
         std::string device;
-        bool aside = false;  ///< set aside, or taken back
-        std::string why;     ///< it was set aside
+        bool cordoned = false;  ///< cordoned, or taken back
+        std::string why;        ///< it was cordoned
     };
 
     /// For devices that are sound GPUs, or instances of some, of `found`.
     gpu_watch(std::span<std::string const> devices, cuda::inventory found, nanoseconds now);
     /// From now on looks are made, in a thread of their own.
-    void start(gpu_looker::looking look) { looker_.emplace(std::move(look)); }
+    void start(gpu_prober::probe_function probe) { prober_.emplace(std::move(probe)); }
 
     /// Asks for a look that begins from now on, and gives its number. `idle`: devices that no job has.
     std::uint64_t ask(std::span<std::string const> idle, nanoseconds now);
     /// What the newest look says that was not judged yet, if there is one; asks for the next when it is time. Waits for
     /// none.
-    [[nodiscard]] std::vector<change> look(std::span<std::string const> idle, nanoseconds now);
+    [[nodiscard]] std::vector<change> probe(std::span<std::string const> idle, nanoseconds now);
     /// The last look that was judged; 0: none. One in which NVML failed, where it did not at the start, shows nothing
     /// and is not judged: another follows.
     [[nodiscard]] std::uint64_t judged() const noexcept { return judged_; }
@@ -68,14 +68,14 @@ public:
     /// answers.
     [[nodiscard]] std::optional<std::string> trouble(nanoseconds now) const;
     /// Readable when there is something to judge.
-    [[nodiscard]] int fd() const noexcept { return looker_ ? looker_->fd() : -1; }
+    [[nodiscard]] int fd() const noexcept { return prober_ ? prober_->fd() : -1; }
     /// What is different by what was seen and heard.
-    [[nodiscard]] std::vector<change> judge(cuda::inventory found, std::span<cuda::xid_report const> heard,
-                                            std::span<std::string const> idle, nanoseconds now);
+    [[nodiscard]] std::vector<change> classify(cuda::inventory found, std::span<cuda::xid_report const> received,
+                                               std::span<std::string const> idle, nanoseconds now);
 
 private:
     [[nodiscard]] std::string reason(row const& one, cuda::inventory const& found,
-                                     std::span<cuda::xid_report const> heard) const;
+                                     std::span<cuda::xid_report const> received) const;
 };
 
 }  // namespace ration::program

@@ -12,7 +12,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 
 /// What a job that has arrived holds of the CPU; no limit is +Inf, as the format's users expect it.
-[[nodiscard]] double cores_held(job_board const& board, live_job const& job) {
+[[nodiscard]] double cores_held(job_table const& board, live_job const& job) {
     auto const& of_cpu = board.columns().resources[static_cast<std::size_t>(resource_id::cpu)];
     std::int64_t const amount = board.store()[of_cpu.held][job.row];
     return amount == unlimited ? std::numeric_limits<double>::infinity() : static_cast<double>(amount) / 1000;
@@ -23,32 +23,32 @@ struct property {
     char const* name;
     char const* help;
     MetricType type;
-    double (*of)(job_board const&, live_job const&);
+    double (*of)(job_table const&, live_job const&);
 };
 
 constexpr property properties[] = {
     {"ration_job_cpu_limit_cores",
      "What the job may use of the CPU by its last grant; +Inf without a limit, 0 when it holds nothing",
      MetricType::Gauge,
-     [](job_board const& board, live_job const& job) { return job.alive() ? cores_held(board, job) : 0.0; }},
+     [](job_table const& board, live_job const& job) { return job.alive() ? cores_held(board, job) : 0.0; }},
     {"ration_job_cpu_seconds_total", "CPU time that the job has used since it was last started", MetricType::Counter,
-     [](job_board const&, live_job const& job) { return to_seconds(job.cpu_time); }},
+     [](job_table const&, live_job const& job) { return to_seconds(job.cpu_time); }},
     {"ration_job_memory_bytes", "Memory that the job has resident, at the last decision", MetricType::Gauge,
-     [](job_board const&, live_job const& job) { return job.alive() ? static_cast<double>(job.memory.count) : 0.0; }},
+     [](job_table const&, live_job const& job) { return job.alive() ? static_cast<double>(job.memory.count) : 0.0; }},
     {"ration_job_memory_limit_bytes", "Memory that the jobs file lets the job have; +Inf without a limit",
      MetricType::Gauge,
-     [](job_board const&, live_job const& job) {
+     [](job_table const&, live_job const& job) {
          return job.config->memory ? static_cast<double>(job.config->memory->count)
                                    : std::numeric_limits<double>::infinity();
      }},
     {"ration_job_devices", "Devices that the job has", MetricType::Gauge,
-     [](job_board const&, live_job const& job) {
+     [](job_table const&, live_job const& job) {
          return job.alive() && job.devices != nullptr ? static_cast<double>(job.devices->size()) : 0.0;
      }},
     {"ration_job_step", "The last step that the job reported", MetricType::Gauge,
-     [](job_board const&, live_job const& job) { return static_cast<double>(job.step); }},
+     [](job_table const&, live_job const& job) { return static_cast<double>(job.step); }},
     {"ration_job_tier", "Tiers of its target that the job has reached: 1 is Acceptable, 2 is Objective",
-     MetricType::Gauge, [](job_board const&, live_job const& job) { return static_cast<double>(job.tracker.tier()); }},
+     MetricType::Gauge, [](job_table const&, live_job const& job) { return static_cast<double>(job.tracker.tier()); }},
 };
 
 [[nodiscard]] ClientMetric sample(std::vector<ClientMetric::Label> labels, MetricType type, double value) {
@@ -58,7 +58,7 @@ constexpr property properties[] = {
     return made;
 }
 
-[[nodiscard]] MetricFamily states_of(job_board const& board) {
+[[nodiscard]] MetricFamily states_of(job_table const& board) {
     MetricFamily family{
         "ration_job_state", "1 for the state that the job is in, 0 for the others", MetricType::Gauge, {}};
     for (auto const& job : board.jobs())
@@ -70,7 +70,7 @@ constexpr property properties[] = {
     return family;
 }
 
-[[nodiscard]] MetricFamily values_of(job_board const& board) {
+[[nodiscard]] MetricFamily values_of(job_table const& board) {
     MetricFamily family{"ration_job_target_value",
                         "The smoothed value of the metric that the job's target is on, such as its loss",
                         MetricType::Gauge,
@@ -97,7 +97,7 @@ constexpr std::pair<char const*, std::uint64_t progress::totals::*> outcomes[] =
 
 }  // namespace
 
-void collect_jobs(std::vector<MetricFamily>& into, job_board const& board) {
+void collect_jobs(std::vector<MetricFamily>& into, job_table const& board) {
     for (auto const& [name, help, type, of] : properties) {
         MetricFamily family{name, help, type, {}};
         for (auto const& job : board.jobs())
@@ -122,11 +122,11 @@ void collect_messages(std::vector<MetricFamily>& into, progress::totals const& m
     into.push_back(counter("ration_events_lost_total", "Events that the event log could not take", lost_events));
 }
 
-void collect_devices(std::vector<MetricFamily>& into, std::int64_t aside) {
+void collect_devices(std::vector<MetricFamily>& into, std::int64_t cordoned) {
     into.push_back({"ration_run_devices_set_aside",
                     "Devices that are not assigned for a while after a fault",
                     MetricType::Gauge,
-                    {sample({}, MetricType::Gauge, static_cast<double>(aside))}});
+                    {sample({}, MetricType::Gauge, static_cast<double>(cordoned))}});
 }
 
 }  // namespace ration::program

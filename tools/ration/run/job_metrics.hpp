@@ -8,17 +8,17 @@
 
 #include <ration/progress/receiver.hpp>
 
-#include "run/job_board.hpp"
+#include "run/job_table.hpp"
 
 namespace ration::program {
 
 /// One family for each property of a job, with the label `job`; its value only once it has one. O(jobs).
-void collect_jobs(std::vector<prometheus::MetricFamily>& into, job_board const& board);
+void collect_jobs(std::vector<prometheus::MetricFamily>& into, job_table const& board);
 /// Messages of jobs by what became of them, and events that the log could not take.
 void collect_messages(std::vector<prometheus::MetricFamily>& into, progress::totals const& messages,
                       std::uint64_t lost_events);
 
 /// Devices that are not assigned for a while.
-void collect_devices(std::vector<prometheus::MetricFamily>& into, std::int64_t aside);
+void collect_devices(std::vector<prometheus::MetricFamily>& into, std::int64_t cordoned);
 
 }  // namespace ration::program

@@ -7,8 +7,11 @@ namespace ration::program {
 namespace {
 
 [[nodiscard]] two_tier_target target_of(target_config const& t) {
-    auto made = two_tier_target::make(
-        {.metric = t.metric, .way = t.way, .acceptable = t.acceptable, .objective = t.objective, .mean_of = t.mean_of});
+    auto made = two_tier_target::make({.metric = t.metric,
+                                       .improves = t.improves,
+                                       .acceptable = t.acceptable,
+                                       .objective = t.objective,
+                                       .mean_of = t.mean_of});
     RATION_ASSERT(made, "a target that passed the reading of the file must be a target");
     return *made;
 }
@@ -18,15 +21,15 @@ namespace {
 live_job::live_job(job_config const& from, std::size_t table_row)
     : config(&from), id{table_row + 1}, row(table_row), tracker(target_of(from.target)) {}
 
-bool live_job::take(progress::report const& said, nanoseconds at) {
-    bool const is_step = said.type == progress::message_type::step;
-    bool const is_eval = said.type == progress::message_type::eval;
-    if (is_step || is_eval) step = said.step;
+bool live_job::take(progress::report const& reply, nanoseconds at) {
+    bool const is_step = reply.type == progress::message_type::step;
+    bool const is_eval = reply.type == progress::message_type::eval;
+    if (is_step || is_eval) step = reply.step;
     bool const about_target =
-        (is_step && config->target.metric == "loss") || (is_eval && said.metric == config->target.metric);
+        (is_step && config->target.metric == "loss") || (is_eval && reply.metric == config->target.metric);
     if (!about_target) return false;
-    double const value = is_step ? said.loss_mean : said.value;
-    std::uint64_t const count = is_step ? said.loss_count : said.non_finite == 0 ? 1 : 0;
+    double const value = is_step ? reply.loss_mean : reply.value;
+    std::uint64_t const count = is_step ? reply.loss_count : reply.non_finite == 0 ? 1 : 0;
     if (count == 0) return false;
     std::uint32_t const before = tracker.tier();
     tracker.see(value, count);
@@ -56,7 +59,7 @@ job_view live_job::view(nanoseconds at) const {
                .detail = why,
                .starts_in = {},
                .metric = config->target.metric,
-               .way = config->target.way,
+               .improves = config->target.improves,
                .first = first_value,
                .value = tracker.smoothed(),
                .acceptable = config->target.acceptable,

@@ -16,7 +16,7 @@
 
 #include "config/config.hpp"
 #include "events/events.hpp"
-#include "run/job_place.hpp"
+#include "run/job_location.hpp"
 #include "run/output_tail.hpp"
 #include "run/resize.hpp"
 #include "view/view.hpp"
@@ -51,7 +51,7 @@ struct live_job {
     job_config const* config;
     job_id id;
     std::size_t row;  ///< in the jobs table, once it has arrived
-    epoch run{};
+    incarnation_id run{};
     text<16> token;
     std::optional<process::child> process;
     target_tracker tracker;
@@ -64,37 +64,37 @@ struct live_job {
     std::uint64_t step = 0;
     std::optional<double> first_value;
     std::optional<nanoseconds> started_at, acceptable_at, objective_at, ended_at, kill_at;
-    std::optional<nanoseconds> launched_at;   ///< its present epoch
+    std::optional<nanoseconds> launched_at;   ///< its present incarnation
     std::optional<nanoseconds> terminate_at;  ///< it was told to stop, and hears SIGTERM if it has not by then
     bool asked_to_stop = false;
-    nanoseconds cpu_time{};          ///< of its present epoch, kept after its end
-    nanoseconds earlier_cpu_time{};  ///< of the epochs before
+    nanoseconds cpu_time{};          ///< of its present incarnation, kept after its end
+    nanoseconds earlier_cpu_time{};  ///< of the incarnations before
     bytes memory{};                  ///< resident at the last tick
     std::optional<deferral> waits;   ///< the last thing said about a grant of its that waits
 
     resize* devices = nullptr;       ///< null: it has no use for any
-    job_place place;                 ///< of its present launch
+    job_location place;              ///< of its present launch
     std::string control;             ///< where it listens for commands; empty: nowhere
     std::uint64_t last_command = 0;  ///< its number
-    std::int64_t wish = -1;          ///< devices that it would like to have; -1: it has not said
+    std::int64_t requested = -1;     ///< devices that it would like to have; -1: it has not said
     std::int64_t batch = 0;          ///< of its present launch; 0: its own choice
     share_check share;               ///< of its present launch
     delivery model;
-    bool launching = false;             ///< between the decision and the process
-    bool placed = false;                ///< the backend knows it: something of it may be alive
-    bool said_done = false;             ///< in this epoch
-    std::string refused;                ///< why it may not run with its devices; it is being killed
-    std::string checkpoint;             ///< its folder; empty before the first launch
-    std::optional<std::uint64_t> look;  ///< at the GPUs, that its failure, its launch or its remains wait for
-    nanoseconds clear_at{};             ///< when to look again whether something is left of it
-    double device_seconds = 0;          ///< used up to now
+    bool launching = false;              ///< between the decision and the process
+    bool placed = false;                 ///< the backend knows it: something of it may be alive
+    bool reported_done = false;          ///< in this incarnation
+    std::string refused;                 ///< why it may not run with its devices; it is being killed
+    std::string checkpoint;              ///< its folder; empty before the first launch
+    std::optional<std::uint64_t> probe;  ///< at the GPUs, that its failure, its launch or its remains wait for
+    nanoseconds clear_at{};              ///< when to look again whether something is left of it
+    double device_seconds = 0;           ///< used up to now
 
     [[nodiscard]] bool waiting() const noexcept { return now == condition::waiting; }
     [[nodiscard]] bool alive() const noexcept { return process.has_value() && !is_over(now); }
     [[nodiscard]] bool over() const noexcept { return is_over(now); }
 
     /// Takes in one report. Returns true when a tier was reached by it.
-    bool take(progress::report const& said, nanoseconds at);
+    bool take(progress::report const& reply, nanoseconds at);
 
     [[nodiscard]] job_summary summary() const;
     [[nodiscard]] job_view view(nanoseconds at) const;

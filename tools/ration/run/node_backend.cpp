@@ -214,11 +214,11 @@ result<void> node_backend::set_cpu(job_id job, std::int64_t amount) noexcept {
 result<process::child> node_backend::launch_in_group(cgroup::backend& groups, start const& what,
                                                      process::launch_spec& spec) {
     if (auto added = groups.add(what.job, what.name); !added) return added.failure();
-    close_fence(what);
+    close_filter(what);
     limit_memory_of_gpus(what);
     bool const by_cpuset = !what.cpus.empty() && groups.set(what.job, as_group_set(what.cpus));
     auto const place = [&](pid_t pid) -> result<void> {
-        fence_.place(what.job, pid);
+        filter_.place(what.job, pid);
         auto const placed = groups.place(what.job, pid);  // which may bind it anew, to all CPUs of its group
         return !placed || by_cpuset || what.cpus.empty() ? placed : bind(pid, what.cpus);
     };
@@ -228,16 +228,16 @@ result<process::child> node_backend::launch_in_group(cgroup::backend& groups, st
     auto child = limited ? process::launch(spec) : result<process::child>(limited.failure());
     if (!child) {
         static_cast<void>(groups.remove(what.job));
-        fence_.open(what.job);
+        filter_.open(what.job);
     }
     return child;
 }
 
 result<process::child> node_backend::launch_alone(process::backend& processes, start const& what,
                                                   process::launch_spec& spec) {
-    close_fence(what);
+    close_filter(what);
     auto const place = [&](pid_t pid) {
-        fence_.place(what.job, pid);
+        filter_.place(what.job, pid);
         auto const row = process::read_process(pid);
         auto const added = processes.add(
             what.job, {.pid = pid, .start_time = row ? row->start_time : 0, .mark = process::mark_of(what.token)});
@@ -248,7 +248,7 @@ result<process::child> node_backend::launch_alone(process::backend& processes, s
     auto child = process::launch(spec);
     if (!child) {
         static_cast<void>(processes.remove(what.job));
-        fence_.open(what.job);
+        filter_.open(what.job);
     }
     return child;
 }
@@ -277,16 +277,16 @@ bool node_backend::limits_memory() const noexcept {
     return std::ranges::find(resources(), resource_id::memory) != resources().end();
 }
 
-void node_backend::close_fence(start const& what) {
+void node_backend::close_filter(start const& what) {
     if (!what.gpus) return;
     auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
     auto const group = groups != nullptr ? (*groups)->place_of(what.job, cgroup::controller::core)
                                          : result<cgroup::directory const*>(nullptr);
-    fence_.close(what.job, what.name, group ? *group : nullptr, *what.gpus);
+    filter_.close(what.job, what.name, group ? *group : nullptr, *what.gpus);
 }
 
-result<cgroup::version> node_backend::find_fence(std::span<cuda::found_gpu const> gpus) const {
-    return find_device_fence(gpus, std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_));
+result<cgroup::version> node_backend::find_filter(std::span<cuda::found_gpu const> gpus) const {
+    return find_device_filter(gpus, std::holds_alternative<std::unique_ptr<cgroup::backend>>(backend_));
 }
 
 /// On a kernel without dmem there is nothing to say: `ration doctor` does.
@@ -305,21 +305,21 @@ std::optional<error> node_backend::why_gpu_memory_unlimited(job_id job) const {
     return at != unlimited_gpu_memory_.end() ? std::optional(at->second) : std::nullopt;
 }
 
-result<void> node_backend::adopt(start const& what, process::child const& running) noexcept {
+result<void> node_backend::reattach(start const& what, process::child const& running) noexcept {
     job_id const job = what.job;
     auto const root = root_of(running, what.token);
     auto* const groups = std::get_if<std::unique_ptr<cgroup::backend>>(&backend_);
     auto const known = groups != nullptr ? (*groups)->add(job, what.name)
                                          : std::get<std::unique_ptr<process::backend>>(backend_)->add(job, root);
     if (!known) return known;
-    close_fence(what);
+    close_filter(what);
     limit_memory_of_gpus(what);
     auto const family = process::tree::of(root);
     if (!family) return groups != nullptr ? result<void>(family.failure()) : result<void>();
     if (auto const placed = groups != nullptr ? (*groups)->place(job, root.pid) : result<void>(); !placed)
         return placed;
     for (auto const& member : family->members()) {
-        fence_.place(job, member.info.pid);
+        filter_.place(job, member.info.pid);
         auto const placed = groups != nullptr ? (*groups)->place(job, member.info.pid) : result<void>();
         if (!placed && placed.failure().code != errc::gone) return placed;
     }
@@ -344,7 +344,7 @@ result<void> node_backend::remove(job_id job) noexcept {
     if (removed) outside_.erase(job);
     if (removed) {
         std::erase_if(caps_, [job](auto const& cap) { return cap.first == job; });
-        fence_.open(job);
+        filter_.open(job);
     }
     return removed;
 }

@@ -21,7 +21,7 @@
 #include "events/events.hpp"
 #include "run.hpp"
 #include "run/core_claims.hpp"
-#include "run/device_fence.hpp"
+#include "run/device_filter_guard.hpp"
 #include "run/elastic_jobs.hpp"
 #include "run/gpu_memory.hpp"
 
@@ -42,7 +42,7 @@ struct resize_operation {
 
 class node_backend {
     std::unique_ptr<cgroup::io> io_;  // the kernel; has to outlive the backend that uses it
-    device_fence fence_;              // goes when nothing of the jobs is left
+    device_filter_guard filter_;      // goes when nothing of the jobs is left
     std::variant<std::unique_ptr<cgroup::backend>, std::unique_ptr<process::backend>> backend_;
     std::vector<job_id> finished_;
     std::optional<error> why_not_cgroup_;
@@ -101,16 +101,16 @@ public:
     [[nodiscard]] bool limits_memory() const noexcept;
     /// Takes charge of a process that an earlier run started, to be limited as a launch is; of `what` the limits on
     /// memory and CPU of the host are left alone.
-    [[nodiscard]] result<void> adopt(start const& what, process::child const& running) noexcept;
+    [[nodiscard]] result<void> reattach(start const& what, process::child const& running) noexcept;
     /// Binds a job that runs to some of the CPUs that the jobs share.
     [[nodiscard]] result<void> confine(job_id job, process::cpu_set const& cpus) noexcept;
-    /// Why the mask of a job that was launched, or adopted, with GPUs is advice; nothing where the kernel keeps it.
-    [[nodiscard]] std::optional<error> why_unfenced(job_id job) const { return fence_.why_not(job); }
-    /// Why a job that was launched, or adopted, with a limit on GPU memory is not held to it; nothing where it is, and
-    /// where this machine has no dmem at all.
+    /// Why the mask of a job that was launched, or reattached, with GPUs is advice; nothing where the kernel keeps it.
+    [[nodiscard]] std::optional<error> why_unfiltered(job_id job) const { return filter_.why_not(job); }
+    /// Why a job that was launched, or reattached, with a limit on GPU memory is not held to it; nothing where it is,
+    /// and where this machine has no dmem at all.
     [[nodiscard]] std::optional<error> why_gpu_memory_unlimited(job_id job) const;
     /// By which version of cgroups jobs can be kept from these GPUs. Errors: why masks are advice.
-    [[nodiscard]] result<cgroup::version> find_fence(std::span<cuda::found_gpu const> gpus) const;
+    [[nodiscard]] result<cgroup::version> find_filter(std::span<cuda::found_gpu const> gpus) const;
     /// From now on no grant lifts the job's limit above this, which is in force.
     [[nodiscard]] result<void> cap_cpu(job_id job, millicores cpu);
     /// Grants of devices go to these machines from now on.
@@ -149,7 +149,7 @@ private:
     [[nodiscard]] static result<void> limit_memory(cgroup::backend& groups, start const& what);
     [[nodiscard]] result<void> plan_devices(setting const& wanted, ration::plan<operation>& out) noexcept;
     [[nodiscard]] result<void> put(resize_operation const& op, std::int64_t amount) noexcept;
-    void close_fence(start const& what);
+    void close_filter(start const& what);
     void limit_memory_of_gpus(start const& what);
     [[nodiscard]] setting capped(setting const& wanted) const noexcept;
     [[nodiscard]] result<void> set_cpu(job_id job, std::int64_t amount) noexcept;

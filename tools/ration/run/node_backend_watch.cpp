@@ -23,22 +23,22 @@ std::vector<std::string> node_backend::reconcile(job_id job, process::child cons
     if (groups == nullptr || !process::same_process(first.pid(), first.start_time())) return {};
     auto const found = (*groups)->reconcile(job, first.pid());
     if (!found) return {};
-    std::vector<std::string> said;
+    std::vector<std::string> reply;
     bool const stays_outside = found->had_left && !found->restored;
     if (stays_outside)
         outside_.insert_or_assign(job, found->restored.failure());
     else
         outside_.erase(job);
     if (stays_outside)
-        said.push_back(
+        reply.push_back(
             fmt::format("its first process has left its cgroup and cannot be put back: {}; its limits are not kept",
                         to_text(found->restored.failure())));
     if (found->had_left && !stays_outside)
-        said.emplace_back("its first process had left its cgroup, which keeps its limits; it was put back");
+        reply.emplace_back("its first process had left its cgroup, which keeps its limits; it was put back");
     if (!found->changed.empty() && found->restored)
-        said.push_back(fmt::format("another program, or the job, had changed {}; the last limits are written again",
-                                   fmt::join(found->changed, ", ")));
-    return said;
+        reply.push_back(fmt::format("another program, or the job, had changed {}; the last limits are written again",
+                                    fmt::join(found->changed, ", ")));
+    return reply;
 }
 
 bool node_backend::may_report(job_id job, pid_t pid) noexcept {

@@ -10,9 +10,9 @@ namespace {
 
 /// What even those want to see who asked for quiet.
 [[nodiscard]] bool is_warning(event const& e) {
-    auto const* const said = std::get_if<policy_logged>(&e.body);
-    return said != nullptr ? said->for_people
-                           : std::holds_alternative<warning>(e.body) || std::holds_alternative<device_told>(e.body);
+    auto const* const reply = std::get_if<policy_logged>(&e.body);
+    return reply != nullptr ? reply->for_people
+                            : std::holds_alternative<warning>(e.body) || std::holds_alternative<device_changed>(e.body);
 }
 
 }  // namespace
@@ -42,8 +42,8 @@ result<reporter> reporter::open(run_options const& options) {
     return r;
 }
 
-void reporter::tell(event const& e) {
-    if (metrics_) metrics_->tell(e);
+void reporter::emit(event const& e) {
+    if (metrics_) metrics_->emit(e);
     if (log_ || json_) {
         auto const line = to_json(e);
         if (log_) log_.write_line(line, e.at);
@@ -52,13 +52,13 @@ void reporter::tell(event const& e) {
     if (quiet_ && is_warning(e)) std::fprintf(stderr, "ration: %s\n", plain_line(e).c_str());
     if (!plain_ && !live_) return;
     if (std::holds_alternative<change_applied>(e.body) && live_ && !explain_) return;  // the bars show it
-    if (auto const line = plain_line(e); !line.empty()) say(line);
+    if (auto const line = plain_line(e); !line.empty()) print(line);
     auto const* const started = std::get_if<job_started>(&e.body);
     if (explain_ && started != nullptr && !started->placement.empty())
-        say(fmt::format("{:>10} {}: {}", "", started->job, started->placement));
+        print(fmt::format("{:>10} {}: {}", "", started->job, started->placement));
 }
 
-void reporter::say(std::string_view line) {
+void reporter::print(std::string_view line) {
     if (live_) {
         live_->print_above(line);
     } else if (plain_) {
@@ -71,7 +71,7 @@ void reporter::say(std::string_view line) {
 void reporter::show(view_model const& model, nanoseconds now) {
     if (live_) live_->draw(model, now);
     if (!plain_ || (status_at_ && now - *status_at_ < status_interval)) return;
-    if (status_at_) say(status_line(model));
+    if (status_at_) print(status_line(model));
     status_at_ = now;
 }
 

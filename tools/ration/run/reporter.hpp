@@ -27,9 +27,9 @@ public:
     /// Errors: the log or the place for metrics cannot be opened.
     [[nodiscard]] static result<reporter> open(run_options const& options);
 
-    void tell(event const& e);
+    void emit(event const& e);
     /// A line for people, where people read.
-    void say(std::string_view line);
+    void print(std::string_view line);
     /// The state of the run: drawn on a terminal, a line now and then in a pipe.
     void show(view_model const& model, nanoseconds now);
     /// Writes out what is buffered.

@@ -54,7 +54,7 @@ void resize::note(std::string_view what, std::string why) {
 void resize::enter(resize_phase next, nanoseconds deadline, std::string why) {
     s_.now = next;
     deadline_ = deadline;
-    stuck_told_ = false;
+    stuck_reported_ = false;
     note(name_of(next), std::move(why));
 }
 
@@ -67,17 +67,17 @@ void resize::advance(nanoseconds now) {
     if (s_.now == resize_phase::over || awaits_launch() || now < deadline_ || ends) return;
     switch (s_.now) {
         case resize_phase::saving:
-            return abandon(fmt::format("it has reported no checkpoint within {}", duration_text(rules_.deadlines.save)),
-                           now);
+            return abort_resize(
+                fmt::format("it has reported no checkpoint within {}", duration_text(rules_.deadlines.save)), now);
         case resize_phase::stopping: return terminate(now);
         case resize_phase::terminating: return kill(now);
         case resize_phase::starting:
-            if (heard_ || !s_.falls_back) return settle();
-            return turn_back(fmt::format("it has not said hello within {}", duration_text(rules_.deadlines.start)),
+            if (received_ || !s_.falls_back) return settle();
+            return roll_back(fmt::format("it has not said hello within {}", duration_text(rules_.deadlines.start)),
                              now);
         default: break;  // killing and clearing: whatever holds on to the devices keeps them, and people are told
     }
-    if (!std::exchange(stuck_told_, true))
+    if (!std::exchange(stuck_reported_, true))
         note("stuck", s_.now == resize_phase::killing ? "it cannot be killed; its devices stay reserved"
                                                       : "something still uses its devices, or may; they stay reserved");
     if (s_.now == resize_phase::killing) order(resize_order::kill);
@@ -93,7 +93,7 @@ void resize::start_queued(nanoseconds now) {
 }
 
 void resize::advance_steady(nanoseconds now) {
-    // One that was set aside is left as soon as may be
+    // One that was cordoned is left as soon as may be
     auto const keeps = static_cast<std::int64_t>(table_->sound(s_.holds).size());
     if ((s_.wanted == size() && keeps == size()) || s_.finishing) return waits_.reset();
     if (!can_change(now)) return;
@@ -119,14 +119,14 @@ void resize::begin(nanoseconds now) {
 void resize::checkpoint(bool ok, nanoseconds now) {
     s_.has_saved = s_.has_saved || ok;
     if (s_.now != resize_phase::saving || s_.finishing) return;
-    if (!ok) return abandon("its checkpoint failed", now);
+    if (!ok) return abort_resize("its checkpoint failed", now);
     enter(resize_phase::stopping, now + rules_.deadlines.stop);
     order(resize_order::stop);
 }
 
 void resize::command_failed(std::string why, nanoseconds now) {
     if (s_.finishing) return;
-    if (s_.now == resize_phase::saving) abandon(std::move(why), now);
+    if (s_.now == resize_phase::saving) abort_resize(std::move(why), now);
     if (s_.now == resize_phase::stopping) terminate(now);
 }
 
@@ -144,7 +144,7 @@ exit_meaning resize::exited(bool clean, bool done, nanoseconds now) {
     if (loses_a_device(clean)) {
         s_.next = s_.holds;
         s_.returning = true;
-        enter(resize_phase::clearing, now + rules_.clear, "it ended with a device that was set aside");
+        enter(resize_phase::clearing, now + rules_.clear, "it ended with a device that was cordoned");
         return exit_meaning::part_of_resize;
     }
     if (s_.finishing || s_.now == resize_phase::steady || s_.now == resize_phase::queued ||
@@ -168,7 +168,7 @@ bool resize::loses_a_device(bool clean) const noexcept {
     return !clean && outlives_a_device() && table_->sound(s_.holds).size() != s_.holds.size();
 }
 
-/// Others take the place of devices that were set aside meanwhile, as far as there are any.
+/// Others take the place of devices that were cordoned meanwhile, as far as there are any.
 void resize::replace_lost() {
     auto const kept = table_->sound(s_.next);
     auto const most = static_cast<std::int64_t>(kept.size()) + table_->free(job_);
@@ -213,7 +213,7 @@ void resize::queue(nanoseconds now) {
 }
 
 void resize::launch(nanoseconds now) {
-    launched_ = heard_ = verified_ = false;
+    launched_ = received_ = verified_ = false;
     enter(resize_phase::starting, now);
     order(resize_order::launch);
 }
@@ -229,7 +229,7 @@ void resize::replace_before_launch(nanoseconds now) {
     replace_lost();
     if (s_.next.empty()) return queue(now);
     s_.holds = std::exchange(s_.next, {});
-    note(name_of(s_.now), "a device was set aside before the launch");
+    note(name_of(s_.now), "a device was cordoned before the launch");
 }
 
 void resize::launch_failed(std::string why, nanoseconds now) {
@@ -260,14 +260,14 @@ void resize::hello(bool control, std::uint32_t world, std::string_view devices, 
     s_.control = control;
     if (!is_at_work()) return;
     if (auto fault = wrong_devices(devices); !fault.empty()) return object(std::move(fault), now);
-    if (s_.now != resize_phase::starting || heard_) return;
+    if (s_.now != resize_phase::starting || received_) return;
     if (auto fault = wrong_world(world); !fault.empty()) {
         // A script that does not start a rank for each device is wrong about its speed, not about whose devices it
         // uses.
         if (s_.falls_back) return object(std::move(fault), now);
         note("unverified", std::move(fault));
     }
-    heard_ = true;
+    received_ = true;
     // It sees the GPU; whether it keeps to its share is found out later
     verified_ = !devices.empty() && !table_->has_shares();
     if (devices.empty()) note("unverified", "it does not say which devices it sees");
@@ -290,7 +290,7 @@ void resize::hello_of(std::uint32_t rank, std::string_view devices, nanoseconds 
 
 /// It is not where it was meant to be: back to its old devices, or to its end where there are none to go back to.
 void resize::object(std::string why, nanoseconds now) {
-    if (s_.now == resize_phase::starting && s_.falls_back) return turn_back(std::move(why), now);
+    if (s_.now == resize_phase::starting && s_.falls_back) return roll_back(std::move(why), now);
     why_ = std::move(why);
     order(resize_order::refuse);
 }
@@ -317,7 +317,7 @@ void resize::settle() {
 }
 
 /// Before anything was stopped.
-void resize::abandon(std::string why, nanoseconds now) {
+void resize::abort_resize(std::string why, nanoseconds now) {
     order(resize_order::go);
     s_.next.clear();
     table_->keep_only(job_, s_.holds);
@@ -326,7 +326,7 @@ void resize::abandon(std::string why, nanoseconds now) {
     fail(size(), std::move(why), now);
 }
 
-void resize::turn_back(std::string why, nanoseconds now) {
+void resize::roll_back(std::string why, nanoseconds now) {
     fail(static_cast<std::int64_t>(s_.origin.size()), std::move(why), now);
     s_.next = s_.origin;
     s_.returning = true;
@@ -362,7 +362,7 @@ void resize::ended(bool clean, nanoseconds now) {
     } else {
         s_.now = resize_phase::clearing;  // untold: the end of the job is told, and so is what takes long
         deadline_ = now + rules_.clear;
-        stuck_told_ = false;
+        stuck_reported_ = false;
     }
 }
 
@@ -377,7 +377,7 @@ bool resize::restore(resize_state const& from, bool alive, nanoseconds now) {
     for (auto const* const devices : {&s_.holds, &s_.next, &s_.origin})
         if (!table_->claim(job_, *devices)) return false;
     if (alive) {
-        if (s_.now == resize_phase::saving) abandon("ration was started anew in the middle of it", now);
+        if (s_.now == resize_phase::saving) abort_resize("ration was started anew in the middle of it", now);
         if (s_.now == resize_phase::stopping || s_.now == resize_phase::terminating) terminate(now);
         if (s_.now == resize_phase::killing || s_.now == resize_phase::clearing) kill(now);
         if (s_.now == resize_phase::starting) launched(now);

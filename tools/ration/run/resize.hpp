@@ -43,7 +43,7 @@ enum class resize_order : std::uint8_t {
     stop,       ///< C1 stop
     terminate,  ///< SIGTERM
     kill,       ///< SIGKILL to all of it
-    launch,     ///< with `devices()`, in a new epoch
+    launch,     ///< with `devices()`, in a new incarnation
     refuse,     ///< the job cannot run with its devices: it fails, `why()` says why
 };
 
@@ -81,7 +81,7 @@ class resize {
     device_table* table_;
     resize_rules rules_;
     resize_state s_;
-    bool launched_ = false, heard_ = false, verified_ = false, stuck_told_ = false;
+    bool launched_ = false, received_ = false, verified_ = false, stuck_reported_ = false;
     int failures_ = 0, deaths_ = 0;  // changes that failed on end; ends at a start that had nothing to fall back on
     nanoseconds deadline_{}, rest_until_{}, seen_{};
     std::optional<nanoseconds> waits_, cost_from_;
@@ -122,7 +122,7 @@ public:
     /// The launch that was ordered has been made; its deadline counts from now. It may have waited for long.
     void launched(nanoseconds now);
     void launch_failed(std::string why, nanoseconds now);
-    /// Before the launch that was ordered: in the place of devices that were set aside meanwhile it gets others, as far
+    /// Before the launch that was ordered: in the place of devices that were cordoned meanwhile it gets others, as far
     /// as there are any. Without any it is queued.
     void replace_before_launch(nanoseconds now);
     /// The job is to end as a whole: no launch any more.
@@ -187,8 +187,8 @@ private:
     void kill(nanoseconds now);
     void launch(nanoseconds now);
     void queue(nanoseconds now);
-    void abandon(std::string why, nanoseconds now);
-    void turn_back(std::string why, nanoseconds now);
+    void abort_resize(std::string why, nanoseconds now);
+    void roll_back(std::string why, nanoseconds now);
     void fail(std::int64_t stays_at, std::string why, nanoseconds now);
     void settle();
     void object(std::string why, nanoseconds now);

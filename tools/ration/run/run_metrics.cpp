@@ -108,7 +108,7 @@ run_metrics::run_metrics() = default;
 run_metrics::run_metrics(run_metrics&&) noexcept = default;
 run_metrics::~run_metrics() = default;
 
-void run_metrics::tell(event const& e) {
+void run_metrics::emit(event const& e) {
     if (auto const* const begin = std::get_if<run_started>(&e.body)) counted_ = std::make_unique<counted>(*begin);
     if (counted_) std::visit([this](auto const& body) { counted_->count(body); }, e.body);
 }
@@ -117,7 +117,7 @@ std::string run_metrics::page(run_state const& now, bool open_metrics) const {
     std::vector<prometheus::MetricFamily> families;
     if (counted_) families = counted_->registry.Collect();
     collect_messages(families, now.messages, now.lost_events);
-    collect_devices(families, now.devices_aside);
+    collect_devices(families, now.cordoned_devices);
     collect_jobs(families, now.board);
     return open_metrics ? open_metrics_serializer().Serialize(families)
                         : prometheus::TextSerializer().Serialize(families);

@@ -9,16 +9,16 @@
 #include <ration/progress/receiver.hpp>
 
 #include "events/events.hpp"
-#include "run/job_board.hpp"
+#include "run/job_table.hpp"
 
 namespace ration::program {
 
 /// What a page shows besides the counted events; looked at when the page is made.
 struct run_state {
-    job_board const& board;
+    job_table const& board;
     progress::totals const& messages;
     std::uint64_t lost_events = 0;
-    std::int64_t devices_aside = 0;
+    std::int64_t cordoned_devices = 0;
 };
 
 class run_metrics {
@@ -32,7 +32,7 @@ public:
     ~run_metrics();
 
     /// Counts. The first event of a run sets everything to 0. Does not allocate otherwise.
-    void tell(event const& e);
+    void emit(event const& e);
     /// Everything as text: OpenMetrics, or Prometheus' older format. O(jobs).
     [[nodiscard]] std::string page(run_state const& now, bool open_metrics) const;
 };

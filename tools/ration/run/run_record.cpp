@@ -30,7 +30,7 @@ void for_each_field(Job& job, Visit&& visit) {
     visit("id", job.id);
     visit("pid", job.pid);
     visit("start_time", job.start_time);
-    visit("epoch", job.epoch);
+    visit("incarnation", job.incarnation);
     visit("token", job.token);
     visit("launching", job.launching);
     visit("started_ns", job.started_ns);
@@ -125,7 +125,7 @@ struct field_reader {
     if (!is_plain_name(job.name)) return "name";
     if (has_process && (job.pid == 1 || over)) return "pid";  // nor is init a job
     if (has_process != (job.start_time != 0)) return "start_time";
-    if (job.epoch == std::numeric_limits<std::uint32_t>::max()) return "epoch";
+    if (job.incarnation == std::numeric_limits<std::uint32_t>::max()) return "incarnation";
     if (!is_token(job.token) && !(job.token.empty() && !has_process)) return "token";
     if (job.started_ns > clock_ns) return "started_ns";
     if (!is_phase(job.phase)) return "phase";

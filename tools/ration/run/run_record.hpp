@@ -16,7 +16,7 @@ struct recorded_job {
     std::uint64_t id = 0;
     pid_t pid = 0;
     std::uint64_t start_time = 0;  ///< clock ticks after boot: proves that the pid is still the same process
-    std::uint32_t epoch = 0;
+    std::uint32_t incarnation = 0;
     std::string token;
     /// Its launch was decided; whether it was made is written elsewhere, by the process itself
     bool launching = false;

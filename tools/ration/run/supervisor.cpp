@@ -24,16 +24,19 @@ constexpr nanoseconds longest_wait = milliseconds(250);
     return out;
 }
 
-/// CLOCK_MONOTONIC at the start of the run, of an adopted one as its record has it.
-[[nodiscard]] nanoseconds start_of(leftover const* adopted) {
+/// CLOCK_MONOTONIC at the start of the run, of an reattached one as its record has it.
+[[nodiscard]] nanoseconds start_of(orphaned_run const* reattached) {
     auto const now = process::now();
-    return adopted != nullptr ? std::min(nanoseconds{adopted->record.written_ns - adopted->record.clock_ns}, now) : now;
+    return reattached != nullptr
+               ? std::min(nanoseconds{reattached->record.written_ns - reattached->record.clock_ns}, now)
+               : now;
 }
 
 }  // namespace
 
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
-    : parts_(parts), began_(start_of(parts.adopted)), receiver_(std::move(receiver)), elastic_(parts.devices.names()),
+    : parts_(parts), began_(start_of(parts.reattached)), receiver_(std::move(receiver)),
+      elastic_(parts.devices.names()),
       placement_(device_placement::of(parts.topology, parts.devices.pci(), parts.node.cpus())),
       board_(parts.config.jobs, supply_of(parts)), shown_(parts.policy),
       engine_(parts.node, shown_, fallback_, board_.store(), board_.columns(), host_resources(board_.shares_devices()),
@@ -51,7 +54,7 @@ nanoseconds supervisor::clock() const noexcept { return process::now() - began_;
 result<run_summary> supervisor::run() {
     if (auto bound = engine_.bind({.jobs = parts_.config.jobs.size(), .nodes = 1}); !bound) return bound.failure();
     announce(clock());
-    if (parts_.adopted != nullptr) adopt_run(*parts_.adopted);
+    if (parts_.reattached != nullptr) reattach_run(*parts_.reattached);
     while (!all_over()) {
         start_due_jobs(clock());
         wait(clock());
@@ -59,22 +62,22 @@ result<run_summary> supervisor::run() {
         parts_.node.run_due(process::now());
         read_progress(now);
         read_outputs(now);
-        look_at_gpus(now);
+        probe_gpus(now);
         reap(now);
         heed_signals(now);
         keep_deadlines(now);
         work_on_devices(now);
         work_on_deliveries(now);
-        tell_policy_log(now);
+        emit_policy_log(now);
         if (news_ || now >= next_tick_) tick(now);
         parts_.out.show(view(now), now);
         parts_.out.flush(now);
         if (auto* const metrics = parts_.out.metrics())
-            metrics->serve({board_, receiver_.counts(), parts_.out.lost(), elastic_.table().aside()});
+            metrics->serve({board_, receiver_.counts(), parts_.out.lost(), elastic_.table().cordoned()});
     }
     nanoseconds const now = clock();
     auto const total = summary(now);
-    tell(run_ended{total}, now);
+    emit(run_ended{total}, now);
     parts_.out.end_of_run(view(now), now);
     return total;
 }
@@ -109,7 +112,7 @@ void supervisor::read_progress(nanoseconds now) {
         auto const& job = board_.job(id);
         return (job.alive() && job.process->pid() == pid) || parts_.node.may_report(id, pid);
     };
-    auto const drained = receiver_.drain(now, belongs, [&](progress::update const& said) { hear(said, now); });
+    auto const drained = receiver_.drain(now, belongs, [&](progress::update const& reply) { handle(reply, now); });
     if (!drained)
         warn_once("progress", fmt::format("{}: {}", drained.failure().operation, name_of(drained.failure().code)), now);
     auto const& counts = receiver_.counts();
@@ -124,39 +127,40 @@ void supervisor::read_outputs(nanoseconds now) {
     for (auto& job : board_.jobs()) {
         if (!job.adapter || job.waiting()) continue;
         for (auto text = job.output.read(); !text.empty(); text = job.output.read())
-            job.adapter->feed(text, [&](progress::update const& said) { hear(said, now); });
+            job.adapter->feed(text, [&](progress::update const& reply) { handle(reply, now); });
     }
 }
 
-void supervisor::hear(progress::update const& said, nanoseconds now) {
-    auto& job = board_.job(said.job);
+void supervisor::handle(progress::update const& reply, nanoseconds now) {
+    auto& job = board_.job(reply.job);
     if (job.over()) return;
-    job.health.hear(now, said);
-    job.said_done = job.said_done || (said.said.type == progress::message_type::bye && said.said.why == "done");
-    if (said.said.type == progress::message_type::hello && said.rank == 0) job.control = said.said.control;
-    hear_of_stop(job, said, now);
-    hear_of_model(job, said, now);
-    if (job.devices != nullptr) hear_of_devices(job, said, now);
+    job.health.handle(now, reply);
+    job.reported_done =
+        job.reported_done || (reply.body.type == progress::message_type::bye && reply.body.why == "done");
+    if (reply.body.type == progress::message_type::hello && reply.rank == 0) job.control = reply.body.control;
+    handle_stop(job, reply, now);
+    handle_model(job, reply, now);
+    if (job.devices != nullptr) handle_devices(job, reply, now);
     bool const is_value =
-        said.said.type == progress::message_type::step || said.said.type == progress::message_type::eval;
-    bool const new_tier = job.take(said.said, now);
+        reply.body.type == progress::message_type::step || reply.body.type == progress::message_type::eval;
+    bool const new_tier = job.take(reply.body, now);
     if (is_value) {
-        bool const is_step = said.said.type == progress::message_type::step;
-        tell(job_progress{.job = job.config->name,
-                          .epoch = said.run.value,
+        bool const is_step = reply.body.type == progress::message_type::step;
+        emit(job_progress{.job = job.config->name,
+                          .incarnation = reply.run.value,
                           .step = job.step,
-                          .metric = is_step ? std::string_view("loss") : said.said.metric,
-                          .value = is_step ? said.said.loss_mean : said.said.value,
-                          .count = is_step ? said.said.loss_count : 1,
+                          .metric = is_step ? std::string_view("loss") : reply.body.metric,
+                          .value = is_step ? reply.body.loss_mean : reply.body.value,
+                          .count = is_step ? reply.body.loss_count : 1,
                           .smoothed = job.tracker.smoothed()},
              now);
     }
-    if (said.said.non_finite > 0 || said.said.type == progress::message_type::bye) judge_health(now);
+    if (reply.body.non_finite > 0 || reply.body.type == progress::message_type::bye) classify_health(now);
     if (!new_tier) return;
     news_ = true;
     if (job.config->saves_at_acceptable && job.model.now == delivery::phase::none)
         job.model = {.now = delivery::phase::wanted, .from = job.step, .command = 0, .deadline = {}};
-    tell(tier_reached{.job = job.config->name,
+    emit(tier_reached{.job = job.config->name,
                       .tier = job.tracker.tier(),
                       .step = job.step,
                       .value = job.tracker.smoothed().value_or(0),
@@ -171,11 +175,11 @@ void supervisor::reap(nanoseconds now) {
             if (auto const how = job.process->try_wait()) {
                 read_progress(now);  // its last words, before its place is gone
                 read_outputs(now);
-                if (waits_for_look(job, *how, now)) continue;
-                bool const over = job.devices == nullptr ||
-                                  job.devices->exited(how->success(), job.said_done, now) == exit_meaning::job_is_over;
+                if (waits_for_probe(job, *how, now)) continue;
+                bool const over = job.devices == nullptr || job.devices->exited(how->success(), job.reported_done,
+                                                                                now) == exit_meaning::job_is_over;
                 job.cpu_time = std::max(job.cpu_time, how->cpu_time);
-                over ? end(job, *how, now) : end_epoch(job, now);
+                over ? end(job, *how, now) : end_incarnation(job, now);
             }
 }
 
@@ -191,14 +195,14 @@ void supervisor::heed_signals(nanoseconds now) {
     }
     if (first) work_on_devices(now);
     notice_ = "stopping the jobs; Ctrl-C again kills them";
-    if (first) parts_.out.say(notice_);
+    if (first) parts_.out.print(notice_);
 }
 
 void supervisor::warn_once(std::string_view subject, std::string sentence, nanoseconds now) {
     std::string key = fmt::format("{}: {}", subject, sentence);
-    if (std::ranges::find(said_, key) != said_.end()) return;
-    said_.push_back(std::move(key));
-    tell(warning{subject, sentence}, now);
+    if (std::ranges::find(message_, key) != message_.end()) return;
+    message_.push_back(std::move(key));
+    emit(warning{subject, sentence}, now);
 }
 
 view_model supervisor::view(nanoseconds now) const {
@@ -209,7 +213,7 @@ view_model supervisor::view(nanoseconds now) const {
                      .used = cpu_of_all_.per_second() * 1e-9,
                      .devices = static_cast<std::int64_t>(elastic_.table().size()),
                      .devices_held = elastic_.table().held(),
-                     .devices_aside = elastic_.table().aside(),
+                     .cordoned_devices = elastic_.table().cordoned(),
                      .jobs = {},
                      .notice = notice_};
     for (auto const& job : board_.jobs()) {

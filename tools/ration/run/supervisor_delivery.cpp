@@ -53,9 +53,9 @@ void supervisor::await_model(live_job& job, std::string why, nanoseconds now) {
               fmt::format("its model at Acceptable is not delivered yet: {}; its next checkpoint will be", why), now);
 }
 
-void supervisor::hear_of_model(live_job& job, progress::update const& said, nanoseconds now) {
+void supervisor::handle_model(live_job& job, progress::update const& reply, nanoseconds now) {
     if (job.model.now == phase::none || job.model.now == phase::done) return;
-    auto const& what = said.said;
+    auto const& what = reply.body;
     if (what.type == progress::message_type::acknowledge && !what.taken_in && job.model.now == phase::asked &&
         what.command == job.model.command)
         return await_model(job, "it does not know the command to save", now);
@@ -73,8 +73,10 @@ void supervisor::deliver(live_job& job, std::uint64_t step, nanoseconds now) {
         static_cast<void>(control_->send(job.control, job.run, job.token.view(), {.type = progress::command_type::go}));
     if (!copied) return await_model(job, to_text(copied.failure()), now);
     job.model.now = phase::done;
-    tell(delivered{.job = job.config->name, .epoch = job.run.value, .step = step, .files = *copied, .folder = folder},
-         now);
+    emit(
+        delivered{
+            .job = job.config->name, .incarnation = job.run.value, .step = step, .files = *copied, .folder = folder},
+        now);
 }
 
 }  // namespace ration::program

@@ -16,10 +16,10 @@ namespace ration::program {
 namespace {
 
 /// Xids count from the first look on, where the driver reports any.
-[[nodiscard]] gpu_looker::looking look_at_machine() {
-    return [xids = std::make_shared<std::optional<result<cuda::xid_watch>>>()](gpu_looker::sight& seen) {
+[[nodiscard]] gpu_prober::probe_function inspect_machine() {
+    return [xids = std::make_shared<std::optional<result<cuda::xid_watch>>>()](gpu_prober::gpu_sample& seen) {
         if (!*xids) xids->emplace(cuda::xid_watch::open());
-        if (**xids) seen.heard = (**xids)->take();
+        if (**xids) seen.received = (**xids)->take();
         seen.found = cuda::find_gpus();
     };
 }
@@ -30,7 +30,7 @@ void supervisor::watch_over_gpus(nanoseconds now) {
     if (parts_.devices.of_cpu()) return;
     std::string const whole = parts_.devices.whole();
     gpus_.emplace(whole.empty() ? parts_.devices.names() : std::span(&whole, 1), parts_.devices.found(), now);
-    gpus_->start(look_at_machine());
+    gpus_->start(inspect_machine());
     gpus_->ask(idle_devices(), now);
 }
 
@@ -40,12 +40,13 @@ std::vector<std::string> supervisor::idle_devices() const {
     return names_of(table.of(job_id{}));
 }
 
-void supervisor::look_at_gpus(nanoseconds now) {
+void supervisor::probe_gpus(nanoseconds now) {
     if (!gpus_) return;
     auto& table = elastic_.table();
-    for (auto const& change : gpus_->look(idle_devices(), now)) {
-        for (auto const device : table.parts_of(change.device)) table.set_aside(device, change.aside);
-        tell(device_told{.device = change.device, .what = change.aside ? "set_aside" : "back", .why = change.why}, now);
+    for (auto const& change : gpus_->probe(idle_devices(), now)) {
+        for (auto const device : table.parts_of(change.device)) table.cordon(device, change.cordoned);
+        emit(device_changed{.device = change.device, .what = change.cordoned ? "cordoned" : "back", .why = change.why},
+             now);
         news_ = true;
     }
     auto const trouble = gpus_->trouble(now);
@@ -57,14 +58,14 @@ void supervisor::look_at_gpus(nanoseconds now) {
 /// meanwhile.
 bool supervisor::has_looked(live_job& job, nanoseconds now) {
     if (!gpus_) return true;
-    if (!job.look) job.look = gpus_->ask(idle_devices(), now);
-    if (gpus_->judged() < *job.look) return false;
-    job.look.reset();
+    if (!job.probe) job.probe = gpus_->ask(idle_devices(), now);
+    if (gpus_->judged() < *job.probe) return false;
+    job.probe.reset();
     return true;
 }
 
 /// The failure of a job may be that of a GPU, which only a look from then on can tell.
-bool supervisor::waits_for_look(live_job& job, process::exit_report const& how, nanoseconds now) {
+bool supervisor::waits_for_probe(live_job& job, process::exit_report const& how, nanoseconds now) {
     return job.devices != nullptr && !how.success() && job.devices->outlives_a_device() && !has_looked(job, now);
 }
 
@@ -81,12 +82,13 @@ control supervisor::control_of_devices(std::vector<std::string>& advice) {
     control out{"gpu", parts_.devices.description(), ""};
     if (parts_.devices.of_cpu()) return out;
     auto const& gpus = parts_.devices.found().gpus;
-    auto const fence = parts_.node.find_fence(gpus);
-    fenced_ = static_cast<bool>(fence);
-    std::string const level = fence ? fmt::format("enforced by cgroup {}", cgroup::name_of(*fence)) : "advisory";
+    auto const filter = parts_.node.find_filter(gpus);
+    filtered_ = static_cast<bool>(filter);
+    std::string const level = filter ? fmt::format("enforced by cgroup {}", cgroup::name_of(*filter)) : "advisory";
     out.backend +=
         parts_.shares != nullptr ? fmt::format(" (advisory; which GPU: {})", level) : fmt::format(" ({})", level);
-    if (!fence) advice.push_back("a job that changes its mask reaches the GPUs of others: " + to_text(fence.failure()));
+    if (!filter)
+        advice.push_back("a job that changes its mask reaches the GPUs of others: " + to_text(filter.failure()));
     if (parts_.shares != nullptr) add_advice_of_shares(gpus, advice);
     return out;
 }
@@ -99,7 +101,7 @@ void supervisor::add_advice_of_shares(std::span<cuda::found_gpu const> gpus, std
             for (auto const& way : cuda::ways_past_mps({&gpu, 1}, {})) advice.push_back(to_text(way));
 }
 
-std::optional<own_gpus> supervisor::fence_of(live_job const& job, std::span<std::uint32_t const> devices) const {
+std::optional<own_gpus> supervisor::filter_of(live_job const& job, std::span<std::uint32_t const> devices) const {
     if (job.devices == nullptr || !gpus_) return std::nullopt;
     return own_gpus{.names = parts_.shares != nullptr ? std::vector{parts_.devices.whole()} : names_of(devices),
                     .of = gpus_->seen().gpus};
@@ -121,8 +123,8 @@ std::optional<gpu_memory_limit> supervisor::gpu_memory_of(live_job const& job,
 }
 
 /// Where the kernel was to keep its mask or its memory, and does not.
-void supervisor::tell_of_limits(live_job const& job, nanoseconds now) {
-    if (auto const why = parts_.node.why_unfenced(job.id); why && fenced_)
+void supervisor::emit_limits(live_job const& job, nanoseconds now) {
+    if (auto const why = parts_.node.why_unfiltered(job.id); why && filtered_)
         warn_once(job.config->name, fmt::format("its mask is advice: {}", to_text(*why)), now);
     if (auto const why = parts_.node.why_gpu_memory_unlimited(job.id))
         warn_once(job.config->name, fmt::format("its gpu_memory is no limit: {}", to_text(*why)), now);
@@ -146,7 +148,7 @@ void supervisor::warn_of_ways_past(live_job const& job, std::span<std::string co
 }
 
 /// Jobs with shares that compute by now, or should: one question answers for all of them.
-void supervisor::look_at_clients(nanoseconds now) {
+void supervisor::probe_clients(nanoseconds now) {
     if (parts_.shares == nullptr) return;
     std::optional<result<std::vector<std::int32_t>>> clients;
     for (auto& job : board_.jobs()) {
@@ -154,20 +156,20 @@ void supervisor::look_at_clients(nanoseconds now) {
         if (!job.share.from && now - *job.launched_at >= job.config->elastic->deadlines.start) job.share.from = now;
         if (!job.share.from || (job.share.next && now < *job.share.next)) continue;
         if (!clients) clients = parts_.shares->clients();
-        judge_client(job, *clients, now);
+        classify_client(job, *clients, now);
     }
 }
 
 /// A client that was started a moment ago may not be in the list yet.
-void supervisor::judge_client(live_job& job, result<std::vector<std::int32_t>> const& clients, nanoseconds now) {
-    if (!clients) return tell_of_share(job, "unverified", to_text(clients.failure()), now);
+void supervisor::classify_client(live_job& job, result<std::vector<std::int32_t>> const& clients, nanoseconds now) {
+    if (!clients) return emit_share(job, "unverified", to_text(clients.failure()), now);
     auto const is_its_own = [&](std::int32_t pid) { return parts_.node.contains(job.id, pid); };
     if (std::ranges::any_of(*clients, is_its_own))
-        return tell_of_share(job, "verified", fmt::format("{} % of its GPU as a client of MPS", percent_of(job)), now);
+        return emit_share(job, "verified", fmt::format("{} % of its GPU as a client of MPS", percent_of(job)), now);
     constexpr nanoseconds interval = milliseconds(500);
     job.share.next = now + interval;
     if (now - *job.share.from < cuda::mps::patience) return;
-    tell_of_share(
+    emit_share(
         job, "unverified",
         fmt::format(
             "none of its processes is a client of MPS, so nothing holds it to {} % of its GPU; does it change CUDA_MPS_PIPE_DIRECTORY, "
@@ -176,17 +178,17 @@ void supervisor::judge_client(live_job& job, result<std::vector<std::int32_t>> c
         now);
 }
 
-void supervisor::tell_of_share(live_job& job, std::string_view what, std::string why, nanoseconds now) {
+void supervisor::emit_share(live_job& job, std::string_view what, std::string why, nanoseconds now) {
     job.share.done = true;
     auto const& devices = job.devices->devices();
     auto const count = static_cast<std::int64_t>(devices.size());
-    tell(resize_told{.job = job.config->name,
-                     .epoch = job.run.value,
-                     .what = what,
-                     .from = count,
-                     .to = count,
-                     .devices = elastic_.table().names(devices),
-                     .why = std::move(why)},
+    emit(resize_changed{.job = job.config->name,
+                        .incarnation = job.run.value,
+                        .what = what,
+                        .from = count,
+                        .to = count,
+                        .devices = elastic_.table().names(devices),
+                        .why = std::move(why)},
          now);
 }
 

@@ -94,8 +94,8 @@ void supervisor::start(live_job& job, nanoseconds now) {
 void supervisor::cannot_start(live_job& job, std::string why, nanoseconds now) {
     job.ended_at = now;
     set_condition(job, condition::failed, std::move(why), now);
-    tell(job_ended{.job = job.config->name,
-                   .epoch = job.run.value,
+    emit(job_ended{.job = job.config->name,
+                   .incarnation = job.run.value,
                    .how = job.now,
                    .exit_code = {},
                    .signal = {},
@@ -116,7 +116,7 @@ void supervisor::cannot_start(live_job& job, std::string why, nanoseconds now) {
 }
 
 /// Of a job that does not report by itself.
-static void hear_through_output(live_job& job) {
+static void read_output(live_job& job) {
     if (job.config->log.empty()) return;
     if (auto adapter = progress::log_adapter::make(job.config->log, job.id, job.run))
         job.adapter = std::move(adapter).value();
@@ -153,7 +153,7 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     std::span<std::uint32_t const> const holds =
         job.devices != nullptr ? std::span(job.devices->devices()) : std::span<std::uint32_t const>();
     auto child = parts_.node.launch({job.id, job.config->name, job.token.view(), job.config->memory, cpu,
-                                     job.place.cpus, fence_of(job, holds), gpu_memory_of(job, holds)},
+                                     job.place.cpus, filter_of(job, holds), gpu_memory_of(job, holds)},
                                     {.command = command,
                                      .working_directory = job.config->directory,
                                      .environment = std::move(*environment),
@@ -164,10 +164,10 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
     if (!child) return child.failure();
     job.process = std::move(child).value();
     job.placed = true;
-    tell_of_limits(job, now);
+    emit_limits(job, now);
     if (job.output.path().empty())
         if (auto opened = job.output.open(output); !opened) warn_once(job.config->name, to_text(opened.failure()), now);
-    hear_through_output(job);
+    read_output(job);
     job.health = progress::health(now);
     set_condition(job,
                   job.devices != nullptr && job.devices->is_restarting() ? condition::restarting : condition::running,
@@ -178,9 +178,9 @@ result<void> supervisor::launch(live_job& job, nanoseconds now) {
 }
 
 void supervisor::report_start(live_job const& job, std::vector<std::string> const& command, nanoseconds now) {
-    tell(job_started{.job = job.config->name,
+    emit(job_started{.job = job.config->name,
                      .id = job.id,
-                     .epoch = job.run.value,
+                     .incarnation = job.run.value,
                      .pid = job.process->pid(),
                      .command = command,
                      .devices = job.devices != nullptr ? elastic_.table().names(job.devices->devices()) : "",
@@ -190,19 +190,19 @@ void supervisor::report_start(live_job const& job, std::vector<std::string> cons
          now);
 }
 
-void supervisor::adopt_run(leftover const& run) {
+void supervisor::reattach_run(orphaned_run const& run) {
     board_.arrive(clock());
-    for (std::size_t i = 0; i < run.record.jobs.size(); ++i) adopt(run.record.jobs[i], run.traces[i], clock());
+    for (std::size_t i = 0; i < run.record.jobs.size(); ++i) reattach(run.record.jobs[i], run.traces[i], clock());
     record();  // from here on this process is the owner, and its groups are the jobs'
 }
 
-void supervisor::adopt(recorded_job const& recorded, job_traces const& traces, nanoseconds now) {
+void supervisor::reattach(recorded_job const& recorded, job_traces const& traces, nanoseconds now) {
     auto const at =
         std::ranges::find(board_.jobs(), recorded.name, [](live_job const& job) { return job.config->name; });
     if (at == board_.jobs().end()) return;
     auto& job = *at;
-    job.run.value = recorded.epoch;
-    if (!traces.has_first) end_remains(job, recorded, traces, now);
+    job.run.value = recorded.incarnation;
+    if (!traces.has_first) end_remaining(job, recorded, traces, now);
     // The intent was written down, and no launch followed
     if (job.devices == nullptr && recorded.launching && !traces.launched) {
         job.run.value -= 1;
@@ -210,23 +210,23 @@ void supervisor::adopt(recorded_job const& recorded, job_traces const& traces, n
     }
     job.started_at = job.launched_at = std::min(nanoseconds{recorded.started_ns}, now);
     job.token = std::string_view(recorded.token);
-    if (job.devices != nullptr && recorded.phase != "over") return adopt_devices(job, recorded, traces, now);
+    if (job.devices != nullptr && recorded.phase != "over") return reattach_devices(job, recorded, traces, now);
     if (recorded.phase == "over") {
         job.ended_at = now;
         return set_condition(job, condition_of(recorded.how), recorded.why, now);
     }
-    if (!traces.has_first || !adopt_process(job, recorded)) {
+    if (!traces.has_first || !reattach_process(job, recorded)) {
         job.ended_at = now;
         return set_condition(job, condition::failed, "ended while no ration was there to see how", now);
     }
     set_condition(job, condition::running, "", now);
-    parts_.out.say(
+    parts_.out.print(
         fmt::format("{}: taken over from an earlier run (process {})", job.config->name, job.process->pid()));
 }
 
 /// Ends what a first process that has ended, or was never written down, has left running.
-void supervisor::end_remains(live_job const& job, recorded_job const& recorded, job_traces const& traces,
-                             nanoseconds now) {
+void supervisor::end_remaining(live_job const& job, recorded_job const& recorded, job_traces const& traces,
+                               nanoseconds now) {
     if (traces.processes.empty()) return;
     warn_once(job.config->name, fmt::format("ended {} running", text_of(traces)), now);
     for (auto const& one : traces.processes)  // one in the job's group may lack the token
@@ -235,26 +235,26 @@ void supervisor::end_remains(live_job const& job, recorded_job const& recorded, 
         warn_once(job.config->name, to_text(gone.failure()), now);
 }
 
-result<void> supervisor::adopt_process(live_job& job, recorded_job const& recorded) {
+result<void> supervisor::reattach_process(live_job& job, recorded_job const& recorded) {
     auto attached = process::attach(recorded.pid, recorded.start_time);
     if (!attached) return attached.failure();
     if (auto known = receiver_.register_job(job.id, job.config->name, job.run, job.token); !known) return known;
     auto const holds = numbers_of(recorded.holds, clock());
-    if (auto placed = parts_.node.adopt({.job = job.id,
-                                         .name = job.config->name,
-                                         .token = recorded.token,
-                                         .memory = {},
-                                         .gpus = fence_of(job, holds),
-                                         .gpu_memory = gpu_memory_of(job, holds)},
-                                        *attached);
+    if (auto placed = parts_.node.reattach({.job = job.id,
+                                            .name = job.config->name,
+                                            .token = recorded.token,
+                                            .memory = {},
+                                            .gpus = filter_of(job, holds),
+                                            .gpu_memory = gpu_memory_of(job, holds)},
+                                           *attached);
         !placed)
         return placed;
-    tell_of_limits(job, clock());
+    emit_limits(job, clock());
     job.placed = true;
     job.process = std::move(attached).value();
     if (auto opened = job.output.open(parts_.output_folder + '/' + job.config->name + ".log"); !opened)
         warn_once(job.config->name, to_text(opened.failure()), clock());
-    hear_through_output(job);  // from its first line on
+    read_output(job);  // from its first line on
     return {};
 }
 
@@ -275,7 +275,7 @@ void supervisor::end(live_job& job, process::exit_report const& how, nanoseconds
     } else if (how.success() || how.how == process::exit_report::kind::unknown) {
         state = condition::finished;
     } else {
-        why = job.said_done ? "it said that it was done, then " + trouble : trouble;
+        why = job.reported_done ? "it said that it was done, then " + trouble : trouble;
     }
     over(job, state, std::move(why), how, now);
 }
@@ -287,7 +287,7 @@ void supervisor::over(live_job& job, condition how, std::string why, process::ex
     if (job.model.now != delivering::none && job.model.now != delivering::done)
         warn_once(job.config->name,
                   "its model at Acceptable is not delivered: it has reported no checkpoint since then", now);
-    job.look.reset();  // what it waited for was another thing
+    job.probe.reset();  // what it waited for was another thing
     if (job.devices != nullptr) job.devices->ended(has_left_devices(job, now), now);
     engine_.release(job.id);
     receiver_.forget(job.id);
@@ -296,8 +296,8 @@ void supervisor::over(live_job& job, condition how, std::string why, process::ex
     job.now = how;
     job.why = std::move(why);
     using kind = process::exit_report::kind;
-    tell(job_ended{.job = job.config->name,
-                   .epoch = job.run.value,
+    emit(job_ended{.job = job.config->name,
+                   .incarnation = job.run.value,
                    .how = how,
                    .exit_code = report.how == kind::exited ? std::optional(report.number) : std::nullopt,
                    .signal = report.how == kind::killed ? std::optional(report.number) : std::nullopt,
@@ -316,7 +316,7 @@ void supervisor::leave_place(live_job& job, nanoseconds now) {
     end_strays(job, now);
 }
 
-void supervisor::judge_health(nanoseconds now) {
+void supervisor::classify_health(nanoseconds now) {
     for (auto& job : board_.jobs()) {
         if (!job.alive() || job.asked_to_stop) continue;
         if (job.devices != nullptr && job.devices->is_restarting()) continue;  // it has deadlines of its own
@@ -343,7 +343,7 @@ void supervisor::set_condition(live_job& job, condition state, std::string why, 
     bool const worth_telling = job.now != condition::waiting || is_over(state);
     job.now = state;
     job.why = std::move(why);
-    if (worth_telling) tell(condition_changed{.job = job.config->name, .now = state, .why = job.why}, at);
+    if (worth_telling) emit(condition_changed{.job = job.config->name, .now = state, .why = job.why}, at);
 }
 
 void supervisor::record() {
@@ -364,7 +364,7 @@ void supervisor::record() {
         if (!job.over() && job.run.value == 0) continue;
         auto& row = all.jobs.emplace_back(recorded_job{.name = job.config->name,
                                                        .id = job.id.value,
-                                                       .epoch = job.run.value,
+                                                       .incarnation = job.run.value,
                                                        .token = std::string(job.token.view()),
                                                        .launching = job.launching,
                                                        .started_ns = job.started_at ? job.started_at->count : 0,

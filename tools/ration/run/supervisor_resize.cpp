@@ -72,9 +72,9 @@ void supervisor::warn_of_placement(nanoseconds now) {
 
 void supervisor::work_on_devices(nanoseconds now) {
     if (!board_.shares_devices()) return;
-    look_at_clients(now);
+    probe_clients(now);
     for (auto& job : board_.jobs())
-        if (job.devices != nullptr) look_for_remains(job, now);
+        if (job.devices != nullptr) find_remaining(job, now);
     elastic_.advance(now);
     for (auto& job : board_.jobs())
         if (job.devices != nullptr) attend(job, now);
@@ -85,7 +85,7 @@ void supervisor::work_on_devices(nanoseconds now) {
 void supervisor::attend(live_job& job, nanoseconds now) {
     for (;;) {
         auto const notes = job.devices->take_notes();
-        for (auto const& note : notes) tell(job, note, now);
+        for (auto const& note : notes) emit(job, note, now);
         auto const orders = job.devices->take_orders();
         if (!orders.empty() || !notes.empty()) record();
         for (auto const order : orders) carry_out(job, order, now);
@@ -93,28 +93,28 @@ void supervisor::attend(live_job& job, nanoseconds now) {
     }
 }
 
-void supervisor::tell(live_job& job, resize_note const& note, nanoseconds now) {
+void supervisor::emit(live_job& job, resize_note const& note, nanoseconds now) {
     news_ = true;
-    tell(resize_told{.job = job.config->name,
-                     .epoch = job.run.value,
-                     .what = note.what,
-                     .from = note.from,
-                     .to = note.to,
-                     .devices = elastic_.table().names(note.devices),
-                     .why = note.why},
+    emit(resize_changed{.job = job.config->name,
+                        .incarnation = job.run.value,
+                        .what = note.what,
+                        .from = note.from,
+                        .to = note.to,
+                        .devices = elastic_.table().names(note.devices),
+                        .why = note.why},
          now);
-    if (note.what == "failed") take_back(job, note, now);
+    if (note.what == "failed") roll_back_devices(job, note, now);
     if (job.over()) return;
     if (note.what == "settled" || note.what == "restored") set_condition(job, condition::running, "", now);
     if (note.what == name_of(resize_phase::queued)) set_condition(job, condition::waiting, "for devices", now);
 }
 
 /// The ledger says what the job really has; the policy hears that its grant came to nothing.
-void supervisor::take_back(live_job& job, resize_note const& note, nanoseconds now) {
-    engine_.adopt({job.id, 0, resource_id::gpu, note.from}, now);
+void supervisor::roll_back_devices(live_job& job, resize_note const& note, nanoseconds now) {
+    engine_.reattach({job.id, 0, resource_id::gpu, note.from}, now);
     if (job.devices->batch() != 0) {
         job.devices->want_batch(job.batch);
-        engine_.adopt({job.id, 0, resource_id::batch, job.batch}, now);
+        engine_.reattach({job.id, 0, resource_id::batch, job.batch}, now);
     }
     auto const failed = event_of(event_kind::grant_failed, {job.id, 0, resource_id::gpu, note.to},
                                  static_cast<std::uint32_t>(job.row), now);
@@ -157,11 +157,11 @@ bool supervisor::launch_when_due(live_job& job, nanoseconds now) {
 void supervisor::relaunch(live_job& job, nanoseconds now) {
     job.batch = batch_of(job);
     job.control.clear();
-    job.said_done = false;
+    job.reported_done = false;
     auto const launched = launch(job, now);
     if (!launched) return job.devices->launch_failed(to_text(launched.failure()), now);
     job.devices->launched(now);
-    engine_.adopt({job.id, 0, resource_id::cpu, 0}, now);  // new processes have no limit but that of their devices
+    engine_.reattach({job.id, 0, resource_id::cpu, 0}, now);  // new processes have no limit but that of their devices
 }
 
 void supervisor::refuse(live_job& job, nanoseconds now) {
@@ -172,19 +172,19 @@ void supervisor::refuse(live_job& job, nanoseconds now) {
     job.kill_at = now;
 }
 
-void supervisor::look_for_remains(live_job& job, nanoseconds now) {
+void supervisor::find_remaining(live_job& job, nanoseconds now) {
     if (job.devices->phase() != resize_phase::clearing || now < job.clear_at) return;
     leave_place(job, now);
     if (has_left_devices(job, now)) {
         job.devices->cleared(now);
         news_ = true;  // others may have what it had
-    } else if (!job.look) {
+    } else if (!job.probe) {
         job.clear_at = now + clear_interval;
     }
 }
 
 /// Its process has ended and another one follows, or will when there are devices.
-void supervisor::end_epoch(live_job& job, nanoseconds now) {
+void supervisor::end_incarnation(live_job& job, nanoseconds now) {
     if (auto const seen = parts_.node.observe(job.id)) job.cpu_time = std::max(job.cpu_time, seen->cpu_time);
     job.earlier_cpu_time = job.earlier_cpu_time + job.cpu_time;
     job.cpu_time = {};
@@ -193,23 +193,23 @@ void supervisor::end_epoch(live_job& job, nanoseconds now) {
     job.control.clear();
     job.tracker.clear_window();
     job.clear_at = now;
-    job.look.reset();
+    job.probe.reset();
     news_ = true;
     set_condition(job, condition::restarting, "", now);
 }
 
-void supervisor::hear_of_devices(live_job& job, progress::update const& said, nanoseconds now) {
-    auto const& what = said.said;
+void supervisor::handle_devices(live_job& job, progress::update const& reply, nanoseconds now) {
+    auto const& what = reply.body;
     switch (what.type) {
         case progress::message_type::hello:
-            if (said.rank != 0) {
-                job.devices->hello_of(said.rank, what.devices, now);
+            if (reply.rank != 0) {
+                job.devices->hello_of(reply.rank, what.devices, now);
                 return attend(job, now);
             }
             job.devices->hello(!job.control.empty(), what.world, what.devices, now);
             return attend(job, now);
         case progress::message_type::want:
-            job.wish = what.wanted == 0 ? -1 : static_cast<std::int64_t>(what.wanted);
+            job.requested = what.wanted == 0 ? -1 : static_cast<std::int64_t>(what.wanted);
             news_ = true;
             return;
         case progress::message_type::checkpoint: job.devices->checkpoint(what.durable, now); return attend(job, now);
@@ -250,7 +250,7 @@ void supervisor::record_devices(live_job const& job, recorded_job& into) const {
 
 /// In another group it could be on all CPUs.
 void supervisor::take_place(live_job& job, process::cpu_set const& bound, nanoseconds now) {
-    job.place = placement_->adopt(job.id, job.devices->devices(), bound);
+    job.place = placement_->reattach(job.id, job.devices->devices(), bound);
     auto const kept = job.place.cpus.empty() ? result<void>() : parts_.node.confine(job.id, job.place.cpus);
     if (!kept) warn_once(job.config->name, to_text(kept.failure()), now);
 }
@@ -262,12 +262,13 @@ device_list supervisor::numbers_of(std::vector<std::string> const& recorded, nan
         auto const known = elastic_.table().size();
         out.push_back(elastic_.table().number(name));
         if (elastic_.table().size() > known)
-            tell(device_told{.device = name, .what = "set_aside", .why = "this run does not share it"}, now);
+            emit(device_changed{.device = name, .what = "cordoned", .why = "this run does not share it"}, now);
     }
     return out;
 }
 
-void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now) {
+void supervisor::reattach_devices(live_job& job, recorded_job const& recorded, job_traces const& traces,
+                                  nanoseconds now) {
     auto const numbers = [&](std::vector<std::string> const& names) { return numbers_of(names, now); };
     resize_state const state{.now = phase_of(recorded.phase),
                              .wanted = recorded.wanted,
@@ -286,7 +287,7 @@ void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, job_
     job.batch = recorded.launched_batch;
     // Another group may bind it to other CPUs
     auto const bound = process::cpu_set::of_thread(traces.has_first ? recorded.pid : 0);
-    bool const alive = traces.has_first && adopt_process(job, recorded);
+    bool const alive = traces.has_first && reattach_process(job, recorded);
     if (alive && parts_.devices.of_cpu())
         if (auto const capped = parts_.node.cap_cpu(job.id, *cpu_of_devices(state.holds.size())); !capped)
             warn_once(job.config->name, to_text(capped.failure()), now);
@@ -299,13 +300,13 @@ void supervisor::adopt_devices(live_job& job, recorded_job const& recorded, job_
                     ours ? "ended while no ration was there to see how" : "its devices are another job's", {}, now);
     if (state.finishing && !alive)
         return over(job, condition::finished, "ended while no ration was there to see how", {}, now);
-    engine_.adopt({job.id, 0, resource_id::gpu, job.devices->wanted()}, now);
-    if (state.batch != 0) engine_.adopt({job.id, 0, resource_id::batch, state.batch}, now);
+    engine_.reattach({job.id, 0, resource_id::gpu, job.devices->wanted()}, now);
+    if (state.batch != 0) engine_.reattach({job.id, 0, resource_id::batch, state.batch}, now);
     bool const restarting = !alive || job.devices->is_restarting();
     if (state.now != resize_phase::queued)
         set_condition(job, restarting ? condition::restarting : condition::running, "", now);
-    parts_.out.say(fmt::format("{}: taken over from an earlier run ({})", job.config->name,
-                               alive ? fmt::format("process {}", job.process->pid()) : "between two launches"));
+    parts_.out.print(fmt::format("{}: taken over from an earlier run ({})", job.config->name,
+                                 alive ? fmt::format("process {}", job.process->pid()) : "between two launches"));
 }
 
 std::vector<std::string> supervisor::names_of(std::span<std::uint32_t const> devices) const {

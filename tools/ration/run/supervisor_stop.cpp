@@ -92,9 +92,9 @@ void supervisor::end_strays(live_job const& job, nanoseconds now) {
 }
 
 /// Its answer to a command is that it does not know it.
-void supervisor::hear_of_stop(live_job& job, progress::update const& said, nanoseconds now) {
-    bool const refused = said.said.type == progress::message_type::acknowledge && !said.said.taken_in &&
-                         said.said.command == job.last_command;
+void supervisor::handle_stop(live_job& job, progress::update const& reply, nanoseconds now) {
+    bool const refused = reply.body.type == progress::message_type::acknowledge && !reply.body.taken_in &&
+                         reply.body.command == job.last_command;
     if (refused && job.terminate_at) terminate(job, now);
 }
 

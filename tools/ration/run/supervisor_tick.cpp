@@ -27,9 +27,9 @@ void supervisor::announce(nanoseconds now) {
                       .schema = board_.store().schema()};
     std::vector<std::string> advice;
     if (board_.shares_devices()) begin.controls.push_back(control_of_devices(advice));
-    tell(std::move(begin), now);
-    for (auto const& sentence : advice) parts_.out.say("advisory: " + sentence);
-    for (auto const& sentence : parts_.node.approximations()) parts_.out.say("approximate: " + sentence);
+    emit(std::move(begin), now);
+    for (auto const& sentence : advice) parts_.out.print("advisory: " + sentence);
+    for (auto const& sentence : parts_.node.approximations()) parts_.out.print("approximate: " + sentence);
     if (!parts_.node.shared_cpus().empty()) warn_once("cpus", parts_.node.shared_cpus(), now);
     warn_of_placement(now);
 }
@@ -49,15 +49,15 @@ void supervisor::tick(nanoseconds now) {
     nanoseconds used{};
     for (auto const& job : board_.jobs()) used = used + job.earlier_cpu_time + job.cpu_time;
     cpu_of_all_.read(now, used.count);
-    judge_health(now);
+    classify_health(now);
     spare_.read(now);
     board_.set_capacity(spare_.available(board_.used_cores() * 1000, parts_.node.capacity()));
     board_.set_devices(elastic_.usable());
     board_.refresh(now);
     auto const report = engine_.tick(now);
     nanoseconds const took = clock() - now;
-    tell_policy_log(now);  // what it said before its answer
-    tell(report, took);
+    emit_policy_log(now);  // what it said before its answer
+    emit(report, took);
     for (auto const& change : report.changes) {
         auto& job = board_.job(change.grant.job);
         bool const sizes_it =
@@ -78,7 +78,7 @@ void supervisor::tick(nanoseconds now) {
 void supervisor::reconcile(live_job& job, nanoseconds now) {
     for (auto const& sentence : parts_.node.reconcile(job.id, *job.process)) warn_once(job.config->name, sentence, now);
     if (parts_.node.keeps_limits(job.id)) return;
-    for (auto const r : {resource_id::cpu, resource_id::memory}) engine_.adopt({job.id, 0, r, 0}, now);
+    for (auto const r : {resource_id::cpu, resource_id::memory}) engine_.reattach({job.id, 0, r, 0}, now);
 }
 
 /// A job that reaches its Objective before its first limit holds nothing yet, so that its release is no change.
@@ -92,23 +92,23 @@ void supervisor::end_released(tick_report const& report, nanoseconds now) {
     }
 }
 
-void supervisor::tell_policy_log(nanoseconds now) {
+void supervisor::emit_policy_log(nanoseconds now) {
     for (auto const& line : parts_.log.take()) {
-        auto const showing = voice_.judge(line);
-        tell(policy_logged{.policy = parts_.policy_name,
+        auto const showing = log_filter_.classify(line);
+        emit(policy_logged{.policy = parts_.policy_name,
                            .level = name_of_level(line.level),
                            .text = line.text,
-                           .for_people = showing != policy_voice::showing::no},
+                           .for_people = showing != policy_log_filter::showing::no},
              now);
-        if (showing == policy_voice::showing::last)
-            parts_.out.say(fmt::format("more warnings of policy {} are in the event log only", parts_.policy_name));
+        if (showing == policy_log_filter::showing::last)
+            parts_.out.print(fmt::format("more warnings of policy {} are in the event log only", parts_.policy_name));
     }
 }
 
-void supervisor::tell(tick_report const& report, nanoseconds took) {
+void supervisor::emit(tick_report const& report, nanoseconds took) {
     nanoseconds const now = report.now;
     auto const shown = shown_.last(), left = board_.store().view();
-    tell(decision{.number = report.number,
+    emit(decision{.number = report.number,
                   .seed = report.number,
                   .budget = milliseconds(100),
                   .took = took,
@@ -130,7 +130,7 @@ void supervisor::tell(tick_report const& report, nanoseconds took) {
         auto& job = board_.job(change.grant.job);
         job.waits.reset();
         for (auto const& operation : report.operations.subspan(change.first_operation, change.operations))
-            tell(change_applied{.job = job.config->name,
+            emit(change_applied{.job = job.config->name,
                                 .operation = operation,
                                 .took = took,
                                 .reason = parts_.policy.about().reason(change.grant.reason())},
@@ -140,14 +140,14 @@ void supervisor::tell(tick_report const& report, nanoseconds took) {
         auto& job = board_.job(grant.job);
         if (job.waits == why) continue;
         job.waits = why;
-        tell(change_deferred{.job = job.config->name,
+        emit(change_deferred{.job = job.config->name,
                              .resource = standard_resources[static_cast<std::size_t>(grant.resource())].name,
                              .amount = grant.amount(),
                              .why = name_of(why)},
              now);
     }
     for (auto const& rejected : report.rejected)
-        tell(
+        emit(
             grant_rejected{
                 .row = report.grants[rejected.row], .rule = name_of(rejected.rule), .detail = parts_.policy_name},
             now);

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 
 #include "policies/plugin_policy.hpp"
 
@@ -57,14 +57,14 @@ struct lost_tick {
 };
 
 /// Asks another policy, and measures.
-class timed_decider final : public decider {
-    decider& policy_;
+class timed_policy final : public any_policy {
+    any_policy& policy_;
     decision_times times_;
     lost_tick first_;
     bool lost_ = false;
 
 public:
-    explicit timed_decider(decider& policy) noexcept : policy_(policy) {}
+    explicit timed_policy(any_policy& policy) noexcept : policy_(policy) {}
 
     [[nodiscard]] decision_times const& times() const noexcept { return times_; }
     [[nodiscard]] lost_tick const* first_lost() const noexcept { return lost_ ? &first_ : nullptr; }
@@ -76,27 +76,27 @@ public:
     [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         auto const start = std::chrono::steady_clock::now();
-        auto const said = policy_.decide(t, out);
+        auto const reply = policy_.decide(t, out);
         times_.add(
             std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
-        if (said != status::ok && !lost_) note(t, said);
-        return said;
+        if (reply != status::ok && !lost_) note(t, reply);
+        return reply;
     }
     void on_events(std::span<ration::event const> events) noexcept override { policy_.on_events(events); }
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return policy_.save(space); }
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override { return policy_.load(saved); }
 
 private:
-    void note(tick_data const& t, status said) {
+    void note(tick_data const& t, status reply) {
         lost_ = true;
         first_ = {.number = t.number, .at = t.now, .why = trouble_of(policy_)};
         if (first_.why.empty())
-            first_.why = "it said " + std::to_string(static_cast<int>(said)) + ", see docs/errors.md";
+            first_.why = "it said " + std::to_string(static_cast<int>(reply)) + ", see docs/errors.md";
     }
 };
 
 /// Grants nothing, so that everything stays as it is: answers when a policy does not.
-class leave_alone final : public decider {
+class noop_policy final : public any_policy {
     static constexpr meta about_{.id = "ration.leave-alone", .version = "1.0.0"};
 
 public:

@@ -27,7 +27,7 @@ constexpr std::size_t most_lines = 60'000, most_changes = 30'000;
 }
 
 /// It held one amount from its start to its end, as a job does that nobody stops or resizes.
-[[nodiscard]] bool is_plain(job_way const& way, sim::job_outcome const& job) {
+[[nodiscard]] bool is_plain(job_history const& way, sim::job_outcome const& job) {
     return way.count == 2 && way.changes[0].at == job.started && way.changes[1].at == job.finished &&
            way.changes[1].amount == 0;
 }
@@ -35,17 +35,17 @@ constexpr std::size_t most_lines = 60'000, most_changes = 30'000;
 /// The longest ways that there is room for, when all shorter ones get theirs first. `is_short(i)`: way i is written as
 /// one number.
 template <class Short>
-[[nodiscard]] std::uint32_t longest_told(std::span<job_way const> ways, std::size_t room, Short is_short) {
-    std::array<std::size_t, job_way::most_changes + 1> by_length{};
+[[nodiscard]] std::uint32_t longest_reported(std::span<job_history const> ways, std::size_t room, Short is_short) {
+    std::array<std::size_t, job_history::most_changes + 1> by_length{};
     for (std::size_t i = 0; i < ways.size(); ++i)
-        if (ways[i].count <= job_way::most_changes && !is_short(i)) by_length[ways[i].count] += ways[i].count;
+        if (ways[i].count <= job_history::most_changes && !is_short(i)) by_length[ways[i].count] += ways[i].count;
     std::uint32_t longest = 0;
-    for (std::size_t used = 0; longest < job_way::most_changes && used + by_length[longest + 1] <= room; ++longest)
+    for (std::size_t used = 0; longest < job_history::most_changes && used + by_length[longest + 1] <= room; ++longest)
         used += by_length[longest + 1];
     return longest;
 }
 
-void write_changes(json_writer& json, job_way const& way, sim::job_outcome const& job, std::uint32_t longest) {
+void write_changes(json_writer& json, job_history const& way, sim::job_outcome const& job, std::uint32_t longest) {
     if (way.count > longest) return json.object([&] { json.member("changes", way.count); });
     json.array([&] {
         for (auto const& c : way.changes) {
@@ -56,10 +56,10 @@ void write_changes(json_writer& json, job_way const& way, sim::job_outcome const
 }
 
 /// The amounts that each job held.
-void write_ways(json_writer& json, std::span<job_way const> ways, std::span<sim::job_outcome const> jobs,
+void write_ways(json_writer& json, std::span<job_history const> ways, std::span<sim::job_outcome const> jobs,
                 std::size_t room) {
     auto const is_short = [&](std::size_t i) { return is_plain(ways[i], jobs[i]); };
-    auto const longest = longest_told(ways, room, is_short);
+    auto const longest = longest_reported(ways, room, is_short);
     json.key("holds").array([&] {
         for (std::size_t i = 0; i < ways.size(); ++i)
             if (is_short(i))
@@ -70,9 +70,9 @@ void write_ways(json_writer& json, std::span<job_way const> ways, std::span<sim:
 }
 
 /// The node of each job on processors; null without one.
-void write_nodes(json_writer& json, std::span<job_way const> nodes, std::span<sim::job_outcome const> jobs,
+void write_nodes(json_writer& json, std::span<job_history const> nodes, std::span<sim::job_outcome const> jobs,
                  std::size_t room) {
-    auto const longest = longest_told(nodes, room, [&](std::size_t i) { return nodes[i].count < 2; });
+    auto const longest = longest_reported(nodes, room, [&](std::size_t i) { return nodes[i].count < 2; });
     json.key("nodes").array([&] {
         for (std::size_t i = 0; i < nodes.size(); ++i)
             if (nodes[i].count == 0)

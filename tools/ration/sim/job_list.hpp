@@ -14,7 +14,7 @@ struct simulation_results;
 class json_writer;
 
 /// What one job held, from one change to the next: devices, or cores.
-struct job_way {
+struct job_history {
     struct change {
         nanoseconds at;
         double amount = 0;

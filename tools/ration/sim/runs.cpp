@@ -21,9 +21,9 @@ namespace {
 /// the machine is.
 constexpr nanoseconds longest_decision = seconds(20);
 
-[[nodiscard]] std::unique_ptr<decider> policy_of(std::string const& name, simulation_input const& input,
-                                                 plugin::shared_columns const* columns,
-                                                 std::vector<problem>& problems) {
+[[nodiscard]] std::unique_ptr<any_policy> policy_of(std::string const& name, simulation_input const& input,
+                                                    plugin::shared_columns const* columns,
+                                                    std::vector<problem>& problems) {
     auto& log = policy_log::common_to(name);
     if (!is_plugin_path(name)) return make_policy(input.settings, name, log, problems);
     return open_plugin({.path = name,
@@ -49,7 +49,7 @@ class run_watch final : public sim::run_observer {
     runs_progress& progress_;
     std::vector<double> has_;  // by id - 1: devices, or cores
     quantity devices_, cores_, there_, waiting_;
-    std::vector<job_way> ways_, nodes_;  // empty: not read
+    std::vector<job_history> ways_, nodes_;  // empty: not read
 
     void change(quantity& of, nanoseconds now, std::uint64_t job, double amount) {
         double& before = has_[job - 1];
@@ -103,8 +103,8 @@ void run_one(simulation_options const& options, simulation_input const& input, r
         into.failure = problems.front().sentence;
         return;
     }
-    timed_decider timed(*policy);
-    leave_alone fallback;
+    timed_policy timed(*policy);
+    noop_policy fallback;
     bool const each = into.sample == 0 && (options.json || !options.report.empty());
     run_watch watch(from.jobs.jobs.size(), progress, each, has_to_place(input.machines));
     sim::sim_options how{.interval = options.interval,
@@ -139,11 +139,11 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 }
 
 /// Whether it looks at how much of a resource nodes have: who shares it does.
-[[nodiscard]] bool shares(decider const& policy, std::string const& resource) {
+[[nodiscard]] bool shares(any_policy const& policy, std::string const& resource) {
     return policy.reads("nodes/capacity." + resource) || policy.reads("nodes/free." + resource);
 }
 /// Whether it looks at the resource at all.
-[[nodiscard]] bool looks_at(decider const& policy, std::string const& resource) {
+[[nodiscard]] bool inspects(any_policy const& policy, std::string const& resource) {
     auto const of_jobs = [&](char const* what) { return policy.reads(what + resource); };
     return shares(policy, resource) || of_jobs("jobs/held.") || of_jobs("jobs/request.") || of_jobs("jobs/min.") ||
            of_jobs("jobs/max.");
@@ -151,14 +151,14 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 
 /// A policy that shares out what the cluster has not, and does not care for what it has; nothing when there is
 /// something to share.
-[[nodiscard]] std::string nothing_to_share(std::string const& name, decider const& policy,
+[[nodiscard]] std::string nothing_to_share(std::string const& name, any_policy const& policy,
                                            sim::cluster const& machines) {
-    if (shares(policy, "gpu") && !looks_at(policy, "cpu") && devices_of(machines) == 0)
+    if (shares(policy, "gpu") && !inspects(policy, "cpu") && devices_of(machines) == 0)
         return fmt::format(
             "the policy {} shares devices, and --cluster has none: choose one that shares cores, such as equal_share, or write 1x4+8cores for a "
             "node with both",
             quoted(name));
-    if (shares(policy, "cpu") && !looks_at(policy, "gpu") && !(cores_of(machines) > 0))
+    if (shares(policy, "cpu") && !inspects(policy, "gpu") && !(cores_of(machines) > 0))
         return fmt::format(
             "the policy {} shares cores, and --cluster has none: choose one that shares devices, such as fifo, or write 1x4+8cores for a node "
             "with both",
@@ -167,7 +167,8 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 }
 
 /// The refusal of a policy that cannot place jobs on processors; empty when it can, and when no job needs a place.
-[[nodiscard]] std::string cannot_place(std::string const& name, decider const& policy, simulation_input const& input) {
+[[nodiscard]] std::string cannot_place(std::string const& name, any_policy const& policy,
+                                       simulation_input const& input) {
     bool const places = policy.reads("held/node") && policy.reads("jobs/held.cpu");
     auto const runs_on_cpu = [](sample const& s) {
         return std::ranges::any_of(s.jobs.jobs, [&](auto const& job) { return s.jobs.runs_on_cpu(job); });
@@ -180,7 +181,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 }
 
 /// Nothing when the policy fits.
-[[nodiscard]] std::string problem_with(std::string const& name, decider& policy, simulation_input const& input) {
+[[nodiscard]] std::string problem_with(std::string const& name, any_policy& policy, simulation_input const& input) {
     for (auto const& s : input.samples) {
         snapshot_store store;
         auto const declared = sim::sim_columns::declare(store, s.jobs, input.machines);
@@ -257,34 +258,34 @@ std::vector<std::string> remarks_on(simulated_run const& run, std::string const&
                                     simulation_input const& input) {
     std::vector<std::string> remarks;
     auto const& from = input.samples[run.sample];
-    auto const say = [&](std::string sentence) {
+    auto const report = [&](std::string sentence) {
         std::string const where = input.samples.size() > 1 ? fmt::format("{} on {}", policy, from.jobs.name) : policy;
         remarks.push_back(printable(fmt::format("{}: {}", where, sentence)));
     };
     if (!run.failure.empty()) {
-        say("did not run: " + run.failure);
+        report("did not run: " + run.failure);
         return remarks;
     }
     if (auto const& bad = run.outcome.first_bad)
-        say(fmt::format("{} it granted {} of {} on node {} to {}, but {}; {}", at_tick(bad->tick, bad->at),
-                        bad->row.amount, resource_name(bad->row.resource), bad->row.node, job_name(from.jobs, bad->job),
-                        name_of(bad->rule),
-                        run.outcome.how == sim::ending::bad_grant
-                            ? "the run ends there"
-                            : fmt::format("{} of its grants were refused in all", run.outcome.rejected)));
+        report(fmt::format("{} it granted {} of {} on node {} to {}, but {}; {}", at_tick(bad->tick, bad->at),
+                           bad->row.amount, resource_name(bad->row.resource), bad->row.node,
+                           job_name(from.jobs, bad->job), name_of(bad->rule),
+                           run.outcome.how == sim::ending::bad_grant
+                               ? "the run ends there"
+                               : fmt::format("{} of its grants were refused in all", run.outcome.rejected)));
     if (run.lost)
-        say(fmt::format("{} it gave no answer: {}; {} ticks went without one, and everything stayed as it was",
-                        at_tick(run.lost->number, run.lost->at), run.lost->why, run.outcome.refused_ticks));
+        report(fmt::format("{} it gave no answer: {}; {} ticks went without one, and everything stayed as it was",
+                           at_tick(run.lost->number, run.lost->at), run.lost->why, run.outcome.refused_ticks));
     std::size_t const left = run.figures.jobs - run.figures.finished;
     if (run.outcome.how == sim::ending::starved)
-        say(fmt::format(
+        report(fmt::format(
             "{} jobs wait, nothing runs, and it starts none of them; the run ends there, {} after its begin", left,
             duration_text(run.outcome.end)));
     if (!from.faults.empty() && run.outcome.end > from.faults_until)
-        say(fmt::format("it took longer than faults were drawn for: after {} nothing goes wrong",
-                        duration_text(from.faults_until)));
+        report(fmt::format("it took longer than faults were drawn for: after {} nothing goes wrong",
+                           duration_text(from.faults_until)));
     if (run.outcome.how == sim::ending::time_limit)
-        say(fmt::format("{} of {} jobs are not done at the time limit", left, run.figures.jobs));
+        report(fmt::format("{} of {} jobs are not done at the time limit", left, run.figures.jobs));
     return remarks;
 }
 

@@ -27,10 +27,10 @@ struct simulated_run {
     std::size_t policy = 0, sample = 0;  ///< places on the command line
     sim::run_outcome outcome;
     sim::figures figures;
-    drawn_series devices, cores;  ///< held, of devices; got, of cores
-    std::vector<job_way> ways;    ///< of each job, in the first sample and where somebody reads them
+    drawn_series devices, cores;    ///< held, of devices; got, of cores
+    std::vector<job_history> ways;  ///< of each job, in the first sample and where somebody reads them
     /// The same, with the node whose cores the job runs on as the amount; empty where the first node has all cores
-    std::vector<job_way> nodes;
+    std::vector<job_history> nodes;
     drawn_series there, queue;  ///< jobs that are submitted and not done; those of them that wait
     std::optional<lost_tick> lost;
     std::string failure;       ///< why there was no run; then the rest says nothing

@@ -121,11 +121,11 @@ constexpr figure_line lines[] = {
 }
 
 /// Whether any policy has this figure, and it is not 0 everywhere when 0 means that there is nothing to tell.
-[[nodiscard]] bool is_told(simulation_results const& all, figure_line const& line) {
+[[nodiscard]] bool is_reported(simulation_results const& all, figure_line const& line) {
     for (std::size_t p = 0; p < all.policies.size(); ++p) {
         auto const figure = figure_of(all, p, line);
         if (figure.mean != 0 && !std::isnan(figure.mean)) return true;
-        if (figure.mean == 0 && line.tells_zero) return true;
+        if (figure.mean == 0 && line.reports_zero) return true;
     }
     return false;
 }
@@ -231,7 +231,7 @@ std::vector<std::vector<std::string>> figure_cells(simulation_results const& all
     std::vector<std::vector<std::string>> table{{""}};
     for (auto const& policy : all.policies) table.front().push_back(policy.label);
     for (auto const& line : lines) {
-        if (!is_told(all, line)) continue;
+        if (!is_reported(all, line)) continue;
         auto& row = table.emplace_back();
         row.emplace_back(line.unit == figure_unit::time ? fmt::format("{} ({})", line.label, times.name)
                                                         : std::string(line.label));

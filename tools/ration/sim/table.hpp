@@ -36,7 +36,7 @@ struct figure_line {
     std::string_view name, label, meaning;  ///< in JSON; for people; one sentence
     figure_unit unit = figure_unit::number;
     double (*of)(simulated_run const&, sample const&) = nullptr;
-    bool tells_zero = true;  ///< otherwise 0 under every policy is not worth a line
+    bool reports_zero = true;  ///< otherwise 0 under every policy is not worth a line
 };
 [[nodiscard]] std::span<figure_line const> figure_lines() noexcept;
 

@@ -21,7 +21,7 @@ namespace ration::program {
 /// "running", "starts in 12.0 s", "failed: exit code 1", "stalled: for 65 s".
 [[nodiscard]] std::string state_text(job_view const& job);
 
-/// ", 1 set aside" of the devices; empty where none is.
-[[nodiscard]] std::string set_aside_text(view_model const& model);
+/// ", 1 cordoned" of the devices; empty where none is.
+[[nodiscard]] std::string cordon_text(view_model const& model);
 
 }  // namespace ration::program

@@ -11,10 +11,10 @@ namespace ration::program {
 namespace {
 
 /// " (text)", or nothing.
-[[nodiscard]] std::string aside(std::string_view text) { return text.empty() ? "" : fmt::format(" ({})", text); }
+[[nodiscard]] std::string cordoned(std::string_view text) { return text.empty() ? "" : fmt::format(" ({})", text); }
 
-[[nodiscard]] std::string with_reason(std::string_view said, std::string_view why) {
-    return why.empty() ? std::string(said) : fmt::format("{}: {}", said, why);
+[[nodiscard]] std::string with_reason(std::string_view reply, std::string_view why) {
+    return why.empty() ? std::string(reply) : fmt::format("{}: {}", reply, why);
 }
 
 [[nodiscard]] std::string sentence(run_started const& e) {
@@ -32,7 +32,7 @@ namespace {
 [[nodiscard]] std::string sentence(job_started const& e) {
     std::string const share = e.percent > 0 ? fmt::format(", with {} % of its GPU", e.percent) : "";
     return fmt::format("{} started as process {}{}{}", e.job, e.pid,
-                       e.epoch > 1 ? fmt::format(", epoch {}", e.epoch) : "", share);
+                       e.incarnation > 1 ? fmt::format(", incarnation {}", e.incarnation) : "", share);
 }
 
 [[nodiscard]] std::string sentence(tier_reached const& e) {
@@ -47,7 +47,7 @@ namespace {
 [[nodiscard]] std::string sentence(change_applied const& e) {
     auto const subject = e.operation.subject.view();  // the whole path is in the event log
     return fmt::format("{}: {} from {} to {}{}", e.job, subject.substr(subject.rfind('/') + 1),
-                       e.operation.old_value.view(), e.operation.new_value.view(), aside(e.reason));
+                       e.operation.old_value.view(), e.operation.new_value.view(), cordoned(e.reason));
 }
 
 [[nodiscard]] std::string sentence(warning const& e) {
@@ -69,13 +69,13 @@ namespace {
 }
 
 /// Of the steps on the way only the ends are told.
-[[nodiscard]] std::string sentence(resize_told const& e) {
+[[nodiscard]] std::string sentence(resize_changed const& e) {
     auto const devices = [](std::int64_t n) { return fmt::format("{} device{}", n, n == 1 ? "" : "s"); };
     if (e.what == "settled" && (e.from == 0 || e.from == e.to))
-        return fmt::format("{} runs on {}{}", e.job, devices(e.to), aside(e.why));
+        return fmt::format("{} runs on {}{}", e.job, devices(e.to), cordoned(e.why));
     if (e.what == "settled")
-        return fmt::format("{} runs on {} instead of {}{}", e.job, devices(e.to), e.from, aside(e.why));
-    if (e.what == "restored") return fmt::format("{} runs on {} again{}", e.job, devices(e.to), aside(e.why));
+        return fmt::format("{} runs on {} instead of {}{}", e.job, devices(e.to), e.from, cordoned(e.why));
+    if (e.what == "restored") return fmt::format("{} runs on {} again{}", e.job, devices(e.to), cordoned(e.why));
     if (e.what == "verified") return fmt::format("{} has {} (verified)", e.job, e.why);
     if (e.what == "unverified") return fmt::format("{} is not verified: {}", e.job, e.why);
     if (e.what == "queued") return fmt::format("{} is saved and waits for devices", e.job);
@@ -89,7 +89,7 @@ namespace {
     return fmt::format("{} is delivered: checkpoint of step {} in {}", e.job, e.step, e.folder);
 }
 
-[[nodiscard]] std::string sentence(device_told const& e) {
+[[nodiscard]] std::string sentence(device_changed const& e) {
     return e.what == "back" ? fmt::format("{} is given to jobs again", e.device)
                             : fmt::format("warning: {} is given to nobody for a while: {}", e.device, e.why);
 }
@@ -126,20 +126,20 @@ std::string state_text(job_view const& job) {
     return with_reason(name_of(job.now), job.detail);
 }
 
-std::string set_aside_text(view_model const& model) {
-    return model.devices_aside > 0 ? fmt::format(", {} set aside", model.devices_aside) : std::string();
+std::string cordon_text(view_model const& model) {
+    return model.cordoned_devices > 0 ? fmt::format(", {} cordoned", model.cordoned_devices) : std::string();
 }
 
 std::string plain_line(event const& e) {
-    std::string const said = std::visit([](auto const& body) { return sentence(body); }, e.body);
-    return said.empty() ? said : fmt::format("[{:>7}] {}", duration_text(e.at), printable(said));
+    std::string const reply = std::visit([](auto const& body) { return sentence(body); }, e.body);
+    return reply.empty() ? reply : fmt::format("[{:>7}] {}", duration_text(e.at), printable(reply));
 }
 
 std::string status_line(view_model const& model) {
     std::string out =
         fmt::format("[{:>7}] {:.2f} of {} cores used", duration_text(model.elapsed), model.used, model.cpus);
     if (model.devices > 0)
-        out += fmt::format(", {} of {} devices held{}", model.devices_held, model.devices, set_aside_text(model));
+        out += fmt::format(", {} of {} devices held{}", model.devices_held, model.devices, cordon_text(model));
     for (auto const& job : model.jobs) {
         if (job.now == condition::waiting || is_over(job.now)) continue;
         out += fmt::format("; {} {}, holds {}, uses {:.2f}", job.name, value_text(job), held_text(job), job.used);

@@ -61,7 +61,7 @@ constexpr std::uint32_t longest_name = 16, short_name = 10, longest_state = 30, 
     auto const goal = job.objective ? job.objective : job.acceptable;
     if (!goal || !job.first || !job.value) return bar(0, cells, mark, unicode);
     if (!both) return bar(fraction_of_way(*job.first, *job.value, *goal), cells, mark, unicode);
-    bool const past = reaches(job.way, *job.value, *job.acceptable);
+    bool const past = reaches(job.improves, *job.value, *job.acceptable);
     double const way = past ? 1 + fraction_of_way(*job.acceptable, *job.value, *job.objective)
                             : fraction_of_way(*job.first, *job.value, *job.acceptable);
     return bar(way / 2, cells, mark, unicode);
@@ -120,7 +120,7 @@ public:
         fmt::format("  {}  {}  cpu ", fitted(m.policy, 24, style.unicode), duration_text(m.elapsed)));
     line.add(bar(share, machine_bar, {}, style.unicode), colour::blue);
     line.add(fmt::format(" {:.2f} of {} core{}", m.used, m.cpus, m.cpus == 1 ? "" : "s"));
-    if (m.devices > 0) line.add(fmt::format("  {} of {} devices{}", m.devices_held, m.devices, set_aside_text(m)));
+    if (m.devices > 0) line.add(fmt::format("  {} of {} devices{}", m.devices_held, m.devices, cordon_text(m)));
     line.add("  " + fitted(m.backend, 40, style.unicode), colour::dim);
     return line.take();
 }

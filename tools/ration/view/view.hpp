@@ -23,7 +23,7 @@ struct job_view {
     std::optional<nanoseconds> starts_in;  ///< while waiting
 
     std::string metric;
-    direction way = direction::down;
+    direction improves = direction::down;
     std::optional<double> first, value;  ///< first and present smoothed value; none before the first report
     std::optional<double> acceptable, objective;
     std::uint32_t tier = 0;  ///< reached: 0, 1 = Acceptable, 2 = Objective
@@ -38,7 +38,7 @@ struct view_model {
     nanoseconds elapsed;
     std::uint32_t cpus = 0;  ///< that the jobs share
     double used = 0;         ///< cores, all jobs together
-    std::int64_t devices = 0, devices_held = 0, devices_aside = 0;
+    std::int64_t devices = 0, devices_held = 0, cordoned_devices = 0;
     std::vector<job_view> jobs;
     std::string notice;  ///< the last line: "Ctrl-C again kills the jobs", or empty
 };

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <ration/host/decider.hpp>
+#include <ration/host/any_policy.hpp>
 #include <ration/plugin/abi.h>
 #include <ration/plugin/host/log_sink.hpp>
 #include <ration/plugin/host/manifest.hpp>
@@ -43,7 +43,7 @@ struct fault {
 inline constexpr char const* start_operation = "start policy";
 
 /// A policy that came from a file, wherever it runs.
-class plugin_policy : public decider {
+class plugin_policy : public any_policy {
     described_policy described_;
 
 protected:

@@ -40,7 +40,7 @@ struct strike_rules {
 
 /// Passes ticks on until the policy has earned its quarantine; from then on it is not called again, not even to be
 /// destroyed, and every tick is refused at once, so that the engine's fallback answers.
-class guarded_policy final : public decider {
+class guarded_policy final : public any_policy {
     std::unique_ptr<plugin_policy> policy_;
     int most_strikes_;
     std::uint64_t window_;       // a bit for each tick that counts
@@ -75,9 +75,9 @@ public:
         if (quarantined_) return status::internal;
         history_ = history_ << 1 & window_;
         ticks_ = t.number;
-        auto const said = policy_->decide(t, out);
-        if (said != status::ok && policy_->last_fault().kind != fault_kind::absent) strike(policy_->last_fault());
-        return said;
+        auto const reply = policy_->decide(t, out);
+        if (reply != status::ok && policy_->last_fault().kind != fault_kind::absent) strike(policy_->last_fault());
+        return reply;
     }
 
     void on_events(std::span<event const> events) noexcept override {

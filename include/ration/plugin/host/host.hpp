@@ -37,20 +37,20 @@ namespace detail {
 /// Its constructors and `create` run once in a worker: what crashes or hangs there is refused before this process loads
 /// it.
 [[nodiscard]] inline result<void> try_out(plugin_file const& file, open_options const& options) {
-    auto same = sealed_copy::adopt(descriptor(::fcntl(file.copy.fd(), F_DUPFD_CLOEXEC, 0)));
+    auto same = sealed_copy::reattach(descriptor(::fcntl(file.copy.fd(), F_DUPFD_CLOEXEC, 0)));
     if (!same) return same.failure();
     auto again = plugin_file::check(std::move(same).value(), file.path);
     if (!again) return again.failure();
-    std::vector<std::pair<std::uint32_t, std::string>> said;
+    std::vector<std::pair<std::uint32_t, std::string>> reply;
     log_sink const keep{[](void* to, std::uint32_t level, std::string_view text) {
-                            static_cast<decltype(said)*>(to)->emplace_back(level, text);
+                            static_cast<decltype(reply)*>(to)->emplace_back(level, text);
                         },
-                        &said};
+                        &reply};
     auto with = options.worker;
     with.threads = true;  // as in this process, where it is to run
     auto const tried = worker_policy::create(std::move(again).value(), options.config, std::move(with), keep);
     if (tried) return {};  // it will say the same again
-    for (auto const& [level, text] : said)
+    for (auto const& [level, text] : reply)
         if (options.log.write != nullptr) options.log.write(options.log.context, level, text);
     return tried.failure();
 }

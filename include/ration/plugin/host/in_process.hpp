@@ -101,9 +101,10 @@ public:
 
 private:
     [[nodiscard]] error refused(std::int32_t code) const noexcept {
-        auto const said = live_.sentence();
-        return {
-            .code = errc::invalid_value, .operation = start_operation, .subject = said.empty() ? text_of(code) : said};
+        auto const reply = live_.sentence();
+        return {.code = errc::invalid_value,
+                .operation = start_operation,
+                .subject = reply.empty() ? text_of(code) : reply};
     }
 };
 

@@ -84,13 +84,13 @@ public:
     /// The sentence that came with the last error; empty when there was none.
     [[nodiscard]] std::string_view sentence() const noexcept { return {err_, ::strnlen(err_, sizeof err_)}; }
     /// After a fault in its code: nothing of it is called any more, not even `destroy`.
-    void abandon() noexcept { self_ = nullptr; }
+    void abort_resize() noexcept { self_ = nullptr; }
 
     [[nodiscard]] std::int32_t create(std::string_view config) noexcept {
         err_[0] = '\0';
         auto const code = detail::without_exceptions(
             [&] { return table_->create(&host_, config.data(), config.size(), &self_, err_, sizeof err_); });
-        if (code != RATION_OK) abandon();
+        if (code != RATION_OK) abort_resize();
         return code;
     }
 
@@ -154,8 +154,8 @@ public:
         std::uint64_t size = 0;
         auto const code =
             detail::without_exceptions([&] { return table_->save(self_, space.data(), space.size(), &size); });
-        bool const told = code == RATION_OK || code == RATION_E_CAPACITY;
-        return told && size <= largest_state ? size : 0;
+        bool const reported = code == RATION_OK || code == RATION_E_CAPACITY;
+        return reported && size <= largest_state ? size : 0;
     }
     [[nodiscard]] std::int32_t load(std::span<std::byte const> saved) noexcept {
         if (table_->load == nullptr) return saved.empty() ? RATION_OK : RATION_E_STATE;

@@ -105,7 +105,7 @@ public:
     }
 
     /// A copy that another process made and passed on. Error: denied when it is not sealed.
-    [[nodiscard]] static result<sealed_copy> adopt(descriptor fd) noexcept {
+    [[nodiscard]] static result<sealed_copy> reattach(descriptor fd) noexcept {
         struct stat about{};
         int const seals = ::fcntl(fd.get(), F_GET_SEALS);
         if (seals < 0 || (seals & F_SEAL_WRITE) == 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd.get(), &about) != 0)

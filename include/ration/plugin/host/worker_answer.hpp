@@ -47,7 +47,7 @@ public:
 
     /// Fetches what is written of an answer that is still being written, at most `space` rows: an answer in which all
     /// rows change is on its way while the worker goes on, and what is left when it is done are the last few.
-    void fetch(std::byte const* shared, output_places const& places, std::size_t space) noexcept {
+    void fetch(std::byte const* shared, output_paths const& places, std::size_t space) noexcept {
         std::uint64_t const written = once(reinterpret_cast<worker_reply const*>(shared)->written);
         if (written <= fetched_ || written > space || written > most_) return;
         std::size_t const from = fetched_;
@@ -58,7 +58,7 @@ public:
 
     /// The answer to `sequence`, at most `space` rows; `shared` is the worker's file. Says what cannot be, and is then
     /// of no request; else nothing. O(rows that have changed).
-    [[nodiscard]] std::string_view take(std::byte const* shared, output_places const& places, std::uint32_t sequence,
+    [[nodiscard]] std::string_view take(std::byte const* shared, output_paths const& places, std::uint32_t sequence,
                                         std::size_t space) noexcept {
         auto const& reply = *reinterpret_cast<worker_reply const*>(shared);
         std::uint64_t const count = once(reply.count), changed = once(reply.changed_rows);
@@ -82,7 +82,7 @@ public:
     }
 
 private:
-    void copy(std::byte const* shared, output_places const& places, std::size_t first, std::size_t last) noexcept {
+    void copy(std::byte const* shared, output_paths const& places, std::size_t first, std::size_t last) noexcept {
         if (rows_.size() < last) rows_.resize(last);
         if (first < last)
             std::memcpy(&rows_[first], shared + places.grants + first * sizeof(grant), (last - first) * sizeof(grant));

@@ -35,7 +35,7 @@ namespace detail {
 
 /// How often the state is saved while one request follows the other: after every answer when that is a matter of
 /// nanoseconds, else so that saving takes about one part in 256 of the time, and once a second at least.
-class save_pace {
+class save_interval_rule {
     static constexpr nanoseconds always{2000}, longest = seconds(1), most_patient = milliseconds(5);
     nanoseconds begun_{}, ended_{}, takes_{};
 
@@ -66,12 +66,12 @@ class worker {
     table_view const* shown_[table_count] = {};
     std::uint32_t kept_ = 0, written_ = 1;  // places for the state: the one to keep, and the last one written
     bool saved_ = true;                     // the last answer's state is written
-    save_pace pace_;
+    save_interval_rule save_interval_;
     std::uint64_t number_ = 0;   // of the last tick
     std::uint64_t changes_ = 0;  // how many rows the plugin says that it has changed
     ration_changed_rows changed_{};
     // The request whose answer stands in the grants, as the host was told; 0: none
-    std::uint32_t told_ = 0;
+    std::uint32_t reported_ = 0;
     // So many rows in front are as the host has them, if it still has that answer
     std::uint64_t same_ = 0;
 
@@ -79,7 +79,7 @@ class worker {
         return *reinterpret_cast<worker_request const*>(input_.data());
     }
     [[nodiscard]] worker_reply& reply() const noexcept { return *reinterpret_cast<worker_reply*>(output_.data()); }
-    [[nodiscard]] output_places places() const noexcept { return {brief_.most_grants, brief_.state_capacity}; }
+    [[nodiscard]] output_paths places() const noexcept { return {brief_.most_grants, brief_.state_capacity}; }
 
 public:
     /// False when this process was not started by a host.
@@ -126,7 +126,7 @@ public:
     [[nodiscard]] int run() {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != brief_.host) return EXIT_FAILURE;
-        auto copy = sealed_copy::adopt(descriptor(plugin_fd));
+        auto copy = sealed_copy::reattach(descriptor(plugin_fd));
         auto const shared = brief_.input_size + brief_.output_size + brief_.columns_size;
         if (!enter_sandbox({.shared_bytes = shared, .threads = brief_.threads != 0}))
             return answer(RATION_E_UNSUPPORTED, "this kernel has no seccomp filters, so a worker cannot be shut in");
@@ -135,7 +135,7 @@ public:
         if (!file) return answer(RATION_E_UNSUPPORTED, file.failure().remedy);
         if (readable_files files; !files.enforce_for(file->facts))
             return answer(RATION_E_UNSUPPORTED,
-                          "this kernel has Landlock and refuses it, so a worker could read every file");
+                          "this kernel has Landlock and finish_starts it, so a worker could read every file");
         std::string message;
         auto code = library::load(std::move(file).value(), &message);
         if (!code)
@@ -153,15 +153,16 @@ public:
 
 private:
     [[nodiscard]] int start(live_instance& live, worker_log_writer& log) noexcept {
-        auto const said = [&](std::int32_t result) { return answer(result, live.sentence()); };
-        if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0) return said(made);
+        auto const finish_start = [&](std::int32_t result) { return answer(result, live.sentence()); };
+        if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0)
+            return finish_start(made);
         number_columns();
         if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes, brief_.most_resources});
             bound != RATION_OK)
-            return said(bound);
+            return finish_start(bound);
         // It starts anew, and the host tells
         if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;
-        static_cast<void>(said(RATION_OK));
+        static_cast<void>(finish_start(RATION_OK));
         return serve(live, log);
     }
 
@@ -178,13 +179,13 @@ private:
             tick(live, sequence);
             saved_ = false;
             publish(done = sequence);
-            if (save || pace_.due()) save_state(live, done);
+            if (save || save_interval_.due()) save_state(live, done);
         }
     }
 
     /// For the next request. Where none comes for a while, there is time to save.
     void await(live_instance& live, std::uint32_t done) noexcept {
-        while (!spin_while(request().sequence, done, saved_ ? short_wait : pace_.patience(), [] {})) {
+        while (!spin_while(request().sequence, done, saved_ ? short_wait : save_interval_.patience(), [] {})) {
             if (!saved_) {
                 save_state(live, done);
                 continue;
@@ -212,7 +213,7 @@ private:
         t.table = tables_of({shown_});
         auto* const space = reinterpret_cast<ration_grant*>(output_.data() + places().grants);
         std::uint64_t const capacity = std::min(asked.capacity, brief_.most_grants);
-        bool const known = told_ != 0 && asked.known == told_;
+        bool const known = reported_ != 0 && asked.known == reported_;
         ration_out out{sizeof out, 0, capacity, 0, 0, space};
         changes_ = all_rows;
         changed_.capacity = known ? std::min(most_listed(same_), places().most_changed) : 0;
@@ -226,7 +227,7 @@ private:
         r.changed_rows = known && changes_ <= changed_.capacity && out.count <= same_ ? changes_ : all_rows;
         r.written_again = r.written == changed_rows::anew ? 1 : 0;
         r.written = 0;
-        told_ = r.code == RATION_OK ? sequence : 0;
+        reported_ = r.code == RATION_OK ? sequence : 0;
         if (r.changed_rows == all_rows) same_ = out.count;
     }
 
@@ -235,9 +236,9 @@ private:
         written_ = 1 - kept_;
         auto& r = reply();
         r.state_size[written_] = 0;
-        pace_.begin();
+        save_interval_.begin();
         std::size_t const size = live.save({output_.data() + places().state(written_), brief_.state_capacity});
-        pace_.end();
+        save_interval_.end();
         saved_ = true;
         if (size != 0 && size <= brief_.state_capacity) {
             r.state_tick[written_] = number_;

@@ -16,28 +16,30 @@ namespace ration::plugin {
 
 /// The saved state of a worker, and the events that a new worker has to receive again.
 class worker_memory {
-    struct told_event {
+    struct reported_event {
         event what;
         std::uint64_t tick;
     };
     static constexpr std::uint64_t never = ~std::uint64_t{0};
 
-    std::vector<told_event> told_;  // told, and perhaps not known to the state that a new worker would begin with
+    std::vector<reported_event>
+        reported_;  // told, and perhaps not known to the state that a new worker would begin with
     std::vector<std::byte> state_;
     // Numbers of ticks: whose answer was the last one accepted, after which accepted one the worker is known to have
     // saved, and that of `state_`.
     std::uint64_t accepted_ = never, saved_ = never, state_tick_ = never;
 
 public:
-    void reserve() { told_.reserve(2 * most_worker_events); }
+    void reserve() { reported_.reserve(2 * most_worker_events); }
 
     [[nodiscard]] std::span<std::byte const> state() const noexcept { return state_; }
     /// So much was told since the last saved state that it is time for one.
-    [[nodiscard]] bool wants_state() const noexcept { return told_.size() > most_worker_events / 2; }
+    [[nodiscard]] bool wants_state() const noexcept { return reported_.size() > most_worker_events / 2; }
 
-    void tell(std::span<event const> events, std::uint64_t tick, nanoseconds now) noexcept {
-        for (auto const& e : events) told_.push_back({e, tick});
-        if (told_.size() > most_worker_events) told_.assign(1, {{.kind = event_kind::state_lost, .at = now}, tick});
+    void emit(std::span<event const> events, std::uint64_t tick, nanoseconds now) noexcept {
+        for (auto const& e : events) reported_.push_back({e, tick});
+        if (reported_.size() > most_worker_events)
+            reported_.assign(1, {{.kind = event_kind::state_lost, .at = now}, tick});
     }
 
     void accept(std::uint64_t tick) noexcept { accepted_ = tick; }
@@ -47,12 +49,12 @@ public:
         if (accepted_ == saved_) return;
         for (std::size_t place = 0; place < 2; ++place)
             if (once(r.state_size[place]) != 0 && once(r.state_tick[place]) == accepted_) saved_ = accepted_;
-        if (accepted_ == saved_) std::erase_if(told_, [&](told_event const& e) { return e.tick <= saved_; });
+        if (accepted_ == saved_) std::erase_if(reported_, [&](reported_event const& e) { return e.tick <= saved_; });
     }
 
     /// The newest state that came after an accepted answer, out of a worker that is idle or dead: it may have died
     /// before it wrote the later one.
-    void keep(std::byte const* shared, output_places const& places) noexcept {
+    void keep(std::byte const* shared, output_paths const& places) noexcept {
         auto const& r = *reinterpret_cast<worker_reply const*>(shared);
         for (std::uint64_t const wanted : {saved_, accepted_})
             for (std::size_t place = 0; place < 2; ++place) {
@@ -68,7 +70,7 @@ public:
     void replace(std::span<std::byte const> saved) noexcept {
         state_.assign(saved.begin(), saved.end());
         state_tick_ = never;
-        told_.clear();
+        reported_.clear();
     }
 
     /// What the state does not know of that a new worker begins with, and is not told again. Without a state it begins
@@ -76,9 +78,9 @@ public:
     [[nodiscard]] std::vector<event> untold() noexcept {
         std::vector<event> again;
         if (!state_.empty())
-            for (auto const& e : told_)
+            for (auto const& e : reported_)
                 if (state_tick_ == never || e.tick > state_tick_) again.push_back(e.what);
-        told_.clear();
+        reported_.clear();
         return again;
     }
 };

@@ -104,7 +104,7 @@ public:
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         fault_.kind = fault_kind::none;
         if (phase_ == phase::down && monotonic_now() >= again_) static_cast<void>(start(false));
-        if (phase_ == phase::starting) look_whether_ready();
+        if (phase_ == phase::starting) poll_ready();
         if (phase_ != phase::ready)
             return fail(fault_kind::absent, t.number, "is not there: it is started again after a pause");
         ask(t, out.room());
@@ -142,7 +142,7 @@ private:
     [[nodiscard]] worker_reply const& reply() const noexcept {
         return *reinterpret_cast<worker_reply const*>(output_.map.data());
     }
-    [[nodiscard]] output_places places() const noexcept { return {most_grants_, state_capacity_}; }
+    [[nodiscard]] output_paths places() const noexcept { return {most_grants_, state_capacity_}; }
 
     [[nodiscard]] result<void> try_out() {
         if (auto const started = start(true); !started) return started;
@@ -180,14 +180,14 @@ private:
         process_ = std::move(process).value();
         phase_ = phase::starting;
         started_ = monotonic_now();
-        tell_again();
+        emit_again();
         answer_.forget();
         last_taken_ = false;
         log_read_ = 0;
         return {};
     }
 
-    void tell_again() noexcept {
+    void emit_again() noexcept {
         auto const again = memory_.untold();
         events_.insert(events_.begin(), again.begin(), again.end());
         if (events_.size() > most_worker_events)
@@ -231,7 +231,7 @@ private:
     [[nodiscard]] result<void> wait_until_ready() noexcept {
         while (phase_ == phase::starting) {
             wait_while(reply().sequence, 0, milliseconds(5));
-            look_whether_ready();
+            poll_ready();
         }
         if (phase_ == phase::ready) return {};
         phase_ = phase::down;
@@ -240,18 +240,18 @@ private:
                      .subject = fault_.what.view()};
     }
 
-    void look_whether_ready() noexcept {
+    void poll_ready() noexcept {
         if (reply().sequence.load(std::memory_order_acquire) == 1) {
             if (reply().code == RATION_OK) {
                 phase_ = phase::ready;
                 read_log();
                 return;
             }
-            char said[sizeof(worker_reply::sentence)];
-            std::memcpy(said, reply().sentence, sizeof said);
-            std::size_t const length = ::strnlen(said, sizeof said);
+            char sentence[sizeof(worker_reply::sentence)];
+            std::memcpy(sentence, reply().sentence, sizeof sentence);
+            std::size_t const length = ::strnlen(sentence, sizeof sentence);
             static_cast<void>(
-                fail(fault_kind::refused, 0, length == 0 ? text_of(reply().code) : std::string_view(said, length)));
+                fail(fault_kind::refused, 0, length == 0 ? text_of(reply().code) : std::string_view(sentence, length)));
         } else if (!process_.alive()) {
             static_cast<void>(fail(fault_kind::died, 0, text<120>("its worker ").append(process_.end())));
         } else if (monotonic_now() - started_ > options_.to_start) {
@@ -286,7 +286,7 @@ private:
         if (std::exchange(last_taken_, false)) memory_.accept(answered_);  // once: the next answer may be refused
         r.events = static_cast<std::uint32_t>(events_.size());
         std::copy(events_.begin(), events_.end(), r.event_at);
-        memory_.tell(events_, t.number, t.now);
+        memory_.emit(events_, t.number, t.now);
         events_.clear();
         r.known = answer_.await();
         r.save = memory_.wants_state() ? 1 : 0;

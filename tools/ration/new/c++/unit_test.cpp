@@ -21,7 +21,7 @@ int main() {
         store[most][job] = 100'000;
     }
 
-    ration::bound_policy<my_policy> policy;
+    ration::policy_adapter<my_policy> policy;
     if (auto const bound = policy.bind(store.schema(), {.jobs = 3, .nodes = 1}); !bound) {
         std::printf("%s %s: declare it above, and say what the jobs have\n", bound.failure().operation,
                     bound.failure().subject.c_str());

@@ -42,14 +42,14 @@ public:
     [[nodiscard]] static result<directory> open(io& machine, std::string path) noexcept {
         int handle = -1;
         if (int const failed = machine.open_directory(path.c_str(), handle)) return system_error("open", path, failed);
-        return adopt(machine, handle, std::move(path));
+        return reattach(machine, handle, std::move(path));
     }
 
     /// Opens the group `name` right below this one.
     [[nodiscard]] result<directory> child(std::string const& name) const noexcept {
         int handle = -1;
         if (int const failed = io_->open_child(handle_, name.c_str(), handle)) return failure("open", name, failed);
-        return adopt(*io_, handle, path_ + "/" + name);
+        return reattach(*io_, handle, path_ + "/" + name);
     }
 
     void close() noexcept {
@@ -111,7 +111,7 @@ public:
     }
 
 private:
-    [[nodiscard]] static result<directory> adopt(io& machine, int handle, std::string path) noexcept {
+    [[nodiscard]] static result<directory> reattach(io& machine, int handle, std::string path) noexcept {
         directory opened(machine, handle, {}, std::move(path));
         if (int const failed = machine.identify(handle, opened.who_)) return opened.failure("identify", "", failed);
         return opened;

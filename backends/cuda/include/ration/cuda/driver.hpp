@@ -162,7 +162,7 @@ inline void write_all(int to, void const* data, std::size_t size) noexcept {
 }
 
 /// The child's part.
-inline void tell_what_the_driver_shows(int to) noexcept {
+inline void report_driver(int to) noexcept {
     driver_words words;
     std::vector<driver_device> devices;
     if (auto const loaded = driver::load()) {
@@ -199,13 +199,13 @@ inline void tell_what_the_driver_shows(int to) noexcept {
 }
 
 /// The answer of the child, in which the driver may have written over anything.
-[[nodiscard]] inline result<driver_view> read_driver_words(std::string_view said) noexcept {
+[[nodiscard]] inline result<driver_view> read_driver_words(std::string_view reply) noexcept {
     static constexpr char const* operations[] = {"load the NVIDIA driver", "initialise CUDA", "count CUDA devices",
                                                  "ask the CUDA driver about a device"};
     driver_words words;
-    bool const whole = said.size() >= sizeof words;
-    if (whole) std::memcpy(&words, said.data(), sizeof words);
-    auto devices = whole ? read_driver_devices(said.substr(sizeof words), words.devices) : std::nullopt;
+    bool const whole = reply.size() >= sizeof words;
+    if (whole) std::memcpy(&words, reply.data(), sizeof words);
+    auto devices = whole ? read_driver_devices(reply.substr(sizeof words), words.devices) : std::nullopt;
     if (!devices || words.reached > driver_words::stage::done)
         return error{.code = errc::io,
                      .operation = "ask the CUDA driver",
@@ -230,12 +230,12 @@ inline void tell_what_the_driver_shows(int to) noexcept {
                                                            nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA driver", "libcuda.so.1",
                          "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
-    auto const said = detail::ask(about, at_most, [changes](int to) {
+    auto const reply = detail::ask(about, at_most, [changes](int to) {
         detail::stay_away_from_mps();
         detail::change_environment(changes);
-        detail::tell_what_the_driver_shows(to);
+        detail::report_driver(to);
     });
-    return said ? detail::read_driver_words(said->text) : result<driver_view>(said.failure());
+    return reply ? detail::read_driver_words(reply->text) : result<driver_view>(reply.failure());
 }
 
 }  // namespace ration::cuda

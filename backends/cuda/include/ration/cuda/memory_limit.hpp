@@ -28,10 +28,10 @@ namespace ration::cuda {
     std::vector<std::string> const words{
         "nvidia-smi", "memory-limits", "-i",           std::string(gpu.name().view()),
         "-n",         group,           "--hard-limit", std::to_string(std::max<std::int64_t>(1, most.count / mib))};
-    auto const said = run_program(about, words, process::current_environment(), "", at_most);
-    if (!said) return said.failure();
-    if (said->ended.success()) return {};
-    auto const lines = detail::lines_of(said->text);
+    auto const reply = run_program(about, words, process::current_environment(), "", at_most);
+    if (!reply) return reply.failure();
+    if (reply->ended.success()) return {};
+    auto const lines = detail::lines_of(reply->text);
     return error{.code = errc::not_supported,
                  .operation = "limit GPU memory with nvidia-smi, which says",
                  .subject = text<120>(lines.empty() ? "nothing" : lines.front()),

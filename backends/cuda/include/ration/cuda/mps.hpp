@@ -183,11 +183,11 @@ public:
                 .remedy =
                     "jobs started with this CUDA_MPS_PIPE_DIRECTORY run without MPS and without limits: start nvidia-cuda-mps-control -d, or correct the directory"};
         mps out(std::move(place), at_most);
-        auto const answer = out.say("get_server_list\n");
+        auto const answer = out.send_line("get_server_list\n");
         if (!answer) return answer.failure();
         if (detail::pids_of(*answer)) return out;
         if (auto const dead = out.no_daemon(*answer)) return *dead;
-        auto const table = out.tell({"server", "list", "--format=csv"});  // a daemon of v3 refuses the words of v2
+        auto const table = out.send({"server", "list", "--format=csv"});  // a daemon of v3 refuses the words of v2
         if (!table) return table.failure();
         if (!detail::pids_of_table(*table)) return out.strange(*answer);
         out.protocol_ = mps_protocol::v3;
@@ -202,15 +202,15 @@ public:
     [[nodiscard]] result<std::vector<mps_server>> servers() const noexcept {
         std::vector<mps_server> out;
         if (protocol_ == mps_protocol::v3) {
-            auto clients = understood(tell({"client", "list", "--format=csv"}), detail::pids_of_table);
+            auto clients = understood(send({"client", "list", "--format=csv"}), detail::pids_of_table);
             if (!clients) return clients.failure();
             out.push_back({.pid = 0, .clients = std::move(*clients)});
             return out;
         }
-        auto const pids = understood(say("get_server_list\n"), detail::pids_of);
+        auto const pids = understood(send_line("get_server_list\n"), detail::pids_of);
         if (!pids) return pids.failure();
         for (std::int32_t const pid : *pids) {
-            auto clients = understood(say("get_client_list " + std::to_string(pid) + "\n"), detail::pids_of);
+            auto clients = understood(send_line("get_client_list " + std::to_string(pid) + "\n"), detail::pids_of);
             if (!clients) return clients.failure();
             out.push_back({.pid = pid, .clients = std::move(*clients)});
         }
@@ -245,8 +245,8 @@ public:
 
     /// Ends the daemon and its servers, after their clients. For one that the caller has started. Errors: as `connect`.
     [[nodiscard]] result<void> quit() const noexcept {
-        auto const said = protocol_ == mps_protocol::v3 ? tell({"-q"}) : say("quit\n");
-        return said ? result<void>() : result<void>(said.failure());
+        auto const reply = protocol_ == mps_protocol::v3 ? send({"-q"}) : send_line("quit\n");
+        return reply ? result<void>() : result<void>(reply.failure());
     }
 
 private:
@@ -255,11 +255,11 @@ private:
             "ask the MPS daemon in", text<120>(std::string_view(place_.pipe_directory)),
             "the MPS daemon does not answer: see control.log in CUDA_MPS_LOG_DIRECTORY; start it anew when its clients have ended"};
         words.insert(words.begin(), place_.program);
-        auto said = run_program(about, words, detail::environment_at(place_), input, at_most_);
-        return said ? result<std::string>(std::move(said->text)) : result<std::string>(said.failure());
+        auto reply = run_program(about, words, detail::environment_at(place_), input, at_most_);
+        return reply ? result<std::string>(std::move(reply->text)) : result<std::string>(reply.failure());
     }
-    [[nodiscard]] result<std::string> say(std::string const& command) const noexcept { return run({}, command); }
-    [[nodiscard]] result<std::string> tell(std::vector<std::string> words) const noexcept {
+    [[nodiscard]] result<std::string> send_line(std::string const& command) const noexcept { return run({}, command); }
+    [[nodiscard]] result<std::string> send(std::vector<std::string> words) const noexcept {
         return run(std::move(words), "");
     }
 

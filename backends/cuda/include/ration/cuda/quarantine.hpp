@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// GPUs that have shown a fault are set aside, looked at again, and come back: one error is not the end of a GPU, and
+/// GPUs that have shown a fault are cordoned, looked at again, and come back: one error is not the end of a GPU, and
 /// an unknown one is not either. Source: reports of GPUs that a transient Xid took out for good
 /// (NVIDIA/k8s-device-plugin #189, #234, #111, #403).
 #pragma once
@@ -33,8 +33,8 @@ public:
 
 private:
     struct state {
-        bool aside = false;
-        int sound_looks = 0;
+        bool cordoned = false;
+        int sound_probes = 0;
         nanoseconds wait = shortest;  ///< of the present or the next time aside
         nanoseconds since{};          ///< of the last fault
         nanoseconds calm_from{};      ///< where the next halving counts from
@@ -50,7 +50,7 @@ public:
         for (auto& [id, each] : known_) {
             bool const sound =
                 std::ranges::any_of(found, [&id](found_gpu const& one) { return !one.fault && one.what.id == id; });
-            sound ? look_sound(each, now) : fault(each, now);
+            sound ? probe_sound(each, now) : fault(each, now);
         }
     }
 
@@ -60,10 +60,10 @@ public:
         if (at != known_.end() && !is_the_programs_fault(xid)) fault(at->second, now);
     }
 
-    /// Whether the GPU is known and not set aside.
+    /// Whether the GPU is known and not cordoned.
     [[nodiscard]] bool usable(device_id const& id) const noexcept {
         auto const at = known_.find(id);
-        return at != known_.end() && !at->second.aside;
+        return at != known_.end() && !at->second.cordoned;
     }
 
     /// Those of `found` that can be handed out.
@@ -74,30 +74,30 @@ public:
         return out;
     }
 
-    /// When to look again at the latest; nothing where no GPU is set aside.
-    [[nodiscard]] std::optional<nanoseconds> next_look() const noexcept {
+    /// When to look again at the latest; nothing where no GPU is cordoned.
+    [[nodiscard]] std::optional<nanoseconds> next_probe() const noexcept {
         std::optional<nanoseconds> out;
         for (auto const& [id, each] : known_)
-            if (each.aside && (!out || each.since + each.wait < *out)) out = each.since + each.wait;
+            if (each.cordoned && (!out || each.since + each.wait < *out)) out = each.since + each.wait;
         return out;
     }
 
 private:
     static void fault(state& one, nanoseconds now) noexcept {
-        if (!one.aside) {
+        if (!one.cordoned) {
             for (; one.wait > shortest && now - one.calm_from >= one.wait; one.wait = {one.wait.count / 2})
                 one.calm_from = one.calm_from + one.wait;
             one.wait = std::max(one.wait, shortest);
         }
-        one.aside = true;
-        one.sound_looks = 0;
+        one.cordoned = true;
+        one.sound_probes = 0;
         one.since = now;
     }
 
-    static void look_sound(state& one, nanoseconds now) noexcept {
-        if (!one.aside || now - one.since < one.wait || ++one.sound_looks < proofs) return;
-        one.aside = false;
-        one.sound_looks = 0;
+    static void probe_sound(state& one, nanoseconds now) noexcept {
+        if (!one.cordoned || now - one.since < one.wait || ++one.sound_probes < proofs) return;
+        one.cordoned = false;
+        one.sound_probes = 0;
         one.wait = std::min(nanoseconds{one.wait.count * 2}, longest);
         one.calm_from = now;
     }

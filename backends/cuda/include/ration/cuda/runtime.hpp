@@ -39,7 +39,7 @@ namespace detail {
 static_assert(std::is_trivially_copyable_v<runtime_view>, "it goes through a pipe between two copies of one program");
 
 /// The child's part. Newest first, as a program finds what it was built for and nothing else.
-inline void tell_what_the_runtime_says(int to) noexcept {
+inline void report_runtime(int to) noexcept {
     runtime_view out;
     stay_away_from_mps();
     for (char const* const name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"}) {
@@ -64,15 +64,15 @@ inline void tell_what_the_runtime_says(int to) noexcept {
 [[nodiscard]] inline result<runtime_view> find_runtime(nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA runtime", "libcudart.so",
                          "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
-    auto const said = detail::ask(about, at_most, detail::tell_what_the_runtime_says);
-    if (!said) return said.failure();
+    auto const reply = detail::ask(about, at_most, detail::report_runtime);
+    if (!reply) return reply.failure();
     runtime_view out;
-    if (said->text.size() != sizeof out)
+    if (reply->text.size() != sizeof out)
         return error{.code = errc::io,
                      .operation = about.operation,
                      .subject = about.subject,
                      .remedy = "it ended the process that asked: see dmesg for what nvidia says"};
-    std::memcpy(static_cast<void*>(&out), said->text.data(), sizeof out);
+    std::memcpy(static_cast<void*>(&out), reply->text.data(), sizeof out);
     if (out.library.empty())
         return error{.code = errc::not_found,
                      .operation = about.operation,

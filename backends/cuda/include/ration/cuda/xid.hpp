@@ -58,13 +58,13 @@ public:
         static constexpr int most = 256;
         std::vector<xid_report> out;
         for (int i = 0; i < most; ++i) {
-            event heard{};
-            if (nvml_.call<nvml::status(event_set, event*, unsigned)>("nvmlEventSetWait_v2", set_, &heard, 0U) !=
+            event received{};
+            if (nvml_.call<nvml::status(event_set, event*, unsigned)>("nvmlEventSetWait_v2", set_, &received, 0U) !=
                 nvml::success)
                 break;
             for (auto const& [device, id] : gpus_)
-                if (device == heard.device && heard.kind == critical_xid)
-                    out.push_back({id, static_cast<unsigned>(heard.number)});
+                if (device == received.device && received.kind == critical_xid)
+                    out.push_back({id, static_cast<unsigned>(received.number)});
         }
         return out;
     }

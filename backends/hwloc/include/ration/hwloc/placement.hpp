@@ -80,7 +80,7 @@ public:
 
     /// What a job is found to hold, by names: after a restart, or on a machine that has changed. A core counts when one
     /// of its CPUs does; names that the machine does not have are left out.
-    [[nodiscard]] holding adopt(std::span<std::uint32_t const> cpus, std::span<text<16> const> gpus) const noexcept {
+    [[nodiscard]] holding reattach(std::span<std::uint32_t const> cpus, std::span<text<16> const> gpus) const noexcept {
         holding out;
         auto const is_named = [&cpus](std::uint32_t pu) { return std::ranges::find(cpus, pu) != cpus.end(); };
         for (std::uint32_t i = 0; i < machine_.cores.size(); ++i)

@@ -64,7 +64,7 @@ public:
                          .subject = cpus.list().view(),
                          .remedy = "name CPUs that this process may use: taskset -pc $$"};
         }
-        if (auto const adopted = become_subreaper(); !adopted) return adopted.failure();
+        if (auto const reattached = become_subreaper(); !reattached) return reattached.failure();
         auto keeper = guard::start();
         if (!keeper) return keeper.failure();
         backend out(std::move(*keeper), usable);
@@ -99,7 +99,7 @@ public:
             return error{.code = errc::already_exists, .operation = "add a job", .subject = detail::job_text(job)};
         auto followed = tree::of(std::move(root));
         if (!followed) return followed.failure();
-        // An adopted job may be bound, or stopped, by the controller that it had before.
+        // An reattached job may be bound, or stopped, by the controller that it had before.
         cpu_set const has = cpu_set::of_thread(followed->root().pid), common = has & cpus_;
         entry added(job, std::move(*followed), has, cpus_, capacity().count);
         if (auto const bound = added.bind(has, common.empty() ? cpus_ : common); !bound) return bound;

@@ -22,7 +22,8 @@
 
 namespace ration::process {
 
-/// How a process ended. `unknown`: it ended, but it was not our child (adopted after a restart), so nobody told us how.
+/// How a process ended. `unknown`: it ended, but it was not our child (reattached after a restart), so nobody told us
+/// how.
 struct exit_report {
     enum class kind : std::uint8_t { exited, killed, unknown };
     kind how = kind::unknown;
@@ -123,7 +124,7 @@ public:
     [[nodiscard]] result<void> signal_group(int number) noexcept {
         if (auto const alone = signal(0); !alone) return alone;
         if (::getpgid(pid_) != pid_)
-            return signal(number);  // adopted, and not the leader of a group: the group is somebody else's
+            return signal(number);  // reattached, and not the leader of a group: the group is somebody else's
         if (::kill(-pid_, number) != 0) return system_error("signal group", "process", errno, "");
         return {};
     }

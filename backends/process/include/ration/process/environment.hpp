@@ -35,11 +35,11 @@ struct environment_request {
     std::vector<std::string> declared = {};   ///< the user's, for this job: wins over everything but RATION_*
     /// >= 0; what the job may use at its start; the machine's capacity when unlimited
     millicores cpu{1000};
-    std::string job = {};       ///< its name: RATION_JOB
-    epoch incarnation{};        ///< RATION_EPOCH
-    std::string token = {};     ///< RATION_TOKEN; also marks the job's processes, see `mark_of`
-    std::string progress = {};  ///< RATION_PROGRESS: "unix:" and the path of the socket; empty: none
-    std::size_t ranks = 1;      ///< processes that share `cpu`; at least 1
+    std::string job = {};          ///< its name: RATION_JOB
+    incarnation_id incarnation{};  ///< RATION_INCARNATION
+    std::string token = {};        ///< RATION_TOKEN; also marks the job's processes, see `mark_of`
+    std::string progress = {};     ///< RATION_PROGRESS: "unix:" and the path of the socket; empty: none
+    std::size_t ranks = 1;         ///< processes that share `cpu`; at least 1
     /// RATION_DEVICES: names with commas between, one for each rank; empty: none
     std::string devices = {};
     /// RATION_BATCH: samples per step over all ranks; empty: the job's own choice
@@ -124,7 +124,7 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
         if (!value.empty()) detail::put_entry(out, name, value, true);
     };
     ours("RATION_JOB", request.job);
-    ours("RATION_EPOCH", std::to_string(request.incarnation.value));
+    ours("RATION_INCARNATION", std::to_string(request.incarnation.value));
     ours("RATION_TOKEN", request.token);
     ours("RATION_PROGRESS", request.progress);
     ours("RATION_CPUS", detail::cores_text(request.cpu));

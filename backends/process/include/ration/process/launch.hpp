@@ -173,18 +173,18 @@ struct streams {
 }
 
 /// What the child said when it could not become the program.
-[[nodiscard]] inline error exec_error(launch_spec const& spec, std::string const& program, spawn_word said) noexcept {
-    if (said.stage == spawn_stage::directory) {
-        return system_error("enter the working directory", spec.working_directory, said.system,
+[[nodiscard]] inline error exec_error(launch_spec const& spec, std::string const& program, spawn_word reply) noexcept {
+    if (reply.stage == spawn_stage::directory) {
+        return system_error("enter the working directory", spec.working_directory, reply.system,
                             "check its permissions");
     }
-    if (said.stage == spawn_stage::journal) {
-        return system_error("write down the start of", program, said.system,
+    if (reply.stage == spawn_stage::journal) {
+        return system_error("write down the start of", program, reply.system,
                             "free some space where the records of runs are");
     }
-    if (said.stage != spawn_stage::exec) return system_error("prepare the process", program, said.system, "");
+    if (reply.stage != spawn_stage::exec) return system_error("prepare the process", program, reply.system, "");
     char const* remedy = "";
-    switch (said.system) {
+    switch (reply.system) {
         case ENOENT:
             remedy = "the file is there, but what runs it is not: check its #! line, or its dynamic loader";
             break;
@@ -199,7 +199,7 @@ struct streams {
         case ETXTBSY: remedy = "somebody is writing to the program file; wait until it is finished"; break;
         default: break;
     }
-    return system_error("execute", program, said.system, remedy);
+    return system_error("execute", program, reply.system, remedy);
 }
 
 /// From the gate to the program: placed, released, and on its way.
@@ -216,9 +216,9 @@ struct streams {
             .remedy = "the kernel cannot start a process inside a group here, and nothing was given to move it"};
     }
     if (auto const placed = spec.place ? spec.place(held.pid()) : result<void>{}; !placed) return placed.failure();
-    auto const said = held.release();
-    if (!said) return said.failure();
-    if (said->system != 0) return exec_error(spec, program, *said);
+    auto const reply = held.release();
+    if (!reply) return reply.failure();
+    if (reply->system != 0) return exec_error(spec, program, *reply);
     auto const row = read_process(held.pid());
     return child(held.pid(), row ? row->start_time : 0, held.take_pidfd(), std::move(reader));
 }

@@ -51,13 +51,13 @@ struct spawn_word {
     return out;
 }
 
-inline void say(int channel, spawn_stage stage, int system) noexcept {
+inline void report(int channel, spawn_stage stage, int system) noexcept {
     spawn_word const word{.stage = stage, .system = system};
     static_cast<void>(::send(channel, &word, sizeof word, MSG_NOSIGNAL));
 }
 
 [[noreturn]] inline void give_up(int channel, spawn_stage stage) noexcept {
-    say(channel, stage, errno);
+    report(channel, stage, errno);
     ::_exit(127);
 }
 
@@ -84,7 +84,7 @@ inline void default_signals() noexcept {
     if (::fchdir(plan.directory) != 0) give_up(channel, spawn_stage::directory);
     if (plan.open_files != nullptr)
         ::setrlimit(RLIMIT_NOFILE, plan.open_files);  // cannot fail: it lowers the soft limit to the one before
-    say(channel, spawn_stage::gate, 0);
+    report(channel, spawn_stage::gate, 0);
     char go = 0;
     ssize_t n = 0;
     do {

@@ -27,7 +27,7 @@ namespace ration::process {
 /// for. Belongs to the whole program; it lasts until exit.
 [[nodiscard]] inline result<void> become_subreaper() noexcept {
     if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0)
-        return system_error("adopt orphans", "controller", errno, "Linux 3.4 or later is needed");
+        return system_error("reattach orphans", "controller", errno, "Linux 3.4 or later is needed");
     return {};
 }
 
@@ -156,7 +156,7 @@ public:
         mark_descendants(table, bond::environment);
         for (std::size_t i = 0; i < mine_.size(); ++i)
             mine_[i] = mine_[i] == bond::environment && claimed[i] != 0 ? bond::none : mine_[i];
-        adopt_marked(table);
+        reattach_marked(table);
     }
 
     /// CPU time of all processes the job ever had. Members' clocks are exact; children that ended between two refreshes
@@ -268,7 +268,7 @@ private:
         refused_.swap(still_refused_);
     }
 
-    void adopt_marked(process_table const& table) noexcept {
+    void reattach_marked(process_table const& table) noexcept {
         static_cast<void>(cpu_time());  // the last look at those about to be dropped
         next_.clear();
         for (std::size_t i = 0; i < table.rows().size(); ++i) {

@@ -45,7 +45,7 @@ typedef struct ration_progress_note {
 
 typedef struct ration_progress {
     char path_[108], job_[RATION_PROGRESS_WORD + 1], token_[RATION_PROGRESS_WORD + 1];
-    uint32_t epoch_, rank_;
+    uint32_t incarnation_, rank_;
     pid_t owner_;       /* 0: nothing is ever sent */
     char control_[108]; /* where commands come (client_commands.h); empty: nowhere */
     int socket_, control_socket_;
@@ -155,7 +155,7 @@ static inline int ration_progress_send_(ration_progress* p, char const* type, ch
     char datagram[RATION_PROGRESS_DATAGRAM + 1];
     int attempt;
     int const n = snprintf(datagram, sizeof datagram, "P1 %s e=%" PRIu32 " k=%s j=%s r=%" PRIu32 " q=%" PRIu64 "%s",
-                           type, p->epoch_, p->token_, p->job_, p->rank_, p->sequence_ + 1, body);
+                           type, p->incarnation_, p->token_, p->job_, p->rank_, p->sequence_ + 1, body);
     if (n < 0 || n > RATION_PROGRESS_DATAGRAM) return 0;
     for (attempt = 0; attempt < 2; ++attempt) {
         if (p->socket_ < 0 && !ration_progress_connect_(p)) break;
@@ -222,7 +222,7 @@ static inline void ration_progress_post_(ration_progress* p, char const* type, c
     errno = saved;
 }
 
-/* Reads RATION_PROGRESS (unix:/path), RATION_JOB, RATION_EPOCH, RATION_TOKEN and RANK. NULL only when memory is out. */
+/* Reads RATION_PROGRESS (unix:/path), RATION_{JOB,INCARNATION,TOKEN} and RANK. NULL only when memory is out. */
 static inline ration_progress* ration_progress_open(void) {
     char const* const where = getenv("RATION_PROGRESS");
     char const* const job = getenv("RATION_JOB");
@@ -235,8 +235,8 @@ static inline ration_progress* ration_progress_open(void) {
     p->socket_ = p->control_socket_ = -1;
     p->sent_at_ = p->step_at_ = -1;
     if (where == NULL || strncmp(where, "unix:/", 6) != 0 || strlen(where + 5) >= sizeof p->path_) return p;
-    if (job == NULL || token == NULL || !ration_progress_whole_(getenv("RATION_EPOCH"), UINT32_MAX, &number)) return p;
-    p->epoch_ = (uint32_t)number;
+    if (!job || !token || !ration_progress_whole_(getenv("RATION_INCARNATION"), UINT32_MAX, &number)) return p;
+    p->incarnation_ = (uint32_t)number;
     memcpy(p->path_, where + 5, strlen(where + 5));
     ration_progress_word_(p->job_, job);
     ration_progress_word_(p->token_, token);

@@ -98,7 +98,7 @@ static inline int ration_progress_take_pair_(ration_progress const* p, ration_pr
     if ((order->seen_ >> at & 1U) != 0) return 0;
     order->seen_ |= 1U << at;
     switch (at) {
-        case 0: return ration_progress_whole_(value, UINT32_MAX, &number) && number == p->epoch_;
+        case 0: return ration_progress_whole_(value, UINT32_MAX, &number) && number == p->incarnation_;
         case 1: return strcmp(value, p->token_) == 0;
         case 2: return ration_progress_whole_(value, UINT64_MAX, &order->sequence_) && order->sequence_ != 0;
         case 3: return ration_progress_seconds_(value, &order->by_);
@@ -106,8 +106,8 @@ static inline int ration_progress_take_pair_(ration_progress const* p, ration_pr
     }
 }
 
-/* Reads a message, which it takes apart; 1 when it is a command to this job in this epoch. Type -1: ping, -2: not known
- * here. */
+/* Reads a message, which it takes apart; 1 when it is a command to this job in this incarnation. Type -1: ping, -2: not
+ * known here. */
 static inline int ration_progress_read_order_(ration_progress const* p, char* text, ration_progress_order* order) {
     static char const* const types[] = {"save", "go", "stop"};
     char *rest = text + 3, *word;
@@ -134,7 +134,7 @@ static inline int ration_progress_read_order_(ration_progress const* p, char* te
 /*
  * What ration asks of the job, to be called at each step boundary: one of the values above, answered already. `by`
  * (NULL: not wanted) becomes the seconds that the job has, 0: not said; `hold` (NULL: not wanted) becomes 1 when after
- * saving the job is to hold. What is not a command to this job in this epoch is dropped.
+ * saving the job is to hold. What is not a command to this job in this incarnation is dropped.
  */
 static inline int ration_progress_command(ration_progress* p, double* by, int* hold) {
     int const saved = errno;

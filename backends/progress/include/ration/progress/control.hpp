@@ -61,9 +61,9 @@ inline void append_seconds(command_text& out, nanoseconds time) noexcept {
 
 }  // namespace detail
 
-/// The message that says `what` to the job of that epoch and token. Precondition: the token is one that
+/// The message that says `what` to the job of that incarnation and token. Precondition: the token is one that
 /// `receiver::register_job` takes.
-[[nodiscard]] inline command_text format_command(command const& what, epoch run, std::string_view token,
+[[nodiscard]] inline command_text format_command(command const& what, incarnation_id run, std::string_view token,
                                                  std::uint64_t sequence) noexcept {
     constexpr std::array<char const*, 4> words{"C1 save e=", "C1 go e=", "C1 stop e=", "C1 ping e="};
     command_text out{words[static_cast<std::size_t>(what.type)]};
@@ -110,12 +110,12 @@ public:
         if (socket_ >= 0) ::close(socket_);
     }
 
-    /// Sends a command to the job that listens at `to` (`report::control` of its `hello`) in that epoch, with its
+    /// Sends a command to the job that listens at `to` (`report::control` of its `hello`) in that incarnation, with its
     /// token. Never waits. The command's number: the job's `ack` repeats it in `report::command`. A message taken by
     /// the kernel may still never be read. Errors: `gone` (nobody listens there any more), `busy` (the job's queue is
     /// full: try again later), `denied` (no socket of this user in the directory; a symbolic link is never followed),
     /// `invalid_value` (not a path in the directory), `io`.
-    [[nodiscard]] result<std::uint64_t> send(std::string_view to, epoch run, std::string_view token,
+    [[nodiscard]] result<std::uint64_t> send(std::string_view to, incarnation_id run, std::string_view token,
                                              command const& what) noexcept {
         if (!detail::is_socket_path(to) || to.substr(0, to.rfind('/')) != directory_.view()) {
             return detail::cannot_send(errc::invalid_value, to, 0,

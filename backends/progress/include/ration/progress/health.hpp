@@ -15,7 +15,7 @@
 namespace ration::progress {
 
 enum class condition : std::uint8_t {
-    unheard,    ///< has not reported yet in this epoch: no judgement
+    unheard,    ///< has not reported yet in this incarnation: no judgement
     reporting,  ///< as it should be
     silent,     ///< has stopped reporting, though it uses the processor (or nobody measures that)
     stalled,    ///< no step for too long, and no use of the processor either
@@ -98,21 +98,21 @@ public:
 /// Follows one job. Pure: all times are the caller's, on one clock that does not go back.
 class health {
 public:
-    explicit health(nanoseconds now) noexcept : phase_at_(now), step_at_(now), heard_at_(now) {}
+    explicit health(nanoseconds now) noexcept : phase_at_(now), step_at_(now), received_at_(now) {}
 
-    /// A new epoch: nothing that the old one did is held against it.
+    /// A new incarnation: nothing that the old one did is held against it.
     void restart(nanoseconds now) noexcept { *this = health(now); }
 
-    void hear(nanoseconds now, update const& said) noexcept {
-        phase_at_ = heard_ ? phase_at_ : now;  // until its first word a job has nothing to be late with
-        heard_ = true;
-        heard_at_ = now;
-        auto const& what = said.said;
+    void handle(nanoseconds now, update const& reply) noexcept {
+        phase_at_ = received_ ? phase_at_ : now;  // until its first word a job has nothing to be late with
+        received_ = true;
+        received_at_ = now;
+        auto const& what = reply.body;
         switch (what.type) {
-            case message_type::step: return hear_step(now, said);
+            case message_type::step: return handle_step(now, reply);
             case message_type::phase: declared_ = true; return enter(now, what.now);
             case message_type::bye:
-                said_diverged_ = said_diverged_ || what.why == "diverged";
+                reported_diverged_ = reported_diverged_ || what.why == "diverged";
                 return enter(now, phase::idle);
             default: return;
         }
@@ -130,18 +130,18 @@ public:
         if (!suspended_) return;
         auto const by = now - suspended_at_;
         suspended_ = false;
-        for (auto* at : {&phase_at_, &step_at_, &heard_at_}) *at = *at + by;
+        for (auto* at : {&phase_at_, &step_at_, &received_at_}) *at = *at + by;
         stepped_ = false;
         activity_.shift(by);
     }
 
     [[nodiscard]] condition at(nanoseconds now) const noexcept {
         now = suspended_ ? suspended_at_ : now;
-        if (said_diverged_ || diverged_) return condition::diverged;
-        if (!heard_) return condition::unheard;
+        if (reported_diverged_ || diverged_) return condition::diverged;
+        if (!received_) return condition::unheard;
         auto const budget = patience();
         if (budget && now - std::max(step_at_, phase_at_) > *budget && activity_.flat(now)) return condition::stalled;
-        if (budget && now - heard_at_ > *budget) return condition::silent;
+        if (budget && now - received_at_ > *budget) return condition::silent;
         return bad_ != 0 ? condition::suspect : condition::reporting;
     }
 
@@ -157,8 +157,8 @@ private:
         stepped_ = false;
     }
 
-    void hear_step(nanoseconds now, update const& said) noexcept {
-        auto const& what = said.said;
+    void handle_step(nanoseconds now, update const& reply) noexcept {
+        auto const& what = reply.body;
         if (!declared_ && phase_ != phase::train)  // a plain loop that never names a phase trains
             enter(now, phase::train);
         if (what.step_seconds > 0)
@@ -181,7 +181,7 @@ private:
     }
 
     phase phase_ = phase::init;
-    nanoseconds phase_at_, step_at_, heard_at_, suspended_at_{};
+    nanoseconds phase_at_, step_at_, received_at_, suspended_at_{};
     std::uint64_t step_ = 0;
     detail::step_times times_;
     detail::activity activity_;
@@ -189,10 +189,10 @@ private:
     std::uint32_t bad_ = 0;
     bool stepped_ = false;  ///< `step_` was told in this phase: the time since then is a step time
     bool suspended_ = false;
-    bool heard_ = false;
+    bool received_ = false;
     bool declared_ = false;
     bool diverged_ = false;
-    bool said_diverged_ = false;
+    bool reported_diverged_ = false;
 };
 
 }  // namespace ration::progress

@@ -88,7 +88,7 @@ private:
 class log_adapter {
 public:
     /// Errors: `invalid_value`, naming the pattern and what is missing.
-    [[nodiscard]] static result<log_adapter> make(std::string_view pattern, job_id job, epoch run) noexcept {
+    [[nodiscard]] static result<log_adapter> make(std::string_view pattern, job_id job, incarnation_id run) noexcept {
         auto made = detail::log_pattern::make(pattern);
         if (!made) return made.failure();
         return log_adapter(std::move(*made), job, run);
@@ -112,7 +112,7 @@ public:
 private:
     enum class number : std::uint8_t { finite, non_finite, unreadable };
 
-    log_adapter(detail::log_pattern&& pattern, job_id job, epoch run) noexcept
+    log_adapter(detail::log_pattern&& pattern, job_id job, incarnation_id run) noexcept
         : pattern_(std::move(pattern)), job_(job), run_(run),
           counts_steps_(std::ranges::find(pattern_.groups(), "step", &detail::named_group::name) ==
                         pattern_.groups().end()) {}
@@ -192,40 +192,40 @@ private:
     }
 
     template <class Sink>
-    void take_loss(std::string_view text, report said, bool back, Sink& sink) noexcept {
-        said.type = message_type::step;
-        auto const kind = read_value(text, said.loss_mean);
+    void take_loss(std::string_view text, report reply, bool back, Sink& sink) noexcept {
+        reply.type = message_type::step;
+        auto const kind = read_value(text, reply.loss_mean);
         if (kind == number::unreadable) {
             ++counts_.unreadable;
             return;
         }
         if (counts_steps_) {
-            said.step = ++step_;
-        } else if (said.step == last_step_ && text == last_loss_) {
+            reply.step = ++step_;
+        } else if (reply.step == last_step_ && text == last_loss_) {
             ++counts_.repeated;
             return;
         }
-        said.loss_count = kind == number::finite ? 1 : 0;
-        said.non_finite = 1 - said.loss_count;
-        said.loss_mean = kind == number::finite ? said.loss_mean : 0;
-        last_step_ = said.step;
+        reply.loss_count = kind == number::finite ? 1 : 0;
+        reply.non_finite = 1 - reply.loss_count;
+        reply.loss_mean = kind == number::finite ? reply.loss_mean : 0;
+        last_step_ = reply.step;
         last_loss_ = text;
-        update const out{job_, run_, 0, 0, back, said};
+        update const out{job_, run_, 0, 0, back, reply};
         sink(out);
     }
 
     template <class Sink>
-    void take_metric(std::string_view name, std::string_view text, report said, Sink& sink) noexcept {
-        said.type = message_type::eval;
-        said.metric = name;
-        auto const kind = read_value(text, said.value);
+    void take_metric(std::string_view name, std::string_view text, report reply, Sink& sink) noexcept {
+        reply.type = message_type::eval;
+        reply.metric = name;
+        auto const kind = read_value(text, reply.value);
         if (kind == number::unreadable) {
             ++counts_.unreadable;
             return;
         }
-        said.non_finite = kind == number::finite ? 0 : 1;
-        said.value = kind == number::finite ? said.value : 0;
-        update const out{job_, run_, 0, 0, false, said};
+        reply.non_finite = kind == number::finite ? 0 : 1;
+        reply.value = kind == number::finite ? reply.value : 0;
+        update const out{job_, run_, 0, 0, false, reply};
         sink(out);
     }
 
@@ -233,7 +233,7 @@ private:
     line_reader reader_;
     log_counts counts_;
     job_id job_;
-    epoch run_;
+    incarnation_id run_;
     bool counts_steps_;            ///< the pattern has no group for the step
     std::uint64_t step_ = 0;       ///< the last one read or counted
     std::uint64_t last_step_ = 0;  ///< of the last loss handed on

@@ -27,10 +27,10 @@ inline constexpr std::uint32_t max_wanted = 4096;    ///< devices
 struct message {
     std::string_view job{};
     std::string_view token{};
-    epoch run{};
+    incarnation_id run{};
     std::uint32_t rank = 0;
     std::uint64_t sequence = 0;  ///< per sender, from 1
-    report said{};
+    report body{};
 };
 
 /// Printable ASCII without space and '=': what a value may consist of.
@@ -108,44 +108,44 @@ inline constexpr std::array<field, 23> fields{{
     {"j", [](std::string_view v, message& m) noexcept { return read_word(v, m.job); }},
     {"r", [](std::string_view v, message& m) noexcept { return read_number(v, m.rank); }},
     {"q", [](std::string_view v, message& m) noexcept { return read_number(v, m.sequence) && m.sequence != 0; }},
-    {"s", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.step); }},
+    {"s", [](std::string_view v, message& m) noexcept { return read_number(v, m.body.step); }},
     {"c",
      [](std::string_view v, message& m) noexcept {
-         return m.said.type == message_type::acknowledge ? read_number(v, m.said.command) && m.said.command != 0
-                                                         : read_count(v, m.said.loss_count);
+         return m.body.type == message_type::acknowledge ? read_number(v, m.body.command) && m.body.command != 0
+                                                         : read_count(v, m.body.loss_count);
      }},
-    {"l", [](std::string_view v, message& m) noexcept { return read_real(v, m.said.loss_mean); }},
-    {"nf", [](std::string_view v, message& m) noexcept { return read_count(v, m.said.non_finite); }},
-    {"x", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.total_steps); }},
+    {"l", [](std::string_view v, message& m) noexcept { return read_real(v, m.body.loss_mean); }},
+    {"nf", [](std::string_view v, message& m) noexcept { return read_count(v, m.body.non_finite); }},
+    {"x", [](std::string_view v, message& m) noexcept { return read_number(v, m.body.total_steps); }},
     {"d",
      [](std::string_view v, message& m) noexcept {
-         auto& seconds = m.said.type == message_type::checkpoint ? m.said.save_seconds : m.said.step_seconds;
+         auto& seconds = m.body.type == message_type::checkpoint ? m.body.save_seconds : m.body.step_seconds;
          return read_real(v, seconds) && seconds >= 0;
      }},
-    {"b", [](std::string_view v, message& m) noexcept { return read_count(v, m.said.batch) && m.said.batch != 0; }},
-    {"m", [](std::string_view v, message& m) noexcept { return read_word(v, m.said.metric); }},
-    {"v", [](std::string_view v, message& m) noexcept { return read_real(v, m.said.value); }},
-    {"ph", [](std::string_view v, message& m) noexcept { return read_phase(v, m.said.now); }},
+    {"b", [](std::string_view v, message& m) noexcept { return read_count(v, m.body.batch) && m.body.batch != 0; }},
+    {"m", [](std::string_view v, message& m) noexcept { return read_word(v, m.body.metric); }},
+    {"v", [](std::string_view v, message& m) noexcept { return read_real(v, m.body.value); }},
+    {"ph", [](std::string_view v, message& m) noexcept { return read_phase(v, m.body.now); }},
     {"ok",
      [](std::string_view v, message& m) noexcept {
-         return read_flag(v, m.said.type == message_type::acknowledge ? m.said.taken_in : m.said.durable);
+         return read_flag(v, m.body.type == message_type::acknowledge ? m.body.taken_in : m.body.durable);
      }},
-    {"rc", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.exit_code); }},
-    {"why", [](std::string_view v, message& m) noexcept { return read_word(v, m.said.why); }},
-    {"w", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.world); }},
-    {"t", [](std::string_view v, message& m) noexcept { return read_number(v, m.said.threads); }},
+    {"rc", [](std::string_view v, message& m) noexcept { return read_number(v, m.body.exit_code); }},
+    {"why", [](std::string_view v, message& m) noexcept { return read_word(v, m.body.why); }},
+    {"w", [](std::string_view v, message& m) noexcept { return read_number(v, m.body.world); }},
+    {"t", [](std::string_view v, message& m) noexcept { return read_number(v, m.body.threads); }},
     {"g",
      [](std::string_view v, message& m) noexcept {
-         m.said.devices = v;
+         m.body.devices = v;
          return is_device_list(v);
      }},
     {"rx",
      [](std::string_view v, message& m) noexcept {
-         m.said.control = v;
+         m.body.control = v;
          return is_socket_path(v);
      }},
     {"n", [](std::string_view v,
-             message& m) noexcept { return read_number(v, m.said.wanted) && m.said.wanted <= max_wanted; }},
+             message& m) noexcept { return read_number(v, m.body.wanted) && m.body.wanted <= max_wanted; }},
 }};
 
 /// The index of a key, which is not empty, or the number of keys.
@@ -218,7 +218,7 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
 
 /// Reads every KEY=VALUE; the bits of the keys seen.
 [[nodiscard]] inline result<std::uint32_t> read_pairs(std::string_view pairs, message& out) noexcept {
-    auto const& rule = rule_of(out.said.type);
+    auto const& rule = rule_of(out.body.type);
     auto const known = always | rule.needs | rule.reads;
     std::uint32_t seen = 0;
     while (!pairs.empty()) {
@@ -238,16 +238,16 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
 
 /// What the keys must say together.
 [[nodiscard]] inline result<void> check_keys(std::uint32_t seen, message const& from) noexcept {
-    auto const& said = from.said;
+    auto const& reply = from.body;
     auto const has = [seen](std::string_view key) { return (seen & bits({key})) != 0; };
-    auto const needs = always | rule_of(said.type).needs;
+    auto const needs = always | rule_of(reply.type).needs;
     if ((seen & needs) != needs) {
-        return bad_message(rule_of(said.type).word,
+        return bad_message(rule_of(reply.type).word,
                            "a key is missing: every message carries e, k, j, r and q, and its type's own");
     }
-    if (said.type == message_type::step && has("l") != (said.loss_count != 0))
+    if (reply.type == message_type::step && has("l") != (reply.loss_count != 0))
         return bad_message("l", "a step carries the mean l if, and only if, it averages any losses (c)");
-    if (said.type == message_type::eval && has("v") == (said.non_finite != 0))
+    if (reply.type == message_type::eval && has("v") == (reply.non_finite != 0))
         return bad_message("v", "an eval carries either its value v or nf=1");
     if (has("rx") && from.rank != 0) return bad_message("rx", "rank 0 alone listens for commands");
     return {};
@@ -267,7 +267,7 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
     auto const word = detail::take_word(datagram);
     if (!detail::is_key(word)) return detail::bad_message(word, "a type is a word of lower-case letters");
     message out;
-    out.said.type = detail::type_of(word);
+    out.body.type = detail::type_of(word);
     auto const seen = detail::read_pairs(datagram, out);
     if (!seen) return seen.failure();
     auto const whole = detail::check_keys(*seen, out);

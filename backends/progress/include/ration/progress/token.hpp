@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The secret that a launcher gives to one epoch of a job.
+/// The secret that a launcher gives to one incarnation of a job.
 #pragma once
 
 #include <array>

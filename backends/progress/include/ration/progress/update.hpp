@@ -58,11 +58,11 @@ struct report {
 /// A report and whose it is: proved, not claimed.
 struct update {
     job_id job{};
-    epoch run{};
+    incarnation_id run{};
     std::uint32_t rank = 0;
     pid_t process = 0;      ///< as the kernel says; 0 from a log
-    bool rollback = false;  ///< a step below one already seen in this epoch: the job went back to a checkpoint
-    report said{};
+    bool rollback = false;  ///< a step below one already seen in this incarnation: the job went back to a checkpoint
+    report body{};
 };
 
 }  // namespace ration::progress

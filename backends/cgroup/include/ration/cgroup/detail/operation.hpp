@@ -33,9 +33,9 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
 [[nodiscard]] inline result<std::string_view> shown(directory const& where, operation const& op,
                                                     std::string& scratch) noexcept {
     if (!is_freeze(op)) return where.read(op.file, scratch);
-    auto const told = is_frozen(where);
-    if (!told) return told.failure();
-    return freeze_text(where, *told);
+    auto const reported = is_frozen(where);
+    if (!reported) return reported.failure();
+    return freeze_text(where, *reported);
 }
 
 /// Brings the file to `value`: limits with a read-back, freezing with a deadline, memory on v2 without killing.

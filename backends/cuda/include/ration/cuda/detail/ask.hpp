@@ -136,14 +136,14 @@ template <class Work>
                      .remedy = "say it in 4096 bytes"};
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return process::system_error(about.operation, about.subject, errno, "raise the limit on open files: ulimit -n");
-    process::descriptor const said = process::above_standard(process::descriptor(ends[0]));
-    process::descriptor say = process::above_standard(process::descriptor(ends[1]));
-    if (!input.empty() && ::write(say.get(), input.data(), input.size()) < 0)
+    process::descriptor const reply = process::above_standard(process::descriptor(ends[0]));
+    process::descriptor send_line = process::above_standard(process::descriptor(ends[1]));
+    if (!input.empty() && ::write(send_line.get(), input.data(), input.size()) < 0)
         return process::system_error(about.operation, about.subject, errno, "");
-    say.reset();
+    send_line.reset();
     auto const arguments = process::detail::pointers(words), variables = process::detail::pointers(environment);
     auto out = detail::ask(about, at_most, [&](int to) {
-        if (::dup2(said.get(), STDIN_FILENO) >= 0 && ::dup2(to, STDOUT_FILENO) >= 0 && ::dup2(to, STDERR_FILENO) >= 0)
+        if (::dup2(reply.get(), STDIN_FILENO) >= 0 && ::dup2(to, STDOUT_FILENO) >= 0 && ::dup2(to, STDERR_FILENO) >= 0)
             ::execvpe(arguments[0], arguments.data(), variables.data());
         ::_exit(exec_failed);
     });

@@ -38,7 +38,7 @@ class guard_list {
     std::size_t size_ = 0;
 
 public:
-    void hear(guard_word const& word) noexcept {
+    void handle(guard_word const& word) noexcept {
         auto const end = words_.begin() + static_cast<std::ptrdiff_t>(size_);
         auto const at = std::find_if(words_.begin(), end, [&](guard_word const& w) {
             return w.target == word.target && w.start_time == word.start_time;
@@ -66,7 +66,7 @@ public:
     for (guard_word word;;) {
         ssize_t const n = ::recv(STDIN_FILENO, &word, sizeof word, 0);
         if (n == static_cast<ssize_t>(sizeof word)) {
-            list.hear(word);
+            list.handle(word);
         } else if (!(n < 0 && errno == EINTR)) {
             list.continue_all();
             ::_exit(0);
@@ -113,14 +113,14 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
 
-    void watch_group(pid_t group) const noexcept { say({.target = -group, .start_time = 0, .watch = true}); }
-    void forget_group(pid_t group) const noexcept { say({.target = -group, .start_time = 0, .watch = false}); }
+    void watch_group(pid_t group) const noexcept { report({.target = -group, .start_time = 0, .watch = true}); }
+    void forget_group(pid_t group) const noexcept { report({.target = -group, .start_time = 0, .watch = false}); }
     void watch_process(process_info const& p) const noexcept {
-        say({.target = p.pid, .start_time = p.start_time, .watch = true});
+        report({.target = p.pid, .start_time = p.start_time, .watch = true});
     }
 
 private:
-    void say(detail::guard_word const& word) const noexcept {
+    void report(detail::guard_word const& word) const noexcept {
         static_cast<void>(::send(channel_.get(), &word, sizeof word, MSG_NOSIGNAL));
     }
 };

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The receiving socket: one AF_UNIX datagram socket that only its owner can reach, and batches of messages with the
+/// kernel's word on who sent them (unix(7), SO_PASSCRED). Linux.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <string_view>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <ration/progress/message.hpp>
+#include <ration/result.hpp>
+
+namespace ration::progress::detail {
+
+/// What came, and from whom. `bytes` is valid until the next `receive`.
+struct datagram {
+    std::string_view bytes;
+    bool truncated = false;  ///< longer than a message may be
+    bool signed_by_kernel = false;
+    ucred sender{};  ///< meaningful when signed
+};
+
+[[nodiscard]] inline error socket_error(char const* operation, std::string_view path, int system,
+                                        char const* remedy = "") noexcept {
+    auto const code = system == EACCES || system == EPERM ? errc::denied
+                      : system == ENOENT                  ? errc::not_found
+                      : system == EADDRINUSE              ? errc::already_exists
+                                                          : errc::io;
+    return {code, operation, text<120>(path), system, remedy};
+}
+
+/// Makes the directory (one level, mode 0700) unless it is there; true when it was made. One that others may enter is
+/// refused.
+[[nodiscard]] inline result<bool> private_directory(char const* path) noexcept {
+    constexpr char const* operation = "make the directory of the progress socket";
+    bool const made = ::mkdir(path, 0700) == 0;
+    if (!made && errno != EEXIST)
+        return socket_error(operation, path, errno, "create its parent directory, or choose another place");
+    struct stat about{};
+    if (::lstat(path, &about) != 0) return socket_error(operation, path, errno);
+    if (!S_ISDIR(about.st_mode) || about.st_uid != ::geteuid() || (about.st_mode & 077) != 0) {
+        return error{
+            errc::denied, operation, text<120>(path), 0,
+            "it must be a directory of your own that nobody else can enter: chmod 700 it, or choose another place"};
+    }
+    return made;
+}
+
+/// Takes away the socket of a receiver that is gone. One that still listens, or anything that is no socket, stays: an
+/// error.
+[[nodiscard]] inline result<void> clear_stale(sockaddr_un const& address) noexcept {
+    constexpr char const* operation = "take over the progress socket";
+    struct stat about{};
+    if (::lstat(address.sun_path, &about) != 0)
+        return errno == ENOENT ? result<void>() : socket_error(operation, address.sun_path, errno);
+    if (!S_ISSOCK(about.st_mode)) {
+        return error{errc::already_exists, operation, text<120>(address.sun_path), 0,
+                     "it is not a socket: move it away"};
+    }
+    int const probe = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool const alive = ::connect(probe, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
+    ::close(probe);
+    if (alive) {
+        return error{errc::already_exists, operation, text<120>(address.sun_path), 0,
+                     "another ration listens here: stop it, or choose another place"};
+    }
+    return ::unlink(address.sun_path) == 0 ? result<void>() : socket_error(operation, address.sun_path, errno);
+}
+
+/// Takes away the sockets for commands of jobs that were killed: those named rx.* on which nobody listens any more.
+inline void clear_stale_controls(std::string_view directory) noexcept {
+    DIR* const open = ::opendir(text<107>(directory).c_str());
+    if (open == nullptr) return;
+    while (dirent const* const entry = ::readdir(open)) {
+        std::string_view const name(entry->d_name);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        if (name.starts_with("rx.") && directory.size() + 1 + name.size() < sizeof address.sun_path) {
+            auto const end = directory.copy(address.sun_path, directory.size());
+            address.sun_path[end] = '/';
+            name.copy(address.sun_path + end + 1, name.size());
+            static_cast<void>(clear_stale(address));  // one that is still in use stays
+        }
+    }
+    ::closedir(open);
+}
+
+class message_socket {
+public:
+    static constexpr std::size_t batch = 32;  ///< datagrams per system call
+
+    /// `path` is absolute, at most 107 bytes. Errors: `invalid_value`, `out_of_range`, `denied`, `already_exists`,
+    /// `io`.
+    [[nodiscard]] static result<std::unique_ptr<message_socket>> open(std::string_view path) noexcept {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        auto const cut = path.rfind('/');
+        if (cut == path.npos || cut == 0 || path.front() != '/' || path.find('\0') != path.npos) {
+            return error{errc::invalid_value, "open the progress socket", text<120>(path), 0,
+                         "give an absolute path below a directory"};
+        }
+        if (path.size() >= sizeof address.sun_path) {
+            return error{errc::out_of_range, "open the progress socket", text<120>(path), 0,
+                         "a socket's path has at most 107 bytes: choose a shorter directory"};
+        }
+        std::memcpy(address.sun_path, path.data(), path.size());
+        auto made = std::unique_ptr<message_socket>(new message_socket(path, path.substr(0, cut)));
+        auto const bound = made->bind(address);
+        if (!bound) return bound.failure();
+        return made;
+    }
+
+    message_socket(message_socket const&) = delete;
+    message_socket& operator=(message_socket const&) = delete;
+
+    ~message_socket() {
+        struct stat about{};
+        if (bound_ && ::lstat(path_.c_str(), &about) == 0 && about.st_ino == inode_ && about.st_dev == device_)
+            ::unlink(path_.c_str());
+        if (socket_ >= 0) ::close(socket_);
+        if (bound_) clear_stale_controls(directory_);
+        if (made_directory_) ::rmdir(directory_.c_str());
+    }
+
+    [[nodiscard]] int fd() const noexcept { return socket_; }
+    [[nodiscard]] std::string_view path() const noexcept { return path_; }
+    [[nodiscard]] std::string_view directory() const noexcept { return directory_; }
+
+    /// Takes up to `batch` waiting datagrams; how many. Never waits.
+    [[nodiscard]] result<std::size_t> receive() noexcept {
+        for (std::size_t at = 0; at < batch; ++at) headers_[at].msg_hdr.msg_controllen = sizeof(slot::control);
+        int const count = ::recvmmsg(socket_, headers_.data(), batch, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, nullptr);
+        if (count >= 0) return static_cast<std::size_t>(count);
+        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::size_t{0};
+        return socket_error("receive progress messages", path_, errno);
+    }
+
+    /// The `at`-th datagram of the last batch. Precondition: below what `receive` returned.
+    [[nodiscard]] datagram at(std::size_t at) noexcept {
+        auto& header = headers_[at].msg_hdr;
+        datagram out{{slots_[at].data.data(), headers_[at].msg_len}, (header.msg_flags & MSG_TRUNC) != 0};
+        // There is room for credentials only, so that the kernel itself throws away any descriptor somebody sends
+        // along.
+        for (auto* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+            if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_CREDENTIALS) {
+                std::memcpy(&out.sender, CMSG_DATA(part), sizeof out.sender);
+                out.signed_by_kernel = true;
+            }
+        }
+        return out;
+    }
+
+private:
+    struct slot {
+        std::array<char, max_datagram> data;
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control;
+        iovec part;
+    };
+
+    message_socket(std::string_view path, std::string_view directory) noexcept : path_(path), directory_(directory) {
+        for (std::size_t at = 0; at < batch; ++at) {
+            auto& own = slots_[at];
+            own.part = {own.data.data(), own.data.size()};
+            headers_[at].msg_hdr.msg_iov = &own.part;
+            headers_[at].msg_hdr.msg_iovlen = 1;
+            headers_[at].msg_hdr.msg_control = own.control.data();
+        }
+    }
+
+    [[nodiscard]] result<void> bind(sockaddr_un const& address) noexcept {
+        auto const directory = private_directory(directory_.c_str());
+        if (!directory) return directory.failure();
+        made_directory_ = *directory;
+        clear_stale_controls(directory_);
+        auto const cleared = clear_stale(address);
+        if (!cleared) return cleared;
+        socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        int const yes = 1;
+        // The mode of the socket, set before the file exists, becomes the mode of the file: there is no moment when it
+        // is open to all.
+        if (socket_ < 0 || ::setsockopt(socket_, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
+            ::fchmod(socket_, 0600) != 0 ||
+            ::bind(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) {
+            return socket_error("open the progress socket", path_, errno);
+        }
+        struct stat about{};
+        if (::lstat(address.sun_path, &about) != 0) return socket_error("open the progress socket", path_, errno);
+        bound_ = true;
+        inode_ = about.st_ino;
+        device_ = about.st_dev;
+        return {};
+    }
+
+    text<107> path_;
+    text<107> directory_;
+    int socket_ = -1;
+    bool made_directory_ = false;
+    bool bound_ = false;
+    ino_t inode_ = 0;
+    dev_t device_ = 0;
+    std::array<slot, batch> slots_{};
+    std::array<mmsghdr, batch> headers_{};
+};
+
+}  // namespace ration::progress::detail

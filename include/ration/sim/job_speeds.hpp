@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+/// How fast each live job goes, and when that ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <ration/sim/allocation.hpp>
+#include <ration/sim/cpu_sharing.hpp>
+#include <ration/sim/event_queue.hpp>
+#include <ration/sim/live_jobs.hpp>
+#include <ration/sim/node_states.hpp>
+
+namespace ration::sim {
+
+/// Asks a job's model whenever what the job holds may have changed, and puts the end of its pace into the queue.
+class job_speeds {
+    workload const& workload_;
+    snapshot_store& store_;
+    sim_columns const& columns_;
+    live_jobs& live_;
+    ledger const& holdings_;
+    node_states const& nodes_;
+    event_queue& queue_;
+    held_devices held_;
+
+public:
+    /// All of them outlive it.
+    job_speeds(workload const& jobs, snapshot_store& store, sim_columns const& columns, live_jobs& live,
+               ledger const& holdings, node_states const& nodes, event_queue& queue) noexcept
+        : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), nodes_(nodes),
+          queue_(queue) {}
+
+    /// What the job holds now; valid until the next call of any member.
+    [[nodiscard]] held_devices const& held(std::size_t row) noexcept {
+        held_.read(holdings_.of({live_.id(row)}), store_[columns_.node_type], nodes_.speeds());
+        return held_;
+    }
+
+    /// Writes down what the job has done at its pace, which may change then. What is left of a restart goes on.
+    void bring_up(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        job.saved = job.saved_at(now, live_.saves());
+        job.done = live_.steps_at(row, now);
+        if (job.since < now) job.since = now;
+    }
+
+    /// Takes the job back to its last checkpoint. Returns for how many seconds it has worked in vain.
+    double lose_unsaved(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        double const in_vain = to_seconds(now - job.saved_last(now, live_.saves()));
+        bring_up(row, now);
+        job.done = job.saved;
+        return in_vain;
+    }
+
+    /// Precondition: `done` is right for `since`.
+    void set(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        job_description const& described = live_.description(row);
+        ++job.version;
+        speed_segment p;
+        if (job.devices > 0 || job.cores > 0) {
+            allocation holds = held(row).view();
+            holds.cores = job.cores;
+            holds.shares_node = job.shares_node;
+            if (job.cores > 0) holds.slowest = nodes_.speeds()[cpu_node_of(holdings_.of({live_.id(row)}))];
+            p = workload_.models[described.model]->at(described, holds, job.done);
+        }
+        job.rate = p.steps_per_second;
+        job.until = p.until < described.length ? p.until : described.length;
+        store_.at(columns_.standard.measured_steps_per_second, row) = job.rate;
+        if (!(job.rate > 0)) return;
+        nanoseconds const from = job.since < now ? now : job.since;
+        double const left = (job.until - job.done) / job.rate;
+        queue_.push({.at = job.end_of(from, rounded(left), live_.saves()),
+                     .what = event_class::job_phase,
+                     .subject = static_cast<std::uint32_t>(live_.id(row)),
+                     .version = job.version});
+    }
+
+    /// Of a pace that a job no longer has. It must not wake anybody: a policy that changes two jobs on every tick would
+    /// be asked ever more often.
+    [[nodiscard]] bool is_void(sim_event const& e) const noexcept {
+        if (e.what != event_class::job_phase) return false;
+        std::size_t const row = live_.find(e.subject);
+        return row == live_.rows() || live_[row].version != e.version;
+    }
+
+private:
+    /// To the nearest nanosecond.
+    [[nodiscard]] static nanoseconds rounded(double seconds) noexcept {
+        constexpr double farthest = 9e18;
+        double const count = seconds * 1e9 + 0.5;
+        return {count < farthest ? static_cast<std::int64_t>(count) : static_cast<std::int64_t>(farthest) / 2};
+    }
+};
+
+}  // namespace ration::sim

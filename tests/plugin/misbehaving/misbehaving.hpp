@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One policy, built once for each misbehaviour: -DMISBEHAVIOUR=k. 0 is the correct one, 1 to 40 are the table that
+/// hosts are held to as well, the rest turn probes red that the forty do not. It gives every running job its share of
+/// the first node's CPUs, and counts what it has seen, which is its state.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+
+#include <ration/plugin/abi.h>
+
+#ifndef MISBEHAVIOUR
+#error "build it with -DMISBEHAVIOUR=0 to 70"
+#endif
+
+namespace misbehaving {
+
+constexpr int misbehaviour = MISBEHAVIOUR;
+
+struct state {
+    unsigned char magic[8];
+    std::uint64_t ticks, events;
+};
+
+struct columns {
+    std::uint32_t state, least, most, capacity;
+};
+
+struct instance {
+    state seen;
+    columns slot;
+    ration_grant* former_output;
+    std::int64_t const* former_capacity;
+    bool is_bound;
+};
+
+constexpr std::uint64_t scratch_size = 256;
+
+struct refusal : std::exception {
+    char const* what() const noexcept override { return "misbehaving: not today"; }
+};
+
+/// Writes a sentence into err, as much of it as there is room for.
+void report(char const* sentence, char* err, std::uint64_t size);
+
+// What goes wrong, in files of their own.
+void on_create(char* err, std::uint64_t err_size);
+void on_destroy(instance* self);
+void on_decide(instance* self, ration_tick const* tick);
+/// After the answer is complete.
+void spoil(instance* self, ration_tick const* tick, ration_out* out);
+
+std::int32_t save(void* self, void* buffer, std::uint64_t capacity, std::uint64_t* size);
+std::int32_t load(void* self, void const* buffer, std::uint64_t size);
+
+}  // namespace misbehaving

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a policy is shown of the jobs of a run, and when.
+#include "run/job_table.hpp"
+
+#include <string>
+#include <vector>
+
+#include "run/elastic_jobs.hpp"
+#include "support/catch.hpp"
+
+using namespace ration;
+using namespace ration::program;
+
+namespace {
+
+[[nodiscard]] job_config plain(std::string name, double at) {
+    job_config out{};
+    out.name = std::move(name);
+    out.at = seconds(at);
+    out.target = {.metric = "loss", .acceptable = 0.5, .objective = 0.1};
+    return out;
+}
+
+/// What the tests say of a job with devices.
+struct needs {
+    bounds devices{};
+    bytes gpu_memory{};
+    bounds batch{1, unlimited};
+    std::vector<double> speedup{};
+    std::vector<std::int64_t> batches{};
+};
+
+[[nodiscard]] job_config elastic(std::string name, double at, needs what) {
+    auto out = plain(std::move(name), at);
+    auto& wants = out.elastic.emplace();
+    wants.devices = what.devices;
+    wants.gpu_memory = what.gpu_memory;
+    wants.batch = what.batch;
+    wants.speedup = std::move(what.speedup);
+    wants.batches = std::move(what.batches);
+    return out;
+}
+
+[[nodiscard]] std::vector<std::string> four_devices() { return {"d0", "d1", "d2", "d3"}; }
+
+/// A run on four devices, of which the first two are large.
+struct synthetic_run {
+    std::vector<job_config> const jobs;
+    std::vector<std::string> const devices = four_devices();
+    elastic_jobs machines{devices};
+    job_table board;
+
+    explicit synthetic_run(std::vector<job_config> of)
+        : jobs(std::move(of)), board(jobs, {.cpu = {4000}, .memory = {1 << 30}, .devices = 4}) {
+        machines.table().set_memory(std::vector<bytes>{{80}, {80}, {16}, {16}});
+        for (auto& job : board.jobs())
+            if (job.config->elastic) machines.add(job.id, {}, to_seconds(job.config->elastic->restart_cost));
+        for (auto& job : board.jobs()) {
+            job.devices = machines.find(job.id);
+            if (job.config->elastic) machines.table().needs(job.id, job.config->elastic->gpu_memory);
+        }
+    }
+    template <class T>
+    [[nodiscard]] std::vector<T> row(char const* column, std::size_t of, std::size_t width = 1) const {
+        auto const found = board.store().find<T>(column);
+        REQUIRE(found);
+        T const* const first = &board.store().at(*found, of);
+        return {first, first + width};
+    }
+    [[nodiscard]] std::int64_t whole(char const* column, std::size_t of = 0) const {
+        return row<std::int64_t>(column, of)[0];
+    }
+    [[nodiscard]] double real(char const* column, std::size_t of = 0) const { return row<double>(column, of)[0]; }
+
+    /// The job gets devices, and works with them.
+    void launch(std::size_t job, std::int64_t count, nanoseconds now) {
+        auto& one = board.jobs()[job];
+        one.devices->want(count);
+        machines.advance(now);
+        one.devices->launched(now);
+        one.devices->hello(true, 0, "", now);
+        one.devices->stepped(now);
+        one.process.emplace();
+        one.now = condition::running;
+        one.launched_at = now;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("rows come in the order of arrival, at the very time") {
+    synthetic_run run({plain("late", 5), plain("first", 0), plain("second", 0)});
+    CHECK_FALSE(run.board.arrived(run.board.jobs()[1]));
+    CHECK(run.board.arrive(seconds(0)));
+    CHECK_FALSE(run.board.arrive(seconds(4)));
+    CHECK(run.board.job(job_id{1}).config->name == "first");
+    CHECK(run.board.job(job_id{2}).config->name == "second");
+    CHECK(run.board.store().rows(table_id::jobs) == 2);
+    CHECK(run.board.arrive(seconds(5)));
+    CHECK(run.board.job(job_id{3}).config->name == "late");
+    CHECK(run.whole("jobs/submitted", 2) == seconds(5).count);
+}
+
+TEST_CASE("what a job is at each number of devices is a list that goes on as it ends") {
+    synthetic_run run(
+        {elastic("unmeasured", 0, {.devices = {1, 3}, .batch = {32, 64}}),
+         elastic("measured", 0, {.devices = {1, unlimited}, .speedup = {0, 1, 1.8}, .batches = {0, 100, 200}})});
+    CHECK(run.board.arrive(seconds(0)));
+    CHECK(run.row<double>("jobs/speedup", 0, 5) == std::vector<double>{0, 1, 2, 3, 4});
+    CHECK(run.row<std::int64_t>("jobs/batch", 0, 5) == std::vector<std::int64_t>{0, 32, 32, 32, 32});
+    CHECK(run.row<double>("jobs/speedup", 1, 5) == std::vector<double>{0, 1, 1.8, 1.8, 1.8});
+    CHECK(run.row<std::int64_t>("jobs/batch", 1, 5) == std::vector<std::int64_t>{0, 100, 200, 200, 200});
+    CHECK(run.whole("nodes/capacity.batch") == 32 + 200);  // room for each job's largest
+    CHECK(std::pair(run.whole("jobs/min.batch"), run.whole("jobs/max.batch")) ==
+          std::pair<std::int64_t, std::int64_t>(32, 64));
+}
+
+TEST_CASE("where nobody says what its batches are there is no batch to share out") {
+    synthetic_run run({elastic("a", 0, {.devices = {1, 2}, .batch = {32, 64}})});
+    CHECK(run.whole("nodes/capacity.batch") == 0);
+}
+
+TEST_CASE("a job is not shown what it could never have") {
+    synthetic_run run({elastic("large", 0, {.devices = {1, 4}, .gpu_memory = {40}}),
+                       elastic("greedy", 0, {.devices = {1, 9}}), plain("plain", 0)});
+    CHECK(run.board.arrive(seconds(0)));
+    run.board.refresh(seconds(0));
+    CHECK(run.whole("jobs/request.gpu", 0) == 2);
+    CHECK(run.whole("jobs/request.gpu", 1) == 4);
+    CHECK(run.whole("jobs/max.gpu", 0) == 2);
+    CHECK(run.whole("jobs/max.gpu", 1) == 4);
+    CHECK(run.whole("jobs/max.gpu", 2) == 0);
+    run.launch(1, 4, seconds(1));
+    run.board.refresh(seconds(1));
+    // None is left for it now
+    CHECK(std::pair(run.whole("jobs/min.gpu", 0), run.whole("jobs/max.gpu", 0)) ==
+          std::pair<std::int64_t, std::int64_t>(0, 0));
+}
+
+TEST_CASE("a job whose size cannot change accepts the one that it has") {
+    synthetic_run run({elastic("a", 0, {.devices = {1, 4}})});
+    CHECK(run.board.arrive(seconds(0)));
+    run.launch(0, 2, seconds(0));
+    auto const accepts = [&] { return std::pair(run.whole("jobs/min.gpu"), run.whole("jobs/max.gpu")); };
+    using limits = std::pair<std::int64_t, std::int64_t>;
+    run.board.refresh(seconds(1));
+    CHECK(accepts() == limits(1, 4));
+    run.board.jobs()[0].devices->hello(false, 0, "", seconds(2));  // it takes no commands any more
+    run.board.refresh(seconds(2));
+    CHECK(accepts() == limits(2, 2));
+}
+
+TEST_CASE("what a job has used is counted while it lives") {
+    synthetic_run run({elastic("a", 0, {.devices = {1, 4}})});
+    CHECK(run.board.arrive(seconds(0)));
+    run.board.refresh(seconds(10));
+    CHECK(run.real("jobs/attained") == 0);
+    CHECK(run.whole("jobs/started") == -1);
+    CHECK(run.real("jobs/restart_cost") == 10);
+    run.launch(0, 2, seconds(10));
+    auto& job = run.board.jobs()[0];
+    job.started_at = seconds(3);
+    job.requested = 3;
+    auto const used = run.board.store().find<double>("jobs/used.cpu");
+    REQUIRE(used);
+    run.board.store()[*used][0] = 1500;
+    run.board.refresh(seconds(14));
+    CHECK(run.real("jobs/attained") == 8);
+    CHECK(run.real("jobs/used.gpu") == 2);
+    CHECK(run.whole("jobs/started") == seconds(10).count);  // of its present launch
+    CHECK(run.whole("jobs/requested.gpu") == 3);
+    CHECK(run.board.used_cores() == 1.5);
+    job.process.reset();
+    run.board.refresh(seconds(20));
+    CHECK(run.real("jobs/attained") == 8);
+    CHECK(run.real("jobs/used.gpu") == 0);
+    CHECK(run.board.used_cores() == 0);
+}

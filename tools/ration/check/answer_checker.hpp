@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Whether grants keep the rules: those of the engine, proved by its own check, so that what passes here is what a host
+/// accepts.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <ration/host/check.hpp>
+
+#include "plugin_under_test.hpp"
+#include "world.hpp"
+
+namespace ration::conformance {
+
+/// A policy is held to the bounds of jobs and to their state only when it reads them: others it cannot know.
+class classify {
+    std::size_t reasons_;
+    bool reads_state_;
+    per_resource<bool> reads_minimum_{}, reads_maximum_{};
+    snapshot_store store_;
+    standard_columns columns_;
+    ledger held_;
+    checker check_;
+    buffer<checked_grant> accepted_;
+    buffer<rejection> rejected_;
+
+public:
+    explicit classify(subject const& s);
+    classify(classify const&) = delete;
+    classify& operator=(classify const&) = delete;
+
+    /// What is wrong with the answer to this tick, as a sentence; empty when nothing is. At most `most_grants` rows.
+    [[nodiscard]] std::string fault(world const& w, std::span<ration_grant const> grants);
+
+private:
+    void show(world const& w);
+    void show(synthetic_job const& job, std::size_t row);
+};
+
+}  // namespace ration::conformance

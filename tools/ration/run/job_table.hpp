@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+/// All jobs of a run, and the snapshot that policies see of them.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <ration/host/ledger.hpp>
+#include <ration/host/standard_columns.hpp>
+
+#include "run/live_job.hpp"
+
+namespace ration::program {
+
+/// What the jobs share.
+struct host_supply {
+    millicores cpu;
+    bytes memory;
+    std::optional<std::int64_t> devices{};  ///< none: this run knows of no devices, and offers no columns for them
+};
+
+/// What a run without devices shares out, and one with: the first of the standard resources, so that their numbers stay
+/// the same.
+[[nodiscard]] inline std::span<resource_info const> host_resources(bool devices) noexcept {
+    return std::span(standard_resources).first(devices ? std::size(standard_resources) : 2);
+}
+
+/// The jobs in the order of the file. A job has a row in the jobs table from the time that it arrives; ids count in the
+/// order of arrival, so that rows are only ever added: the job in row i has the id i + 1. There is one node: this
+/// machine.
+class job_table {
+    std::vector<live_job> jobs_;
+    std::vector<std::size_t> by_id_;  // place in jobs_
+    snapshot_store store_;
+    standard_columns columns_;
+    struct device_columns {
+        column<std::int64_t> requested, request, batch;
+        column<double> speedup, attained;
+        column<std::uint32_t> node_type;
+        std::size_t width = 0;
+    };
+    std::optional<device_columns> devices_;
+    std::map<std::string_view, std::uint32_t> tenants_;
+    nanoseconds shown_at_{};
+
+public:
+    job_table(std::span<job_config const> jobs, host_supply const& supply);
+
+    [[nodiscard]] std::span<live_job> jobs() noexcept { return jobs_; }
+    [[nodiscard]] std::span<live_job const> jobs() const noexcept { return jobs_; }
+    [[nodiscard]] live_job& job(job_id id) noexcept { return jobs_[by_id_[id.value - 1]]; }
+    [[nodiscard]] live_job const& job(job_id id) const noexcept { return jobs_[by_id_[id.value - 1]]; }
+    /// Whether the job has a row already.
+    [[nodiscard]] bool arrived(live_job const& job) const noexcept { return job.row < store_.rows(table_id::jobs); }
+
+    [[nodiscard]] snapshot_store& store() noexcept { return store_; }
+    [[nodiscard]] snapshot_store const& store() const noexcept { return store_; }
+    [[nodiscard]] standard_columns const& columns() const noexcept { return columns_; }
+    [[nodiscard]] bool shares_devices() const noexcept { return devices_.has_value(); }
+
+    /// Gives rows to the jobs whose time has come. True when there are new ones.
+    bool arrive(nanoseconds now) noexcept;
+    /// Brings the columns that only ration knows up to date. O(jobs).
+    void refresh(nanoseconds now) noexcept;
+
+    /// What the jobs can have together now.
+    void set_capacity(millicores cpu) noexcept { store_[of(resource_id::cpu).capacity][0] = cpu.count; }
+    void set_devices(std::int64_t count) noexcept {
+        if (devices_) store_[of(resource_id::gpu).capacity][0] = count;
+    }
+
+    /// Cores in use by all jobs, and by one, as measured at the last tick.
+    [[nodiscard]] double used_cores() const noexcept;
+    [[nodiscard]] double used_cores(live_job const& job) const noexcept;
+    /// Millicores that the job holds; 0: none, or none that anybody granted.
+    [[nodiscard]] std::int64_t held_cpu(live_job const& job) const noexcept;
+
+private:
+    [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
+        return columns_.resources[static_cast<std::size_t>(r)];
+    }
+    void declare_devices(std::span<job_config const> jobs, std::int64_t count);
+    void describe(live_job const& job) noexcept;
+    void describe_devices(live_job const& job, elastic_config const& wants) noexcept;
+    void refresh_devices(live_job& job, nanoseconds now) noexcept;
+};
+
+}  // namespace ration::program

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/orphaned_runs.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fmt/ranges.h>
+#include <iterator>
+#include <unistd.h>
+#include <utility>
+
+#include <ration/cgroup/kernel_io.hpp>
+#include <ration/cgroup/orphans.hpp>
+#include <ration/process/child.hpp>
+#include <ration/process/environment.hpp>
+#include <ration/process/marked.hpp>
+#include <ration/process/tree.hpp>
+
+#include "error_text.hpp"
+#include "problem.hpp"
+#include "run.hpp"
+#include "run/gpu_shares.hpp"
+#include "run/node_backend.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr nanoseconds orphan_grace_period = seconds(5);
+
+/// Groups of dead runs that started where this process is, or in the groups that a record names. None where cgroups
+/// cannot be used.
+template <class Action>
+void for_each_orphan(std::string const* memberships, Action action) {
+    cgroup::kernel_io machine;
+    auto const where =
+        memberships != nullptr ? cgroup::tree::discover(machine, *memberships) : cgroup::tree::discover(machine);
+    if (!where) return;
+    auto const orphans = cgroup::find_orphans(machine, *where);
+    if (!orphans) return;
+    for (auto const& orphan : *orphans) action(*where, orphan);
+}
+
+[[nodiscard]] std::string clean_group(cgroup::tree const& where, cgroup::orphan const& orphan, bool only_report) {
+    std::string const what = fmt::format("group {} with {} live process{}", orphan.group, orphan.pids.size(),
+                                         orphan.pids.size() == 1 ? "" : "es");
+    if (only_report) return "would end and remove " + what;
+    auto const cleaned = cgroup::clean(where, orphan);
+    return cleaned ? "ended and removed " + what
+                   : fmt::format("could not remove {}: {}", what, to_text(cleaned.failure()));
+}
+
+/// Ends a process with all that belongs to it: what descends from it, and what has the mark.
+[[nodiscard]] result<void> end_family(process::process_info const& oldest, std::string mark) {
+    auto family = process::tree::of({.pid = oldest.pid, .start_time = oldest.start_time, .mark = std::move(mark)});
+    if (!family) return family.failure().code == errc::gone ? result<void>() : family.failure();
+    return process::terminate(*family, orphan_grace_period);
+}
+
+[[nodiscard]] std::string text_of(recorded_job const& job, job_traces const& traces) {
+    if (traces.has_first) return fmt::format("{} (process {})", job.name, job.pid);
+    return fmt::format("{} ({})", job.name, program::text_of(traces));
+}
+
+[[nodiscard]] std::string end_job(recorded_job const& job, job_traces const& traces, bool only_report) {
+    if (traces.doubtful)
+        return fmt::format(
+            "left {} (process {}) alone: its environment lacks the job's token, so it may be another program; end it yourself if it is the job",
+            job.name, job.pid);
+    auto const what = text_of(job, traces);
+    if (only_report) return "would end " + what;
+    auto const ended = end_family(traces.processes.front(), process::mark_of(job.token));
+    return ended ? "ended " + what : fmt::format("could not end {}: {}", what, to_text(ended.failure()));
+}
+
+constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "RATION_TOKEN";
+
+/// What every job of this run has in its environment: where to report.
+[[nodiscard]] std::string socket_entry(run_record const& record) {
+    return "unix:" + run_directory::socket_of(record.run);
+}
+
+/// Of a run whose record cannot be read, so that it is unknown which job is which.
+[[nodiscard]] std::vector<std::string> end_processes(orphaned_run const& run, bool only_report) {
+    auto const& all = run.traces.front().processes;
+    if (all.empty()) return {};
+    std::string const what =
+        fmt::format("{} process{} of the run {}", all.size(), all.size() == 1 ? "" : "es", printable(run.record.run));
+    if (only_report) return {"would end " + what};
+    auto const ended = end_family(all.front(), fmt::format("{}={}", place_to_report, socket_entry(run.record)));
+    return {ended ? "ended " + what : fmt::format("could not end {}: {}", what, to_text(ended.failure()))};
+}
+
+/// It has no process now, and the run that reattaches it launches it again.
+[[nodiscard]] bool is_between_launches(recorded_job const& job) { return !job.phase.empty() && job.phase != "over"; }
+
+/// Whether a process is in the job's own group, in any hierarchy.
+[[nodiscard]] bool is_in_group(cgroup::kernel_io& machine, int pid, std::string const& group) {
+    std::string text;
+    if (machine.read_system(fmt::format("/proc/{}/cgroup", pid).c_str(), text) != 0) return false;
+    for (auto at = text.find(group); at != text.npos; at = text.find(group, at + 1))
+        if (auto const end = at + group.size(); end == text.size() || text[end] == '/' || text[end] == '\n')
+            return true;
+    return false;
+}
+
+/// The living processes in the groups of a dead run.
+[[nodiscard]] std::vector<process::process_info> members_of_groups(run_record const& record, std::string const& group) {
+    std::vector<process::process_info> found;
+    for_each_orphan(&record.memberships, [&](auto const&, auto const& orphan) {
+        for (int const pid : orphan.group == group ? orphan.pids : std::vector<int>{})
+            if (auto const row = process::read_process(pid); row && !row->zombie()) found.push_back(*row);
+    });
+    return found;
+}
+
+/// Whether the recorded process lives. One that is about to end has no environment any more, and for some moments it
+/// still looks alive.
+[[nodiscard]] bool is_alive(recorded_job const& job) {
+    for (auto const last = process::now() + seconds(1); process::same_process(job.pid, job.start_time); ::usleep(2'000))
+        if (process::now() > last || !process::detail::read_environment(job.pid).empty()) return true;
+    return false;
+}
+
+/// Finds the processes of one job. A recorded process without its token is the job's if it leads a session with a
+/// process that has it.
+[[nodiscard]] job_traces traces_of(recorded_job& job, std::span<process::process_info const> processes, bool launched) {
+    job_traces out{.launched = job.launching ? launched : job.pid != 0,
+                   .processes = {processes.begin(), processes.end()}};
+    std::ranges::stable_sort(out.processes, {}, &process::process_info::start_time);
+    if (job.pid != 0 && is_alive(job)) {
+        out.has_first = std::ranges::any_of(
+            out.processes, [&](auto const& one) { return one.pid == job.pid || one.session == job.pid; });
+        out.doubtful = !out.has_first && out.processes.empty();
+        // Killed before it could write the process down
+    } else if (job.pid == 0 && out.launched && !out.processes.empty()) {
+        job.pid = out.processes.front().pid;
+        job.start_time = out.processes.front().start_time;
+        out.has_first = true;
+    }
+    return out;
+}
+
+void add_orphans(orphaned_run& run) {
+    for (std::size_t i = 0; i < run.record.jobs.size(); ++i) {
+        auto const& job = run.record.jobs[i];
+        auto const& traces = run.traces[i];
+        if (!traces.processes.empty())
+            run.alive.push_back({job.name, text_of(job, traces)});
+        else if (traces.doubtful)
+            run.alive.push_back(
+                {job.name, fmt::format("{} (process {}, unless that is another program)", job.name, job.pid)});
+        else if (is_between_launches(job))
+            run.alive.push_back({job.name, job.name + " (between two launches)"});
+    }
+}
+
+void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
+               std::span<process::marked_process const> marked) {
+    std::string const group = cgroup::group_name_of(
+        {node_backend::group_name, {run.record.owner, run.record.owner_start_time, run.record.pid_namespace}});
+    auto const members =
+        run.record.owner > 0 ? members_of_groups(run.record, group) : std::vector<process::process_info>{};
+    cgroup::kernel_io machine;
+    for (auto& job : run.record.jobs) {
+        std::vector<process::process_info> its;
+        for (auto const& one : marked)
+            if (!job.token.empty() && one.value == job.token) its.push_back(one.info);
+        for (auto const& one : members)
+            if (std::ranges::find(its, one.pid, &process::process_info::pid) == its.end() &&
+                is_in_group(machine, one.pid, fmt::format("/{}/{}", group, job.name)))
+                its.push_back(one);
+        run.traces.push_back(traces_of(job, its, launches.contains(job.token)));
+    }
+}
+
+/// Of a run without a readable record: its processes as those of one job without a name.
+[[nodiscard]] result<void> find_processes(orphaned_run& run) {
+    auto const marked = process::find_with_entry(place_to_report);
+    if (!marked) return marked.failure();
+    auto& all = run.traces.emplace_back().processes;
+    for (auto const& one : *marked)
+        if (one.value == socket_entry(run.record)) all.push_back(one.info);
+    for (auto const& one : all) run.alive.push_back({{}, fmt::format("process {}", one.pid)});
+    return {};
+}
+
+[[nodiscard]] result<orphaned_run> examine(abandoned_run found, std::span<process::marked_process const> marked) {
+    orphaned_run run{.record = std::move(found.record),
+                     .traces = {},
+                     .damage = std::move(found.damage),
+                     .alive = {},
+                     .folder = std::move(found.folder)};
+    if (!run.damage.empty()) {
+        auto const looked = find_processes(run);
+        if (!looked) return looked.failure();
+        if (found.unwritten && run.alive.empty()) run.damage.clear();  // killed before there was anything to write down
+        return run;
+    }
+    bool const same_boot = run.record.boot == this_boot();  // else nothing of it can be alive
+    find_jobs(run, found.launches, same_boot ? marked : std::span<process::marked_process const>());
+    bool const seen =
+        std::ranges::any_of(run.traces, [](job_traces const& traces) { return !traces.processes.empty(); });
+    bool const elsewhere = same_boot && run.record.pid_namespace != this_pid_namespace();
+    run.out_of_sight = elsewhere && !seen && !sees_all_processes();
+    if (!run.out_of_sight) add_orphans(run);
+    return run;
+}
+
+}  // namespace
+
+std::string text_of(job_traces const& traces) {
+    std::vector<int> pids;
+    std::ranges::transform(traces.processes, std::back_inserter(pids), &process::process_info::pid);
+    return fmt::format("process{} {}, which its first process left", pids.size() == 1 ? "" : "es",
+                       fmt::join(pids, ", "));
+}
+
+result<std::vector<orphaned_run>> find_orphaned_runs() {
+    std::vector<orphaned_run> all;
+    auto found = abandoned_runs();
+    if (!found) return found.failure();
+    if (found->empty()) return all;
+    auto const marked = process::find_with_entry(token_of_job);
+    if (!marked) return marked.failure();
+    for (auto& run : *found) {
+        auto one = examine(std::move(run), *marked);
+        if (!one) return one.failure();
+        all.push_back(std::move(one).value());
+    }
+    return all;
+}
+
+std::string sentence_of_damage(orphaned_run const& what) {
+    if (what.out_of_sight)
+        return fmt::format(
+            "the run {} belongs to another PID namespace, whose processes cannot be seen from this one; run ration clean there, or outside of all namespaces",
+            printable(what.record.run));
+    return what.damage.empty()
+               ? ""
+               : fmt::format("the record of the run {} cannot be read: {}", printable(what.record.run), what.damage);
+}
+
+std::vector<std::string> remove_orphaned_run(orphaned_run what, bool only_report) {
+    if (what.out_of_sight) return {};
+    auto done = what.damage.empty() ? std::vector<std::string>{} : end_processes(what, only_report);
+    for (std::size_t i = 0; i < what.record.jobs.size(); ++i)
+        if (auto const& traces = what.traces[i]; traces.doubtful || !traces.processes.empty())
+            done.push_back(end_job(what.record.jobs[i], traces, only_report));
+    for_each_orphan(&what.record.memberships, [&](auto const& where, auto const& orphan) {
+        done.push_back(clean_group(where, orphan, only_report));
+    });
+    if (only_report) return done;
+    run_directory folder(std::move(what.folder));
+    folder.remove_at_end();
+    gpu_shares::clean(folder.folder());
+    return done;
+}
+
+std::vector<std::string> remove_orphaned_groups(bool only_report) {
+    std::vector<std::string> done;
+    for_each_orphan(nullptr, [&](auto const& where, auto const& orphan) {
+        done.push_back(clean_group(where, orphan, only_report));
+    });
+    return done;
+}
+
+void remove_empty_groups(std::string const* memberships) {
+    for_each_orphan(memberships, [](auto const& where, auto const& orphan) {
+        if (orphan.pids.empty()) static_cast<void>(cgroup::clean(where, orphan));
+    });
+    cgroup::kernel_io machine;
+    cgroup::clean_device_guards(machine);
+}
+
+exit_code clean(clean_options const& options) {
+    auto left = find_orphaned_runs();
+    if (!left) {
+        std::fprintf(stderr, "ration: %s\n", to_text(left.failure()).c_str());
+        return exit_code::no_backend;
+    }
+    std::vector<std::string> sentences;
+    for (auto& run : *left) {
+        if (auto sentence = sentence_of_damage(run); !sentence.empty()) sentences.push_back(std::move(sentence));
+        std::ranges::move(remove_orphaned_run(std::move(run), options.dry_run), std::back_inserter(sentences));
+    }
+    std::ranges::move(remove_orphaned_groups(options.dry_run), std::back_inserter(sentences));
+    if (!options.dry_run) remove_empty_groups();
+    if (sentences.empty()) sentences.emplace_back("nothing was left behind");
+    for (auto const& sentence : sentences) std::puts(sentence.c_str());
+    return exit_code::ok;
+}
+
+}  // namespace ration::program

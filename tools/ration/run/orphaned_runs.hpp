@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What runs that were killed have left: jobs that go on, groups, folders.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ration/process/proc.hpp>
+#include <ration/result.hpp>
+
+#include "run/run_directory.hpp"
+
+namespace ration::program {
+
+/// What of a recorded job is found on this machine.
+struct job_traces {
+    bool launched = false;   ///< its program was started in the recorded incarnation
+    bool has_first = false;  ///< the recorded process lives, and is the job's
+    /// The recorded process lives, and nothing proves that it is the job's: it is left alone
+    bool doubtful = false;
+    /// With the job's token in their environment, or in its group; the oldest first
+    std::vector<process::process_info> processes;
+};
+
+/// A job that goes on, or a process of a job that cannot be named.
+struct orphan_process {
+    std::string job;    ///< empty: unknown
+    std::string reply;  ///< "vae (process 123)", "cnn (between two launches)", "process 123"
+};
+
+/// One abandoned run and what of it is still alive.
+struct orphaned_run {
+    run_record record;
+    std::vector<job_traces> traces;  ///< of `record.jobs`, in the same order
+    /// Why its record cannot be read: then its processes are known, but not their jobs; empty: it can
+    std::string damage;
+    bool out_of_sight = false;  ///< its processes count in another PID namespace, and cannot be seen from this one
+    std::vector<orphan_process> alive;
+    locked_folder folder;
+};
+
+/// Errors: those of `abandoned_runs`, and of reading /proc.
+[[nodiscard]] result<std::vector<orphaned_run>> find_orphaned_runs();
+
+/// "the record of the run 7-1234 cannot be read: it is no whole JSON object"; empty when nothing is wrong with it.
+[[nodiscard]] std::string sentence_of_damage(orphaned_run const& what);
+
+/// "process 456, which its first process left"; the pids of several.
+[[nodiscard]] std::string text_of(job_traces const& traces);
+
+/// Ends what is alive, removes groups and folder. Returns a sentence per thing done, or not possible.
+[[nodiscard]] std::vector<std::string> remove_orphaned_run(orphaned_run what, bool only_report);
+
+/// The same for groups of dead runs, whether there is a record of them or not.
+[[nodiscard]] std::vector<std::string> remove_orphaned_groups(bool only_report);
+
+/// Removes the groups of dead runs in which nothing lives any more: those of runs that started where this process is,
+/// or in the groups that a record names. Says nothing: there is nothing to decide.
+void remove_empty_groups(std::string const* memberships = nullptr);
+
+}  // namespace ration::program
