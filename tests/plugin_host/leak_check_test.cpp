@@ -20,7 +20,7 @@ namespace {
 
 /// What the leak checks of this process write down, and their config text. A worker can write nothing: its state tells.
 struct record {
-    std::string path = "/tmp/ration-leak check-" + std::to_string(::getpid());
+    std::string path = "/tmp/ration-leak_check-" + std::to_string(::getpid());
 
     record() { std::remove(path.c_str()); }
     record(record const&) = delete;
@@ -43,7 +43,7 @@ struct place {
                                                             plugin::shared_columns const& columns) {
     auto with = options(at.where, config);
     if (at.shares) with.worker.columns = &columns;
-    auto opened = plugin::open(path_of("leak check"), with);
+    auto opened = plugin::open(path_of("leak_check"), with);
     if (!opened) FAIL(std::string(opened.failure().subject.view()) << ": " << opened.failure().remedy);
     return std::move(opened).value();
 }
@@ -165,7 +165,7 @@ TEST_CASE("the leak check is asked again with more space when it had too little"
     auto const where = GENERATE(isolation::in_process, isolation::worker);
     record written;
     {
-        loaded few("leak check", options(where, written.config()));
+        loaded few("leak_check", options(where, written.config()));
         std::array<grant, 2> two{};
         grants small(two);
         CHECK(few.policy->decide({.number = few.ticks++,

@@ -216,7 +216,7 @@ TEST_CASE("20000 records that somebody made up are sound, or refused") {
         auto synthetic = run;
         change.damage(synthetic);
         auto const value = json::parse(synthetic, nullptr, false);
-        if (value.is_discarded()) continue;
+        if (!value.is_object()) continue;  // `good` writes an object
         run_record read;
         auto const wrong = read_record(sealed(value.dump(-1, ' ', false, json::error_handler_t::replace)), read);
         INFO(synthetic);
