@@ -20,7 +20,7 @@ import re
 import sys
 import warnings
 
-__all__ = ["Found", "capture", "restore", "save", "load", "reattach", "newest"]
+__all__ = ["Found", "capture", "restore", "save", "load", "add", "newest"]
 
 _NAME = re.compile(r"step-(\d{12,20})\.([0-9a-f]{16})\.pt")
 
@@ -104,7 +104,7 @@ def newest(folder):
     return chosen[0]
 
 
-def adopt(folder, step, path):
+def add(folder, step, path):
     """Makes a checkpoint of a file in the folder that another library has written; its new path, once it is durable. In one rank."""
     with open(path, "rb") as file:
         digest = _digest_of(file)

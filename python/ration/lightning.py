@@ -84,7 +84,7 @@ class Ration(Callback):
             if trainer.is_global_zero:
                 if not os.path.isfile(path):
                     raise OSError("%s is no file: use a strategy that writes a checkpoint in one piece" % path)
-                checkpoint.adopt(self._folder, step, path)
+                checkpoint.add(self._folder, step, path)
         except OSError as failure:
             outcome[0] = str(failure)
             warnings.warn("cannot write a checkpoint: %s" % failure)
