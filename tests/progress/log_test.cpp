@@ -178,6 +178,8 @@ TEST_CASE("a bad pattern is refused with what is missing", "[log]") {
     CHECK(remedy_of("(?<loss>x))(y").find("ECMAScript") != std::string::npos);
     CHECK(remedy_of("(?<loss>[x)").find("ECMAScript") != std::string::npos);
     CHECK(remedy_of("(?<=a)(?<loss>x)").find("ECMAScript") != std::string::npos);
+    CHECK(remedy_of("(?<loss>x)\\1").find("back-references") != std::string::npos);
+    CHECK(remedy_of("(?<loss>x)\\66666666666666666666").find("back-references") != std::string::npos);
     CHECK(remedy_of("(?<loss>x){100000}").find("255") != std::string::npos);
     CHECK(remedy_of("(?<loss>x){1,256}").find("255") != std::string::npos);
     CHECK(remedy_of("(?<loss>x){26666666666666666666,3}").find("255") != std::string::npos);

@@ -138,6 +138,14 @@ private:
     return pattern.front() == '\\' ? 2 : 1;
 }
 
+/// The polynomial executor of std::regex has no back-references, and its compiler overflows on a long number in one.
+[[nodiscard]] inline bool is_back_reference(std::string_view pattern) noexcept {
+    return pattern.size() > 1 && pattern[0] == '\\' && pattern[1] >= '1' && pattern[1] <= '9';
+}
+
+inline constexpr char const* not_ecmascript =
+    "it is not an ECMAScript regular expression without back-references or look-behind";
+
 /// Takes the names out of a pattern and notes which group each belongs to.
 [[nodiscard]] inline result<translation> translate(std::string_view const pattern) noexcept {
     translation out;
@@ -158,6 +166,7 @@ private:
             at += prefix + name.size() + 1;
             continue;
         }
+        if (is_back_reference(rest)) return bad_pattern(pattern, not_ecmascript);
         if (rest.front() == '{' && greatest_bound(rest) > max_bound)
             return bad_pattern(pattern, "a repetition counts to 255 at most");
         if (rest.front() == '(' && !rest.starts_with("(?")) ++opened;
@@ -189,8 +198,7 @@ public:
             static_cast<void>(std::regex(translated->pattern, flavour));
             return log_pattern(std::move(*translated));
         } catch (std::exception const&) {
-            return bad_pattern(pattern,
-                               "it is not an ECMAScript regular expression without back-references or look-behind");
+            return bad_pattern(pattern, not_ecmascript);
         }
     }
 
