@@ -35,7 +35,7 @@ class _Frame:
         return [token.text for token in self.head]
 
 
-class _Scanner:
+class Scanner:
     def __init__(self):
         self.found = []
         self.frames = [_Frame("file")]
@@ -86,8 +86,7 @@ class _Scanner:
         else:
             self.frames[-1].head = []
 
-    @staticmethod
-    def _extend(frame, token):
+    def _extend(self, frame, token):
         frame.brackets += (token.text in "([") - (token.text in ")]")
         ends = token.text == ";" or (token.text == "," and frame.kind == EXPRESSION)
         if ends and frame.brackets <= 0:
@@ -98,17 +97,21 @@ class _Scanner:
             frame.head.append(token)
 
 
-def _scan(found_tokens):
-    scanner = _Scanner()
+def _feed(scanner, found_tokens):
     for token in found_tokens:
         scanner.feed(token)
     return scanner.finish()
 
 
-def functions(text):
-    """All functions of a source. Raises UnbalancedBraces when no reading of its #if branches balances."""
+def scan(text, scanner=Scanner):
+    """What a scanner finds in a source. Raises UnbalancedBraces when no reading of its #if branches balances."""
     all_tokens = tokens(text)
     try:
-        return _scan(without_directives(all_tokens))
+        return _feed(scanner(), without_directives(all_tokens))
     except UnbalancedBraces:
-        return _scan(without_directives(all_tokens, first_branch_only=True))
+        return _feed(scanner(), without_directives(all_tokens, first_branch_only=True))
+
+
+def functions(text):
+    """All functions of a source. Raises UnbalancedBraces as `scan` does."""
+    return scan(text)

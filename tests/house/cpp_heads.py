@@ -12,6 +12,7 @@ _CLASS_KEYS = {"class", "struct", "union", "enum"}
 _AFTER_PARAMETERS = {"const", "volatile", "noexcept", "override", "final", "mutable", "try", "&", ")"}
 _NOT_A_NAME = {"alignas", "decltype", "noexcept", "explicit", "requires", "sizeof", "throw", "__attribute__", "__declspec"}
 _OPERAND_NEXT = {"requires", "=", "&", "|", "!", "(", ",", "return"}
+_NO_METHOD = {"friend", "using", "typedef", "static_assert", "enum"}
 _AFTER_CAPTURE = {"(", "<", "mutable", "noexcept", "constexpr", "consteval", "static", "->", "requires"}
 
 
@@ -210,3 +211,28 @@ def name_of(head):
     while start > 0 and (head[start] in ("::", "~") or head[start - 1] in ("::", "~")):
         start -= 1
     return "".join(head[start:end])
+
+
+def type_name(head):
+    """The name of the type that this head opens; empty for one without a name."""
+    top = [text for _, text in _top_level(_without_template_prefix(_without_attributes(head)))]
+    key = next(index for index, text in enumerate(top) if text in _CLASS_KEYS)
+    until = top.index(":", key) if ":" in top[key:] else len(top)
+    words = [text for text in top[key + 1:until] if is_word(text) and text not in ("final", "class", "struct")]
+    return words[-1] if words else ""
+
+
+def method_name(head):
+    """The name of the member function that a class declares here, or None: for other members, special functions and friends."""
+    head = _without_template_prefix(_without_attributes(head))
+    if not head or head[0] in _NO_METHOD or head[-2:] in (["=", "default"], ["=", "delete"]):
+        return None
+    if head[-2:] == ["=", "0"]:
+        head = head[:-2]
+    top = _top_level(head)
+    start = _parameters(head, top)
+    if start is None or _has_initializer(top) or "operator" in head[:start] or "~" in head[:start]:
+        return None
+    is_pointer = head[start + 1:start + 2] == ["*"]                              # void (*member)(int);
+    is_argument = head[_closing(head, start) + 1:][:1] in ([">"], [","], ["..."])  # std::function<void(int)> member;
+    return None if is_pointer or is_argument else head[start - 1]

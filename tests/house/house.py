@@ -4,6 +4,7 @@
 import pathlib
 import sys
 
+import class_rules
 import documents
 import layers
 import prose
@@ -24,6 +25,8 @@ RULES = (
     sources.check_machine_paths,
     sources.check_inputs,
     sources.check_nothing_thrown,
+    class_rules.check_class_size,
+    class_rules.check_class_files,
     statements.check_comma_statements,
     documents.check_regions,
     documents.check_commands,
