@@ -4,7 +4,7 @@
 /// follows a published re-implementation.
 ///
 /// For clusters of jobs whose number of devices can change. `optimus` uses the same inputs and
-/// minimises another sum; docs/scheduling-policies.md compares both.
+/// minimises another sum; docs/choosing.md measures both.
 #pragma once
 
 #include <cstddef>
