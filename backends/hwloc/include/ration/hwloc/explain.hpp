@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The reasons of a placement in plain sentences, for `ration explain` and the event log.
+/// The reasons of a placement in plain sentences. Used by `ration run` for its event log.
 #pragma once
 
 #include <algorithm>
