@@ -64,7 +64,7 @@ struct bounds {
 struct job_progress {
     /// Training steps since the start of the job, over all incarnations.
     std::uint64_t step = 0;
-    double value = 0;  ///< the target's metric, smoothed as the target says
+    double value = 0;  ///< the target's metric, averaged over `mean_of` values
 };
 
 /// Base of the tag by which a type declares that it is a job: `using job_concept =

@@ -136,7 +136,7 @@ private:
     }
 
     /// Detects waits and promotes jobs. A wait begins when a job that ran is first seen without
-    /// devices. Between two waits the attained service grows, which tells them apart.
+    /// devices. Between two waits the attained service grows, which distinguishes them.
     void promote(tick<inputs> const& t) noexcept {
         pauses_.follow(t.get<"jobs/id">());
         auto const attained = t.get<"jobs/attained">();

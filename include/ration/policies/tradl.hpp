@@ -179,7 +179,7 @@ private:
     /// The values of a tick that are the same for all jobs of a node.
     struct shares {
         bool free;
-        double fair;  ///< who used more than this of the machine on reaching Acceptable is above its fair share
+        double fair;  ///< a job that used more than this at Acceptable is above its fair share
         std::int64_t above_fair, at_fair;
     };
 

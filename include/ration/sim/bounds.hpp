@@ -41,7 +41,7 @@ namespace detail {
 enum class served_first : unsigned char { least_left, least_work };
 
 /// Simulates one machine with the speed of all devices together. It serves one job at a time, and
-/// interrupts it for a better one, as `by` tells. Calls `piece(job, from, to, done)` for each
+/// interrupts it for a better one, as `by` selects. Calls `piece(job, from, to, done)` for each
 /// segment; `done` is true for the last segment of a job. Precondition: in order of submission. O(n
 /// log n).
 template <class Piece>

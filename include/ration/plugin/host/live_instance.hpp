@@ -136,7 +136,7 @@ public:
         return {sizeof(ration_tick), table_count, 0, 0, 0, 0, nullptr, nullptr, scratch_.data(), scratch_size_};
     }
 
-    /// Decides. A plugin that reports a lost state is told to start from the tables at once.
+    /// Decides. A plugin that reports a lost state receives the event `state_lost` at once.
     [[nodiscard]] std::int32_t decide(ration_tick const& t, ration_out& out) noexcept {
         auto const code = detail::without_exceptions([&] { return table_->decide(self_, &t, &out); });
         if (code == RATION_E_STATE) start_anew(t.now_ns);

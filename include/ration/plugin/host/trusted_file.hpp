@@ -38,7 +38,7 @@ namespace detail {
     return ours && ((about.st_mode & (S_IWGRP | S_IWOTH)) == 0 || sticky_folder);
 }
 
-/// Checks every folder above the file; who can rename a folder can replace the file.
+/// Checks every folder above the file; a user who can rename a folder can replace the file.
 [[nodiscard]] inline result<void> check_folders(std::string const& path) noexcept {
     for (std::size_t slash = path.rfind('/'); slash != path.npos;
          slash = slash == 0 ? path.npos : path.rfind('/', slash - 1)) {

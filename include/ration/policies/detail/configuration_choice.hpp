@@ -140,7 +140,7 @@ private:
             for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o)
                 offer(o, static_cast<std::uint16_t>(o - jobs_[j].first + 1), row, states);
         }
-        // Walk back: the recorded option of the last job tells how many devices the earlier jobs
+        // Walk back: the recorded option of the last job gives the number of devices of the earlier jobs
         // have.
         std::size_t s = states - 1;
         for (std::size_t j = jobs_.size(); j-- > 0;) {

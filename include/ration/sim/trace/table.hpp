@@ -111,7 +111,7 @@ private:
     builder jobs(of, library);
     if (!table.begin()) return table.failure();
     row r;
-    // The first row tells how many rows the file has, approximately.
+    // The length of the first row gives an estimate of the number of rows.
     std::size_t const bytes = table.bytes_left();
     for (std::size_t count = 0; table.next(r); ++count) {
         if (count == 0) jobs.reserve(bytes / std::max<std::size_t>(bytes - table.bytes_left(), 8) + 16);

@@ -120,7 +120,7 @@ private:
     }
 
     /// Reads the name. Only the second version of the function names a MIG instance; the first
-    /// returns the name of its GPU. The driver does not tell which of the two a name is, but the
+    /// returns the name of its GPU. The driver does not report which of the two a name is, but the
     /// model of an instance contains MIG and its profile: "NVIDIA A100-SXM4-40GB MIG 1g.5gb".
     void read_identity(device handle, driver_device& out) const noexcept {
         std::array<std::uint8_t, 16> uuid{};

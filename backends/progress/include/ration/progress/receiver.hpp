@@ -78,7 +78,7 @@ public:
     /// Receives at most 256 messages, so that other work of the caller is not delayed. Never
     /// blocks. Returns true if more may be waiting.
     ///
-    /// `belongs(job, pid)` tells whether a process belongs to a job. It is called once per process
+    /// `belongs(job, pid)` returns whether a process belongs to a job. It is called once per process
     /// and incarnation, and again when the table of 64 senders per job overflows. The texts of an
     /// update are valid until `sink(update const&)` returns. `now` is any clock that never
     /// decreases. Error: `io`.
