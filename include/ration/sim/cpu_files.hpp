@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Reads fitted loss curves: bench/data/loss/fits.csv, whose README says what its columns mean.
+/// Reads fitted loss curves from bench/data/loss/fits.csv. The README there defines the columns.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,9 @@
 
 namespace ration::sim {
 
-/// Models of jobs on one core, which need no device. Their usual length is the steps to the Objective, or as many as
-/// were recorded where the curve never gets there. O(text).
+/// Reads models of jobs that run on one core and need no device. Their usual length is the number
+/// of steps to the Objective, or the recorded number if the curve does not reach it. The error
+/// names the line. O(text).
 [[nodiscard]] inline trace::outcome<model_library> read_cpu_models(std::string_view text) {
     constexpr std::array<std::string_view, 14> titles{
         "name",       "batch",     "floor",      "power", "power_steps",
@@ -47,6 +48,7 @@ namespace ration::sim {
                 "Objective that is not above Acceptable"};
         loss_curve const curve{
             .floor = n[2], .power = n[3], .power_steps = n[4], .exponent = n[5], .fast = n[6], .fast_steps = n[7]};
+        // Such a job would be at its Objective before its first step.
         if (curve.at(0) <= n[11])
             return trace::problem{rows.line(), "this curve begins below its Objective; write a harder one"};
         double const reached = std::ceil(curve.step_at(n[11])), length = reached < 1e12 ? reached : n[12];

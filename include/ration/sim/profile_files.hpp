@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Reads measured profiles: the three files of bench/data/pollux. Its README says what their columns mean.
+/// Reads measured profiles: the three files of bench/data/pollux. The README there defines the
+/// columns.
 #pragma once
 
 #include <algorithm>
@@ -27,16 +28,16 @@ struct profile_texts {
     std::string_view applications, step_times, gradients;
 };
 
-/// How profiles are read from files.
+/// Options of profiles.
 struct profile_options {
     double interference = 0;                        ///< `profile::interference`, from 0 to 1
-    std::vector<std::int64_t> devices_per_node{4};  ///< nodes for which what policies are shown is computed beforehand
+    std::vector<std::int64_t> devices_per_node{4};  ///< node sizes for which the scaling is computed in advance
 };
 
 namespace detail {
 
-/// Rows of one of the files: its columns are all there, in this order, and all but the first and the spread are
-/// numbers.
+/// Reads the rows of one file. All columns have to be present, in this order; all but the first and
+/// the spread are numbers.
 template <std::size_t Columns>
 class profile_rows {
     trace::row_scanner rows_;
@@ -45,19 +46,23 @@ class profile_rows {
     trace::problem failure_;
 
 public:
-    std::string_view name;                 ///< the first column
-    std::array<double, Columns> number{};  ///< the columns; 0 for the first one, and for an empty spread
+    std::string_view name;                 ///< first column
+    std::array<double, Columns> number{};  ///< columns by index; 0 for the first one, and for an empty spread
 
+    /// `titles` is the expected first line, and `file` is the name for messages.
     profile_rows(std::string_view text, std::string_view titles, char const* file) noexcept
         : rows_(text, ','), titles_(titles), file_(file) {}
 
+    /// The error; empty text if there was none.
     [[nodiscard]] trace::problem const& failure() const noexcept { return failure_; }
+    /// Records an error with the present line.
     bool refuse(std::string_view sentence) {
         std::string const at = rows_.line() > 0 ? ':' + std::to_string(rows_.line()) : std::string();
         failure_ = {0, file_ + at + ": " + std::string(sentence)};
         return false;
     }
 
+    /// Reads and validates the first line.
     [[nodiscard]] bool begin() {
         if (!rows_.next()) return refuse("there is nothing in this file; run bench/data/pollux/convert.py again");
         std::string joined;
@@ -66,7 +71,7 @@ public:
         return joined == titles_ || refuse("the columns have to be " + std::string(titles_));
     }
 
-    /// Numbers from 0 to 1e300. False at the end, and when `failure` says something.
+    /// Reads a row; numbers are from 0 to 1e300. Returns false at the end, and after an error.
     [[nodiscard]] bool next() {
         if (!rows_.next()) return rows_.wrong() == nullptr ? false : refuse(rows_.wrong());
         auto const fields = rows_.fields();
@@ -87,12 +92,13 @@ private:
     static constexpr std::size_t spread = Columns == 7 ? 3 : Columns;  // of step_times.csv
 };
 
-/// A profile while it is read.
+/// A profile that is being read.
 struct unfinished_profile {
     named_model as;
     profile of;
 };
 
+/// The profile with this name; nullptr if there is none yet.
 [[nodiscard]] inline unfinished_profile* find_profile(std::vector<unfinished_profile>& all,
                                                       std::string_view name) noexcept {
     for (auto& one : all)
@@ -100,6 +106,7 @@ struct unfinished_profile {
     return nullptr;
 }
 
+/// Reads applications.csv.
 [[nodiscard]] inline trace::problem read_applications(std::string_view text, profile_options const& options,
                                                       std::vector<unfinished_profile>& into) {
     profile_rows<8> rows(
@@ -131,6 +138,7 @@ struct unfinished_profile {
     return rows.failure();
 }
 
+/// Reads step_times.csv into the profiles.
 [[nodiscard]] inline trace::problem read_step_times(std::string_view text, std::vector<unfinished_profile>& into) {
     profile_rows<7> rows(text, "application,nodes,devices,spread,local_batch,step_time,sync_time", "step_times.csv");
     for (bool more = rows.begin(); more && (more = rows.next());) {
@@ -157,6 +165,8 @@ struct unfinished_profile {
     return rows.failure();
 }
 
+/// Reads gradients.csv into the profiles. The rows of an application are a table of progress by
+/// batch.
 [[nodiscard]] inline trace::problem read_gradients(std::string_view text, std::vector<unfinished_profile>& into) {
     profile_rows<5> rows(text, "application,progress,batch,grad_sqr,grad_var", "gradients.csv");
     for (bool more = rows.begin(); more && (more = rows.next());) {
@@ -187,6 +197,7 @@ struct unfinished_profile {
     return rows.failure();
 }
 
+/// True if a profile has all tables, and statistics for its smallest and its largest batch.
 [[nodiscard]] inline bool is_complete(profile const& of) noexcept {
     return !of.by_count.empty() && !of.ends.empty() && of.square.size() == of.ends.size() * of.batches.size() &&
            of.batches.front() == of.initial_batch && of.batches.back() == of.max_batch;
@@ -194,7 +205,8 @@ struct unfinished_profile {
 
 }  // namespace detail
 
-/// The applications as models that traces may name. O(text), and some milliseconds for each application.
+/// The applications as models that traces can name. The error names file and line. O(text), and
+/// some milliseconds for each application.
 [[nodiscard]] inline trace::outcome<model_library> read_profiles(profile_texts const& texts,
                                                                  profile_options const& options = {}) {
     std::vector<detail::unfinished_profile> all;
@@ -215,7 +227,7 @@ struct unfinished_profile {
     return library;
 }
 
-/// The three files in a folder.
+/// Reads the three files of a folder.
 [[nodiscard]] inline trace::outcome<model_library> load_profiles(std::string const& folder,
                                                                  profile_options const& options = {}) {
     std::array<std::string, 3> texts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Jobs whose speed was measured for some numbers of devices and some types of them: what the traces of Gavel and
-/// ElasticFlow name.
+/// Jobs whose speed was measured for some numbers and types of devices. The traces of Gavel and
+/// ElasticFlow name such models.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 namespace ration::sim {
 
-/// One step is one of the model's own. Its batch is fixed: of those that were measured, the largest that is not above
-/// what was asked for.
+/// A job with measured rates. One step is one of the model's own. The batch is fixed: the largest
+/// measured one that is not above the requested one.
 class rate_model final : public job_model {
     struct key {
         std::uint32_t type;
@@ -38,7 +38,7 @@ class rate_model final : public job_model {
     std::vector<std::int64_t> batches_;  // ascending
 
 public:
-    /// False when this was said before.
+    /// Adds a measurement. Returns false if there is one for the same key.
     bool add(std::uint32_t type, bool several_nodes, std::int64_t batch, std::int64_t devices,
              double steps_per_second) {
         auto const place = std::lower_bound(batches_.begin(), batches_.end(), batch);
@@ -46,9 +46,11 @@ public:
         return rates_.emplace(key{type, several_nodes, batch, devices}, steps_per_second).second;
     }
 
+    /// The measured speed, scaled by the slowest node.
     [[nodiscard]] speed_segment at(job_description const& job, allocation const& held, double) const noexcept override {
         return {.steps_per_second = held.slowest * rate(held.type, held.spread.size() > 1, job.batch, held.devices)};
     }
+    /// Fills the scaling with the measured speeds.
     void show(job_description const& job, double, std::uint32_t type, std::int64_t devices_per_node,
               scaling const& out) const noexcept override {
         for (std::size_t i = 0; i < out.goodput.size(); ++i) {
@@ -58,8 +60,9 @@ public:
         }
     }
 
-    /// 0 where fewer devices than these were measured only from more on, or never. A spread that was not measured goes
-    /// like none. O(log rates).
+    /// The speed with at least this placement: that of the next smaller measured number of devices;
+    /// 0 if there is none. A multi-node placement that was not measured has the speed of one node.
+    /// O(log rates).
     [[nodiscard]] double rate(std::uint32_t type, bool several_nodes, std::int64_t batch,
                               std::int64_t devices) const noexcept {
         if (batches_.empty() || devices < 1) return 0;
@@ -74,9 +77,9 @@ public:
     }
 };
 
-/// The models of bench/data/rates/rates.csv, whose README says what its columns mean. Types get the index that they
-/// have in `types` (of the cluster); those that it does not have are left out, and so are models with none of them.
-/// O(text).
+/// Reads bench/data/rates/rates.csv; the README there defines the columns. Types get their index in
+/// `types` (of the cluster); other types are skipped, and so are models with none of them. The
+/// error names the line. O(text).
 [[nodiscard]] inline trace::outcome<model_library> read_rates(std::string_view text,
                                                               std::span<std::string const> types) {
     constexpr std::array<std::string_view, 6> titles{"model", "type",    "several_nodes",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How a policy gets from one thread to another: to the thread of the ticks when it was prepared beside them, and away
-/// from it when it has retired, because opening and closing code takes longer than a tick may.
+/// Passes a policy from one thread to another. A policy is opened and closed outside the thread of
+/// the ticks, since both take longer than a tick may.
+///
+/// Used in pairs: one object for new policies, and one for retired ones.
 #pragma once
 
 #include <atomic>
@@ -10,20 +12,24 @@
 
 namespace ration::plugin {
 
-/// A place for one policy. One thread leaves it there, another takes it; neither waits, locks or allocates.
+/// A slot for one policy. One thread leaves a policy, another takes it; neither waits, locks or
+/// allocates.
 class hot_swap_state {
     std::atomic<any_policy*> there_{nullptr};
 
 public:
+    /// An empty slot.
     hot_swap_state() noexcept = default;
     hot_swap_state(hot_swap_state const&) = delete;
     hot_swap_state& operator=(hot_swap_state const&) = delete;
+    /// Destroys a policy that was not taken.
     ~hot_swap_state() { delete there_.load(std::memory_order_acquire); }
 
-    /// False, and `policy` stays with the caller, while the last one has not been taken.
+    /// Puts a policy into the slot. Returns false, and `policy` stays with the caller, if the slot
+    /// is not empty.
     [[nodiscard]] bool leave(std::unique_ptr<any_policy>& policy) noexcept {
         any_policy* nothing = nullptr;
-        // Release: who takes it sees all that was done to it here.
+        // Release: the thread that takes the policy sees all earlier writes to it.
         if (!there_.compare_exchange_strong(nothing, policy.get(), std::memory_order_release,
                                             std::memory_order_relaxed))
             return false;
@@ -31,7 +37,7 @@ public:
         return true;
     }
 
-    /// Null when nothing is there.
+    /// Takes the policy out of the slot; null if it is empty.
     [[nodiscard]] std::unique_ptr<any_policy> take() noexcept {
         return std::unique_ptr<any_policy>(there_.exchange(nullptr, std::memory_order_acquire));
     }

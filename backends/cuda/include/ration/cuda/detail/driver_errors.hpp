@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The driver's error codes as errors that say what to do. The runtime has the same numbers. Source: CUDA Driver API,
-/// CUresult; MPS documentation for 805 to 810.
+/// Error codes of the driver as errors with a remedy. The runtime uses the same numbers. Source:
+/// CUDA Driver API, CUresult; MPS documentation for 805 to 810.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,14 @@ namespace ration::cuda {
 
 namespace detail {
 
+/// A code, its meaning for ration, and the remedy.
 struct driver_sentence {
     int code;
     errc means;
     char const* remedy;
 };
 
+/// Sorted by code. Codes that are not here are reported with their number only.
 inline constexpr driver_sentence driver_sentences[] = {
     {34, errc::not_supported,
      "this libcuda.so.1 is the toolkit's stub: take its folder out of LD_LIBRARY_PATH, and install the NVIDIA driver"},
@@ -51,7 +53,7 @@ inline constexpr driver_sentence driver_sentences[] = {
 
 }  // namespace detail
 
-/// `code` is not 0. One that is not in the table is `io`.
+/// The error of a code other than 0; a code that is not in the table becomes `io`.
 [[nodiscard]] inline error driver_failure(int code, char const* operation, std::string_view subject) noexcept {
     auto const* const known = std::ranges::find(detail::driver_sentences, code, &detail::driver_sentence::code);
     bool const found = known != std::end(detail::driver_sentences);
