@@ -131,6 +131,7 @@ public:
             row + 1 < measured_.ends.size() ? measured_.ends[row] : std::numeric_limits<double>::infinity();
         if (held.spread.empty()) return {0, until};
         double const speed = rate(held.spread, held.devices, held.batch > 0 ? held.batch : job.batch, row);
+        // A job on one node exchanges no gradients over the network.
         bool const slowed = held.shares_node && held.spread.size() > 1;
         return {held.slowest * (slowed ? speed * (1 - measured_.interference) : speed), until};
     }
@@ -149,6 +150,7 @@ public:
         for (std::size_t k = 0; k < out.goodput.size(); ++k) {
             auto const devices = static_cast<std::int64_t>(k);
             bool const possible = devices >= 1 && devices <= most_devices;
+            // With a fixed batch, both curves are the same.
             if (!possible || measured_.fixed_batch) {
                 out.goodput[k] = out.goodput_fixed[k];
                 out.batch[k] = out.goodput[k] > 0 ? asked_for(job.batch) : 0;
@@ -313,6 +315,8 @@ private:
             for (std::size_t b = 0; b < measured_.batches.size(); ++b)
                 into.fixed[b * width + static_cast<std::size_t>(devices)] = with_batch(
                     fewest_nodes(devices, per_node, nodes), devices, static_cast<std::int64_t>(measured_.batches[b]));
+            // The candidates do not depend on the progress, so they are computed once for all
+            // rows.
             std::size_t const found = try_batches(devices, per_node, tried);
             for (std::size_t row = 0; row < rows; ++row) {
                 auto const best = best_of({tried.data(), found}, row);

@@ -129,9 +129,11 @@ struct job_figures {
         if (job.finished.count < 0) continue;
         double const jct = to_seconds(job.finished - job.submitted);
         all.jct.push_back(jct);
+        // A job that cannot run alone has no figure of fairness.
         if (!(jct > 0) || !needs[i].possible()) continue;
         bool const cpu = jobs.runs_on_cpu(jobs.jobs[i]);
         job_end const at = job.released ? job_end::last_tier : job_end::length;
+        // Jobs on processors and on devices do not compete with each other.
         double const all_there = (cpu ? on_cpu : on_devices).mean(to_seconds(job.submitted), to_seconds(job.finished));
         all.progress.push_back((cpu ? reader.seconds_with(jobs.jobs[i], cores, at) : needs[i].seconds) / jct);
         all.rho.push_back(jct / reader.seconds_with(jobs.jobs[i], (cpu ? cores : devices) / all_there, at));

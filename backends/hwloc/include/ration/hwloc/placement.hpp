@@ -171,6 +171,7 @@ private:
         for (std::uint32_t i = 0; i < machine_.cores.size(); ++i)
             if (machine_.cores[i].node != unknown && !others.core(i)) ++market.near_cores[machine_.cores[i].node];
         gpu_chooser const chooser(machine_, market);
+        // A change keeps as many of the job's GPUs as possible: their data are in GPU memory.
         auto const count = static_cast<std::uint32_t>(kept.gpus.size());
         return count > wanted.gpus ? chooser.shrink(kept.gpus, count - wanted.gpus)
                                    : chooser.grow(kept.gpus, wanted.gpus - count);
@@ -218,6 +219,7 @@ private:
         for (std::size_t h = 0; h < homes.size(); ++h) {
             auto const here = before + static_cast<std::uint32_t>(std::ranges::count_if(
                                            gpus, [&](std::uint32_t i) { return home_of(i) == homes[h]; }));
+            // Differences of cumulative shares, so that the quotas add up to the count.
             quota[h] = static_cast<std::uint32_t>(std::uint64_t{count} * here / gpus.size() -
                                                   std::uint64_t{count} * before / gpus.size());
             before = here;
@@ -229,6 +231,7 @@ private:
                     room += state.free[d];
                     own += state.own[d];
                 }
+            // Cores that the job has at this location count towards its quota.
             std::uint32_t const more = std::min({left, room, quota[h] - std::min(quota[h], own)});
             if (more > 0) state.take(chooser.grow(homes[h], more));
             left -= more;
@@ -268,6 +271,7 @@ private:
             std::uint32_t best = unknown;
             for (std::uint32_t to = 0; used[from] != 0 && to < used.size(); ++to) {
                 numa_node const& there = machine_.nodes[to];
+                // cpuset.mems must not contain a node without memory.
                 if (there.kind != memory_kind::normal || there.memory.count <= 0) continue;
                 if (best == unknown || map_.beyond_local(from, to) < map_.beyond_local(from, best)) best = to;
             }

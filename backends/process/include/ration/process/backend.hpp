@@ -196,6 +196,7 @@ public:
     /// Stops and continues the jobs that are due. A late call only costs precision within the period.
     void run_due(nanoseconds time) noexcept {
         bool const any = std::ranges::any_of(jobs_, [time](entry const& job) { return job.due() <= time; });
+        // Limits are exact for known processes; new ones are found at the next scan.
         if (any && time >= rescan_) rescan(time);
         for (entry& job : jobs_)
             if (job.due() <= time) job.step(time, guard_);
@@ -295,6 +296,7 @@ private:
     /// The CPUs for an amount. A job that already has the amount keeps its CPUs.
     [[nodiscard]] cpu_set choose(entry const& job, std::int64_t amount,
                                  std::span<operation const> planned) const noexcept {
+        // Only whole cores bind a job; all other amounts use the whole set.
         if (amount <= 0 || amount >= std::int64_t{1000} * job.home().size() || amount % 1000 != 0) return job.home();
         auto const count = static_cast<unsigned>(amount / 1000);
         if (job.amount() == amount && job.cpus().size() == count) return job.cpus();

@@ -166,8 +166,10 @@ private:
             at += prefix + name.size() + 1;
             continue;
         }
+        // Tested before std::regex sees the pattern, which would expand the repetition.
         if (rest.front() == '{' && greatest_bound(rest) > max_bound)
             return bad_pattern(pattern, "a repetition counts to 255 at most");
+        // Plain groups count too, since std::regex numbers all groups.
         if (rest.front() == '(' && !rest.starts_with("(?")) ++opened;
         atoms.add(rest);
         if (atoms.exceeds_limit())
