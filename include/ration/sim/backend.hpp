@@ -26,6 +26,7 @@ public:
     static constexpr bool fills_columns = true;
     /// A change: which job, and of which resource. There is nothing to roll back.
     struct operation {
+        /// The job that changes.
         job_id job;
         resource_id resource{};
     };

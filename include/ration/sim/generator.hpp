@@ -142,7 +142,9 @@ struct rigid_options {
 
 /// One kind of job of a synthetic elastic workload.
 struct scaling_category {
+    /// The name of its model.
     std::string_view name;
+    /// The parameters of its model.
     data_parallel of;
 };
 

@@ -23,11 +23,13 @@ namespace ration::sim {
 /// Seconds of a step, and the part for exchanging gradients, by local batch, ascending. Never
 /// empty.
 struct step_curve {
+    /// All of one length: samples on a device, and seconds.
     std::vector<double> batch, step, sync;
 };
 
 /// Measured seconds of one step, and the part of them that is communication.
 struct step_time {
+    /// `sync` is at most `step`.
     double step = 0, sync = 0;
 };
 
@@ -45,6 +47,7 @@ struct step_time {
 
 /// The measurements of an application.
 struct profile {
+    /// In samples: of all devices, and on one device at once.
     double initial_batch = 1, max_batch = 1, min_local_batch = 1, max_local_batch = 1;
     bool fixed_batch = false;  ///< a policy cannot choose the batch
     /// Share of its speed that a multi-node job loses while it shares a node with another such job
@@ -54,6 +57,7 @@ struct profile {
     std::vector<double> ends;  ///< progress at which each row of the statistics ends, ascending
     /// Total batches of the columns of the statistics, ascending, from the initial to the largest
     std::vector<double> batches;
+    /// Squared norm and variance of the gradient.
     std::vector<double> square, variance;  ///< of the gradient, [row * batches + column]
 };
 

@@ -20,7 +20,9 @@ inline constexpr double no_figure = std::numeric_limits<double>::quiet_NaN();
 /// The figures of a run. Times are in seconds. Figures of jobs are over the jobs that have ended,
 /// and NaN without such jobs. docs/sim.md defines each for its reader.
 struct figures {
+    /// Numbers of jobs.
     std::size_t jobs = 0, finished = 0, never_started = 0;
+    /// Job completion time, from submission to the end.
     double mean_jct = no_figure, median_jct = no_figure, p95_jct = no_figure, p99_jct = no_figure,
            worst_jct = no_figure;
     double mean_wait = no_figure, p99_wait = no_figure;  ///< from submission to the first devices

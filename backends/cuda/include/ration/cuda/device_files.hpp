@@ -21,6 +21,7 @@ namespace ration::cuda {
 
 /// A character device.
 struct device_file {
+    /// The numbers of the file, as stat(2) returns them.
     unsigned major = 0, minor = 0;
     friend constexpr auto operator<=>(device_file, device_file) noexcept = default;
 };
@@ -33,7 +34,9 @@ struct device_file_numbers {
 
 /// The files with these numbers; tests use others.
 struct device_file_places {
+    /// The majors of all drivers.
     std::filesystem::path devices = "/proc/devices";
+    /// The minors of the access files of MIG instances.
     std::filesystem::path mig_minors = "/proc/driver/nvidia-caps/mig-minors";
 };
 

@@ -22,7 +22,9 @@ namespace ration::cuda {
 
 /// Folders in which the kernel shows GPUs; tests use others.
 struct gpu_files {
+    /// One folder for each GPU, with a file `information`.
     std::filesystem::path module = "/proc/driver/nvidia/gpus";
+    /// One folder for each PCI device, with a file `numa_node`.
     std::filesystem::path bus = "/sys/bus/pci/devices";
 };
 

@@ -22,11 +22,13 @@ namespace ration::hwloc {
 
 /// The request of a job. Zero of both releases everything.
 struct request {
+    /// Numbers of cores and of GPUs; GPUs need at least one core.
     std::uint32_t cores = 0, gpus = 0;
 };
 
 /// Cores and GPUs of a job, as indices into `placer::where()`, ascending.
 struct holding {
+    /// Indices, ascending and without duplicates.
     std::vector<std::uint32_t> cores{}, gpus{};
 
     friend bool operator==(holding const&, holding const&) noexcept = default;

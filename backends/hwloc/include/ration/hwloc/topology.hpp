@@ -33,6 +33,7 @@ struct numa_node {
     std::uint32_t package = unknown;  ///< its package; unknown if it belongs to several
     /// Its size.
     bytes memory{0};
+    /// Only normal memory is given to jobs.
     memory_kind kind = memory_kind::normal;
 };
 
@@ -59,8 +60,11 @@ struct gpu {
 struct machine {
     /// Its name, for reports.
     text<64> name{};
+    /// The memory nodes, of all kinds.
     std::vector<numa_node> nodes{};
+    /// The cores; at least one.
     std::vector<core> cores{};
+    /// The GPUs, including those that are in use.
     std::vector<gpu> gpus{};
     /// MB/s between two GPUs, GPUs x GPUs, symmetric; 0 without a link. Empty if no two have a link
     std::vector<std::uint64_t> nvlink{};

@@ -140,6 +140,7 @@ public:
 
     /// Stops every process of the job until `thaw`, independently of its limit.
     [[nodiscard]] result<void> freeze(job_id job) noexcept { return set_frozen(job, true); }
+    /// Ends a freeze; the limit applies again.
     [[nodiscard]] result<void> thaw(job_id job) noexcept { return set_frozen(job, false); }
 
     /// Sends a signal to every process of the job. A stopped process handles it when it continues; SIGKILL at once.
@@ -253,6 +254,7 @@ public:
     [[nodiscard]] result<void> apply(operation const& op) noexcept {
         return put(op.job, op.what, op.new_cpus, op.new_amount);
     }
+    /// Sets the old value again.
     [[nodiscard]] result<void> undo(operation const& op) noexcept {
         return put(op.job, op.what, op.old_cpus, op.old_amount);
     }
@@ -278,6 +280,7 @@ public:
                    : differs("a process has not stopped yet; the machine is very busy");
     }
 
+    /// The operation for the event log.
     [[nodiscard]] operation_text describe(operation const& op) const noexcept { return detail::describe(op); }
 
 private:

@@ -71,6 +71,7 @@ inline void signal_exactly(process_info const& process, int number) noexcept {
 
 /// The first process of a job.
 struct tree_root {
+    /// The first process.
     pid_t pid = 0;
     std::uint64_t start_time = 0;  ///< 0: the process that has the number now
     /// KEY=VALUE that only this launch has in its environment (its token). It finds processes that left the session
@@ -84,6 +85,7 @@ class tree {
 public:
     /// A process of the job.
     struct member {
+        /// As of the last scan.
         process_info info;
         nanoseconds cpu{};   ///< of its own threads, as last read
         bool fresh = false;  ///< first seen in the last refresh

@@ -30,10 +30,12 @@ struct message {
     std::string_view job{};
     /// The secret of the incarnation.
     std::string_view token{};
+    /// The incarnation that the sender claims.
     incarnation_id run{};
     /// The rank of the process in its job.
     std::uint32_t rank = 0;
     std::uint64_t sequence = 0;  ///< of the sender, from 1
+    /// The content.
     report body{};
 };
 
