@@ -4,8 +4,8 @@
 ///
 /// Example:
 /// ~~~{.cpp}
-/// ration::policies::las policy;
-/// ration::capacities const nodes[] = {{.cpu = 64'000, .gpu = 8}};
+/// ration::policies::equal_share policy;
+/// ration::capacities const nodes[] = {{.cpu = 64'000}};
 /// auto const answer = ration::allocate(policy, jobs, nodes, {.now = ration::seconds(clock)});
 /// if (!answer) return answer.failure();
 /// for (auto const& g : answer->granted) apply(g.job, g.node(), g.amount());

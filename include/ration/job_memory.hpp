@@ -2,7 +2,7 @@
 /// Memory of a policy or an engine for each job, in step with the rows of the jobs table.
 ///
 /// Jobs are sorted by id, so a job that ends moves all later rows up. Policies with a history
-/// (flowcon, gittins, tradl) keep it here and call `follow` at the begin of each tick.
+/// (flowcon, las, tradl) keep it here and call `follow` at the begin of each tick.
 #pragma once
 
 #include <cstddef>

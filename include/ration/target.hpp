@@ -91,6 +91,7 @@ public:
     using target_concept = target_tag;
     /// The numbers of the two tiers, as `reached` and the column `jobs/tier` count them.
     static constexpr std::uint32_t acceptable_tier = 1, objective_tier = 2;
+    /// The longest window.
     static constexpr std::uint32_t most_mean_of = 1'000'000;  // a tracker keeps this many reports at most: 16 MB
 
     /// The values from which a target is made, as a jobs file gives them.

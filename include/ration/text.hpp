@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Bounded text: a string that never allocates and never throws.
 ///
-/// Used for names and for subjects of errors, which have to be copied on the tick and in
-/// signal-safe code.
+/// Used for names and for subjects of errors, which are copied on the tick, where nothing allocates.
 #pragma once
 
 #include <array>

@@ -206,6 +206,7 @@ void report_expected(text<N>& wrong, std::string_view name, char const* expected
 template <std::size_t N>
 void report_number(text<N>& wrong, double value) noexcept {
     char digits[32];
+    // Beyond this, a double does not hold every whole number.
     bool const whole = value > -1e15 && value < 1e15 && value == static_cast<double>(static_cast<std::int64_t>(value));
     auto const [end, failed] = whole ? std::to_chars(digits, digits + sizeof digits, static_cast<std::int64_t>(value))
                                      : std::to_chars(digits, digits + sizeof digits, value);
@@ -235,6 +236,7 @@ template <std::size_t N, class T>
         return false;
     }
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+        // The message contains the interval and the meaning of the parameter.
         if (static_cast<double>(value) < note.least || static_cast<double>(value) > note.most) {
             report_range(wrong, note);
             return false;

@@ -3,9 +3,9 @@
 ///
 /// Example:
 /// ~~~{.cpp}
-/// ration::policy_adapter<ration::policies::las> las;
+/// ration::policy_adapter<ration::policies::equal_share> policy;
 /// ration::policy_adapter<ration::policies::none> fallback;
-/// ration::engine engine(backend, las, fallback, store, columns, ration::standard_resources, {});
+/// ration::engine engine(backend, policy, fallback, store, columns, ration::standard_resources, {});
 /// ~~~
 #pragma once
 

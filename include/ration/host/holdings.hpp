@@ -98,6 +98,7 @@ inline void show_changes(ledger& held, snapshot_store& store, standard_columns c
             auto const& [job, node, resource] = changes.places[i];
             auto const& c = columns.resources[static_cast<std::size_t>(resource)];
             store.at(c.free, node) = store.at(c.capacity, node) - held.sum(node, resource);
+            // Changes of one job are usually listed together, so it is written once.
             if (job != last) all_shown &= detail::show_job(job, held, store, columns);
             last = job;
         }

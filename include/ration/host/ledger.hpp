@@ -37,8 +37,11 @@ struct ledger_changes {
 
     /// A changed amount.
     struct place {
+        /// The job that holds it.
         job_id job;
+        /// Row of the nodes table.
         std::uint32_t node;
+        /// The resource.
         resource_id resource;
     };
     place places[most_places];  ///< changed amounts; one can be listed twice

@@ -46,10 +46,12 @@ struct operation_text {
     /// The job, the resource and the time of effect.
     job_id job;
     resource_id resource{};
+    /// When it takes effect.
     timing when = timing::live;
     text<160> subject;  ///< the changed object: a kernel file, a process attribute
     /// The values before and after.
     text<64> old_value;
+    /// The value after the operation.
     text<64> new_value;
 };
 

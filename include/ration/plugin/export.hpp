@@ -2,7 +2,7 @@
 /// Makes a policy class a plugin, by one line at the end of a source file that is built with
 /// `ration_add_policy`.
 ///
-/// Example, the whole of `plugins/give_one/give_one.cpp`:
+/// Example, a complete source file:
 /// ~~~{.cpp}
 /// #include <ration/plugin/export.hpp>
 /// #include "give_one.hpp"

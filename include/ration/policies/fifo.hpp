@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// fifo: first come, first served.
 ///
-/// The simplest policy with all parts; a good start for a new one.
+/// The simplest policy with parameters; a good start for a new one.
 #pragma once
 
 #include <cstddef>

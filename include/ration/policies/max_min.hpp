@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// max_min: weighted max-min fairness over devices.
 ///
-/// For machines where each job deserves the same, whatever its length. `drf` is the rule for
+/// For machines that divide devices equally among jobs of any length. `drf` is the rule for
 /// several resources and tenants.
 #pragma once
 

@@ -35,6 +35,7 @@ struct tradl_parameters {
     /// limits
     double alpha = 0.9;
     double dead_band = 0.02;  ///< a job is above its fair share 1/n only from 1/n + dead_band on
+    /// Which tiers count.
     tradl_scenario scenario = tradl_scenario::FT;
     bool strict = false;  ///< the published rule without the three additions below
 
@@ -88,6 +89,7 @@ public:
                 in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">,
                 in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">>;
 
+    /// Reason codes of the grants.
     enum reason : std::uint16_t {
         unexplained,
         machine_not_full,
@@ -115,6 +117,7 @@ public:
     tradl() = default;
     explicit tradl(tradl_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         latched_use_.reserve(most.jobs);
         nodes_.reserve(most.nodes);
@@ -122,6 +125,7 @@ public:
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
         latched_use_.follow(t.get<"jobs/id">());
@@ -137,6 +141,7 @@ public:
         return several ? answer_each(t, all, out) : answer_one(t, all, out);
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         latched_use_.save(out);
@@ -144,6 +149,7 @@ public:
         for (node_state const& n : nodes_) out.put(n);
         return out.needed();
     }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         tradl loaded(parameters_);

@@ -22,10 +22,11 @@ class cluster_backend {
 public:
     /// Declares the class as a backend.
     using backend_concept = backend_tag;
-    /// Policies on this backend may choose batches and other settings through columns.
+    /// The simulation writes jobs/used.* and jobs/measured_steps_per_second itself.
     static constexpr bool fills_columns = true;
     /// A change: which job, and of which resource. There is nothing to roll back.
     struct operation {
+        /// The job that changes.
         job_id job;
         resource_id resource{};
     };

@@ -30,7 +30,9 @@ struct lower_bounds {
 
 /// A job as the bounds see it, with times in seconds and work in device-seconds or core-seconds.
 struct bounded_job {
+    /// Seconds from the start of the trace.
     double submitted = 0;
+    /// Its least time and work.
     job_needs needs;
 };
 

@@ -132,6 +132,8 @@ struct rigid_options {
             job.length = std::floor(detail::time_at(size.times, of.uniform(++attempt)));
         } while ((job.request > only.most_devices || job.length < only.shortest || job.length > only.longest) &&
                  attempt < 10'000);
+        // After 10 000 draws the job is cut to the restrictions, so that every option gives a
+        // workload.
         job.request = job.least = job.most = std::min(job.most, only.most_devices);
         job.length = std::clamp(job.length, only.shortest, only.longest);
     }
@@ -140,7 +142,9 @@ struct rigid_options {
 
 /// One kind of job of a synthetic elastic workload.
 struct scaling_category {
+    /// The name of its model.
     std::string_view name;
+    /// The parameters of its model.
     data_parallel of;
 };
 
@@ -184,6 +188,7 @@ struct scaling_options {
     std::vector<double> speed;
     for (auto const& category : scaling_categories(of.fixed_batches)) {
         auto const model = std::make_shared<parametric_model>(category.of);
+        // Lengths are drawn in seconds and converted to steps at the usual speed of the kind.
         speed.push_back(model->rate(batch, asked, false, 0));
         made.models.push_back(model);
         made.model_names.emplace_back(category.name);

@@ -14,12 +14,14 @@ namespace ration::sim {
 
 /// The results of one simulated job. A time of -1 means never.
 struct job_outcome {
+    /// Time of its arrival.
     nanoseconds submitted{0};
     nanoseconds started{-1};   ///< when it first held devices or cores; -1 = never
     nanoseconds finished{-1};  ///< -1 = never
     /// When the first and the second tier of its loss were reached; -1 = never
     nanoseconds acceptable{-1}, objective{-1};
     double device_seconds = 0;  ///< held, with or without progress
+    /// Changes of its devices after the first start.
     std::uint32_t restarts = 0;
     bool released = false;    ///< its policy ended it at the last tier of its loss, before its own end
     std::uint32_t stops = 0;  ///< number of stops by faults
@@ -91,6 +93,7 @@ struct run_outcome {
     std::vector<job_outcome> jobs;  ///< in the order of the workload
     /// Ticks, events, applied changes, rejected grants, and ticks in which the fallback answered.
     std::uint64_t ticks = 0, events = 0, changes = 0, rejected = 0, refused_ticks = 0;
+    /// The first rejected grant, if there was one.
     std::optional<bad_grant> first_bad;
     std::uint64_t faults = 0;     ///< up to `end`; returns of nodes do not count
     double capacity_seconds = 0;  ///< device-seconds that were available up to `end`

@@ -23,11 +23,13 @@ namespace ration::sim {
 /// Seconds of a step, and the part for exchanging gradients, by local batch, ascending. Never
 /// empty.
 struct step_curve {
+    /// All of one length: samples on a device, and seconds.
     std::vector<double> batch, step, sync;
 };
 
 /// Measured seconds of one step, and the part of them that is communication.
 struct step_time {
+    /// `sync` is at most `step`.
     double step = 0, sync = 0;
 };
 
@@ -45,6 +47,7 @@ struct step_time {
 
 /// The measurements of an application.
 struct profile {
+    /// In samples: of all devices, and on one device at once.
     double initial_batch = 1, max_batch = 1, min_local_batch = 1, max_local_batch = 1;
     bool fixed_batch = false;  ///< a policy cannot choose the batch
     /// Share of its speed that a multi-node job loses while it shares a node with another such job
@@ -54,6 +57,7 @@ struct profile {
     std::vector<double> ends;  ///< progress at which each row of the statistics ends, ascending
     /// Total batches of the columns of the statistics, ascending, from the initial to the largest
     std::vector<double> batches;
+    /// Squared norm and variance of the gradient.
     std::vector<double> square, variance;  ///< of the gradient, [row * batches + column]
 };
 
@@ -131,6 +135,7 @@ public:
             row + 1 < measured_.ends.size() ? measured_.ends[row] : std::numeric_limits<double>::infinity();
         if (held.spread.empty()) return {0, until};
         double const speed = rate(held.spread, held.devices, held.batch > 0 ? held.batch : job.batch, row);
+        // A job on one node exchanges no gradients over the network.
         bool const slowed = held.shares_node && held.spread.size() > 1;
         return {held.slowest * (slowed ? speed * (1 - measured_.interference) : speed), until};
     }
@@ -149,6 +154,7 @@ public:
         for (std::size_t k = 0; k < out.goodput.size(); ++k) {
             auto const devices = static_cast<std::int64_t>(k);
             bool const possible = devices >= 1 && devices <= most_devices;
+            // With a fixed batch, both curves are the same.
             if (!possible || measured_.fixed_batch) {
                 out.goodput[k] = out.goodput_fixed[k];
                 out.batch[k] = out.goodput[k] > 0 ? asked_for(job.batch) : 0;
@@ -313,6 +319,8 @@ private:
             for (std::size_t b = 0; b < measured_.batches.size(); ++b)
                 into.fixed[b * width + static_cast<std::size_t>(devices)] = with_batch(
                     fewest_nodes(devices, per_node, nodes), devices, static_cast<std::int64_t>(measured_.batches[b]));
+            // The candidates do not depend on the progress, so they are computed once for all
+            // rows.
             std::size_t const found = try_batches(devices, per_node, tried);
             for (std::size_t row = 0; row < rows; ++row) {
                 auto const best = best_of({tried.data(), found}, row);

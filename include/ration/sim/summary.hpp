@@ -20,7 +20,9 @@ inline constexpr double no_figure = std::numeric_limits<double>::quiet_NaN();
 /// The figures of a run. Times are in seconds. Figures of jobs are over the jobs that have ended,
 /// and NaN without such jobs. docs/sim.md defines each for its reader.
 struct figures {
+    /// Numbers of jobs.
     std::size_t jobs = 0, finished = 0, never_started = 0;
+    /// Job completion time, from submission to the end.
     double mean_jct = no_figure, median_jct = no_figure, p95_jct = no_figure, p99_jct = no_figure,
            worst_jct = no_figure;
     double mean_wait = no_figure, p99_wait = no_figure;  ///< from submission to the first devices
@@ -129,9 +131,11 @@ struct job_figures {
         if (job.finished.count < 0) continue;
         double const jct = to_seconds(job.finished - job.submitted);
         all.jct.push_back(jct);
+        // A job that cannot run alone has no figure of fairness.
         if (!(jct > 0) || !needs[i].possible()) continue;
         bool const cpu = jobs.runs_on_cpu(jobs.jobs[i]);
         job_end const at = job.released ? job_end::last_tier : job_end::length;
+        // Jobs on processors and on devices do not compete with each other.
         double const all_there = (cpu ? on_cpu : on_devices).mean(to_seconds(job.submitted), to_seconds(job.finished));
         all.progress.push_back((cpu ? reader.seconds_with(jobs.jobs[i], cores, at) : needs[i].seconds) / jct);
         all.rho.push_back(jct / reader.seconds_with(jobs.jobs[i], (cpu ? cores : devices) / all_there, at));

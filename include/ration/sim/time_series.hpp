@@ -46,6 +46,7 @@ private:
     void go_on(nanoseconds now) {
         while (until_ < now.count) {
             auto const at = static_cast<std::size_t>(until_ / width_);
+            // The segments are twice as long afterwards, so the present time is in an earlier one.
             if (at == most) {
                 fold();
                 continue;

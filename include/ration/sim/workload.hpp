@@ -16,6 +16,7 @@ namespace ration::sim {
 struct workload {
     /// The name in reports.
     std::string name;
+    /// In the order of submission; ids are indices plus 1.
     std::vector<job_description> jobs;
     std::vector<std::string> job_names;  ///< one for each job, as in the trace; empty if the trace has none
     std::vector<std::string> tenants;    ///< indexed by `job_description::tenant`
@@ -32,6 +33,7 @@ struct workload {
 
 /// Nodes of one kind.
 struct node_group {
+    /// Their number.
     std::size_t nodes = 0;
     std::int64_t devices = 0;  ///< on each node
     std::uint32_t type = 0;    ///< index into `cluster::types`

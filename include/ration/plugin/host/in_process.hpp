@@ -79,6 +79,7 @@ public:
         tick_.now_ns = t.now.count;
         tick_.budget_ns = t.budget.count;
         tick_.table = tables_of(t.data);
+        // The plugin writes into the host's space directly; no row is copied.
         auto const space = out.unused();
         auto* const first = reinterpret_cast<ration_grant*>(space.data());
         answer_.capacity = space.size();
@@ -87,6 +88,7 @@ public:
         detail::float_modes const modes;
         std::int32_t const code = live_.decide(tick_, answer_);
         if (modes.restore(t.number)) return fail(fault_kind::meddled, t.number, "changed the floating-point modes");
+        // Fields of the host are compared before any of them is used.
         if (answer_.struct_size != sizeof answer_ || answer_.flags != 0 || answer_.capacity != space.size() ||
             answer_.grant != first) {
             answer_ = blank_answer;

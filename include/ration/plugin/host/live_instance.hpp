@@ -106,6 +106,7 @@ public:
     [[nodiscard]] std::int32_t bind(std::span<column_info const> schema, limits const& most) noexcept {
         schema_.assign(schema.begin(), schema.end());
         columns_.clear();
+        // The names in `columns_` point into `schema_`, so both are kept until the next call.
         for (auto const& c : schema_)
             columns_.push_back({c.name.c_str(), static_cast<std::uint32_t>(c.table), static_cast<std::uint32_t>(c.type),
                                 c.width, c.slot, 0, 0});

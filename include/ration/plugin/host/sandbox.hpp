@@ -116,7 +116,7 @@ inline constexpr unsigned harmless_calls[] = {
 #endif
 };
 
-/// Calls that only an attack makes: the worker ends at once, and the report names the signal.
+/// Calls that only an attack makes: the worker ends at once, and the report names the sandbox.
 inline constexpr unsigned deadly_calls[] = {
     __NR_execve,           __NR_execveat,          __NR_ptrace, __NR_socket, __NR_kill,
     __NR_process_vm_readv, __NR_process_vm_writev, __NR_mount,  __NR_bpf,    __NR_init_module};

@@ -62,6 +62,7 @@ namespace detail {
 [[nodiscard]] inline result<descriptor> open_trusted(std::string const& path) noexcept {
     using detail::file_error;
     if (!path.starts_with('/')) return file_error(errc::invalid_value, path, "give the whole path, from / on");
+    // O_NONBLOCK: a pipe must not block the host.
     descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     if (!file)
         return file_error(errno == ELOOP    ? errc::invalid_value
@@ -99,6 +100,8 @@ public:
         if (!copy.fd_ || ::fstat(file.get(), &about) != 0)
             return detail::file_error(errc::io, path, "free some memory", errno);
         auto const size = static_cast<std::size_t>(about.st_size);
+        // The bytes are copied before they are checked, so that the checks apply to what is
+        // loaded.
         for (off_t at = 0; static_cast<std::size_t>(at) < size;)
             if (::sendfile(copy.fd_.get(), file.get(), &at, size) <= 0)
                 return detail::file_error(errc::io, path, "the file could not be read to its end: copy it again",

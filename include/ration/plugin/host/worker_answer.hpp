@@ -74,6 +74,7 @@ public:
         if (count > space || count > most_) return "says that it wrote more grants than there is space for";
         if (listed && (changed > places.most_changed || count > rows_.size()))
             return "lists more changes than there can be";
+        // Rows that were fetched during the answer are final unless the worker wrote them again.
         if (!listed) copy(shared, places, fetched, count);
         std::byte const* const from = shared + places.grants;
         auto const* const list = reinterpret_cast<std::uint32_t const*>(shared + places.changed);

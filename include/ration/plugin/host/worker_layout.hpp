@@ -3,7 +3,7 @@
 /// loading and binding. The host writes `input`, and `columns` if its store is in shared memory;
 /// the worker cannot write to either. The worker writes `output`, which the host does not trust.
 ///
-/// Both sides are built from the same sources, so the structs need no versions.
+/// Host and worker have to be built from the same sources: the structs have no versions.
 #pragma once
 
 #include <atomic>

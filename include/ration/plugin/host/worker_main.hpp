@@ -235,6 +235,7 @@ private:
         t.table = tables_of({shown_});
         auto* const space = reinterpret_cast<ration_grant*>(output_.data() + places().grants);
         std::uint64_t const capacity = std::min(asked.capacity, brief_.most_grants);
+        // Changes can be listed only relative to an answer that both sides have.
         bool const known = reported_ != 0 && asked.known == reported_;
         ration_out out{sizeof out, 0, capacity, 0, 0, space};
         changes_ = all_rows;
@@ -256,6 +257,7 @@ private:
     /// Saves the state. It runs after the answer is published, so the tick does not pay for it. The
     /// slot to keep is never overwritten.
     void save_state(live_instance& live, std::uint32_t sequence) noexcept {
+        // The other slot has the state after the last accepted answer.
         written_ = 1 - kept_;
         auto& r = reply();
         r.state_size[written_] = 0;

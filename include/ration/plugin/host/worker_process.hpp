@@ -88,6 +88,7 @@ public:
             placed &= ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0) == 0;
         for (std::size_t i = 0; i < out_of_the_way.size(); ++i)
             placed &= place(actions, out_of_the_way[i].get(), plugin_fd + static_cast<int>(i));
+        // Descriptors of the host without close-on-exec must not reach the plugin.
         placed &= ::posix_spawn_file_actions_addclosefrom_np(&actions, plugin_fd + static_cast<int>(files.size())) == 0;
         std::vector<char*> arguments{const_cast<char*>(program.path.c_str())};
         for (auto const& argument : program.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));

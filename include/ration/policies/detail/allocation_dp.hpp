@@ -299,6 +299,7 @@ private:
         std::int64_t const end = most_additions < std::numeric_limits<std::int64_t>::max() - additions()
                                      ? additions() + most_additions
                                      : most_additions;
+        // The cheap test first: bits instead of sums.
         if (lose_nothing(jobs, row, end - additions())) return true;
         double const all = static_cast<double>(curves_.values()) * static_cast<double>(spare_ + 1);
         auto const trials = additions() + static_cast<std::int64_t>(all / 16);  // cheap beside what they may save

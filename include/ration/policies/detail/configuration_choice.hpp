@@ -204,6 +204,7 @@ private:
             }
         }
         if (demand(type, 0) <= capacities_[type]) high = 0;
+        // 30 halvings give a price that is exact to 1e-9 of the highest one.
         for (int round = 0; round < 30 && high > 0; ++round) {
             double const middle = low + (high - low) / 2;
             (demand(type, middle) <= capacities_[type] ? high : low) = middle;
@@ -300,6 +301,7 @@ private:
         while (!steps_.empty()) {
             step const best = steps_.top();
             steps_.pop();
+            // Other jobs may have taken the devices since the step was computed.
             if (fits(jobs_[best.job], best.option)) choose(jobs_[best.job], best.option);
             push_step(best.job);
         }

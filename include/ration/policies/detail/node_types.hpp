@@ -71,6 +71,7 @@ public:
             std::uint32_t const type = of_node(t, node[i]);
             if (t.template get<"nodes/free.gpu">()[node[i]] >= 0)
                 available_[type] += t.template get<"held/amount">()[i];
+            // A second holding of another type makes the job unsettled.
             types[row] = i > 0 && owner[i - 1] == owner[i] && types[row] != type ? no_type : type;
         }
         // Jobs that lost devices have to be placed again.

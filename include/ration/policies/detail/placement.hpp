@@ -275,6 +275,7 @@ private:
     [[nodiscard]] std::int64_t fill(touched_job& job, std::int64_t by, Allowed const& allowed) noexcept {
         while (by > 0) {
             std::size_t node = tightest(by, allowed);
+            // No node has enough: take as much as possible from one, then continue.
             if (node == nowhere) node = emptiest(allowed);
             if (node == nowhere) break;
             std::int64_t const amount = free_[node] < by ? free_[node] : by;

@@ -101,6 +101,7 @@ private:
             std::size_t place = i;
             for (; place > 0 && before(e, entries_[place - 1]); --place) entries_[place] = entries_[place - 1];
             entries_[place] = e;
+            // A budget of eight moves per job keeps the sort linear.
             if (i - place > moves) return false;
             moves -= i - place;
         }

@@ -21,6 +21,7 @@ namespace ration::cuda {
 
 /// A character device.
 struct device_file {
+    /// The numbers of the file, as stat(2) returns them.
     unsigned major = 0, minor = 0;
     friend constexpr auto operator<=>(device_file, device_file) noexcept = default;
 };
@@ -33,7 +34,9 @@ struct device_file_numbers {
 
 /// The files with these numbers; tests use others.
 struct device_file_places {
+    /// The majors of all drivers.
     std::filesystem::path devices = "/proc/devices";
+    /// The minors of the access files of MIG instances.
     std::filesystem::path mig_minors = "/proc/driver/nvidia-caps/mig-minors";
 };
 
@@ -60,6 +63,7 @@ namespace detail {
 [[nodiscard]] inline device_file_numbers find_device_files(device_file_places const& places = {}) noexcept {
     static constexpr std::size_t most_characters = 1 << 20;
     std::string const devices = detail::read_start(places.devices, most_characters);
+    // Block devices have majors of their own, and could have the same numbers.
     std::string_view const characters = std::string_view(devices).substr(0, devices.find("Block devices:"));
     device_file_numbers out;
     out.gpus = detail::number_beside(characters, "nvidia");
@@ -94,6 +98,7 @@ namespace detail {
         if (one.minor < 0 || !numbers.gpus)
             return unknown(one,
                            "its number is in neither NVML nor the kernel's files: masks are advice on this machine");
+        // A job with an instance of the GPU needs the file of the GPU itself.
         if (!part) out.push_back({*numbers.gpus, static_cast<unsigned>(one.minor)});
         for (std::size_t i = 0; part && i < one.what.instances.size(); ++i) {
             if (has(one.what.instances[i])) continue;

@@ -33,18 +33,22 @@ enum class compute_mode : std::uint8_t { shared, prohibited, exclusive };
 /// One device, as the driver numbers it. Values that the driver does not report are 0 or empty.
 struct driver_device {
     device_id id{};  ///< all zero if the driver has no name for it
+    /// The name of the product; contains MIG and the profile for an instance.
     text<64> model{};
     /// The PCI name, as in sysfs.
     text<16> pci{};
+    /// Total memory.
     bytes memory{0};
     int multiprocessors = 0;   ///< SMs
     int major = 0, minor = 0;  ///< compute capability
+    /// Which processes can compute on it.
     compute_mode mode = compute_mode::shared;
 };
 
 /// All devices that one process sees, in its order.
 struct driver_view {
     int version = 0;  ///< newest CUDA that the driver supports: 1000 x major + 10 x minor
+    /// In the order of their ordinals.
     std::vector<driver_device> devices{};
 };
 
@@ -61,6 +65,7 @@ public:
     /// A device handle.
     using device = int;
 
+    /// The result codes that are handled.
     static constexpr status success = 0, no_device = 100, not_supported = 801;
 
     /// Loads the driver. Error: `not_supported` if there is none.

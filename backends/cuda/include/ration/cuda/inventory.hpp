@@ -22,7 +22,9 @@ namespace ration::cuda {
 
 /// Folders in which the kernel shows GPUs; tests use others.
 struct gpu_files {
+    /// One folder for each GPU, with a file `information`.
     std::filesystem::path module = "/proc/driver/nvidia/gpus";
+    /// One folder for each PCI device, with a file `numa_node`.
     std::filesystem::path bus = "/sys/bus/pci/devices";
 };
 
@@ -85,6 +87,7 @@ namespace detail {
     out.what.model = ration::text<64>(value_of(text, "Model"));
     std::string_view const minor = value_of(text, "Device Minor");
     static_cast<void>(std::from_chars(minor.data(), minor.data() + minor.size(), out.minor));
+    // The driver writes question marks here before it has initialised the GPU.
     auto const id = device_id::parse(value_of(text, "GPU UUID"));
     if (id)
         out.what.id = *id;
@@ -121,6 +124,7 @@ namespace detail {
     if (!count) why = count.failure();
     limits_memory = library && library->limits_memory();
     for (unsigned i = 0; count && i < *count; ++i) out.push_back(library->read(i));
+    // Distances are symmetric, so each pair is queried once.
     for (unsigned i = 0; i < out.size(); ++i)
         for (unsigned k = i + 1; k < out.size(); ++k)
             if (auto const over = library->between(i, k)) {
@@ -160,6 +164,7 @@ inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
         return same != out.gpus.end();
     });
     std::ranges::sort(module, {}, [](found_gpu const& g) { return g.what.pci.view(); });
+    // Both lists are in the order of the bus, so the first unmatched ones belong together.
     for (found_gpu& lost : out.gpus) {
         if (!lost.what.pci.empty() || module.empty()) continue;
         lost.what = module.front().what;
@@ -167,6 +172,7 @@ inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
         module.erase(module.begin());
     }
     for (found_gpu& silent : module) {
+        // NVML answered, but did not list it: it must not be allocated.
         if (!out.why_no_nvml && !silent.fault)
             silent.fault = error{.code = errc::not_found,
                                  .operation = "find a GPU with NVML",

@@ -28,7 +28,9 @@ namespace ration::cuda {
 
 /// The directory of the daemon, and its control program.
 struct mps_place {
+    /// CUDA_MPS_PIPE_DIRECTORY of the daemon and its clients.
     std::string pipe_directory = "/tmp/nvidia-mps";
+    /// The control program, searched in PATH.
     std::string program = "nvidia-cuda-mps-control";
     /// Of a daemon that is started here; empty: CUDA_MPS_LOG_DIRECTORY, or the daemon's default
     std::string log_directory{};
@@ -86,6 +88,7 @@ enum class mps_protocol : std::uint8_t { v2 = 2, v3 = 3 };
 
 /// One server with its clients, as process numbers in the daemon's pid namespace.
 struct mps_server {
+    /// 0 with v3, where one entry contains all clients.
     std::int32_t pid = 0;
     std::vector<std::int32_t> clients{};
 };

@@ -66,6 +66,7 @@ public:
             if (nvml_.call<nvml::status(event_set, event*, unsigned)>("nvmlEventSetWait_v2", set_, &received, 0U) !=
                 nvml::success)
                 break;
+            // The event has only the handle; a lost GPU can no longer be queried for its name.
             for (auto const& [device, id] : gpus_)
                 if (device == received.device && received.kind == critical_xid)
                     out.push_back({id, static_cast<unsigned>(received.number)});

@@ -30,6 +30,7 @@ namespace detail {
         std::ranges::count_if(now, [&](std::uint32_t i) { return std::ranges::find(before, i) == before.end(); });
     auto const lost =
         std::ranges::count_if(before, [&](std::uint32_t i) { return std::ranges::find(now, i) == now.end(); });
+    // The usual case for a job that is not resized.
     if (fresh == 0 && lost == 0) return ", all as before";
     std::string out;
     if (fresh > 0) out += ", " + std::to_string(fresh) + " of them new";
@@ -66,6 +67,7 @@ template <class List, class Value>
     gpu_market const none{.free = std::vector<std::uint8_t>(m.gpus.size()),
                           .near_cores = std::vector<std::uint32_t>(m.nodes.size())};
     auto const score = gpu_chooser(m, none).score(gpus);
+    // The scores are negative where more is better.
     if (score.weakest_link < 0)
         return ", joined by NVLink of " + std::to_string(-score.weakest_link / 1000) + " GB/s or more";
     if (score.switches == 1) return ", below one PCIe switch";
@@ -93,6 +95,7 @@ template <class List, class Value>
             homes, [&](core_home const& home) { return from.map().from_home(home, from.map().domain_of(i)) == 0; });
     };
     if (homes.empty()) return "";
+    // Without a GPU the place of the cores needs no reason.
     auto const far = std::ranges::count_if(now.cores, is_far);
     std::string const gpus = now.gpus.size() == 1 ? "GPU" : "GPUs";
     if (far > 0) return ", " + std::to_string(far) + " of them away from its " + gpus + ", as no more are free there";
@@ -121,6 +124,7 @@ template <class List, class Value>
     auto const is_shared = [&](std::uint32_t d) {
         return std::ranges::any_of(map.domains()[d].cores, [&](std::uint32_t i) { return others.core(i); });
     };
+    // Only new cores were chosen in this placement; older ones have earlier reasons.
     if (fresh.empty() || !std::ranges::all_of(fresh, is_shared)) return false;
     auto const homes = from.homes_of(now.gpus);
     auto const is_near = [&](std::uint32_t d) {

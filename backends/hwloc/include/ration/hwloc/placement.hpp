@@ -22,11 +22,13 @@ namespace ration::hwloc {
 
 /// The request of a job. Zero of both releases everything.
 struct request {
+    /// Numbers of cores and of GPUs; GPUs need at least one core.
     std::uint32_t cores = 0, gpus = 0;
 };
 
 /// Cores and GPUs of a job, as indices into `placer::where()`, ascending.
 struct holding {
+    /// Indices, ascending and without duplicates.
     std::vector<std::uint32_t> cores{}, gpus{};
 
     friend bool operator==(holding const&, holding const&) noexcept = default;
@@ -171,6 +173,7 @@ private:
         for (std::uint32_t i = 0; i < machine_.cores.size(); ++i)
             if (machine_.cores[i].node != unknown && !others.core(i)) ++market.near_cores[machine_.cores[i].node];
         gpu_chooser const chooser(machine_, market);
+        // A change keeps as many of the job's GPUs as possible: their data are in GPU memory.
         auto const count = static_cast<std::uint32_t>(kept.gpus.size());
         return count > wanted.gpus ? chooser.shrink(kept.gpus, count - wanted.gpus)
                                    : chooser.grow(kept.gpus, wanted.gpus - count);
@@ -218,6 +221,7 @@ private:
         for (std::size_t h = 0; h < homes.size(); ++h) {
             auto const here = before + static_cast<std::uint32_t>(std::ranges::count_if(
                                            gpus, [&](std::uint32_t i) { return home_of(i) == homes[h]; }));
+            // Differences of cumulative shares, so that the quotas add up to the count.
             quota[h] = static_cast<std::uint32_t>(std::uint64_t{count} * here / gpus.size() -
                                                   std::uint64_t{count} * before / gpus.size());
             before = here;
@@ -229,6 +233,7 @@ private:
                     room += state.free[d];
                     own += state.own[d];
                 }
+            // Cores that the job has at this location count towards its quota.
             std::uint32_t const more = std::min({left, room, quota[h] - std::min(quota[h], own)});
             if (more > 0) state.take(chooser.grow(homes[h], more));
             left -= more;
@@ -268,6 +273,7 @@ private:
             std::uint32_t best = unknown;
             for (std::uint32_t to = 0; used[from] != 0 && to < used.size(); ++to) {
                 numa_node const& there = machine_.nodes[to];
+                // cpuset.mems must not contain a node without memory.
                 if (there.kind != memory_kind::normal || there.memory.count <= 0) continue;
                 if (best == unknown || map_.beyond_local(from, to) < map_.beyond_local(from, best)) best = to;
             }

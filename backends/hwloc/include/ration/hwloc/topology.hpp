@@ -33,6 +33,7 @@ struct numa_node {
     std::uint32_t package = unknown;  ///< its package; unknown if it belongs to several
     /// Its size.
     bytes memory{0};
+    /// Only normal memory is given to jobs.
     memory_kind kind = memory_kind::normal;
 };
 
@@ -59,8 +60,11 @@ struct gpu {
 struct machine {
     /// Its name, for reports.
     text<64> name{};
+    /// The memory nodes, of all kinds.
     std::vector<numa_node> nodes{};
+    /// The cores; at least one.
     std::vector<core> cores{};
+    /// The GPUs, including those that are in use.
     std::vector<gpu> gpus{};
     /// MB/s between two GPUs, GPUs x GPUs, symmetric; 0 without a link. Empty if no two have a link
     std::vector<std::uint64_t> nvlink{};
@@ -153,6 +157,7 @@ template <class T>
         return unsound("NVLink bandwidths", "give one for each two GPUs, or none at all");
     if (!m.latency.empty() && m.latency.size() != nodes * nodes)
         return unsound("latencies", "give one for each two NUMA nodes, or none at all");
+    // The choice of GPUs assumes a symmetric matrix.
     for (std::size_t i = 0; i < gpus && !m.nvlink.empty(); ++i)
         for (std::size_t j = 0; j < i; ++j)
             if (m.nvlink[i * gpus + j] != m.nvlink[j * gpus + i])
@@ -171,6 +176,7 @@ template <class T>
     std::vector<std::uint32_t> new_node(nodes.size());
     for (std::uint32_t i = 0; i < nodes.size(); ++i) new_node[nodes[i]] = i;
     auto const move_node = [&](std::uint32_t& node) { node = node == unknown ? unknown : new_node[node]; };
+    // Caches and switches have no names of their own: they get numbers by their first core or GPU.
     auto const renumber = [](std::vector<std::uint32_t>& seen, std::uint32_t& number) {
         if (number == unknown) return;
         auto const at = std::ranges::find(seen, number) - seen.begin();
@@ -202,6 +208,7 @@ template <class T>
     std::vector<std::uint32_t> known;
     for (text<16> const& pci : wanted) {
         auto const found = std::ranges::find(m.gpus, pci, &gpu::pci);
+        // An unknown GPU can still be allocated, without a preference for its place.
         gpus.push_back(found == m.gpus.end() ? gpu{.pci = pci} : *found);
         known.push_back(found == m.gpus.end() ? unknown : static_cast<std::uint32_t>(found - m.gpus.begin()));
     }

@@ -140,6 +140,7 @@ public:
 
     /// Stops every process of the job until `thaw`, independently of its limit.
     [[nodiscard]] result<void> freeze(job_id job) noexcept { return set_frozen(job, true); }
+    /// Ends a freeze; the limit applies again.
     [[nodiscard]] result<void> thaw(job_id job) noexcept { return set_frozen(job, false); }
 
     /// Sends a signal to every process of the job. A stopped process handles it when it continues; SIGKILL at once.
@@ -196,6 +197,7 @@ public:
     /// Stops and continues the jobs that are due. A late call only costs precision within the period.
     void run_due(nanoseconds time) noexcept {
         bool const any = std::ranges::any_of(jobs_, [time](entry const& job) { return job.due() <= time; });
+        // Limits are exact for known processes; new ones are found at the next scan.
         if (any && time >= rescan_) rescan(time);
         for (entry& job : jobs_)
             if (job.due() <= time) job.step(time, guard_);
@@ -252,6 +254,7 @@ public:
     [[nodiscard]] result<void> apply(operation const& op) noexcept {
         return put(op.job, op.what, op.new_cpus, op.new_amount);
     }
+    /// Sets the old value again.
     [[nodiscard]] result<void> undo(operation const& op) noexcept {
         return put(op.job, op.what, op.old_cpus, op.old_amount);
     }
@@ -277,6 +280,7 @@ public:
                    : differs("a process has not stopped yet; the machine is very busy");
     }
 
+    /// The operation for the event log.
     [[nodiscard]] operation_text describe(operation const& op) const noexcept { return detail::describe(op); }
 
 private:
@@ -295,6 +299,7 @@ private:
     /// The CPUs for an amount. A job that already has the amount keeps its CPUs.
     [[nodiscard]] cpu_set choose(entry const& job, std::int64_t amount,
                                  std::span<operation const> planned) const noexcept {
+        // Only whole cores bind a job; all other amounts use the whole set.
         if (amount <= 0 || amount >= std::int64_t{1000} * job.home().size() || amount % 1000 != 0) return job.home();
         auto const count = static_cast<unsigned>(amount / 1000);
         if (job.amount() == amount && job.cpus().size() == count) return job.cpus();

@@ -139,6 +139,7 @@ template <class Visit>
 [[nodiscard]] inline int bind_process(pid_t pid, cpu_set const& before, cpu_set const& wanted) noexcept {
     int problem = 0;
     bool changed = true;
+    // Bounded, since a job that creates threads continuously would never be done.
     for (int pass = 0; pass < 8 && changed && problem == 0; ++pass) {
         changed = false;
         static_cast<void>(for_each_thread(pid, [&](pid_t thread) {

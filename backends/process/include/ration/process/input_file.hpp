@@ -18,6 +18,7 @@ namespace ration::process {
 /// Requirements on an input file. The texts are static and become parts of errors.
 struct input_rules {
     char const* remedy = "";  ///< as in "name a file with a trace"
+    /// A larger file is refused.
     std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max();
     char const* too_large = "";  ///< the cause of the error, as in "is larger than 1 GiB"
 };

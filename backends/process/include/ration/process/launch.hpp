@@ -75,6 +75,7 @@ struct launch_spec {
     /// later controller sees that the program was started, even if this controller ends at once.
     /// -1: none. If the entry cannot be written, the launch fails.
     int journal = -1;
+    /// The text for `journal`; written with one write(2).
     std::string journal_entry = {};
     /// The child's limits on open files; nullopt: those of the caller.
     std::optional<rlimit> open_files = std::nullopt;

@@ -29,8 +29,10 @@ namespace ration::process {
 struct process_info {
     /// Number of the process, its parent, its process group and its session.
     pid_t pid = 0;
+    /// Changes to a subreaper or to init when the parent ends.
     pid_t parent = 0;
     pid_t group = 0;
+    /// Number of the session's first process.
     pid_t session = 0;
     char state = '?';                  ///< R running, S sleeping, D uninterruptible, T stopped, Z zombie, ...
     bool exiting = false;              ///< exit(2) has begun; a v1 cgroup hierarchy shows such a process at its root

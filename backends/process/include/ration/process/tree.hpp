@@ -71,6 +71,7 @@ inline void signal_exactly(process_info const& process, int number) noexcept {
 
 /// The first process of a job.
 struct tree_root {
+    /// The first process.
     pid_t pid = 0;
     std::uint64_t start_time = 0;  ///< 0: the process that has the number now
     /// KEY=VALUE that only this launch has in its environment (its token). It finds processes that left the session
@@ -84,6 +85,7 @@ class tree {
 public:
     /// A process of the job.
     struct member {
+        /// As of the last scan.
         process_info info;
         nanoseconds cpu{};   ///< of its own threads, as last read
         bool fresh = false;  ///< first seen in the last refresh
@@ -179,6 +181,7 @@ public:
 
     /// Signals every process: the job's group in one call, others one by one.
     void signal(int number) const noexcept {
+        // The group is signalled in one call, so no member can escape by forking meanwhile.
         bool const grouped = session_ != 0 && std::ranges::any_of(members_, [&](member const& m) {
                                  auto const row = m.info.group == session_ ? read_process(m.info.pid) : std::nullopt;
                                  // So the number still belongs to the job
@@ -240,6 +243,7 @@ private:
 
     void mark_descendants(process_table const& table, bond how) noexcept {
         auto const& rows = table.rows();
+        // Parents can have higher numbers than their children, so one pass is not enough.
         for (bool changed = true; changed;) {
             changed = false;
             for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -353,6 +357,7 @@ private:
                 .remedy = "a process waits inside the kernel and cannot be killed yet; what it holds stays taken"};
         }
         if (time >= begin + grace) {
+            // Repeated in each round, for processes that were born since the last scan.
             job.signal(SIGKILL);
         } else if (!asked) {
             asked = true;

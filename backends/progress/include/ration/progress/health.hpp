@@ -148,6 +148,8 @@ public:
         now = suspended_ ? suspended_at_ : now;
         if (reported_diverged_ || diverged_) return condition::diverged;
         if (!received_) return condition::unheard;
+        // A stall needs both signs: without a step a job may compute, and without load it may wait
+        // for data.
         auto const budget = patience();
         if (budget && now - std::max(step_at_, phase_at_) > *budget && activity_.flat(now)) return condition::stalled;
         if (budget && now - received_at_ > *budget) return condition::silent;
@@ -173,6 +175,7 @@ private:
         auto const& what = reply.body;
         if (!declared_ && phase_ != phase::train)  // a loop that never names a phase is in training
             enter(now, phase::train);
+        // The job's own measurement is more exact than the times of arrival.
         if (what.step_seconds > 0)
             times_.add(what.step_seconds);
         else if (stepped_ && what.step > step_)

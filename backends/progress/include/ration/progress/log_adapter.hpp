@@ -133,6 +133,7 @@ private:
         auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
         if (end != text.data() + text.size() || code == std::errc::invalid_argument) return number::unreadable;
         auto const digits = text.substr(text.starts_with('-') ? 1 : 0);
+        // from_chars accepts the words nan and inf in any case.
         bool const words = digits.front() > '9';       // nan, inf, Infinity
         if (code == std::errc::result_out_of_range) {  // too large for a double, or so close to 0 that it is 0
             out = 0;
@@ -152,6 +153,7 @@ private:
         }
         detail::log_pattern::match found;
         try {
+            // std::regex throws if memory runs out; the line is lost, but the run continues.
             if (!pattern_.search(reader_.line(), found)) return;
         } catch (std::exception const&) {
             ++counts_.unreadable;
@@ -194,6 +196,7 @@ private:
             ++counts_.unreadable;
             return;
         }
+        // Reported with the update: the job went back to a checkpoint.
         bool const back = base.step < step_;
         step_ = base.step;
         for (auto const& group : pattern_.groups()) {
@@ -217,6 +220,7 @@ private:
         }
         if (counts_steps_) {
             reply.step = ++step_;
+            // A progress bar draws the same line several times.
         } else if (reply.step == last_step_ && text == last_loss_) {
             ++counts_.repeated;
             return;

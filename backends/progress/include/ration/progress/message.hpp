@@ -30,10 +30,12 @@ struct message {
     std::string_view job{};
     /// The secret of the incarnation.
     std::string_view token{};
+    /// The incarnation that the sender claims.
     incarnation_id run{};
     /// The rank of the process in its job.
     std::uint32_t rank = 0;
     std::uint64_t sequence = 0;  ///< of the sender, from 1
+    /// The content.
     report body{};
 };
 
@@ -246,6 +248,7 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
         if (!is_key(key) || !is_word(value))
             return bad_message(pair, "a pair is KEY=VALUE in printable ASCII, pairs are parted by one space");
         auto const at = index_of(key);
+        // Later versions of P1 may add keys.
         if (at == fields.size() || (known >> at & 1U) == 0) continue;
         if ((seen >> at & 1U) != 0 || !fields[at].read(value, out))
             return bad_message(pair, "the key came twice, or its value is not one that the key can have");
@@ -267,6 +270,7 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
         return bad_message("l", "a step carries the mean l if, and only if, it averages any losses (c)");
     if (reply.type == message_type::eval && has("v") == (reply.non_finite != 0))
         return bad_message("v", "an eval carries either its value v or nf=1");
+    // The other ranks receive commands from rank 0 through the training framework.
     if (has("rx") && from.rank != 0) return bad_message("rx", "rank 0 alone listens for commands");
     return {};
 }
@@ -278,6 +282,7 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
 /// points into `datagram`. O(bytes).
 [[nodiscard]] inline result<message> parse_message(std::string_view datagram) noexcept {
     if (datagram.size() > max_datagram) return detail::bad_message("too long", "a message has at most 1024 bytes");
+    // Shell scripts send a line end.
     if (datagram.ends_with('\n')) datagram.remove_suffix(1);
     if (!datagram.starts_with("P1 ") || datagram.ends_with(' '))
         return detail::bad_message(datagram, "a message is: P1 TYPE KEY=VALUE ..., with single spaces");

@@ -41,6 +41,7 @@ enum class phase : std::uint8_t { init, load, compile, train, eval, save, idle, 
 /// The content of a message. A field that is not in the message keeps its default. The texts point
 /// into the received bytes: copy them to keep them longer than the call.
 struct report {
+    /// Decides which of the following fields have a value.
     message_type type = message_type::unknown;
     std::uint64_t step = 0;         ///< step, eval, checkpoint: counted over the whole job
     std::uint64_t total_steps = 0;  ///< step: 0 is unknown
@@ -69,11 +70,15 @@ struct report {
 
 /// A validated report, and its job.
 struct update {
+    /// The job, as it was registered.
     job_id job{};
+    /// Its present incarnation.
     incarnation_id run{};
+    /// Rank of the process in a distributed job; 0 from a log.
     std::uint32_t rank = 0;
     pid_t process = 0;      ///< as the kernel reports; 0 for a log
     bool rollback = false;  ///< a step below an earlier one in this incarnation: the job went back to a checkpoint
+    /// The content.
     report body{};
 };
 

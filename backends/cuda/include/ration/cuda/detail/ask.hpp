@@ -76,6 +76,7 @@ inline void end_group(process::child& child) noexcept {
             char some[4096];
             ssize_t const n = ::read(from.get(), some, sizeof some);
             if (n > 0) out.text.append(some, static_cast<std::size_t>(n));
+            // End of the output, but the child may still run: wait for its end below.
             if (n == 0) from.reset();
             if (n < 0 && errno != EINTR) return fail(errc::io, errno, "");
             if (out.text.size() > longest_reply)

@@ -134,6 +134,8 @@ public:
             out.minor = static_cast<int>(minor);
         if (code == success) code = read_users(handle, out.users);
         if (code == success) read_links(handle, out.links);
+        // Name the GPU by its place on the bus if that could be read: an index depends on the
+        // order.
         if (code != success && !out.fault) {
             text<32> subject("GPU ");
             subject.append(decimal(index).view());
@@ -221,6 +223,7 @@ private:
 
     /// The name of a device in sysfs.
     [[nodiscard]] static text<16> name_of(pci_info const& pci) noexcept {
+        // NVML's own text has an eight-digit domain.
         std::array<char, 32> out{};
         std::snprintf(out.data(), out.size(), "%04x:%02x:%02x.0", pci.domain, pci.bus, pci.device);
         return {out.data()};
@@ -238,6 +241,7 @@ private:
                                                          unsigned{model.size() - 1});
         if (code == success) code = call<status(device, memory_info*)>("nvmlDeviceGetMemoryInfo", handle, &memory);
         if (code != success) return code;
+        // Without a compute mode, the GPU counts as shared.
         out.what.model = text<64>(model.data());
         out.what.memory = {static_cast<std::int64_t>(memory.total)};
         if (call<status(device, unsigned*)>("nvmlDeviceGetComputeMode", handle, &mode) == success)
@@ -296,6 +300,7 @@ private:
         }
         for (unsigned i = 0; code == success && i < count && i < running.size(); ++i)
             out.push_back(static_cast<std::int32_t>(running[i].pid));
+        // A GPU without this query has no known users.
         return code == not_supported ? success : code;
     }
 

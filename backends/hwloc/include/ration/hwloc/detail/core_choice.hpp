@@ -83,6 +83,8 @@ public:
             };
             gpus_beside_.push_back(static_cast<std::uint32_t>(std::ranges::count_if(m.gpus, is_beside)));
             for (core_domain const& b : domains_)
+                // Memory latency weighs more than the package, and the package more than the
+                // cache.
                 apart_.push_back(4 * beyond_local(a.node, b.node) + (a.package != b.package ? 2 : 0) +
                                  (a.l3 != b.l3 ? 1 : 0));
         }
@@ -160,6 +162,8 @@ public:
             out.nodes += is_new(&core_domain::node);
             for (std::uint32_t const e : used) out.spread += all * (take[e] + own_[e]) * map_.apart(d, e);
             used.push_back(d);
+            // Cores that the job has already cannot be improved, so only new ones count from here
+            // on.
             if (take[d] == 0) continue;
             out.slowness += std::int64_t{take[d]} * map_.slowness(d);
             out.distance += std::int64_t{take[d]} * map_.from_home(home, d);
@@ -180,6 +184,7 @@ public:
             if (free_[seed] == 0) continue;
             next.take.assign(free_.size(), 0);
             std::uint32_t left = count;
+            // Greedy: each further domain is the best one for what has been chosen so far.
             for (std::uint32_t at = seed; left > 0; at = left > 0 ? next_domain(home, seed, next.take, left) : seed) {
                 next.take[at] = std::min(left, free_[at]);
                 left -= next.take[at];
@@ -201,6 +206,7 @@ public:
         for (std::uint32_t d = 0; d < has.size(); ++d) {
             if (has[d] == 0) continue;
             std::uint32_t home = homes.empty() ? 0 : unknown;
+            // A core near any of the GPUs is near enough.
             for (core_home const& one : homes) home = std::min(home, map_.from_home(one, d));
             std::int64_t apart = 0;
             for (std::uint32_t e = 0; e < has.size(); ++e) apart += std::int64_t{has[e]} * map_.apart(d, e);

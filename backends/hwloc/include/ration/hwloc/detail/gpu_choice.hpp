@@ -87,6 +87,7 @@ public:
             ++out.nodes;
             near += one.node != unknown ? market_.near_cores[one.node] : market_.cores;
         }
+        // A GPU with an unknown node counts as near to all cores.
         out.far_cores = std::max<std::int64_t>(0, market_.cores - near);
         out.weakest_link = weakest_link(set);
         return out;
@@ -105,6 +106,7 @@ public:
             while (next.gpus.size() < keep.size() + more) next.gpus.push_back(nearest(next.gpus));
             std::ranges::sort(next.gpus);
             next.score = score(next.gpus);
+            // The order is total, so the result does not depend on the order of the seeds.
             if (best.gpus.empty() || next < best) std::swap(best, next);
         }
         return more > 0 ? std::move(best.gpus) : keep;
@@ -120,6 +122,8 @@ public:
                 next.gpus = set;
                 next.gpus.erase(next.gpus.begin() + static_cast<std::ptrdiff_t>(out));
                 next.score = score(next.gpus);
+                // Removing one by one is not optimal, but releases as little as possible at each
+                // step.
                 if (out == 0 || next < best) std::swap(best, next);
             }
             set = std::move(best.gpus);
@@ -194,6 +198,7 @@ private:
                 all += link(i, other);
             }
             gpu const& one = machine_.gpus[i];
+            // The same criteria in the same order as the score, for one candidate.
             key const now{-static_cast<std::int64_t>(strongest), is_new(set, one.package, &gpu::package),
                           is_new(set, one.node, &gpu::node),     is_new(set, one.pcie_switch, &gpu::pcie_switch),
                           -static_cast<std::int64_t>(all),       i};

@@ -97,6 +97,7 @@ public:
             return system_error("start the guard", "controller", errno, "raise the limit on open files: ulimit -n");
         descriptor ours = above_standard(descriptor(ends[0]));
         descriptor const theirs = above_standard(descriptor(ends[1]));
+        // No handler of the controller may run in the guard.
         sigset_t all, before;
         ::sigfillset(&all);
         ::pthread_sigmask(SIG_SETMASK, &all, &before);

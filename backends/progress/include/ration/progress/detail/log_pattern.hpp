@@ -175,8 +175,10 @@ inline constexpr char const* not_ecmascript =
             continue;
         }
         if (is_back_reference(rest)) return bad_pattern(pattern, not_ecmascript);
+        // Tested before std::regex sees the pattern, which would expand the repetition.
         if (rest.front() == '{' && greatest_bound(rest) > max_bound)
             return bad_pattern(pattern, "a repetition counts to 255 at most");
+        // Plain groups count too, since std::regex numbers all groups.
         if (rest.front() == '(' && !rest.starts_with("(?")) ++opened;
         atoms.add(rest);
         if (atoms.exceeds_limit())

@@ -69,6 +69,7 @@ struct datagram {
                      "it is not a socket: move it away"};
     }
     int const probe = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    // Connecting a datagram socket succeeds only if a process has the other end open.
     bool const alive = ::connect(probe, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
     ::close(probe);
     if (alive) {
@@ -128,6 +129,7 @@ public:
     /// Removes the socket file if it is still this one, and the directory if it was created here.
     ~message_socket() {
         struct stat about{};
+        // A later receiver may have replaced the file.
         if (bound_ && ::lstat(path_.c_str(), &about) == 0 && about.st_ino == inode_ && about.st_dev == device_)
             ::unlink(path_.c_str());
         if (socket_ >= 0) ::close(socket_);
@@ -144,6 +146,7 @@ public:
 
     /// Receives up to `batch` waiting datagrams, and returns their number. Never blocks.
     [[nodiscard]] result<std::size_t> receive() noexcept {
+        // The kernel has overwritten the lengths in the last call.
         for (std::size_t at = 0; at < batch; ++at) headers_[at].msg_hdr.msg_controllen = sizeof(slot::control);
         int const count = ::recvmmsg(socket_, headers_.data(), batch, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, nullptr);
         if (count >= 0) return static_cast<std::size_t>(count);
@@ -188,6 +191,7 @@ private:
     [[nodiscard]] result<void> bind(sockaddr_un const& address) noexcept {
         auto const directory = private_directory(directory_.c_str());
         if (!directory) return directory.failure();
+        // Only a directory that was created here is removed at the end.
         made_directory_ = *directory;
         clear_stale_controls(directory_);
         auto const cleared = clear_stale(address);
