@@ -131,7 +131,7 @@ def a_socket_in_use(place: Place) -> Said:
 def a_folder_of_others(place: Place) -> Said:
     (place.folder / "open").mkdir()
     (place.folder / "open").chmod(0o777)
-    (place.folder / "open/mine.so").write_bytes(pathlib.Path(f"{MISBEHAVIOUR}/misbehaving_14.so").read_bytes())
+    (place.folder / "open/mine.so").write_bytes(pathlib.Path(f"{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so").read_bytes())
     return place.ration("policies", "open/mine.so")
 
 
@@ -207,7 +207,7 @@ WHILE_JOBS_RUN = {
     "killed by signal 9": run(shell("kill -9 $$")),
     "diverged": run(shell("for i in 1 2 3 4; do echo loss=nan; done; sleep 20")),
     "its limit on memory": run(shell("echo loss=1", 'bounds = { memory = "1GiB" }'), "--backend", "process"),
-    "its worker was killed by signal": run(shell("sleep 0.5"), "--policy", f"{MISBEHAVIOUR}/misbehaving_14.so"),
+    "its worker was killed by signal": run(shell("sleep 0.5"), "--policy", f"{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so"),
     "ration tries again every second": run(shell("echo loss=1"), "--log", "/dev/full"),
 }
 
@@ -241,10 +241,10 @@ PLUGINS = {
     "to this folder": a_folder_of_others,
     "it is no ELF file": ration("policies", "./text.so", text_so="int main() {}" * 100),
     "it has no manifest": a_library_that_is_none,
-    "another major version": ration("policies", f"{MISBEHAVIOUR}/misbehaving_36.so"),
-    "this host does not offer it": ration("policies", f"{MISBEHAVIOUR}/misbehaving_69.so"),
+    "another major version": ration("policies", f"{MISBEHAVIOUR}/misbehaving_has_another_abi.so"),
+    "this host does not offer it": ration("policies", f"{MISBEHAVIOUR}/misbehaving_needs_unknown_extension.so"),
     "name the .so of a policy": ration("check", "absent.so"),
-    "CRASHED": ration("check", f"{MISBEHAVIOUR}/misbehaving_14.so"),
+    "CRASHED": ration("check", f"{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so"),
 }
 
 NEW = {

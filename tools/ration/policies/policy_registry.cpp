@@ -4,12 +4,12 @@
 #include <fmt/core.h>
 #include <type_traits>
 
-#include <ration/adapt/policies.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/none.hpp>
 
 #include "policies/plugin_policy.hpp"
 #include "run.hpp"
+#include "shipped_policies.hpp"
 
 namespace ration::program {
 namespace {
@@ -101,32 +101,16 @@ template <class P>
     return known;
 }
 
+[[nodiscard]] std::vector<known_policy> list_policies() {
+    std::vector<known_policy> all{entry<policies::none>("none"), entry<policies::equal_share>("equal_share")};
+    for_each_shipped_policy([&]<class P>(std::string_view name) { all.push_back(entry<P>(name)); });
+    return all;
+}
+
 }  // namespace
 
 std::span<known_policy const> known_policies() {
-    static std::vector<known_policy> const all{
-        entry<policies::none>("none"),
-        entry<policies::equal_share>("equal_share"),
-        entry<policies::tradl>("tradl"),
-        entry<policies::loss_delta_ratio>("loss_delta_ratio"),
-        entry<policies::elastic_batch_dp>("elastic_batch_dp"),
-        entry<policies::fifo>("fifo"),
-        entry<policies::sjf>("sjf"),
-        entry<policies::srtf>("srtf"),
-        entry<policies::las>("las"),
-        entry<policies::gittins>("gittins"),
-        entry<policies::max_min>("max_min"),
-        entry<policies::drf>("drf"),
-        entry<policies::pack>("pack"),
-        entry<policies::spread>("spread"),
-        entry<policies::gang>("gang"),
-        entry<policies::flowcon>("flowcon"),
-        entry<policies::optimus>("optimus"),
-        entry<policies::afs>("afs"),
-        entry<policies::sia>("sia"),
-        entry<policies::pollux>("pollux"),
-        entry<policies::good_enough>("good_enough"),
-    };
+    static std::vector<known_policy> const all = list_policies();
     return all;
 }
 
