@@ -5,13 +5,13 @@
 #include <cmath>
 #include <memory>
 
+#include <ration/host/rng_sequence.hpp>
 #include <ration/policies/detail/allocation_dp.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/fifo.hpp>
 
 #include "bench/quality.hpp"
-#include "check/rng.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -87,7 +87,7 @@ TEST_CASE("the best answers of a problem that can be solved by hand") {
 }
 
 TEST_CASE("no division is better than the best one") {
-    conformance::rng any(5);
+    rng_sequence any(5);
     for (std::uint64_t seed = 1; seed <= 3; ++seed)
         for (auto const what : {shared::devices, shared::cores})
             for (auto const& one : instances_of(seed, what)) {

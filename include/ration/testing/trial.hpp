@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include <ration/host/holdings.hpp>
+#include <ration/host/rng_sequence.hpp>
 #include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
 #include <ration/policy.hpp>
@@ -36,7 +37,7 @@ enum class trial_supply : std::uint8_t { usual, ample, scarce };
 class trial {
     trial_options options_;
     trial_supply supply_;
-    std::uint64_t state_;
+    rng_sequence rng_;
     std::uint64_t last_id_ = 0;
 
 public:
@@ -48,7 +49,7 @@ public:
     ledger held;
 
     explicit trial(trial_options const& options, trial_supply supply = trial_supply::usual) noexcept
-        : options_(options), supply_(supply), state_(options.seed) {
+        : options_(options), supply_(supply), rng_(options.seed) {
         auto declared = standard_columns::declare(store, standard_resources);
         RATION_ASSERT(declared, "an empty store takes the standard columns");
         columns = *declared;
@@ -82,13 +83,7 @@ public:
     }
 
 private:
-    // Splitmix64: the whole state is one number.
-    [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept {
-        std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-        return (z ^ z >> 31) % bound;
-    }
+    [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept { return rng_.below(bound); }
 
     void change_capacities(std::uint64_t tick) noexcept {
         auto const jobs = static_cast<std::int64_t>(options_.most.jobs);

@@ -6,14 +6,12 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "check/rng.hpp"
+#include <ration/host/rng_sequence.hpp>
 
 namespace ration::bench {
 namespace {
 
-using conformance::rng;
-
-[[nodiscard]] room_job drawn_job(rng& any, std::int64_t units, bool concave) {
+[[nodiscard]] room_job drawn_job(rng_sequence& any, std::int64_t units, bool concave) {
     room_job job;
     job.most = 2 + static_cast<std::int64_t>(any.below(static_cast<std::uint64_t>(units - 1)));
     job.request = 1 + static_cast<std::int64_t>(any.below(static_cast<std::uint64_t>(job.most)));
@@ -159,7 +157,7 @@ std::size_t objective_of(std::string_view id) noexcept {
 std::vector<instance> instances_of(std::uint64_t seed, shared what) {
     std::vector<instance> all;
     bool const cores = what == shared::cores;
-    rng any(seed * 2 + cores);
+    rng_sequence any(seed * 2 + cores);
     for (std::size_t i = 0; i < instance_count; ++i) {
         instance one;
         std::size_t const jobs = 3 + i % 2;

@@ -7,15 +7,15 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
+#include <ration/host/rng_sequence.hpp>
+
 #include "check/heap.hpp"
-#include "check/rng.hpp"
 #include "error_text.hpp"
 #include "policies/plugin_policy.hpp"
 
 namespace ration::bench {
 namespace {
 
-using conformance::rng;
 using steady_clock = std::chrono::steady_clock;
 
 constexpr std::int64_t devices_of_a_node = 8;
@@ -42,7 +42,7 @@ constexpr std::chrono::milliseconds budget(250);  // of a world, unless its deci
     return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-[[nodiscard]] room_job drawn_job(rng& any) {
+[[nodiscard]] room_job drawn_job(rng_sequence& any) {
     constexpr std::int64_t sizes[] = {1, 1, 1, 1, 2, 2, 4, 8};
     room_job job;
     job.request = sizes[any.below(std::size(sizes))];
@@ -74,7 +74,7 @@ constexpr std::chrono::milliseconds budget(250);  // of a world, unless its deci
 class recorded_runs {
     room& in_;
     world const& how_;
-    rng any_;
+    rng_sequence any_;
     std::unique_ptr<bool[]> gone_;
 
 public:

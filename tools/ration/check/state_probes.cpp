@@ -84,7 +84,7 @@ void refuse_damaged_states(subject const& s) {
     for (std::size_t size = 0; size < whole.size(); size += step)
         expect_refused(room, std::span(whole).first(size),
                        fmt::format("the first {} bytes of a state of {}", size, whole.size()));
-    rng any(s.seed);
+    rng_sequence any(s.seed);
     for (std::size_t i = 0; i < most_tries; ++i) {
         std::vector<std::byte> noise(i % 2 == 0 ? whole.size() : 1 + any.below(2 * whole.size()));
         for (auto& b : noise) b = static_cast<std::byte>(any.below(256));

@@ -23,7 +23,7 @@ constexpr std::size_t most_rows = most_grants;
         all.push_back({need.name, static_cast<std::uint32_t>(table_index_of(need.name)),
                        static_cast<std::uint32_t>(need.type), width, 0, false, true});
     }
-    rng order(seed);
+    rng_sequence order(seed);
     order.shuffle(all);
     std::uint32_t next[RATION_HELD + 1] = {};
     for (auto& column : all) column.slot = next[column.table]++;

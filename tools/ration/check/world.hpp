@@ -9,10 +9,9 @@
 #include <span>
 #include <vector>
 
+#include <ration/host/rng_sequence.hpp>
 #include <ration/plugin/abi.h>
 #include <ration/resource.hpp>
-
-#include "rng.hpp"
 
 namespace ration::conformance {
 
@@ -46,7 +45,7 @@ struct synthetic_job {
 };
 
 class world {
-    rng rng_;
+    rng_sequence rng_;
     std::vector<synthetic_job> jobs_;
     std::vector<ration_event> events_;
     std::size_t nodes_;
