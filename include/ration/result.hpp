@@ -66,27 +66,29 @@ struct error {
     char const* remedy = "";     ///< static text: what to do next, or empty
 };
 
-/// Either a value or an error. Like std::expected, which the compilers at our floor do not have.
-template <class T>
+/// Either a value or an error. Like std::expected, which the compilers at our floor do not have. `E` is `error` where
+/// the system or a policy fails, and `diagnostic` where a text from outside is wrong.
+template <class T, class E = error>
 class [[nodiscard]] result {
     union {
         T value_;
-        error failure_;
+        E failure_;
     };
     bool ok_;
 
 public:
     using value_type = T;
+    using error_type = E;
 
     result(T value) noexcept : value_(std::move(value)), ok_(true) {}
-    result(error failure) noexcept : failure_(failure), ok_(false) {}
+    result(E failure) noexcept : failure_(std::move(failure)), ok_(false) {}
     result(result const& other) noexcept
         requires(std::is_copy_constructible_v<T>)
         : ok_(other.ok_) {
         if (ok_)
             ::new (static_cast<void*>(&value_)) T(other.value_);
         else
-            ::new (static_cast<void*>(&failure_)) error(other.failure_);
+            ::new (static_cast<void*>(&failure_)) E(other.failure_);
     }
     result(result&& other) noexcept : ok_(other.ok_) { take(other); }
     result& operator=(result other) noexcept {
@@ -110,7 +112,7 @@ public:
     [[nodiscard]] T const* operator->() const noexcept { return &value(); }
 
     /// Precondition: holds an error.
-    [[nodiscard]] error const& failure() const noexcept {
+    [[nodiscard]] E const& failure() const noexcept {
         RATION_ASSERT(!ok_, "result: asked for the error of a success");
         return failure_;
     }
@@ -128,28 +130,33 @@ private:
         if (ok_)
             ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
         else
-            ::new (static_cast<void*>(&failure_)) error(other.failure_);
+            ::new (static_cast<void*>(&failure_)) E(std::move(other.failure_));
     }
 
     void end() noexcept {
-        if (ok_) value_.~T();
+        if (ok_)
+            value_.~T();
+        else
+            failure_.~E();
     }
 };
 
 /// Success without a value, or an error.
-template <>
-class [[nodiscard]] result<void> {
-    error failure_{};
+template <class E>
+class [[nodiscard]] result<void, E> {
+    E failure_{};
     bool ok_ = true;
 
 public:
     using value_type = void;
+    using error_type = E;
 
     constexpr result() noexcept = default;
-    constexpr result(error failure) noexcept : failure_(failure), ok_(false) {}
+    constexpr result(E failure) noexcept : failure_(std::move(failure)), ok_(false) {}
 
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return ok_; }
-    [[nodiscard]] constexpr error const& failure() const noexcept {
+    /// Precondition: holds an error.
+    [[nodiscard]] constexpr E const& failure() const noexcept {
         RATION_ASSERT(!ok_, "result: asked for the error of a success");
         return failure_;
     }

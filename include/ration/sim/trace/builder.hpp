@@ -15,9 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
 #include <ration/sim/trace/layout.hpp>
-#include <ration/sim/trace/outcome.hpp>
+#include <ration/sim/trace/quoted.hpp>
 #include <ration/sim/trace/scanner.hpp>
 #include <ration/sim/workload.hpp>
 
@@ -32,8 +33,7 @@ struct row {
     [[nodiscard]] std::string_view operator[](field f) const noexcept { return text[static_cast<std::size_t>(f)]; }
 };
 
-/// Checks rows and collects the jobs. What it refuses is said by `failure`. Precondition: layout and library outlive
-/// it.
+/// Checks rows and collects the jobs. Precondition: layout and library outlive it.
 class builder {
     /// What a number may be, and the words for it.
     struct domain {
@@ -55,7 +55,7 @@ class builder {
     std::vector<double> submitted_;  // seconds, index = job
     std::map<std::string, std::uint32_t, std::less<>> tenants_;
     std::uint32_t last_tenant_ = 0;
-    problem failure_;
+    diagnostic failure_;
 
 public:
     builder(layout const& of, model_library const& library) : layout_(of), library_(library) {}
@@ -66,7 +66,8 @@ public:
         if (has(field::name)) made_.job_names.reserve(jobs);
     }
 
-    [[nodiscard]] problem const& failure() const noexcept { return failure_; }
+    /// Why `add` refused a row.
+    [[nodiscard]] diagnostic const& failure() const noexcept { return failure_; }
 
     /// False when something is wrong with the row. O(log tenants + models).
     [[nodiscard]] bool add(row const& r) {
@@ -89,9 +90,9 @@ public:
         return true;
     }
 
-    /// A problem with a whole row: for readers that find one before a row reaches `add`.
+    /// Refuses a whole row: for readers that find one before a row reaches `add`.
     bool refuse(std::uint64_t line, std::string sentence) {
-        failure_ = {line, std::move(sentence)};
+        failure_ = {.line = line, .text = std::move(sentence)};
         return false;
     }
 

@@ -14,8 +14,6 @@
 #include <system_error>
 #include <vector>
 
-#include <ration/sim/trace/outcome.hpp>
-
 namespace ration::sim::trace {
 
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text) noexcept {

@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/trace/builder.hpp>
 #include <ration/sim/trace/layout.hpp>
-#include <ration/sim/trace/outcome.hpp>
+#include <ration/sim/trace/quoted.hpp>
 #include <ration/sim/trace/scanner.hpp>
 
 namespace ration::sim::trace {
@@ -22,7 +23,7 @@ class table_reader {
     layout const& layout_;
     row_scanner rows_;
     std::vector<field> columns_;  // what each column of the file is
-    problem failure_;
+    result<void, diagnostic> status_;
     bool first_ = false;  // the row that the scanner stands on is the first, and is no line of titles
 
 public:
@@ -53,7 +54,7 @@ public:
         return true;
     }
 
-    /// The next row; false at the end, and when `failure` says something.
+    /// The next row; false at the end, and after a fault, which `status` reports.
     [[nodiscard]] bool next(row& into) {
         if (!std::exchange(first_, false) && !rows_.next()) return refuse_scan();
         auto const values = rows_.fields();
@@ -65,12 +66,12 @@ public:
         return true;
     }
 
-    [[nodiscard]] problem const& failure() const noexcept { return failure_; }
+    [[nodiscard]] result<void, diagnostic> const& status() const noexcept { return status_; }
     [[nodiscard]] std::size_t bytes_left() const noexcept { return rows_.bytes_left(); }
 
 private:
     bool refuse(std::string sentence) {
-        failure_ = {rows_.line(), std::move(sentence)};
+        status_ = diagnostic{.line = rows_.line(), .text = std::move(sentence)};
         return false;
     }
     bool refuse_scan() { return rows_.wrong() != nullptr ? refuse(rows_.wrong()) : false; }
@@ -100,18 +101,18 @@ private:
     }
 };
 
-[[nodiscard]] inline outcome<workload> read_table(std::string_view text, layout const& of, model_library const& library,
-                                                  std::string name) {
+[[nodiscard]] inline result<workload, diagnostic> read_table(std::string_view text, layout const& of,
+                                                             model_library const& library, std::string name) {
     table_reader table(text, of);
     builder jobs(of, library);
-    if (!table.begin()) return table.failure();
+    if (!table.begin()) return table.status().failure();
     row r;
     std::size_t const bytes = table.bytes_left();
     for (std::size_t count = 0; table.next(r); ++count) {
         if (count == 0) jobs.reserve(bytes / std::max<std::size_t>(bytes - table.bytes_left(), 8) + 16);
         if (!jobs.add(r)) return jobs.failure();
     }
-    if (!table.failure().sentence.empty()) return table.failure();
+    if (!table.status()) return table.status().failure();
     return jobs.finish(std::move(name));
 }
 
