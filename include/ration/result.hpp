@@ -82,30 +82,30 @@ struct error {
 };
 
 /// Either a value or an error, as std::expected, which the oldest supported compilers do not have.
-template <class T>
+template <class T, class E = error>
 class [[nodiscard]] result {
     union {
         T value_;
-        error failure_;
+        E failure_;
     };
     bool ok_;
 
 public:
     /// The type of the value.
     using value_type = T;
+    using error_type = E;
 
     /// A success. Implicit, so that functions can return the value.
     result(T value) noexcept : value_(std::move(value)), ok_(true) {}
     /// A failure. Implicit, so that functions can return the error.
-    result(error failure) noexcept : failure_(failure), ok_(false) {}
-    /// Copies the value or the error, if T can be copied.
+    result(E failure) noexcept : failure_(std::move(failure)), ok_(false) {}
     result(result const& other) noexcept
         requires(std::is_copy_constructible_v<T>)
         : ok_(other.ok_) {
         if (ok_)
             ::new (static_cast<void*>(&value_)) T(other.value_);
         else
-            ::new (static_cast<void*>(&failure_)) error(other.failure_);
+            ::new (static_cast<void*>(&failure_)) E(other.failure_);
     }
     /// Moves the value or the error; the source keeps a moved-from one.
     result(result&& other) noexcept : ok_(other.ok_) { take(other); }
@@ -140,7 +140,7 @@ public:
     [[nodiscard]] T const* operator->() const noexcept { return &value(); }
 
     /// The error. Precondition: holds an error; otherwise the program ends.
-    [[nodiscard]] error const& failure() const noexcept {
+    [[nodiscard]] E const& failure() const noexcept {
         RATION_ASSERT(!ok_, "result: asked for the error of a success");
         return failure_;
     }
@@ -161,33 +161,37 @@ private:
         if (ok_)
             ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
         else
-            ::new (static_cast<void*>(&failure_)) error(other.failure_);
+            ::new (static_cast<void*>(&failure_)) E(std::move(other.failure_));
     }
 
     void end() noexcept {
-        if (ok_) value_.~T();
+        if (ok_)
+            value_.~T();
+        else
+            failure_.~E();
     }
 };
 
 /// Success without a value, or an error.
-template <>
-class [[nodiscard]] result<void> {
-    error failure_{};
+template <class E>
+class [[nodiscard]] result<void, E> {
+    E failure_{};
     bool ok_ = true;
 
 public:
     /// The type of the value.
     using value_type = void;
+    using error_type = E;
 
     /// A success.
     constexpr result() noexcept = default;
     /// A failure. Implicit, so that functions can return the error.
-    constexpr result(error failure) noexcept : failure_(failure), ok_(false) {}
+    constexpr result(E failure) noexcept : failure_(std::move(failure)), ok_(false) {}
 
     /// True after a success.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return ok_; }
     /// The error. Precondition: holds an error; otherwise the program ends.
-    [[nodiscard]] constexpr error const& failure() const noexcept {
+    [[nodiscard]] constexpr E const& failure() const noexcept {
         RATION_ASSERT(!ok_, "result: asked for the error of a success");
         return failure_;
     }

@@ -22,7 +22,7 @@ public:
 }  // namespace
 
 TEST_CASE("a node may have devices, cores or both") {
-    auto const groups = [](char const* text) { return std::get<sim::cluster>(parse_cluster(text)).groups; };
+    auto const groups = [](char const* text) { return parse_cluster(text).value().groups; };
     CHECK((groups("1x1core")[0].devices == 0 && groups("1x1core")[0].cores == 1));
     CHECK((groups("1x4+16cores:v100,8x4")[0].devices == 4 && groups("1x4+16cores:v100,8x4")[0].cores == 16 &&
            groups("1x4+16cores:v100,8x4")[1].cores == 0));

@@ -53,7 +53,7 @@ public:
 /// Runs as the program does, without printing.
 struct ran {
     simulation_options options;
-    std::vector<std::string> problems;
+    diagnostics problems;
     simulation_input input;
     std::vector<policy_text> policies;
 
@@ -65,7 +65,7 @@ struct ran {
         return {options, input, policies, run_all(options, input, progress)};
     }
     [[nodiscard]] std::string problem() const {
-        return problems.size() == 1 ? problems[0] : std::to_string(problems.size()) + " problems";
+        return problems.size() == 1 ? to_text(problems.front()) : std::to_string(problems.size()) + " problems";
     }
 };
 

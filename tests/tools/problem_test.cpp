@@ -6,11 +6,27 @@
 #include "support/catch.hpp"
 
 using namespace ration::program;
+using ration::diagnostic;
 
-TEST_CASE("a problem with and without a place") {
-    CHECK(to_text({{12, 9}, "wrong; mend it"}, "jobs.toml") == "jobs.toml:12:9: wrong; mend it");
-    CHECK(to_text({{}, "wrong; mend it"}, "jobs.toml") == "jobs.toml: wrong; mend it");
-    CHECK(to_text({{}, "wrong"}, "a\x1b[2J") == "a?[2J: wrong");
+TEST_CASE("a diagnostic as text names what is known of file, line and column") {
+    CHECK(to_text(diagnostic{"jobs.toml", 12, 9, "wrong; mend it"}) == "jobs.toml:12:9: wrong; mend it");
+    CHECK(to_text(diagnostic{"jobs.csv", 12, 0, "wrong; mend it"}) == "jobs.csv:12: wrong; mend it");
+    CHECK(to_text(diagnostic{"jobs.toml", 0, 0, "wrong; mend it"}) == "jobs.toml: wrong; mend it");
+    CHECK(to_text(diagnostic{.text = "wrong; mend it"}) == "wrong; mend it");
+    CHECK(to_text(in_file("--set", diagnostic{.text = "wrong"})) == "--set: wrong");
+    CHECK(to_text(at_line("run.jsonl", 3, diagnostic{.text = "wrong"})) == "run.jsonl:3: wrong");
+}
+
+TEST_CASE("diagnostics name their file and are sorted by position") {
+    diagnostics all("f");
+    all.add({2, 1}, "c");
+    all.add({1, 7}, "b");
+    all.add({2, 1}, "d");
+    all.add({}, "a");
+    all.sort();
+    std::string text;
+    for (auto const& one : all) text += to_text(one) + '\n';
+    CHECK(text == "f: a\nf:1:7: b\nf:2:1: c\nf:2:1: d\n");
 }
 
 TEST_CASE("the nearest candidate is a slip away, and only a slip") {
@@ -52,7 +68,8 @@ TEST_CASE("characters that turn the direction of writing, or hide, are replaced"
     for (char const* plain :
          {"\u00ae", "\u05d0", "\u0627", "\u2010", "\u2027", "\u202f", "\u2070", "\ufffd", "\U0001f600", "\U000e0100"})
         CHECK(printable(plain) == plain);
-    CHECK(to_text({{1, 2}, "a plugin's \x1b[2J\u202esentence"}, "f") == "f:1:2: a plugin's ?[2J?sentence");
+    CHECK(printable(to_text(diagnostic{"f\x1b[2J", 1, 2, "a plugin's \x1b[2J\u202esentence"})) ==
+          "f?[2J:1:2: a plugin's ?[2J?sentence");
 }
 
 TEST_CASE("quoted text is harmless and short") {

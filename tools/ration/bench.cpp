@@ -50,9 +50,9 @@ private:
 }  // namespace
 
 exit_code bench(bench_options const& options) {
-    std::vector<std::string> problems;
+    diagnostics problems;
     auto const all = ration::bench::run_all(options, progress_line(), problems);
-    for (auto const& p : problems) fmt::print(stderr, "ration: {}\n", printable(p));
+    print_to_stderr(problems, "ration: ");
     if (!problems.empty()) return exit_code::bad_input;
     for (auto const& policy : options.policies) print_to_stderr(policy_log::common_to(policy), policy);
     auto style = style_of_environment();

@@ -10,6 +10,7 @@
 #include "cli_checks.hpp"
 #include "cli_help.hpp"
 #include "documents/describe.hpp"
+#include "metrics/endpoint.hpp"
 #include "sim/input.hpp"
 #include "version_text.hpp"
 
@@ -66,7 +67,8 @@ public:
         add_bench_options(
             *app_.add_subcommand("bench",
                                  "Measure what decisions of policies cost, and how near they are to the best ones"),
-            bench_, [this](std::string const& name) { return problem_with_policy(name); }, problem_with_setting);
+            bench_, checked_by([this](std::string const& name) { return check_policy(name); }),
+            checked_by(check_setting));
         add_new(*app_.add_subcommand("new", "Make a folder with a policy that builds, and has tests"));
     }
 
@@ -112,7 +114,7 @@ private:
                            "file's, and print a table");
         compare->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->type_name("A,B");
         for (auto* const option : {policy, compare}) {
-            option->check([this](std::string const& name) { return problem_with_policy(name); });
+            option->check(checked_by([this](std::string const& name) { return check_policy(name); }));
             offers_[option] = {.words = known_policies_, .plugins = true};
         }
         auto* const dry_run = run.add_flag("--dry-run", run_.dry_run, "Print what would be changed, start nothing");
@@ -122,11 +124,11 @@ private:
             ->type_name("FILE");
         auto* const backend = run.add_option("--backend", backend_, "auto, cgroup or process")
                                   ->type_name("NAME")
-                                  ->check(problem_with_backend);
+                                  ->check(checked_by(parse_backend));
         for (auto const& [name, choice] : backend_names) offers_[backend].words.emplace_back(name);
         run.add_option("--cpus", run_.cpus, "How many cores the jobs share, instead of the file's number")
             ->type_name("N")
-            ->check(problem_with_cpus);
+            ->check(checked_by(check_cpus));
         auto* const reattach = run.add_flag("--reattach", run_.reattach,
                                             "Take over jobs of this file that a ration which is gone left running");
         run.add_flag("--quiet", run_.quiet,
@@ -134,7 +136,7 @@ private:
         auto* const metrics = run.add_option(
             "--metrics", run_.metrics,
             "Serve metrics over HTTP, as OpenMetrics or Prometheus text, while jobs run; docs/operations.md lists them");
-        metrics->type_name("unix:PATH|127.0.0.1:PORT")->check(problem_with_endpoint)->excludes(dry_run);
+        metrics->type_name("unix:PATH|127.0.0.1:PORT")->check(checked_by(parse_endpoint))->excludes(dry_run);
         offers_[metrics] = {.words = {"unix:", "127.0.0.1:", "[::1]:"}};
         compare->excludes(dry_run)->excludes(reattach);
     }
@@ -156,7 +158,7 @@ private:
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
             ->expected(1)
             ->type_name("POLICY.NAME=VALUE")
-            ->check(problem_with_setting);
+            ->check(checked_by(check_setting));
         replay.add_flag("--json", replay_.json, "As JSON");
     }
 
@@ -194,7 +196,7 @@ private:
             ->type_name("NAME");
         sim.add_option("--generate", sim_.generate, "Jobs that are made up: rigid, scaling, profiled or cpu")
             ->type_name("KIND[:KEY=VALUE,...]")
-            ->check(problem_with_generator);
+            ->check(checked_by(parse_generator));
         add_list(sim, "--models", sim_.models,
                  "What traces name: a folder with measured profiles, or a file with measured rates or fitted losses")
             ->type_name("PATH");
@@ -202,13 +204,13 @@ private:
                "--interference", sim_.interference,
                "Part of its speed that a profiled job on several nodes loses while another such job is on one of them")
             ->type_name("SHARE")
-            ->check(problem_with_share);
+            ->check(checked_by(check_share));
         sim.add_option(
                "--cluster", sim_.cluster,
                "Nodes x devices of each, and the name of their type: 16x4, or 8x4:v100,8x8:a100; nodes with cores: 1x8cores, or 2x4+8cores")
             ->required()
             ->type_name("NxD[:TYPE],...")
-            ->check(problem_with_cluster);
+            ->check(checked_by(parse_cluster));
     }
 
     void add_sim_policies(CLI::App& sim) {
@@ -216,12 +218,12 @@ private:
                                       "Names of policies, or paths of a .so; 'ration policies' lists them");
         offers_[policy] = {.words = known_policies_, .plugins = true};
         policy->required()->delimiter(',')->type_name("A,B")->check(
-            [this](std::string const& name) { return problem_with_policy(name); });
+            checked_by([this](std::string const& name) { return check_policy(name); }));
         add_list(sim, "--set", sim_.settings, "A parameter of a policy, as in las.promote=0")
             ->type_name("POLICY.NAME=VALUE")
-            ->check(problem_with_setting);
+            ->check(checked_by(check_setting));
         auto* const bad = sim.add_option("--on-bad-grant", on_bad_grant_, "go-on with those grants that pass, or stop");
-        bad->type_name("WORD")->check(problem_with_word);
+        bad->type_name("WORD")->check(checked_by(check_on_bad_grant));
         offers_[bad] = {.words = {"go-on", "stop"}};
     }
 
@@ -230,17 +232,17 @@ private:
                "--interval", interval_,
                "Ask policies at every multiple of this time too, besides when a job comes or ends; 60 when left out, 0 = never")
             ->type_name("SECONDS")
-            ->check(problem_with_time);
+            ->check(checked_by(check_time));
         add_list(sim, "--faults", sim_.faults, "What goes wrong: losses, revocations, crashes or stragglers")
             ->type_name("KIND[:KEY=VALUE,...]")
-            ->check(problem_with_faults);
+            ->check(checked_by(check_faults));
         sim.add_option("--checkpoint", checkpoint_,
                        "Time between two saves of a job, which are what a fault leaves it; 0 when left out")
             ->type_name("SECONDS")
-            ->check(problem_with_time);
+            ->check(checked_by(check_time));
         sim.add_option("--save", save_, "Time that each save takes from the job; 0 when left out")
             ->type_name("SECONDS")
-            ->check(problem_with_time)
+            ->check(checked_by(check_time))
             ->needs("--checkpoint");
     }
 
@@ -252,7 +254,7 @@ private:
             ->check(CLI::Range(1, most_seeds));
         sim.add_option("--until", until_, "End every run at this simulated time")
             ->type_name("SECONDS")
-            ->check(problem_with_time);
+            ->check(checked_by(check_time));
         sim.add_option("--threads", sim_.threads, "How many runs at the same time; one for each core when left out")
             ->type_name("N")
             ->check(CLI::Range(1, most_threads));
@@ -279,7 +281,7 @@ private:
         check.add_option("FILE", check_.file, "The .so of a policy")->required()->type_name("");
         check.add_option("--seed", check_.seed, "Of the synthetic clusters; 1 when left out")
             ->type_name("N")
-            ->check(problem_with_seed);
+            ->check(checked_by(parse_seed));
         check.add_option("--config", check_.config, "The text that the policy is created with, when it needs one")
             ->type_name("TEXT");
         check.add_flag("--json", check_.json, "The results as one JSON object");
@@ -290,19 +292,19 @@ private:
         make.add_option("NAME", new_.name, "Of the policy and its folder")
             ->required()
             ->type_name("")
-            ->check(problem_with_name);
+            ->check(checked_by(check_policy_name));
         auto* const language = make.add_option(
             "--lang", new_.language, fmt::format("{}; c++ when left out", fmt::join(template_languages(), ", ")));
-        language->type_name("LANGUAGE")->check(problem_with_language);
+        language->type_name("LANGUAGE")->check(checked_by(check_language));
         for (auto const word : template_languages()) offers_[language].words.emplace_back(word);
     }
 
-    [[nodiscard]] std::string problem_with_policy(std::string const& name) const {
+    [[nodiscard]] result<void, diagnostic> check_policy(std::string const& name) const {
         if (!name.empty() &&
             (is_plugin_path(name) || std::ranges::find(known_policies_, name) != known_policies_.end()))
             return {};
-        return "there is no policy " + program::quoted(name) +
-               suggestion(name, {known_policies_.begin(), known_policies_.end()});
+        return diagnostic{.text = "there is no policy " + program::quoted(name) +
+                                  suggestion(name, {known_policies_.begin(), known_policies_.end()})};
     }
 
     [[nodiscard]] std::string reply(CLI::Success const& request) const {

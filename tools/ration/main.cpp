@@ -23,7 +23,7 @@ using namespace ration::program;
     if (!options.policy.empty()) named.push_back(options.policy);
     auto read = load_config(options.file, {.policies = known, .policy_given = !named.empty(), .named = named});
     if (read.problems.empty()) read.problems = missing_files(read.config);
-    for (auto const& p : read.problems) std::fprintf(stderr, "%s\n", to_text(p, options.file).c_str());
+    print_to_stderr(read.problems);
     if (!read.problems.empty()) return exit_code::bad_input;
     choose_policies(options, read.config);
     if (options.cpus) read.config.cpus = options.cpus;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <tuple>
 
 #include "events/json_writer.hpp"
 
@@ -35,17 +37,18 @@ constexpr std::size_t longest_compared = 64;
 
 }  // namespace
 
-std::string to_text(problem const& p, std::string_view file) {
-    std::string out = printable(file) + ':';
-    if (p.at.line != 0) out += std::to_string(p.at.line) + ':' + std::to_string(p.at.column) + ':';
-    return out + ' ' + printable(p.sentence);
+void diagnostics::sort() {
+    // std::stable_sort needs a temporary buffer by a call that newer compilers refuse as deprecated.
+    auto const before = [](diagnostic const& a, diagnostic const& b) {
+        return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+    };
+    for (auto one = all_.begin(); one != all_.end(); ++one)
+        std::rotate(std::upper_bound(all_.begin(), one, *one, before), one, one + 1);
 }
 
-void sort_by_place(std::vector<problem>& problems) {
-    // std::stable_sort needs a temporary buffer by a call that newer compilers refuse as deprecated.
-    auto const before = [](problem const& a, problem const& b) { return a.at < b.at; };
-    for (auto one = problems.begin(); one != problems.end(); ++one)
-        std::rotate(std::upper_bound(problems.begin(), one, *one, before), one, one + 1);
+void print_to_stderr(diagnostics const& all, std::string_view prefix) {
+    for (auto const& one : all)
+        std::fprintf(stderr, "%s%s\n", std::string(prefix).c_str(), printable(to_text(one)).c_str());
 }
 
 std::string_view nearest(std::string_view word, std::vector<std::string_view> const& candidates) {
@@ -73,12 +76,14 @@ std::string suggestion(std::string_view word, std::vector<std::string_view> cons
     return out;
 }
 
-std::string problem_with_seed(std::string const& word) {
+result<std::uint64_t, diagnostic> parse_seed(std::string_view word) {
     std::uint64_t seed = 0;
     std::from_chars(word.data(), word.data() + word.size(), seed);
     // No sign, and no 0 in front, after which CLI11 would read octal digits
-    if (std::to_string(seed) == word) return {};
-    return quoted(word) + " is no seed: write a whole number from 0 to 18446744073709551615, without a 0 in front";
+    if (std::to_string(seed) == word) return seed;
+    return diagnostic{.text = quoted(word) +
+                              " is no seed: write a whole number from 0 to 18446744073709551615, "
+                              "without a 0 in front"};
 }
 
 std::string printable(std::string_view text) {

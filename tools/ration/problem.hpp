@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What is wrong in a file that a person wrote, and where.
+/// What is wrong in texts from outside, and the words for it.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <ration/sim/diagnostic.hpp>
 
 namespace ration::program {
 
@@ -16,17 +19,30 @@ struct position {
     friend auto operator<=>(position, position) noexcept = default;
 };
 
-/// One sentence: what is wrong and what to do.
-struct problem {
-    position at;
-    std::string sentence;
+/// The diagnostics of one file, or of the command line, collected by readers that report every fault.
+class diagnostics {
+    std::string file_;
+    std::vector<diagnostic> all_;
+
+public:
+    /// `file`: named by those added with a position; empty for the command line.
+    explicit diagnostics(std::string file = {}) : file_(std::move(file)) {}
+
+    void add(diagnostic one) { all_.push_back(std::move(one)); }
+    void add(position at, std::string text) { add({file_, at.line, at.column, std::move(text)}); }
+
+    [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+    [[nodiscard]] diagnostic const& front() const noexcept { return all_.front(); }
+    [[nodiscard]] auto begin() const noexcept { return all_.begin(); }
+    [[nodiscard]] auto end() const noexcept { return all_.end(); }
+
+    /// Into the order of the file; those of one position stay in their order. O(n^2), for lists that people read.
+    void sort();
 };
 
-/// "jobs.toml:12:9: sentence", without a newline; the place is left out when it is the file as a whole.
-[[nodiscard]] std::string to_text(problem const& p, std::string_view file);
-
-/// Into the order of the file; those of one place stay in their order. O(n^2), for lists that people read.
-void sort_by_place(std::vector<problem>& problems);
+/// `to_text` of each, `printable` and behind `prefix`, as a line on standard error.
+void print_to_stderr(diagnostics const& all, std::string_view prefix = {});
 
 /// The candidate that `word` is most likely a slip of, or empty. Allows one slip in short words, up to three in long
 /// ones; two neighbouring characters swapped are one slip. O(candidates x length^2).
@@ -35,8 +51,8 @@ void sort_by_place(std::vector<problem>& problems);
 /// "; did you mean 'tradl'?" when there is a nearest candidate, otherwise "; known here: a, b, c".
 [[nodiscard]] std::string suggestion(std::string_view word, std::vector<std::string_view> const& candidates);
 
-/// What is wrong with a word of the command line that is to be a seed; empty when nothing is.
-[[nodiscard]] std::string problem_with_seed(std::string const& word);
+/// A seed in a word of the command line.
+[[nodiscard]] result<std::uint64_t, diagnostic> parse_seed(std::string_view word);
 
 /// `text` with '?' for each character that `steers_text`, and for each byte that is not UTF-8. Every text from outside
 /// passes through it on its way to a terminal or a page.

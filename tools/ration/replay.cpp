@@ -71,28 +71,29 @@ class replaying_policy {
     bool bound_ = false;
 
 public:
-    replayed result;
+    replayed tally;
 
     replaying_policy(std::string name, std::unique_ptr<any_policy> policy) : policy_(std::move(policy)) {
-        result.policy = std::move(name);
+        tally.policy = std::move(name);
     }
 
-    /// Why it cannot be asked, as a sentence; empty when it was.
-    [[nodiscard]] std::string ask(recorded_tick const& tick, recorded_run const& run) {
+    /// Refuses a tick that the policy cannot be asked about.
+    [[nodiscard]] result<void, diagnostic> ask(recorded_tick const& tick, recorded_run const& run) {
         if (!bound_) {
             if (!tick.has_all_columns()) return {};
             limits const most{.jobs = max_jobs, .nodes = tick.store().rows(table_id::nodes)};
-            if (auto const bound = policy_->bind(tick.store().schema(), most); !bound) return to_text(bound.failure());
+            if (auto const bound = policy_->bind(tick.store().schema(), most); !bound)
+                return diagnostic{.text = to_text(bound.failure())};
             space_.resize(most.grants());
             most_nodes_ = most.nodes;
             bound_ = true;
         }
         if (tick.store().rows(table_id::nodes) > most_nodes_)
-            return "there are more nodes than at its first decision; name a log of one run";
+            return diagnostic{.text = "there are more nodes than at its first decision; name a log of one run"};
         grants out(space_);
-        ++result.decisions;
+        ++tally.decisions;
         if (policy_->decide(tick.data(), out) != status::ok || out.overflowed())
-            ++result.unanswered;
+            ++tally.unanswered;
         else
             compare(tick, run, in_effect(tick, tick.grants()), in_effect(tick, out.rows()));
         return {};
@@ -106,12 +107,12 @@ private:
         for (auto const* const all : {&recorded, &answered})
             for (auto const& [at, row] : *all)
                 if (differs(at) && (!first || at < *first)) first = at;
-        result.same += !first;
-        if (!first || result.first) return;
+        tally.same += !first;
+        if (!first || tally.first) return;
         auto const& [job, node, resource] = *first;
         auto const name = run.jobs.find(tick.job_id(job));
         auto const mine = answered.find(*first);
-        result.first = difference{
+        tally.first = difference{
             tick.data().number,
             tick.data().now,
             name == run.jobs.end() ? fmt::format("row {}", job) : name->second,
@@ -147,54 +148,55 @@ public:
 
     explicit replay_reader(replay_options const& options) : options_(options) {}
 
-    /// What is wrong, as a sentence; empty when nothing is.
-    [[nodiscard]] std::string take(std::string const& text) {
+    /// Takes one line. The diagnostic names neither file nor line.
+    [[nodiscard]] result<void, diagnostic> take(std::string const& text) {
         try {
             return take_event(text);
         } catch (nlohmann::json::exception const& e) {
-            return e.what();
+            return diagnostic{.text = e.what()};
         }
     }
     void end() {
-        for (auto& policy : asked_) runs.back().under.push_back(std::move(policy.result));
+        for (auto& policy : asked_) runs.back().under.push_back(std::move(policy.tally));
         asked_.clear();
     }
 
 private:
-    [[nodiscard]] std::string take_event(std::string const& text) {
+    [[nodiscard]] result<void, diagnostic> take_event(std::string const& text) {
         auto const line = parse_json(text);
         if (!line.is_object() || !line.contains("event"))
-            return "this is no event; name a log that 'ration run --log' wrote";
+            return diagnostic{.text = "this is no event; name a log that 'ration run --log' wrote"};
         auto const& event = line["event"];
         if (event == "run") return begin(line);
-        if (runs.empty()) return "the log does not begin with a run; name a log that 'ration run --log' wrote";
+        if (runs.empty())
+            return diagnostic{.text = "the log does not begin with a run; name a log that 'ration run --log' wrote"};
         if (event == "job_started")
             runs.back().jobs[line.value("id", std::uint64_t{0})] = line.value("job", std::string());
         if (event != "decision") return {};
-        if (auto wrong = tick_.load(line); !wrong.empty()) return wrong;
+        if (auto const read = tick_.load(line); !read) return read;
         for (auto& policy : asked_)
-            if (auto why = policy.ask(tick_, runs.back()); !why.empty())
-                return fmt::format("{}: {}", policy.result.policy, why);
+            if (auto const asked = policy.ask(tick_, runs.back()); !asked)
+                return diagnostic{.text = fmt::format("{}: {}", policy.tally.policy, asked.failure().text)};
         return {};
     }
     /// Each run is replayed by fresh policies, with the parameters of its jobs file.
-    [[nodiscard]] std::string begin(nlohmann::json const& line) {
+    [[nodiscard]] result<void, diagnostic> begin(nlohmann::json const& line) {
         if (!runs.empty()) end();
         auto const schema = schema_of(line);
-        if (auto why = trouble_with_schema(schema); !why.empty()) return why;
-        if (auto wrong = tick_.begin(line); !wrong.empty()) return wrong;
+        if (auto const read = check_schema(schema); !read) return read;
+        if (auto const read = tick_.begin(line); !read) return read;
         runs.push_back({.policy = line.value("policy", std::string("?")), .schema = schema, .jobs = {}, .under = {}});
         auto settings = parse_config(line.value("source", std::string()), line.value("file", std::string("jobs.toml")),
                                      {.policies = policy_names(), .policy_given = true, .named = options_.policies})
                             .config;
         run_config own;
         for (auto const& text : options_.settings)
-            if (auto wrong = add_setting(text, own); !wrong.empty()) return wrong;
+            if (auto const read = add_setting(text, own); !read) return read;
         for (auto const& given : own.parameters) override_with(given, settings);
         for (auto const& name : options_.policies) {
-            std::vector<problem> problems;
+            diagnostics problems;
             auto policy = make_policy(settings, name, policy_log::common_to(name), problems);
-            if (policy == nullptr) return problems.front().sentence;
+            if (policy == nullptr) return diagnostic{.text = problems.front().text};
             asked_.emplace_back(name, std::move(policy));
         }
         return {};
@@ -255,11 +257,11 @@ exit_code replay(replay_options const& options) {
     for (std::string line; lines->next(line);) {
         ++number;
         if (!lines->whole()) break;  // half a line: ration or the machine ended in the middle of it
-        if (auto wrong = reader.take(line); !wrong.empty())
-            return fail(exit_code::bad_input, fmt::format("{}:{}: {}", options.log, number, wrong));
+        if (auto const taken = reader.take(line); !taken)
+            return fail(exit_code::bad_input, to_text(at_line(options.log, number, taken.failure())));
     }
-    if (!lines->trouble().empty())
-        return fail(exit_code::bad_input, fmt::format("{}:{}: {}", options.log, number + 1, lines->trouble()));
+    if (!lines->status())
+        return fail(exit_code::bad_input, to_text(at_line(options.log, number + 1, lines->status().failure())));
     if (reader.runs.empty())
         return fail(exit_code::bad_input, fmt::format("{} holds no run; {}", options.log, name_a_log));
     reader.end();

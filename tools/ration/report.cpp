@@ -47,7 +47,8 @@ exit_code report(report_options const& options) {
                     fmt::format("{} is a log that the page is made from; name another file by --out", out));
     report_input input;
     for (auto const& log : options.logs)
-        if (auto const wrong = read_report_input(log, input); !wrong.empty()) return fail(exit_code::bad_input, wrong);
+        if (auto const read = read_report_input(log, input); !read)
+            return fail(exit_code::bad_input, to_text(read.failure()));
     if (input.runs.empty() && input.simulations.empty())
         return fail(exit_code::bad_input,
                     fmt::format("{} holds neither a run nor a simulation; name a log that 'ration run --log' wrote",

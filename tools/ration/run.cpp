@@ -60,7 +60,7 @@ struct session {
 
 /// One policy from start to end.
 [[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
-    std::vector<problem> problems;
+    diagnostics problems(s.config.file);
     auto& log = policy_log::for_good();
     auto policy = make_policy(s.config, policy_name, log, problems);
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
@@ -121,14 +121,14 @@ struct session {
     return failed ? exit_code::job_failed : exit_code::ok;
 }
 
-[[nodiscard]] bool report_problems(run_config const& config, std::vector<problem> const& problems) {
-    for (auto const& p : problems) std::fprintf(stderr, "%s\n", to_text(p, config.file).c_str());
+[[nodiscard]] bool report_problems(diagnostics const& problems) {
+    print_to_stderr(problems);
     return !problems.empty();
 }
 
 /// Made once before anything starts. What it says then is worth telling if it goes wrong; else it says it again in its
 /// run.
-void try_out(run_config const& config, std::string const& policy, std::vector<problem>& problems) {
+void try_out(run_config const& config, std::string const& policy, diagnostics& problems) {
     auto& log = policy_log::for_good();
     if (make_policy(config, policy, log, problems) == nullptr) print_to_stderr(log, policy);
 }
@@ -146,9 +146,8 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
                                       host_devices const& devices) {
     std::int64_t const here = process::cpu_set::of_thread(0).size();
     std::int64_t const cpus = std::min<std::int64_t>(here, config.cpus.value_or(static_cast<std::uint32_t>(here)));
-    if (report_problems(config, missing_devices(config, devices, millicores{1000 * cpus})))
-        return exit_code::no_backend;
-    std::vector<problem> problems;
+    if (report_problems(missing_devices(config, devices, millicores{1000 * cpus}))) return exit_code::no_backend;
+    diagnostics problems(config.file);
     job_table const board(config.jobs,
                           {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
     for (auto const& policy : options.policies) {
@@ -158,27 +157,27 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
         auto const needy =
             std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
         if (shares && !config.shares_devices())
-            problems.push_back(
-                {config.policy_at,
-                 fmt::format(
-                     "policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
-                     program::quoted(policy))});
+            problems.add(
+                config.policy_at,
+                fmt::format(
+                    "policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
+                    program::quoted(policy)));
         if (!shares && any_policy != nullptr && needy != config.jobs.end())
-            problems.push_back(
-                {needy->elastic->at,
-                 fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
-                             program::quoted(needy->name), program::quoted(policy), policies_for(config, devices))});
+            problems.add(
+                needy->elastic->at,
+                fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
+                            program::quoted(needy->name), program::quoted(policy), policies_for(config, devices)));
         if (options.compare && needy != config.jobs.end() && !needy->elastic->checkpoint.empty())
-            problems.push_back(
-                {needy->elastic->checkpoint_at,
-                 "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out"});
+            problems.add(
+                needy->elastic->checkpoint_at,
+                "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out");
         if (problems.size() > before || any_policy == nullptr) continue;
         if (auto const bound = any_policy->bind(board.store().schema(), {.jobs = config.jobs.size(), .nodes = 1});
             !bound)
-            problems.push_back({config.policy == policy ? config.policy_at : position{},
-                                fmt::format("policy {}: {}", program::quoted(policy), to_text(bound.failure()))});
+            problems.add(config.policy == policy ? config.policy_at : position{},
+                         fmt::format("policy {}: {}", program::quoted(policy), to_text(bound.failure())));
     }
-    return report_problems(config, problems) ? exit_code::no_backend : exit_code::ok;
+    return report_problems(problems) ? exit_code::no_backend : exit_code::ok;
 }
 
 [[nodiscard]] job_config const* find_job(run_config const& config, std::string_view name) {
@@ -219,17 +218,17 @@ void try_out(run_config const& config, std::string const& policy, std::vector<pr
 }
 
 /// Jobs that the file says something else of than when the run began: its processes know nothing of that.
-[[nodiscard]] std::vector<problem> changed_jobs(run_config const& config, run_record const& record) {
-    std::vector<problem> problems;
+[[nodiscard]] diagnostics changed_jobs(run_config const& config, run_record const& record) {
+    diagnostics problems(config.file);
     for (auto const& recorded : record.jobs) {
         auto const* const job = find_job(config, recorded.name);
         auto const key = job != nullptr ? changed_key(recorded.definition, job->definition) : "";
         if (!key.empty())
-            problems.push_back(
-                {job->where,
-                 fmt::format(
-                     "job {} has another {} here than in the run that is to be taken over; put it back, or end that run with ration clean",
-                     program::quoted(job->name), program::quoted(key))});
+            problems.add(
+                job->where,
+                fmt::format(
+                    "job {} has another {} here than in the run that is to be taken over; put it back, or end that run with ration clean",
+                    program::quoted(job->name), program::quoted(key)));
     }
     return problems;
 }
@@ -293,9 +292,9 @@ void print_result(reporter& out, run_options const& options, std::vector<run_sum
 }  // namespace
 
 exit_code run(run_options const& options, run_config const& config) {
-    std::vector<problem> problems;
+    diagnostics problems(config.file);
     for (auto const& policy : options.policies) try_out(config, policy, problems);
-    if (report_problems(config, problems)) return exit_code::bad_input;
+    if (report_problems(problems)) return exit_code::bad_input;
     auto const devices = host_devices::find(config);
     if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;
     bool const can_choose = !devices.names().empty() && !devices.of_cpu() && !devices.of_shares();
@@ -307,7 +306,7 @@ exit_code run(run_options const& options, run_config const& config) {
     auto left = settle_orphaned_runs(options, config);
     if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
     auto& reattached = left.value();
-    if (reattached && report_problems(config, changed_jobs(config, reattached->record))) return exit_code::no_backend;
+    if (reattached && report_problems(changed_jobs(config, reattached->record))) return exit_code::no_backend;
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
     session s{options, config, *out, *signals, devices, topology, open_files};

@@ -14,8 +14,8 @@
 namespace ration::program {
 namespace {
 
-[[nodiscard]] exit_code refuse(std::vector<std::string> const& problems) {
-    for (auto const& p : problems) std::fprintf(stderr, "ration: %s\n", printable(p).c_str());
+[[nodiscard]] exit_code refuse(diagnostics const& problems) {
+    print_to_stderr(problems, "ration: ");
     return exit_code::bad_input;
 }
 
@@ -43,7 +43,7 @@ namespace {
 }  // namespace
 
 exit_code simulate(simulation_options const& options) {
-    std::vector<std::string> problems;
+    diagnostics problems;
     auto const input = read_simulation(options, problems);
     if (!problems.empty()) return refuse(problems);
     auto policies = try_policies(options, input, problems);

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
 #include <ration/sim/profile_model.hpp>
-#include <ration/sim/trace/outcome.hpp>
 #include <ration/sim/trace/read.hpp>
 #include <ration/sim/trace/scanner.hpp>
 
@@ -43,7 +43,7 @@ class profile_rows {
     trace::row_scanner rows_;
     std::string_view titles_;
     char const* file_;
-    trace::problem failure_;
+    result<void, diagnostic> status_;
 
 public:
     std::string_view name;                 ///< first column
@@ -54,11 +54,10 @@ public:
         : rows_(text, ','), titles_(titles), file_(file) {}
 
     /// The error; empty text if there was none.
-    [[nodiscard]] trace::problem const& failure() const noexcept { return failure_; }
-    /// Records an error with the present line.
+    [[nodiscard]] result<void, diagnostic> const& status() const noexcept { return status_; }
     bool refuse(std::string_view sentence) {
         std::string const at = rows_.line() > 0 ? ':' + std::to_string(rows_.line()) : std::string();
-        failure_ = {0, file_ + at + ": " + std::string(sentence)};
+        status_ = diagnostic{.text = file_ + at + ": " + std::string(sentence)};
         return false;
     }
 
@@ -107,8 +106,8 @@ struct unfinished_profile {
 }
 
 /// Reads applications.csv.
-[[nodiscard]] inline trace::problem read_applications(std::string_view text, profile_options const& options,
-                                                      std::vector<unfinished_profile>& into) {
+[[nodiscard]] inline result<void, diagnostic> read_applications(std::string_view text, profile_options const& options,
+                                                                std::vector<unfinished_profile>& into) {
     profile_rows<8> rows(
         text,
         "application,initial_batch,max_batch,min_local_batch,max_local_batch,most_devices,fixed_batch,restart_cost",
@@ -135,11 +134,12 @@ struct unfinished_profile {
         made.of.interference = options.interference;
         into.push_back(std::move(made));
     }
-    return rows.failure();
+    return rows.status();
 }
 
 /// Reads step_times.csv into the profiles.
-[[nodiscard]] inline trace::problem read_step_times(std::string_view text, std::vector<unfinished_profile>& into) {
+[[nodiscard]] inline result<void, diagnostic> read_step_times(std::string_view text,
+                                                              std::vector<unfinished_profile>& into) {
     profile_rows<7> rows(text, "application,nodes,devices,spread,local_batch,step_time,sync_time", "step_times.csv");
     for (bool more = rows.begin(); more && (more = rows.next());) {
         auto const& n = rows.number;
@@ -162,12 +162,13 @@ struct unfinished_profile {
         curve.step.push_back(n[5]);
         curve.sync.push_back(n[6]);
     }
-    return rows.failure();
+    return rows.status();
 }
 
 /// Reads gradients.csv into the profiles. The rows of an application are a table of progress by
 /// batch.
-[[nodiscard]] inline trace::problem read_gradients(std::string_view text, std::vector<unfinished_profile>& into) {
+[[nodiscard]] inline result<void, diagnostic> read_gradients(std::string_view text,
+                                                             std::vector<unfinished_profile>& into) {
     profile_rows<5> rows(text, "application,progress,batch,grad_sqr,grad_var", "gradients.csv");
     for (bool more = rows.begin(); more && (more = rows.next());) {
         auto const& n = rows.number;
@@ -194,7 +195,7 @@ struct unfinished_profile {
             break;
         }
     }
-    return rows.failure();
+    return rows.status();
 }
 
 /// True if a profile has all tables, and statistics for its smallest and its largest batch.
@@ -207,18 +208,18 @@ struct unfinished_profile {
 
 /// The applications as models that traces can name. The error names file and line. O(text), and
 /// some milliseconds for each application.
-[[nodiscard]] inline trace::outcome<model_library> read_profiles(profile_texts const& texts,
-                                                                 profile_options const& options = {}) {
+[[nodiscard]] inline result<model_library, diagnostic> read_profiles(profile_texts const& texts,
+                                                                     profile_options const& options = {}) {
     std::vector<detail::unfinished_profile> all;
-    for (auto const& why :
+    for (auto const& read :
          {detail::read_applications(texts.applications, options, all), detail::read_step_times(texts.step_times, all),
           detail::read_gradients(texts.gradients, all)})
-        if (!why.sentence.empty()) return why;
+        if (!read) return read.failure();
     model_library library;
     for (auto& one : all) {
         if (!detail::is_complete(one.of))
-            return trace::problem{0, "applications.csv: " + one.as.name +
-                                         " has no step times, or no statistics from its initial to its largest batch"};
+            return diagnostic{.text = "applications.csv: " + one.as.name +
+                                      " has no step times, or no statistics from its initial to its largest batch"};
         auto model = std::make_shared<profile_model>(std::move(one.of), options.devices_per_node);
         one.as.usual.length = model->length();
         one.as.model = std::move(model);
@@ -228,16 +229,18 @@ struct unfinished_profile {
 }
 
 /// Reads the three files of a folder.
-[[nodiscard]] inline trace::outcome<model_library> load_profiles(std::string const& folder,
-                                                                 profile_options const& options = {}) {
+[[nodiscard]] inline result<model_library, diagnostic> load_profiles(std::string const& folder,
+                                                                     profile_options const& options = {}) {
     std::array<std::string, 3> texts;
     constexpr std::array<char const*, 3> names{"applications.csv", "step_times.csv", "gradients.csv"};
     for (std::size_t i = 0; i < names.size(); ++i) {
         auto read = trace::contents((folder + '/' + names[i]).c_str());
-        if (!read) return trace::problem{0, std::string(names[i]) + ": " + read.failure().sentence};
+        if (!read) return diagnostic{.file = folder, .text = std::string(names[i]) + ": " + read.failure().text};
         texts[i] = std::move(*read);
     }
-    return read_profiles({texts[0], texts[1], texts[2]}, options);
+    auto read = read_profiles({texts[0], texts[1], texts[2]}, options);
+    if (!read) return in_file(folder, read.failure());
+    return read;
 }
 
 }  // namespace ration::sim

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
-#include <ration/sim/trace/outcome.hpp>
 #include <ration/sim/trace/scanner.hpp>
 
 namespace ration::sim {
@@ -80,15 +80,16 @@ public:
 /// Reads bench/data/rates/rates.csv; the README there defines the columns. Types get their index in
 /// `types` (of the cluster); other types are skipped, and so are models with none of them. The
 /// error names the line. O(text).
-[[nodiscard]] inline trace::outcome<model_library> read_rates(std::string_view text,
-                                                              std::span<std::string const> types) {
+[[nodiscard]] inline result<model_library, diagnostic> read_rates(std::string_view text,
+                                                                  std::span<std::string const> types) {
     constexpr std::array<std::string_view, 6> titles{"model", "type",    "several_nodes",
                                                      "batch", "devices", "steps_per_second"};
     trace::row_scanner rows(text, ',');
     model_library library;
     std::map<std::string, std::shared_ptr<rate_model>, std::less<>> models;
     if (!rows.next() || !std::equal(titles.begin(), titles.end(), rows.fields().begin(), rows.fields().end()))
-        return trace::problem{1, "the columns have to be model,type,several_nodes,batch,devices,steps_per_second"};
+        return diagnostic{.line = 1,
+                          .text = "the columns have to be model,type,several_nodes,batch,devices,steps_per_second"};
     while (rows.next()) {
         auto const fields = rows.fields();
         std::array<double, 6> number{};
@@ -96,17 +97,18 @@ public:
         for (std::size_t i = 2; right && i < titles.size(); ++i)
             right = trace::to_number(fields[i], number[i]) && number[i] >= 0 && number[i] <= 1e12;
         if (!right || fields[0].empty() || number[4] < 1 || number[5] <= 0)
-            return trace::problem{rows.line(),
-                                  "a row has a model, a type, and four numbers from 0 to 1e12, the last two above 0"};
+            return diagnostic{
+                .line = rows.line(),
+                .text = "a row has a model, a type, and four numbers from 0 to 1e12, the last two above 0"};
         auto const type = std::find(types.begin(), types.end(), fields[1]);
         if (type == types.end()) continue;
         auto& model = models[std::string(fields[0])];
         if (!model) model = std::make_shared<rate_model>();
         if (!model->add(static_cast<std::uint32_t>(type - types.begin()), number[2] != 0,
                         static_cast<std::int64_t>(number[3]), static_cast<std::int64_t>(number[4]), number[5]))
-            return trace::problem{rows.line(), "this was said before; keep one of the rows"};
+            return diagnostic{.line = rows.line(), .text = "this was said before; keep one of the rows"};
     }
-    if (rows.wrong() != nullptr) return trace::problem{rows.line(), rows.wrong()};
+    if (rows.wrong() != nullptr) return diagnostic{.line = rows.line(), .text = rows.wrong()};
     for (auto& [name, model] : models) library.push_back({.name = name, .model = std::move(model)});
     return library;
 }

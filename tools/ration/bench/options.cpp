@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "cli_checks.hpp"
 #include "problem.hpp"
 
 namespace ration::program {
@@ -20,22 +21,23 @@ not allow, gave no answer, or had to be ended; 2 wrong command line or file, or 
 constexpr int most_count = 100'000;
 constexpr std::size_t most_digits = 6;
 
-[[nodiscard]] std::string problem_with_count(std::string const& word) {
+[[nodiscard]] result<void, diagnostic> check_count(std::string const& word) {
     bool const digits =
         !word.empty() && word.size() <= most_digits && word.find_first_not_of("0123456789") == std::string::npos;
     if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most_count) return {};
-    return fmt::format("{} is no number from 1 to {}", program::quoted(word), most_count);
+    return diagnostic{.text = fmt::format("{} is no number from 1 to {}", program::quoted(word), most_count)};
 }
 
-[[nodiscard]] std::string problem_with_place(std::string const& word) {
+[[nodiscard]] result<void, diagnostic> check_isolation(std::string_view word) {
     if (word == "worker" || word == "in-process") return {};
-    return "it may be worker or in-process, not " + program::quoted(word) + suggestion(word, {"worker", "in-process"});
+    return diagnostic{.text = "it may be worker or in-process, not " + program::quoted(word) +
+                              suggestion(word, {"worker", "in-process"})};
 }
 
 }  // namespace
 
-void add_bench_options(CLI::App& bench, bench_options& into, word_check const& problem_with_policy,
-                       word_check const& problem_with_setting) {
+void add_bench_options(CLI::App& bench, bench_options& into, word_check const& policy_check,
+                       word_check const& setting_check) {
     bench.footer(help_of_bench);
     auto const list = [&](char const* name, auto& values, char const* help) {
         return bench.add_option(name, values, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1);
@@ -44,27 +46,27 @@ void add_bench_options(CLI::App& bench, bench_options& into, word_check const& p
         ->required()
         ->delimiter(',')
         ->type_name("A,B")
-        ->check(problem_with_policy);
+        ->check(policy_check);
     list("--jobs", into.jobs, "How many jobs there are, one world for each number; 1,100,10000 when left out")
         ->delimiter(',')
         ->type_name("N,M")
-        ->check(problem_with_count);
+        ->check(checked_by(check_count));
     list("--devices", into.devices, "How many devices there are, each with 8 cores, likewise; 64,1024 when left out")
         ->delimiter(',')
         ->type_name("N,M")
-        ->check(problem_with_count);
+        ->check(checked_by(check_count));
     bench
         .add_option_function<std::string>(
             "--isolation", [&into](std::string const& word) { into.in_process = word == "in-process"; },
             "Where a .so runs: worker, as 'ration run' does it, or in-process; worker when left out")
         ->type_name("WORD")
-        ->check(problem_with_place);
+        ->check(checked_by(check_isolation));
     list("--set", into.settings, "A parameter of a policy, as in las.promote=0")
         ->type_name("POLICY.NAME=VALUE")
-        ->check(problem_with_setting);
+        ->check(setting_check);
     bench.add_option("--seed", into.seed, "Of the worlds and the small problems; 1 when left out")
         ->type_name("N")
-        ->check(problem_with_seed);
+        ->check(checked_by(parse_seed));
     bench.add_flag("--json", into.json, "All figures, and what machine this is, as one JSON object");
 }
 

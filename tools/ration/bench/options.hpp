@@ -16,7 +16,7 @@ namespace ration::program {
 /// Says what is wrong with a word; empty when nothing is.
 using word_check = std::function<std::string(std::string const&)>;
 
-void add_bench_options(CLI::App& bench, bench_options& into, word_check const& problem_with_policy,
-                       word_check const& problem_with_setting);
+void add_bench_options(CLI::App& bench, bench_options& into, word_check const& policy_check,
+                       word_check const& setting_check);
 
 }  // namespace ration::program

@@ -19,10 +19,10 @@
 namespace ration::bench {
 namespace {
 
+using program::diagnostics;
 using program::policy_isolation;
 using program::policy_location;
 using program::policy_log;
-using program::problem;
 using program::quoted;
 
 /// Of a process that measures one policy in one world; the limit of one answer ends what hangs, this what sleeps.
@@ -55,26 +55,23 @@ class bench_run {
 public:
     bench_run(bench_options const& options, results& into) : options_(options), into_(into) {}
 
-    [[nodiscard]] std::vector<std::string> read_settings() {
-        std::vector<std::string> problems;
+    void read_settings(diagnostics& problems) {
         std::vector<std::string_view> stems;
         for (auto const& policy : options_.policies) stems.push_back(program::policy_stem(policy));
         for (auto const& setting : options_.settings)
-            if (auto const wrong = program::add_setting(setting, settings_); !wrong.empty())
-                problems.push_back("--set: " + wrong);
+            if (auto const added = program::add_setting(setting, settings_); !added)
+                problems.add(in_file("--set", added.failure()));
         for (auto const& set : settings_.parameters)
             if (std::ranges::find(stems, set.policy) == stems.end())
-                problems.push_back(fmt::format("--set: {} is none of the policies that are measured{}",
-                                               quoted(set.policy), program::suggestion(set.policy, stems)));
-        return problems;
+                problems.add({.file = "--set",
+                              .text = fmt::format("{} is none of the policies that are measured{}", quoted(set.policy),
+                                                  program::suggestion(set.policy, stems))});
     }
 
     /// Whether the policy can be asked at all; what is wrong with its file or its parameters is a problem.
-    void try_policy(std::string const& name, std::vector<std::string>& problems) {
-        std::vector<problem> found;
+    void try_policy(std::string const& name, diagnostics& problems) {
         bool const is_plugin = program::is_plugin_path(name);
-        auto const policy = open(name, policy_location::worker, nullptr, found);
-        for (auto const& p : found) problems.push_back(p.sentence);
+        auto const policy = open(name, policy_location::worker, nullptr, problems);
         if (policy == nullptr) return;
         contender one{.name = name,
                       .id = std::string(policy->about().id),
@@ -97,10 +94,10 @@ public:
         if (!in_worker(c)) return in_child(c, in, how, c.of[index]);
         plugin::shared_columns columns;
         how.memory = how.limited = false;
-        std::vector<problem> found;
+        diagnostics found;
         auto const policy = open(c.name, policy_location::worker, &columns, found);
         if (policy == nullptr) {
-            c.ended = found.front().sentence;
+            c.ended = found.front().text;
             return;
         }
         measure(*policy, in, how, &columns, c.of[index]);
@@ -132,8 +129,7 @@ private:
     [[nodiscard]] bool in_worker(contender const& c) const noexcept { return c.is_plugin && !options_.in_process; }
 
     [[nodiscard]] std::unique_ptr<any_policy> open(std::string const& name, policy_location where,
-                                                   plugin::shared_columns const* columns,
-                                                   std::vector<problem>& found) const {
+                                                   plugin::shared_columns const* columns, diagnostics& found) const {
         auto& log = policy_log::common_to(name);
         if (!program::is_plugin_path(name)) return program::make_policy(settings_, name, log, found);
         policy_isolation const isolation{.policy = {}, .where = where, .at = {}};
@@ -146,7 +142,7 @@ private:
                                     log, found);
     }
     [[nodiscard]] std::unique_ptr<any_policy> opened(contender const& c, policy_location where) const {
-        std::vector<problem> found;
+        diagnostics found;
         return open(c.name, where, nullptr, found);
     }
 
@@ -154,9 +150,9 @@ private:
         shared_value<measured> made;
         auto const found = conformance::run_isolated(
             [&] {
-                std::vector<problem> wrong;
+                diagnostics wrong;
                 auto const policy = open(c.name, policy_location::in_process, nullptr, wrong);
-                if (policy == nullptr) conformance::broken(wrong.front().sentence);
+                if (policy == nullptr) conformance::broken(wrong.front().text);
                 measure(*policy, in, how, nullptr, *made);
             },
             patience);
@@ -184,11 +180,10 @@ private:
 
     [[nodiscard]] static std::string refusal(std::string const& name, error const& why) {
         if (why.code == errc::not_found && std::string_view(why.operation) == "bind column")
-            return fmt::format(
-                "the policy {} reads the column {}, which no synthetic cluster has: it is left out",
-                quoted(name), why.subject.view());
-        return fmt::format("the policy {} cannot be asked in a synthetic cluster and is left out: {}",
-                           quoted(name), program::to_text(why));
+            return fmt::format("the policy {} reads the column {}, which no synthetic cluster has: it is left out",
+                               quoted(name), why.subject.view());
+        return fmt::format("the policy {} cannot be asked in a synthetic cluster and is left out: {}", quoted(name),
+                           program::to_text(why));
     }
 };
 
@@ -208,10 +203,10 @@ private:
 
 }  // namespace
 
-results run_all(bench_options const& options, progress_of_runs const& emit, std::vector<std::string>& problems) {
+results run_all(bench_options const& options, progress_of_runs const& emit, diagnostics& problems) {
     results all{options, worlds_of(options), {}, {}, {}};
     bench_run run(options, all);
-    problems = run.read_settings();
+    run.read_settings(problems);
     if (!problems.empty()) return all;
     for (auto const& name : options.policies) run.try_policy(name, problems);
     if (!problems.empty()) return all;

@@ -47,9 +47,9 @@ struct results {
 /// Steps that have been done, out of so many, and what is done next.
 using progress_of_runs = std::function<void(std::size_t done, std::size_t all, std::string const& next)>;
 
-/// What is wrong with the command line is added to `problems`, one sentence each; then nothing was measured.
+/// If the command line is wrong, `problems` gets diagnostics and nothing is measured.
 [[nodiscard]] results run_all(bench_options const& options, progress_of_runs const& emit,
-                              std::vector<std::string>& problems);
+                              program::diagnostics& problems);
 
 /// Reached over best of each problem; NaN where there is no best.
 [[nodiscard]] std::vector<double> qualities(results const& all, contender const& c, objective what);

@@ -51,15 +51,15 @@ template <class Parameters>
 }
 
 template <class Parameters>
-[[nodiscard]] problem unknown_parameter(policy_parameters const& given, parameter const& p) {
+[[nodiscard]] std::string unknown_parameter(policy_parameters const& given, parameter const& p) {
     std::vector<std::string> known;
     for (auto& help : help_of<Parameters>()) known.push_back(std::move(help.name));
-    return {p.name_at, fmt::format("{} has no parameter {}{}", given.policy, quoted(p.name),
-                                   suggestion(p.name, {known.begin(), known.end()}))};
+    return fmt::format("{} has no parameter {}{}", given.policy, quoted(p.name),
+                       suggestion(p.name, {known.begin(), known.end()}));
 }
 
 template <class Parameters>
-[[nodiscard]] Parameters read_parameters(policy_parameters const* given, std::vector<problem>& problems) {
+[[nodiscard]] Parameters read_parameters(policy_parameters const* given, diagnostics& problems) {
     Parameters parameters{};
     if (given == nullptr) return parameters;
     std::size_t const before = problems.size();
@@ -68,17 +68,17 @@ template <class Parameters>
         ration::text<255> wrong;
         auto const member = as_member(p, text);
         if (!parameter_access<Parameters>::knows(p.name))
-            problems.push_back(unknown_parameter<Parameters>(*given, p));
+            problems.add(p.name_at, unknown_parameter<Parameters>(*given, p));
         else if (!parameter_access<Parameters>::set(member, parameters, wrong))
-            problems.push_back({p.value_at, wrong.c_str()});
+            problems.add(p.value_at, wrong.c_str());
     }
     if (problems.size() == before && !parameters.problem().empty())
-        problems.push_back({given->at, std::string(parameters.problem())});
+        problems.add(given->at, std::string(parameters.problem()));
     return parameters;
 }
 
 template <class P>
-[[nodiscard]] std::unique_ptr<any_policy> make(policy_parameters const* given, std::vector<problem>& problems) {
+[[nodiscard]] std::unique_ptr<any_policy> make(policy_parameters const* given, diagnostics& problems) {
     std::size_t const before = problems.size();
     if constexpr (has_parameters<P>) {
         auto const parameters = read_parameters<typename P::parameters>(given, problems);
@@ -86,7 +86,7 @@ template <class P>
     } else {
         if (given != nullptr)
             for (auto const& p : given->parameters)
-                problems.push_back({p.name_at, fmt::format("{} has no parameter {}", given->policy, quoted(p.name))});
+                problems.add(p.name_at, fmt::format("{} has no parameter {}", given->policy, quoted(p.name)));
         return problems.size() == before ? std::make_unique<policy_adapter<P>>() : nullptr;
     }
 }
@@ -115,7 +115,7 @@ std::span<known_policy const> known_policies() {
 }
 
 std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_view name, policy_log& log,
-                                        std::vector<problem>& problems) {
+                                        diagnostics& problems) {
     position const at = config.policy == name ? config.policy_at : position{};
     if (is_plugin_path(name))
         return open_plugin(
@@ -126,13 +126,13 @@ std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_vi
         if (known.name == name) return known.make(config.parameters_of(name), problems);
         names.push_back(known.name);
     }
-    problems.push_back({at, fmt::format("there is no policy {}{}", quoted(name), suggestion(name, names))});
+    problems.add(at, fmt::format("there is no policy {}{}", quoted(name), suggestion(name, names)));
     return nullptr;
 }
 
 std::vector<std::string_view> policies_for_devices(std::span<column_info const> schema) {
     std::vector<std::string_view> names;
-    std::vector<problem> none;
+    diagnostics none;
     for (auto const& known : known_policies())
         if (auto const policy = known.make(nullptr, none);
             policy->reads(devices_to_share) && policy->bind(schema, {.jobs = 1, .nodes = 1}))

@@ -198,7 +198,7 @@ void print_jobs(run_config const& config) {
 
 [[nodiscard]] exit_code plan_policy(run_options const& options, run_config const& config, host_devices const& devices,
                                     machine_topology const& topology, std::string const& policy_name) {
-    std::vector<problem> problems;
+    diagnostics problems(config.file);
     auto& log = policy_log::for_good();
     auto const policy = make_policy(config, policy_name, log, problems);
     std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);

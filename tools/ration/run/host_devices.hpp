@@ -69,7 +69,6 @@ private:
 };
 
 /// What jobs of the file need and these devices are not, with its place and what to do.
-[[nodiscard]] std::vector<problem> missing_devices(run_config const& config, host_devices const& devices,
-                                                   millicores cpu);
+[[nodiscard]] diagnostics missing_devices(run_config const& config, host_devices const& devices, millicores cpu);
 
 }  // namespace ration::program

@@ -15,9 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
 #include <ration/sim/trace/layout.hpp>
-#include <ration/sim/trace/outcome.hpp>
+#include <ration/sim/trace/quoted.hpp>
 #include <ration/sim/trace/scanner.hpp>
 #include <ration/sim/workload.hpp>
 
@@ -57,7 +58,7 @@ class builder {
     std::vector<double> submitted_;  // seconds, index = job
     std::map<std::string, std::uint32_t, std::less<>> tenants_;
     std::uint32_t last_tenant_ = 0;
-    problem failure_;
+    diagnostic failure_;
 
 public:
     /// `of` is the format, and `library` has the models that rows can name.
@@ -71,7 +72,7 @@ public:
     }
 
     /// The first error.
-    [[nodiscard]] problem const& failure() const noexcept { return failure_; }
+    [[nodiscard]] diagnostic const& failure() const noexcept { return failure_; }
 
     /// Adds a row. Returns false if it is invalid. O(log tenants + models).
     [[nodiscard]] bool add(row const& r) {
@@ -96,7 +97,7 @@ public:
 
     /// Records an error in a whole row: for readers that find one before a row reaches `add`.
     bool refuse(std::uint64_t line, std::string sentence) {
-        failure_ = {line, std::move(sentence)};
+        failure_ = {.line = line, .text = std::move(sentence)};
         return false;
     }
 

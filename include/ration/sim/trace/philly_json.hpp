@@ -102,8 +102,8 @@ private:
 
 /// Reads the log. A job has the devices of its largest attempt, and the time of all its attempts. Jobs without
 /// devices or time are skipped. O(text).
-[[nodiscard]] inline outcome<workload> read_philly_json(std::string_view text, model_library const& library,
-                                                        std::string name) {
+[[nodiscard]] inline result<workload, diagnostic> read_philly_json(std::string_view text, model_library const& library,
+                                                                   std::string name) {
     detail::philly_json_reader reader(text);
     builder jobs(detail::philly_json_layout, library);
     bool const read = reader.each_element([&] {
@@ -121,7 +121,8 @@ private:
         r[field::duration] = seconds;
         return jobs.add(r);
     });
-    if (reader.json().wrong() != nullptr) return problem{reader.json().line(), reader.json().wrong()};
+    if (reader.json().wrong() != nullptr)
+        return diagnostic{.line = reader.json().line(), .text = reader.json().wrong()};
     if (!read) return jobs.failure();
     return jobs.finish(std::move(name));
 }

@@ -14,8 +14,6 @@
 #include <system_error>
 #include <vector>
 
-#include <ration/sim/trace/outcome.hpp>
-
 namespace ration::sim::trace {
 
 /// The text without blanks and tabs at its ends.

@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/trace/builder.hpp>
 #include <ration/sim/trace/layout.hpp>
-#include <ration/sim/trace/outcome.hpp>
+#include <ration/sim/trace/quoted.hpp>
 #include <ration/sim/trace/scanner.hpp>
 
 namespace ration::sim::trace {
@@ -21,9 +22,9 @@ namespace ration::sim::trace {
 class table_reader {
     layout const& layout_;
     row_scanner rows_;
-    std::vector<field> columns_;  // meaning of each column of the file
-    problem failure_;
-    bool first_ = false;  // the present row of the scanner is the first job, since there are no titles
+    std::vector<field> columns_;  // what each column of the file is
+    result<void, diagnostic> status_;
+    bool first_ = false;  // the row that the scanner stands on is the first, and is no line of titles
 
 public:
     /// Both arguments have to outlive the reader.
@@ -67,13 +68,12 @@ public:
     }
 
     /// The error; empty text if there was none.
-    [[nodiscard]] problem const& failure() const noexcept { return failure_; }
-    /// The bytes that are not read yet.
+    [[nodiscard]] result<void, diagnostic> const& status() const noexcept { return status_; }
     [[nodiscard]] std::size_t bytes_left() const noexcept { return rows_.bytes_left(); }
 
 private:
     bool refuse(std::string sentence) {
-        failure_ = {rows_.line(), std::move(sentence)};
+        status_ = diagnostic{.line = rows_.line(), .text = std::move(sentence)};
         return false;
     }
     bool refuse_scan() { return rows_.wrong() != nullptr ? refuse(rows_.wrong()) : false; }
@@ -105,11 +105,11 @@ private:
 };
 
 /// Reads all jobs of a table. O(text).
-[[nodiscard]] inline outcome<workload> read_table(std::string_view text, layout const& of, model_library const& library,
-                                                  std::string name) {
+[[nodiscard]] inline result<workload, diagnostic> read_table(std::string_view text, layout const& of,
+                                                             model_library const& library, std::string name) {
     table_reader table(text, of);
     builder jobs(of, library);
-    if (!table.begin()) return table.failure();
+    if (!table.begin()) return table.status().failure();
     row r;
     // The length of the first row gives an estimate of the number of rows.
     std::size_t const bytes = table.bytes_left();
@@ -117,7 +117,7 @@ private:
         if (count == 0) jobs.reserve(bytes / std::max<std::size_t>(bytes - table.bytes_left(), 8) + 16);
         if (!jobs.add(r)) return jobs.failure();
     }
-    if (!table.failure().sentence.empty()) return table.failure();
+    if (!table.status()) return table.status().failure();
     return jobs.finish(std::move(name));
 }
 
