@@ -48,6 +48,7 @@ private:
     struct row {
         job_id job;
         observation used{};
+        std::uint32_t observations = 0;
         std::vector<std::pair<resource_id, std::int64_t>> amounts;  ///< absent: unlimited
     };
     struct scripted {
@@ -69,8 +70,10 @@ public:
     // -------------------------------------------------------------------------------------------------------
 
     void add(job_id job) noexcept {
-        jobs_.push_back(
-            {.job = job, .used = {.cpu_time = {}, .memory = {}, .throttled = {}, .processes = 1}, .amounts = {}});
+        jobs_.push_back({.job = job,
+                         .used = {.cpu_time = {}, .memory = {}, .throttled = {}, .processes = 1},
+                         .observations = 0,
+                         .amounts = {}});
     }
     /// As if the job's group had vanished: from now on every call about it is `errc::not_found`.
     void remove(job_id job) noexcept {
@@ -90,6 +93,8 @@ public:
         row* const found = find(job);
         return found != nullptr ? std::optional(amount_of(*found, resource)) : std::nullopt;
     }
+    /// How often the job was observed. Precondition: the job was added.
+    [[nodiscard]] std::uint32_t observations(job_id job) noexcept { return find(job)->observations; }
     /// Every apply, verify and undo so far, the failed ones included.
     [[nodiscard]] std::span<record const> history() const noexcept { return history_; }
     void clear_history() noexcept { history_.clear(); }
@@ -100,8 +105,9 @@ public:
     [[nodiscard]] std::span<resource_id const> resources() const noexcept { return resources_; }
 
     [[nodiscard]] result<observation> observe(job_id job) noexcept {
+        row* const found = find(job);
+        if (found != nullptr) ++found->observations;
         if (auto const scripted = due(call::observe)) return *scripted;
-        row const* const found = find(job);
         return found != nullptr ? result<observation>(found->used) : unknown("observe", job);
     }
 
