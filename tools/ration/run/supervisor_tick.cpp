@@ -2,8 +2,10 @@
 // One turn of the engine, told to everybody.
 #include <fmt/core.h>
 #include <fstream>
+#include <optional>
 #include <sys/utsname.h>
 #include <utility>
+#include <vector>
 
 #include "error_text.hpp"
 #include "events/machine.hpp"
@@ -37,6 +39,7 @@ void supervisor::announce(nanoseconds now) {
 void supervisor::tick(nanoseconds now) {
     news_ = false;
     next_tick_ = now + parts_.config.tick;
+    std::vector<std::optional<observation>> observed(board_.store().rows(table_id::jobs));
     for (auto& job : board_.jobs()) {
         if (!job.alive()) continue;
         reconcile(job, now);
@@ -45,6 +48,7 @@ void supervisor::tick(nanoseconds now) {
         job.cpu_time = std::max(job.cpu_time, seen->cpu_time);
         job.memory = seen->memory;
         job.health.observe(now, *seen);
+        if (board_.arrived(job)) observed[job.row] = *seen;
     }
     nanoseconds used{};
     for (auto const& job : board_.jobs()) used = used + job.earlier_cpu_time + job.cpu_time;
@@ -54,7 +58,7 @@ void supervisor::tick(nanoseconds now) {
     board_.set_capacity(spare_.available(board_.used_cores() * 1000, parts_.node.capacity()));
     board_.set_devices(elastic_.usable());
     board_.refresh(now);
-    auto const report = engine_.tick(now);
+    auto const report = engine_.tick(now, observed);
     nanoseconds const took = clock() - now;
     emit_policy_log(now);  // what it said before its answer
     emit(report, took);

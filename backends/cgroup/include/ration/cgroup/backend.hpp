@@ -30,7 +30,7 @@ class backend {
         job_id id;
         group where;
         int first = 0;  // the first process that was placed; 0: none yet
-        detail::written_texts written = {};
+        detail::written_limits written = {};
     };
     /// In one place for good: groups point to the tree and to the run's group. Destroyed from the last to the first.
     struct state {
@@ -209,14 +209,19 @@ public:
         }
     }
 
-    /// All or nothing: after an error the file holds the old value, unless that could not be written either.
+    /// All or nothing: after an error the file holds the old value, unless that could not be written either. Writes;
+    /// `verify` reads back.
     [[nodiscard]] result<void> apply(operation const& op) noexcept {
         auto const done = change(op, op.new_value);
         if (!done && done.failure().code != errc::gone && done.failure().code != errc::not_found)
             static_cast<void>(change(op, op.old_value));  // the first error is the one to tell
         return done;
     }
-    [[nodiscard]] result<void> undo(operation const& op) noexcept { return change(op, op.old_value); }
+    /// Writes the old value and reads it back. Errors: those of `apply`; unverified.
+    [[nodiscard]] result<void> undo(operation const& op) noexcept {
+        auto const done = change(op, op.old_value);
+        return done ? confirm(op, op.old_value) : done;
+    }
 
     /// Error: unverified when the file shows another value than the operation's new one, or the job's first process is
     /// not in the group.
@@ -227,26 +232,18 @@ public:
             return make_error(errc::unverified, "verify that the first process is in", (*job)->where.name(), 0,
                               "it was moved to another group, where no limit holds it");
         }
-        auto const where = place_of(op);
-        auto const now =
-            where ? detail::shown(**where, op, state_->scratch) : result<std::string_view>(where.failure());
-        if (!now) return now.failure();
-        if (!same_value(*now, op.new_value)) {
-            return make_error(errc::unverified, "verify", (*where)->path() + "/" + op.file, 0,
-                              "another program writes this file too: stop that one");
-        }
-        return {};
+        return confirm(op, op.new_value);
     }
 
     [[nodiscard]] operation_text describe(operation const& op) noexcept {
+        operation_text out{
+            .job = op.job, .resource = op.resource, .when = op.when, .subject = {}, .old_value = {}, .new_value = {}};
         auto const where = place_of(op);
-        std::string const path = where ? (*where)->path() + "/" + op.file : std::string(op.file);
-        return {.job = op.job,
-                .resource = op.resource,
-                .when = op.when,
-                .subject = tail_of<160>(path),
-                .old_value = op.old_value,
-                .new_value = op.new_value};
+        if (!where) return out;
+        out.subject = detail::path_text<160>((*where)->path(), detail::limit_file(**where, op.new_value));
+        out.old_value = detail::limit_text(**where, op.old_value);
+        out.new_value = detail::limit_text(**where, op.new_value);
+        return out;
     }
 
 private:
@@ -284,14 +281,21 @@ private:
 
     [[nodiscard]] result<directory const*> place_of(operation const& op) noexcept {
         auto const where = find(op.job);
-        return where ? detail::find_place(**where, op.place) : result<directory const*>(where.failure());
+        return where ? detail::find_place(**where, op.new_value) : result<directory const*>(where.failure());
     }
 
-    [[nodiscard]] result<void> change(operation const& op, std::string_view value) noexcept {
-        auto const where = place_of(op);
-        auto const done = where ? detail::put(**where, op, value) : result<void>(where.failure());
-        if (auto const job = find_member(op.job); done && job) (*job)->written.keep(**where, op, value);
+    [[nodiscard]] result<void> change(operation const& op, limit const& value) noexcept {
+        auto const job = find_member(op.job);
+        if (!job) return job.failure();
+        auto const where = detail::find_place((*job)->where, value);
+        auto const done = where ? detail::put_limit(**where, value) : result<void>(where.failure());
+        if (done) (*job)->written.keep(value);
         return done;
+    }
+
+    [[nodiscard]] result<void> confirm(operation const& op, limit const& value) noexcept {
+        auto const where = place_of(op);
+        return where ? detail::confirm(**where, value, state_->scratch) : result<void>(where.failure());
     }
 };
 

@@ -52,7 +52,8 @@ private:
     struct row {
         job_id job;
         observation used{};
-        std::vector<std::pair<resource_id, std::int64_t>> amounts;  ///< unlimited if there is no entry
+        std::uint32_t observations = 0;
+        std::vector<std::pair<resource_id, std::int64_t>> amounts;  ///< absent: unlimited
     };
     struct scripted {
         call what;
@@ -76,8 +77,10 @@ public:
 
     /// Adds a job without limits.
     void add(job_id job) noexcept {
-        jobs_.push_back(
-            {.job = job, .used = {.cpu_time = {}, .memory = {}, .throttled = {}, .processes = 1}, .amounts = {}});
+        jobs_.push_back({.job = job,
+                         .used = {.cpu_time = {}, .memory = {}, .throttled = {}, .processes = 1},
+                         .observations = 0,
+                         .amounts = {}});
     }
     /// Removes a job as if its group had vanished: every call about it returns `errc::not_found`
     /// from now on.
@@ -101,6 +104,8 @@ public:
         return found != nullptr ? std::optional(amount_of(*found, resource)) : std::nullopt;
     }
     /// Every apply, verify and undo so far, including failed ones.
+    [[nodiscard]] std::uint32_t observations(job_id job) noexcept { return find(job)->observations; }
+    /// Every apply, verify and undo so far, the failed ones included.
     [[nodiscard]] std::span<record const> history() const noexcept { return history_; }
     /// Forgets the records.
     void clear_history() noexcept { history_.clear(); }
@@ -113,8 +118,9 @@ public:
 
     /// The scripted usage. Error: `not_found`.
     [[nodiscard]] result<observation> observe(job_id job) noexcept {
+        row* const found = find(job);
+        if (found != nullptr) ++found->observations;
         if (auto const scripted = due(call::observe)) return *scripted;
-        row const* const found = find(job);
         return found != nullptr ? result<observation>(found->used) : unknown("observe", job);
     }
 
