@@ -139,11 +139,9 @@ TEST_CASE("decisions that fell back, refusals and waits are counted") {
     refused.took = ration::milliseconds(30);
     refused.fell_back = true;
     metrics.emit({.at = {}, .body = refused});
-    metrics.emit(
-        {.at = {}, .body = grant_rejected{.row = {}, .rule = name_of(ration::check_rule::duplicate), .detail = {}}});
-    metrics.emit(
-        {.at = {},
-         .body = change_deferred{.job = "a", .resource = "cpu", .amount = 1, .why = name_of(ration::deferral::dwell)}});
+    metrics.emit({.at = {}, .body = grant_rejected{.row = {}, .rule = ration::check_rule::duplicate, .detail = {}}});
+    metrics.emit({.at = {},
+                  .body = change_deferred{.job = "a", .resource = "cpu", .amount = 1, .why = ration::deferral::dwell}});
     job_table const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
     auto const page = metrics.page({.board = board, .messages = {}}, true);
     for (auto const* line :

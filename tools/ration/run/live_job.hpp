@@ -2,9 +2,11 @@
 /// One job of a run, from its place in the file to its end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ration/host/settle.hpp>
@@ -44,6 +46,13 @@ struct delivery {
     std::optional<nanoseconds> deadline;
 };
 
+/// Why ration ends a job.
+enum class stop_reason : std::uint8_t { none, interrupted, objective_reached, diverged };
+[[nodiscard]] constexpr std::string_view name_of(stop_reason reason) noexcept {
+    constexpr std::string_view words[] = {"", "interrupted", "objective reached", "diverged"};
+    return words[static_cast<std::size_t>(reason)];
+}
+
 /// What ration knows of one job. Times are on the clock of the run.
 struct live_job {
     live_job(job_config const& from, std::size_t table_row);
@@ -66,7 +75,7 @@ struct live_job {
     std::optional<nanoseconds> started_at, acceptable_at, objective_at, ended_at, kill_at;
     std::optional<nanoseconds> launched_at;   ///< its present incarnation
     std::optional<nanoseconds> terminate_at;  ///< it was told to stop, and hears SIGTERM if it has not by then
-    bool asked_to_stop = false;
+    stop_reason stopping = stop_reason::none;
     nanoseconds cpu_time{};          ///< of its present incarnation, kept after its end
     nanoseconds earlier_cpu_time{};  ///< of the incarnations before
     bytes memory{};                  ///< resident at the last tick

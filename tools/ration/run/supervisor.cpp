@@ -190,7 +190,7 @@ void supervisor::heed_signals(nanoseconds now) {
     interrupted_ = true;
     for (auto& job : board_.jobs()) {
         if (!job.alive() && !job.over()) stop_without_process(job, now);
-        if (job.alive() && first) ask_to_stop(job, "interrupted", now);
+        if (job.alive() && first) ask_to_stop(job, stop_reason::interrupted, now);
         if (job.alive() && received > 1) job.kill_at = now;
     }
     if (first) work_on_devices(now);

@@ -106,8 +106,8 @@ private:
 
     // --- their end (supervisor_stop.cpp)
     void stop_without_process(live_job& job, nanoseconds now);
-    bool begin_to_end(live_job& job, std::string why);
-    void ask_to_stop(live_job& job, std::string why, nanoseconds now);
+    bool begin_to_end(live_job& job, stop_reason why);
+    void ask_to_stop(live_job& job, stop_reason why, nanoseconds now);
     [[nodiscard]] bool command_stop(live_job& job);
     void terminate(live_job& job, nanoseconds now);
     [[nodiscard]] result<void> ask_to_end(live_job& job, nanoseconds now);
@@ -168,7 +168,7 @@ private:
     void warn_of_ways_past(live_job const& job, std::span<std::string const> environment, nanoseconds now);
     void probe_clients(nanoseconds now);
     void classify_client(live_job& job, result<std::vector<std::int32_t>> const& clients, nanoseconds now);
-    void emit_share(live_job& job, std::string_view what, std::string why, nanoseconds now);
+    void emit_share(live_job& job, resize_step what, std::string why, nanoseconds now);
 
     // --- what comes in
     void wait(nanoseconds now);

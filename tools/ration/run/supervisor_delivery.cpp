@@ -26,7 +26,7 @@ using phase = delivery::phase;
 
 void supervisor::work_on_deliveries(nanoseconds now) {
     for (auto& job : board_.jobs()) {
-        if (!job.alive() || job.asked_to_stop) continue;
+        if (!job.alive() || job.stopping != stop_reason::none) continue;
         if (job.model.now == phase::wanted && !is_resizing(job)) ask_for_model(job, now);
         if (job.model.now == phase::asked && now >= *job.model.deadline)
             await_model(
@@ -66,7 +66,7 @@ void supervisor::handle_model(live_job& job, progress::update const& reply, nano
 
 void supervisor::deliver(live_job& job, std::uint64_t step, nanoseconds now) {
     std::string const folder = parts_.output_folder + '/' + job.config->name + ".acceptable";
-    bool const holds = job.model.now == phase::asked && !is_resizing(job) && !job.asked_to_stop;
+    bool const holds = job.model.now == phase::asked && !is_resizing(job) && job.stopping == stop_reason::none;
     auto const copied = make_linked_copy(job.checkpoint, folder);
     // Else its hold ends by itself
     if (holds)

@@ -45,7 +45,9 @@ void supervisor::probe_gpus(nanoseconds now) {
     auto& table = elastic_.table();
     for (auto const& change : gpus_->probe(idle_devices(), now)) {
         for (auto const device : table.parts_of(change.device)) table.cordon(device, change.cordoned);
-        emit(device_changed{.device = change.device, .what = change.cordoned ? "cordoned" : "back", .why = change.why},
+        emit(device_changed{.device = change.device,
+                            .what = change.cordoned ? device_change::cordoned : device_change::back,
+                            .why = change.why},
              now);
         news_ = true;
     }
@@ -162,15 +164,16 @@ void supervisor::probe_clients(nanoseconds now) {
 
 /// A client that was started a moment ago may not be in the list yet.
 void supervisor::classify_client(live_job& job, result<std::vector<std::int32_t>> const& clients, nanoseconds now) {
-    if (!clients) return emit_share(job, "unverified", to_text(clients.failure()), now);
+    if (!clients) return emit_share(job, resize_step::unverified, to_text(clients.failure()), now);
     auto const is_its_own = [&](std::int32_t pid) { return parts_.node.contains(job.id, pid); };
     if (std::ranges::any_of(*clients, is_its_own))
-        return emit_share(job, "verified", fmt::format("{} % of its GPU as a client of MPS", percent_of(job)), now);
+        return emit_share(job, resize_step::verified,
+                          fmt::format("{} % of its GPU as a client of MPS", percent_of(job)), now);
     constexpr nanoseconds interval = milliseconds(500);
     job.share.next = now + interval;
     if (now - *job.share.from < cuda::mps::patience) return;
     emit_share(
-        job, "unverified",
+        job, resize_step::unverified,
         fmt::format(
             "none of its processes is a client of MPS, so nothing holds it to {} % of its GPU; does it change CUDA_MPS_PIPE_DIRECTORY, "
             "or run in a container or as another user?",
@@ -178,7 +181,7 @@ void supervisor::classify_client(live_job& job, result<std::vector<std::int32_t>
         now);
 }
 
-void supervisor::emit_share(live_job& job, std::string_view what, std::string why, nanoseconds now) {
+void supervisor::emit_share(live_job& job, resize_step what, std::string why, nanoseconds now) {
     job.share.done = true;
     auto const& devices = job.devices->devices();
     auto const count = static_cast<std::int64_t>(devices.size());

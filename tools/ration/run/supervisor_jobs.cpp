@@ -47,12 +47,6 @@ namespace {
     return line.empty() ? out : fmt::format("{}; its last line: {}", out, line);
 }
 
-[[nodiscard]] condition condition_of(std::string_view word) noexcept {
-    for (auto const c : {condition::finished, condition::diverged, condition::stopped})
-        if (name_of(c) == word) return c;
-    return condition::failed;
-}
-
 }  // namespace
 
 void supervisor::start_due_jobs(nanoseconds now) {
@@ -210,10 +204,10 @@ void supervisor::reattach(recorded_job const& recorded, job_traces const& traces
     }
     job.started_at = job.launched_at = std::min(nanoseconds{recorded.started_ns}, now);
     job.token = std::string_view(recorded.token);
-    if (job.devices != nullptr && recorded.phase != "over") return reattach_devices(job, recorded, traces, now);
-    if (recorded.phase == "over") {
+    if (job.devices != nullptr && !recorded.is_over()) return reattach_devices(job, recorded, traces, now);
+    if (recorded.is_over()) {
         job.ended_at = now;
-        return set_condition(job, condition_of(recorded.how), recorded.why, now);
+        return set_condition(job, recorded.how.value_or(condition::failed), recorded.why, now);
     }
     if (!traces.has_first || !reattach_process(job, recorded)) {
         job.ended_at = now;
@@ -268,10 +262,11 @@ void supervisor::end(live_job& job, process::exit_report const& how, nanoseconds
         why = fmt::format("its {} is no finite number any more", job.config->target.metric);
     } else if (!job.refused.empty()) {
         why = job.refused;
-    } else if (job.asked_to_stop) {
-        bool const interrupted = interrupted_ && job.why == "interrupted";
+    } else if (job.stopping != stop_reason::none) {
+        bool const interrupted = job.stopping == stop_reason::interrupted;
         state = interrupted ? condition::stopped : condition::finished;
-        why = interrupted || obeyed(how) ? job.why : fmt::format("{}, then {}", job.why, trouble);
+        why = std::string(name_of(job.stopping));
+        if (!interrupted && !obeyed(how)) why += ", then " + trouble;
     } else if (how.success() || how.how == process::exit_report::kind::unknown) {
         state = condition::finished;
     } else {
@@ -318,14 +313,14 @@ void supervisor::leave_place(live_job& job, nanoseconds now) {
 
 void supervisor::classify_health(nanoseconds now) {
     for (auto& job : board_.jobs()) {
-        if (!job.alive() || job.asked_to_stop) continue;
+        if (!job.alive() || job.stopping != stop_reason::none) continue;
         if (job.devices != nullptr && job.devices->is_restarting()) continue;  // it has deadlines of its own
         switch (job.health.at(now)) {
             case progress::condition::diverged:
                 set_condition(job, condition::diverged,
                               fmt::format("its {} is no finite number any more", job.config->target.metric), now);
-                job.now = condition::running;                            // until its process has ended
-                if (begin_to_end(job, "diverged")) terminate(job, now);  // what it would save is of no use
+                job.now = condition::running;                                       // until its process has ended
+                if (begin_to_end(job, stop_reason::diverged)) terminate(job, now);  // what it would save is of no use
                 break;
             case progress::condition::stalled:
                 set_condition(job, condition::stalled, "no step and no CPU use", now);
@@ -375,8 +370,8 @@ void supervisor::record() {
             row.start_time = job.process->start_time();
         }
         if (job.over()) {
-            row.phase = "over";
-            row.how = name_of(job.now);
+            row.phase = resize_phase::over;
+            row.how = job.now;
             row.why = job.why;
         } else if (job.devices != nullptr)
             record_devices(job, row);

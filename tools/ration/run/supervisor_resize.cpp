@@ -17,12 +17,6 @@ namespace {
 /// Between two looks at what may be left of a job.
 constexpr nanoseconds clear_interval = milliseconds(200);
 
-[[nodiscard]] resize_phase phase_of(std::string_view word) noexcept {
-    for (int p = 0; p <= static_cast<int>(resize_phase::over); ++p)
-        if (name_of(static_cast<resize_phase>(p)) == word) return static_cast<resize_phase>(p);
-    return resize_phase::steady;
-}
-
 }  // namespace
 
 void supervisor::share_devices() {
@@ -103,10 +97,11 @@ void supervisor::emit(live_job& job, resize_note const& note, nanoseconds now) {
                         .devices = elastic_.table().names(note.devices),
                         .why = note.why},
          now);
-    if (note.what == "failed") roll_back_devices(job, note, now);
+    if (note.what == resize_step::failed) roll_back_devices(job, note, now);
     if (job.over()) return;
-    if (note.what == "settled" || note.what == "restored") set_condition(job, condition::running, "", now);
-    if (note.what == name_of(resize_phase::queued)) set_condition(job, condition::waiting, "for devices", now);
+    if (note.what == resize_step::settled || note.what == resize_step::restored)
+        set_condition(job, condition::running, "", now);
+    if (note.what == resize_step::queued) set_condition(job, condition::waiting, "for devices", now);
 }
 
 /// The ledger says what the job really has; the policy hears that its grant came to nothing.
@@ -232,7 +227,7 @@ void supervisor::handle_devices(live_job& job, progress::update const& reply, na
 
 void supervisor::record_devices(live_job const& job, recorded_job& into) const {
     auto const& s = job.devices->state();
-    into.phase = name_of(s.now);
+    into.phase = s.now;
     into.holds = names_of(s.holds);
     into.next = names_of(s.next);
     into.origin = names_of(s.origin);
@@ -262,7 +257,8 @@ device_list supervisor::numbers_of(std::vector<std::string> const& recorded, nan
         auto const known = elastic_.table().size();
         out.push_back(elastic_.table().number(name));
         if (elastic_.table().size() > known)
-            emit(device_changed{.device = name, .what = "cordoned", .why = "this run does not share it"}, now);
+            emit(device_changed{.device = name, .what = device_change::cordoned, .why = "this run does not share it"},
+                 now);
     }
     return out;
 }
@@ -270,7 +266,7 @@ device_list supervisor::numbers_of(std::vector<std::string> const& recorded, nan
 void supervisor::reattach_devices(live_job& job, recorded_job const& recorded, job_traces const& traces,
                                   nanoseconds now) {
     auto const numbers = [&](std::vector<std::string> const& names) { return numbers_of(names, now); };
-    resize_state const state{.now = phase_of(recorded.phase),
+    resize_state const state{.now = recorded.phase.value_or(resize_phase::steady),
                              .wanted = recorded.wanted,
                              .holds = numbers(recorded.holds),
                              .next = numbers(recorded.next),

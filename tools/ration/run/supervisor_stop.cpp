@@ -32,16 +32,16 @@ void supervisor::stop_without_process(live_job& job, nanoseconds now) {
 }
 
 /// False when that was done before.
-bool supervisor::begin_to_end(live_job& job, std::string why) {
-    if (job.asked_to_stop) return false;
-    job.asked_to_stop = true;
-    job.why = std::move(why);
+bool supervisor::begin_to_end(live_job& job, stop_reason why) {
+    if (job.stopping != stop_reason::none) return false;
+    job.stopping = why;
+    job.why = name_of(why);
     if (job.devices != nullptr) job.devices->finish();
     return true;
 }
 
-void supervisor::ask_to_stop(live_job& job, std::string why, nanoseconds now) {
-    if (!begin_to_end(job, std::move(why))) return;
+void supervisor::ask_to_stop(live_job& job, stop_reason why, nanoseconds now) {
+    if (!begin_to_end(job, why)) return;
     if (command_stop(job))
         job.terminate_at = now + stop_timeout(*job.config);
     else

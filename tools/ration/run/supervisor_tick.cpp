@@ -70,7 +70,7 @@ void supervisor::tick(nanoseconds now) {
         if (change.grant.amount() != 0)
             job.health.resume(now);
         else if (parts_.node.ends(job.id))
-            ask_to_stop(job, "objective reached", now);
+            ask_to_stop(job, stop_reason::objective_reached, now);
         else
             job.health.suspend(now);
     }
@@ -92,7 +92,7 @@ void supervisor::end_released(tick_report const& report, nanoseconds now) {
         if (g.amount != 0 || g.resource != static_cast<std::uint16_t>(resource_id::cpu) || g.job >= ids.size())
             continue;
         auto& job = board_.job({ids[g.job]});
-        if (job.alive() && parts_.node.ends(job.id)) ask_to_stop(job, "objective reached", now);
+        if (job.alive() && parts_.node.ends(job.id)) ask_to_stop(job, stop_reason::objective_reached, now);
     }
 }
 
@@ -147,14 +147,12 @@ void supervisor::emit(tick_report const& report, nanoseconds took) {
         emit(change_deferred{.job = job.config->name,
                              .resource = standard_resources[static_cast<std::size_t>(grant.resource())].name,
                              .amount = grant.amount(),
-                             .why = name_of(why)},
+                             .why = why},
              now);
     }
     for (auto const& rejected : report.rejected)
-        emit(
-            grant_rejected{
-                .row = report.grants[rejected.row], .rule = name_of(rejected.rule), .detail = parts_.policy_name},
-            now);
+        emit(grant_rejected{.row = report.grants[rejected.row], .rule = rejected.rule, .detail = parts_.policy_name},
+             now);
     for (auto const& failed : report.failed)
         warn_once(
             board_.job(failed.grant.job).config->name,
