@@ -1,80 +1,157 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "request.hpp"
+// The only file that includes httplib.h, which is expensive to compile. It compiles with 0.11 (Debian 12), with 0.18
+// (Debian 13) and with later versions.
+#include "responder.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <httplib.h>
+#include <optional>
 
 namespace ration::program {
 namespace {
 
 [[nodiscard]] char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-[[nodiscard]] bool same_letters(char a, char b) { return lower(a) == lower(b); }
-
-[[nodiscard]] bool starts_with_letters(std::string_view text, std::string_view letters) {
-    return text.size() >= letters.size() && std::ranges::equal(text.substr(0, letters.size()), letters, same_letters);
+[[nodiscard]] bool names_open_metrics(std::string_view accepted) {
+    constexpr std::string_view type = "application/openmetrics-text";
+    return !std::ranges::search(accepted, type, [](char a, char b) { return lower(a) == lower(b); }).empty();
 }
 
-/// Takes the next line off, without its CR LF or LF; the head has one.
-[[nodiscard]] std::string_view next_line(std::string_view& rest) {
-    auto const end = rest.find('\n');
-    auto line = rest.substr(0, end);
-    rest.remove_prefix(end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    return line;
+[[nodiscard]] bool accepts_open_metrics(httplib::Request const& request) {
+    auto const [first, last] = request.headers.equal_range("Accept");
+    return std::any_of(first, last, [](auto const& header) { return names_open_metrics(header.second); });
 }
 
-[[nodiscard]] asked classify(std::string_view line) {
-    auto const first = line.find(' '), last = line.rfind(' ');
-    if (first == line.npos || first == last || !line.substr(last + 1).starts_with("HTTP/1.")) return asked::nonsense;
-    auto const method = line.substr(0, first);
-    auto const target = line.substr(first + 1, last - first - 1);
-    if (method != "GET" && method != "HEAD") return asked::another_method;
-    if (target.substr(0, target.find('?')) != "/metrics") return asked::another_page;
-    return method == "GET" ? asked::metrics : asked::metrics_head;
+[[nodiscard]] char const* sentence_of(int status) {
+    switch (status) {
+        case 404: return "ration's metrics are at /metrics\n";
+        case 405: return "ration's metrics can only be read: use GET\n";
+        case 431: return "a request for metrics has at most 4096 bytes\n";
+        default: return "this is no HTTP request: ask for /metrics with GET\n";
+    }
 }
 
-[[nodiscard]] bool takes_open_metrics(std::string_view header) {
-    constexpr std::string_view name = "accept:", type = "application/openmetrics-text";
-    return starts_with_letters(header, name) && !std::ranges::search(header, type, same_letters).empty();
+/// The position behind the blank line.
+[[nodiscard]] std::optional<std::size_t> end_of_head(std::string_view received) noexcept {
+    auto const with_cr = received.find("\n\r\n"), without_cr = received.find("\n\n");
+    if (with_cr == received.npos && without_cr == received.npos) return std::nullopt;
+    return with_cr < without_cr ? with_cr + 3 : without_cr + 2;
 }
+
+/// The library as Debian builds it accepts no line that ends with LF alone.
+[[nodiscard]] std::string with_cr_lf(std::string_view head) {
+    std::string lines;
+    lines.reserve(head.size() + 16);
+    for (char const c : head) {
+        if (c == '\n' && !lines.ends_with('\r')) lines += '\r';
+        lines += c;
+    }
+    return lines;
+}
+
+/// The request as the library reads it from a connection, and the answer that it writes there. Versions of the library
+/// differ in which of these functions are virtual, hence no `override`.
+// NOLINTBEGIN(modernize-use-override)
+class memory_stream final : public httplib::Stream {
+    std::string_view unread_;
+    std::string written_;
+
+public:
+    explicit memory_stream(std::string_view request) : unread_(request) {}
+
+    [[nodiscard]] std::string take() { return std::move(written_); }
+
+    ssize_t read(char* to, size_t size) {
+        auto const count = unread_.copy(to, size);
+        unread_.remove_prefix(count);
+        return static_cast<ssize_t>(count);
+    }
+    ssize_t write(char const* from, size_t size) {
+        written_.append(from, size);
+        return static_cast<ssize_t>(size);
+    }
+    [[nodiscard]] bool is_readable() const { return !unread_.empty(); }
+    [[nodiscard]] bool wait_readable() const { return is_readable(); }
+    [[nodiscard]] bool is_writable() const { return true; }
+    [[nodiscard]] bool wait_writable() const { return true; }
+    void get_remote_ip_and_port(std::string&, int&) const {}
+    void get_local_ip_and_port(std::string&, int&) const {}
+    [[nodiscard]] socket_t socket() const { return INVALID_SOCKET; }
+    [[nodiscard]] time_t duration() const { return 0; }
+};
+// NOLINTEND(modernize-use-override)
 
 }  // namespace
 
-request read_request(std::string_view head) {
-    auto const end = std::min(head.find("\n\r\n"), head.find("\n\n"));
-    if (end == head.npos) return {head.size() >= longest_request ? asked::too_much : asked::more};
-    auto rest = head.substr(0, end + 1);
-    request read{classify(next_line(rest))};
-    while (!rest.empty()) read.open_metrics |= takes_open_metrics(next_line(rest));
-    return read;
-}
+/// `/metrics`, and what is answered elsewhere. It never listens.
+class responder::site : httplib::Server {
+    pages const* page_ = nullptr;
+    bool is_too_long_ = false;
 
-std::string_view answer_text(asked what) {
-    switch (what) {
-        case asked::another_page: return "ration's metrics are at /metrics\n";
-        case asked::another_method: return "ration's metrics can only be read: use GET\n";
-        case asked::too_much: return "a request for metrics has at most 4096 bytes\n";
-        case asked::nonsense: return "this is no HTTP request: ask for /metrics with GET\n";
-        default: return {};
+public:
+    site() {
+        set_default_headers({{"Cache-Control", "no-store"}});
+        set_pre_routing_handler(
+            [this](httplib::Request const& request, httplib::Response& response) { return refuse(request, response); });
+        Get("/metrics", [this](httplib::Request const& request, httplib::Response& response) {
+            bool const open_metrics = accepts_open_metrics(request);
+            response.set_content(*(*page_)(open_metrics),
+                                 open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                              : "text/plain; version=0.0.4; charset=utf-8");
+        });
+        set_error_handler([](httplib::Request const&, httplib::Response& response) {
+            response.set_content(sentence_of(response.status), "text/plain; charset=utf-8");
+        });
     }
-}
 
-std::string answer_head(request const& to, std::size_t length) {
-    char const* status = "200 OK";
-    char const* type = "text/plain; charset=utf-8";
-    switch (to.what) {
-        case asked::another_page: status = "404 Not Found"; break;
-        case asked::another_method: status = "405 Method Not Allowed\r\nAllow: GET, HEAD"; break;
-        case asked::too_much: status = "431 Request Header Fields Too Large"; break;
-        case asked::nonsense: status = "400 Bad Request"; break;
-        default:
-            type = to.open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                                   : "text/plain; version=0.0.4; charset=utf-8";
+    [[nodiscard]] std::string answer(std::string_view head, pages const& page) {
+        memory_stream stream(head);
+        page_ = &page;
+        is_too_long_ = false;
+        process(stream);
+        return stream.take();
     }
-    return fmt::format(
-        "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
-        status, type, length);
+
+    [[nodiscard]] std::string refuse_length() {
+        memory_stream stream("GET /metrics HTTP/1.1\r\n\r\n");
+        is_too_long_ = true;
+        process(stream);
+        return stream.take();
+    }
+
+private:
+    HandlerResponse refuse(httplib::Request const& request, httplib::Response& response) const {
+        bool const is_read = request.method == "GET" || request.method == "HEAD";
+        if (!is_too_long_ && is_read) return HandlerResponse::Unhandled;
+        response.status = is_too_long_ ? 431 : 405;
+        if (!is_read) response.set_header("Allow", "GET, HEAD");
+        return HandlerResponse::Handled;
+    }
+
+    template <class Stream>
+    void process(Stream& stream) {
+        // Compressing a page would take longer than making it, and nothing needs a part of one.
+        auto const simplify = [](httplib::Request& request) {
+            request.headers.erase("Accept-Encoding");
+            request.ranges.clear();
+        };
+        bool is_closed = true;
+        if constexpr (requires { this->process_request(stream, "", 0, "", 0, true, is_closed, simplify); })
+            this->process_request(stream, "", 0, "", 0, true, is_closed, simplify);
+        else
+            this->process_request(stream, true, is_closed, simplify);
+    }
+};
+
+bool has_complete_head(std::string_view received) noexcept { return end_of_head(received).has_value(); }
+
+responder::responder() : site_(std::make_unique<site>()) {}
+responder::responder(responder&&) noexcept = default;
+responder::~responder() = default;
+
+std::string responder::answer(std::string_view received, pages const& page) {
+    auto const end = end_of_head(received);
+    return end ? site_->answer(with_cr_lf(received.substr(0, *end)), page) : site_->refuse_length();
 }
 
 }  // namespace ration::program
