@@ -9,7 +9,7 @@
 
 #include "check/heap.hpp"
 #include "check/rng.hpp"
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 #include "policies/plugin_policy.hpp"
 
 namespace ration::bench {

@@ -8,8 +8,10 @@
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/none.hpp>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
 #include "policies/plugin_policy.hpp"
-#include "run.hpp"
 
 namespace ration::program {
 namespace {

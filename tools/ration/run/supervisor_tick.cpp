@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 #include <utility>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 #include "events/machine.hpp"
 #include "policies/plugin_policy.hpp"
 #include "run/supervisor.hpp"
