@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 #include "config/config.hpp"
 #include "events/json_reader.hpp"
 #include "events/log_version.hpp"
-#include "problem.hpp"
 #include "replay/recorded_tick.hpp"
 #include "report/run_json.hpp"
 #include "report/run_recorder.hpp"

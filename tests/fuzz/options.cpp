@@ -14,8 +14,11 @@
 
 #include <ration/resource.hpp>
 
-#include "problem.hpp"
-#include "quantity.hpp"
+#include "cli/option_checks.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "common/suggestion.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/input.hpp"
 #include "support.hpp"

@@ -11,9 +11,10 @@
 #include <string>
 #include <utility>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 #include "events/json_reader.hpp"
 #include "json_pointer.hpp"
-#include "problem.hpp"
 #include "report/input.hpp"
 #include "report/page.hpp"
 #include "support.hpp"

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "common/printable.hpp"
 #include "config/config.hpp"
 #include "support/catch.hpp"
 #include "support/mutations.hpp"

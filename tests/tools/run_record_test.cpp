@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "problem.hpp"
+#include "common/printable.hpp"
 #include "support/catch.hpp"
 #include "support/mutations.hpp"
 

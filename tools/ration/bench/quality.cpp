@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 
 namespace ration::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include <ration/host/holdings.hpp>
 #include <ration/sim/cpu_sharing.hpp>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 
 namespace ration::bench {
 namespace {

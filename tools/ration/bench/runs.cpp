@@ -10,10 +10,12 @@
 #include <ration/plugin/host/shared_file.hpp>
 
 #include "check/sandbox.hpp"
-#include "error_text.hpp"
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
 #include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
-#include "problem.hpp"
 #include "sim/input.hpp"
 
 namespace ration::bench {

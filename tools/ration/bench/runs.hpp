@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/options.hpp"
 #include "bench/quality.hpp"
-#include "run.hpp"
+#include "common/diagnostics.hpp"
+#include "config/config.hpp"
 
 namespace ration::bench {
 

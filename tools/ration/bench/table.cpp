@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "check/heap.hpp"
-#include "problem.hpp"
+#include "common/printable.hpp"
 #include "sim/table.hpp"
 #include "view/screen_line.hpp"
 #include "view/text_table.hpp"

@@ -4,8 +4,8 @@
 
 #include "bench/table.hpp"
 #include "check/heap.hpp"
+#include "common/version_text.hpp"
 #include "events/json_writer.hpp"
-#include "version_text.hpp"
 
 namespace ration::bench {
 namespace {

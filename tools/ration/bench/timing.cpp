@@ -10,7 +10,7 @@
 #include <ration/host/rng_sequence.hpp>
 
 #include "check/heap.hpp"
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 #include "policies/plugin_policy.hpp"
 
 namespace ration::bench {

@@ -6,6 +6,9 @@
 
 #include <ration/process/input_file.hpp>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
 #include "config/devices.hpp"
 #include "config/document.hpp"
 #include "config/job.hpp"

@@ -15,7 +15,7 @@
 #include <ration/target.hpp>
 #include <ration/units.hpp>
 
-#include "problem.hpp"
+#include "common/diagnostics.hpp"
 
 namespace ration::program {
 

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "common/suggestion.hpp"
 #include "config/job.hpp"
-#include "quantity.hpp"
 
 namespace ration::program {
 namespace {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "config/document.hpp"
 

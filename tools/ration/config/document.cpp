@@ -6,6 +6,8 @@
 #include <toml++/toml.h>
 #include <utility>
 
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
 #include "config/nesting.hpp"
 
 namespace ration::program {

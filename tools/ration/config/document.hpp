@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "problem.hpp"
+#include "common/diagnostics.hpp"
 
 namespace ration::program {
 

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 #include "config/config.hpp"
 
 namespace ration::program {

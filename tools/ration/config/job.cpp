@@ -7,10 +7,12 @@
 
 #include <ration/cgroup/names.hpp>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "config/devices.hpp"
 #include "config/log.hpp"
 #include "config/target.hpp"
-#include "quantity.hpp"
 
 namespace ration::program {
 

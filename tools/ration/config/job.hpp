@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "config/document.hpp"
 

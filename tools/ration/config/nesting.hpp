@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "problem.hpp"
+#include "common/diagnostics.hpp"
 
 namespace ration::program {
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+
 namespace ration::program {
 
 namespace {

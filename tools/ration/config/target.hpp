@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "config/document.hpp"
 

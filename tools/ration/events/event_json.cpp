@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cstring>
 
+#include "common/version_text.hpp"
 #include "events/events.hpp"
 #include "events/json_writer.hpp"
-#include "version_text.hpp"
 
 namespace ration::program {
 

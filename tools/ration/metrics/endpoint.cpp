@@ -10,7 +10,8 @@
 #include <sys/un.h>
 #include <utility>
 
-#include "problem.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 
 namespace ration::program {
 namespace {

@@ -8,7 +8,9 @@
 #include <ration/plugin/host/host.hpp>
 #include <ration/plugin/host/worker_main.hpp>
 
-#include "error_text.hpp"
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
 
 namespace ration::program {
 namespace {

@@ -11,9 +11,9 @@
 #include <ration/host/any_policy.hpp>
 #include <ration/result.hpp>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "policies/policy_log.hpp"
-#include "problem.hpp"
 
 namespace ration::plugin {
 class shared_columns;

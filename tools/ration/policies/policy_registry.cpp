@@ -7,8 +7,10 @@
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/none.hpp>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
 #include "policies/plugin_policy.hpp"
-#include "run.hpp"
 #include "shipped_policies.hpp"
 
 namespace ration::program {

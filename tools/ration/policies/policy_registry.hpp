@@ -10,9 +10,9 @@
 
 #include <ration/host/any_policy.hpp>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "policies/policy_log.hpp"
-#include "problem.hpp"
 
 namespace ration::program {
 
@@ -43,5 +43,8 @@ inline constexpr std::string_view devices_to_share = "nodes/capacity.gpu";
 /// One from a file logs into `log`.
 [[nodiscard]] std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_view name, policy_log& log,
                                                       diagnostics& problems);
+
+/// The names of the policies that are built in.
+[[nodiscard]] std::vector<std::string> policy_names();
 
 }  // namespace ration::program

@@ -12,8 +12,9 @@
 #include <string_view>
 #include <utility>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 #include "config/config.hpp"
-#include "problem.hpp"
 
 namespace ration::program {
 namespace {

@@ -6,8 +6,9 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "common/diagnostics.hpp"
+#include "common/quantity.hpp"
 #include "config/target.hpp"
-#include "quantity.hpp"
 
 namespace ration::program {
 namespace {
@@ -17,8 +18,7 @@ namespace {
 }
 
 /// Name, arrival and target of one [[job]], as far as they can be read.
-void read_job(table const& from, job_record& job) {
-    diagnostics ignored;
+void read_job(table const& from, job_record& job, diagnostics& ignored) {
     table_reader keys(from, "[[job]]", ignored);
     if (auto const* const at = keys.take<std::string>("at", ""))
         if (auto const when = parse_duration(*at)) job.arrived = when->count;
@@ -91,7 +91,7 @@ void run_recorder::know_jobs_of(std::string const& source) {
         if (name == job->end() || !std::holds_alternative<std::string>(name->held.data)) continue;
         auto& record = job_called(std::get<std::string>(name->held.data));
         record.arrived = 0;
-        read_job(*job, record);
+        read_job(*job, record, ignored);
     }
 }
 

@@ -14,10 +14,12 @@
 #include <ration/policies/none.hpp>
 #include <ration/process/cpus.hpp>
 
-#include "error_text.hpp"
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/exit_code.hpp"
+#include "common/printable.hpp"
 #include "events/machine.hpp"
 #include "policies/policy_registry.hpp"
-#include "problem.hpp"
 #include "run/device_placement.hpp"
 #include "run/elastic_jobs.hpp"
 #include "run/job_table.hpp"

@@ -7,6 +7,9 @@
 
 #include <ration/cuda/device_mask.hpp>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+
 namespace ration::program {
 
 host_devices host_devices::find(run_config const& config) {

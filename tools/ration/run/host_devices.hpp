@@ -13,6 +13,7 @@
 #include <ration/result.hpp>
 #include <ration/units.hpp>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 
 namespace ration::program {

@@ -15,9 +15,9 @@
 #include <ration/process/marked.hpp>
 #include <ration/process/tree.hpp>
 
-#include "error_text.hpp"
-#include "problem.hpp"
-#include "run.hpp"
+#include "common/error_text.hpp"
+#include "common/exit_code.hpp"
+#include "common/printable.hpp"
 #include "run/gpu_shares.hpp"
 #include "run/node_backend.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "quantity.hpp"
+#include "common/quantity.hpp"
 
 namespace ration::program {
 

@@ -13,10 +13,10 @@
 #include <ration/host/check_rule.hpp>
 #include <ration/host/settle.hpp>
 
+#include "common/printable.hpp"
+#include "common/version_text.hpp"
 #include "metrics/open_metrics.hpp"
-#include "problem.hpp"
 #include "run/job_metrics.hpp"
-#include "version_text.hpp"
 
 namespace ration::program {
 namespace {

@@ -11,9 +11,10 @@
 #include <set>
 #include <utility>
 
+#include "common/printable.hpp"
 #include "config/config.hpp"
 #include "events/json_reader.hpp"
-#include "problem.hpp"
+#include "run/resize.hpp"
 
 namespace ration::program {
 namespace {

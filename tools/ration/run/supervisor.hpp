@@ -21,7 +21,6 @@
 #include "run/gpu_watch.hpp"
 #include "run/host_devices.hpp"
 #include "run/job_table.hpp"
-#include "run/machine_topology.hpp"
 #include "run/node_backend.hpp"
 #include "run/orphaned_runs.hpp"
 #include "run/published_tables.hpp"
@@ -29,6 +28,7 @@
 #include "run/run_directory.hpp"
 #include "run/spare_cpu.hpp"
 #include "run/stop_signals.hpp"
+#include "topology/machine_topology.hpp"
 
 namespace ration::program {
 

@@ -3,8 +3,8 @@
 // kept while it trains on.
 #include <fmt/core.h>
 
-#include "error_text.hpp"
-#include "quantity.hpp"
+#include "common/error_text.hpp"
+#include "common/quantity.hpp"
 #include "run/linked_copy.hpp"
 #include "run/supervisor.hpp"
 

@@ -8,7 +8,7 @@
 #include <ration/cuda/inventory.hpp>
 #include <ration/cuda/xid.hpp>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 #include "run/supervisor.hpp"
 
 namespace ration::program {

@@ -10,7 +10,7 @@
 #include <ration/process/environment.hpp>
 #include <ration/progress/token.hpp>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 #include "run/supervisor.hpp"
 
 namespace ration::program {

@@ -8,7 +8,7 @@
 #include <ration/host/grant_event.hpp>
 #include <ration/process/environment.hpp>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 #include "run/supervisor.hpp"
 
 namespace ration::program {

@@ -6,8 +6,8 @@
 
 #include <ration/process/environment.hpp>
 
-#include "error_text.hpp"
-#include "quantity.hpp"
+#include "common/error_text.hpp"
+#include "common/quantity.hpp"
 #include "run/supervisor.hpp"
 
 namespace ration::program {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 #include "events/machine.hpp"
 #include "policies/plugin_policy.hpp"
 #include "run/supervisor.hpp"

@@ -5,8 +5,10 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "problem.hpp"
-#include "quantity.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "common/suggestion.hpp"
 
 namespace ration::program {
 namespace {

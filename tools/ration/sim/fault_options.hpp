@@ -8,8 +8,9 @@
 
 #include <ration/sim/faults.hpp>
 
-#include "run.hpp"
+#include "common/diagnostics.hpp"
 #include "sim/input.hpp"
+#include "sim/options.hpp"
 
 namespace ration::program {
 

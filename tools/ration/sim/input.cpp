@@ -11,8 +11,10 @@
 #include <ration/sim/rate_model.hpp>
 #include <ration/sim/trace/read.hpp>
 
-#include "problem.hpp"
-#include "quantity.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "common/suggestion.hpp"
 #include "sim/fault_options.hpp"
 
 namespace ration::program {

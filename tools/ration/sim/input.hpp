@@ -12,8 +12,9 @@
 #include <ration/sim/generator.hpp>
 #include <ration/sim/simulation.hpp>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
-#include "run.hpp"
+#include "sim/options.hpp"
 
 namespace ration::program {
 

@@ -8,11 +8,12 @@
 #include <ration/plugin/host/shared_file.hpp>
 #include <ration/sim/time_series.hpp>
 
-#include "error_text.hpp"
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
-#include "problem.hpp"
-#include "quantity.hpp"
 
 namespace ration::program {
 namespace {

@@ -10,6 +10,7 @@
 
 #include <ration/sim/summary.hpp>
 
+#include "common/diagnostics.hpp"
 #include "sim/decisions.hpp"
 #include "sim/input.hpp"
 #include "sim/job_list.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <fmt/format.h>
 
-#include "problem.hpp"
-#include "quantity.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "view/job_text.hpp"
 #include "view/view.hpp"
 
