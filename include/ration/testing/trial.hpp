@@ -107,11 +107,11 @@ private:
         std::size_t const row = store.rows(table_id::jobs);
         RATION_ASSERT(store.resize(table_id::jobs, row + 1), "a trial never outgrows its tables");
         store[columns.id][row] = last_id_ += 1 + below(3);
-        store[columns.weight][row] = 1;
-        store[columns.submitted][row] = seconds(static_cast<double>(tick)).count;
+        store[columns.get<"jobs/weight">()][row] = 1;
+        store[columns.get<"jobs/submitted">()][row] = seconds(static_cast<double>(tick)).count;
         store[columns.started][row] = -1;
         store[columns.tiers][row] = two_tier_target::objective_tier;
-        store[columns.loss][row] = store[columns.best_loss][row] = 100;
+        store[columns.loss][row] = store[columns.get<"jobs/loss.best">()][row] = 100;
         store[columns.restart_cost][row] = static_cast<double>(below(10));
         for (std::size_t r = 0; r < columns.resources.size(); ++r) {
             std::int64_t const fair = node_capacity[r] / static_cast<std::int64_t>(options_.most.jobs);
@@ -134,7 +134,7 @@ private:
         double& loss = store[columns.loss][row];
         // Falls by 1 % as a rule, at most by 3; now and then it rises
         loss *= 1.01 - 0.0004 * static_cast<double>(below(101));
-        if (double& best = store[columns.best_loss][row]; loss < best) best = loss;
+        if (double& best = store[columns.get<"jobs/loss.best">()][row]; loss < best) best = loss;
         auto& tier = store[columns.tier][row];
         if (tier < two_tier_target::objective_tier && below(25) == 0) ++tier;
         if (below(60) == 0) {

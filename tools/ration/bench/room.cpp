@@ -91,14 +91,15 @@ void room::show(std::size_t row) {
             store_.at(columns_.of(resource_id::gpu).maximum, row) = 0;
     } else {
         store_.at(s.state, row) = static_cast<std::uint32_t>(job_state::queued);
-        store_.at(columns_.nominal_steps_per_second, row) = job.speed[static_cast<std::size_t>(job.request)];
+        store_.at(columns_.get<"jobs/nominal_steps_per_second">(), row) =
+            job.speed[static_cast<std::size_t>(job.request)];
     }
     for (std::size_t k = 0; k <= most_units && shape_.what == shared::devices; ++k) {
         bool const accepted = k >= 1 && k <= static_cast<std::size_t>(job.most);
-        (&store_.at(columns_.speedup, row))[k] = accepted ? job.speed[k] / job.speed[1] : 0;
-        (&store_.at(columns_.goodput, row))[k] = (&store_.at(columns_.goodput_fixed, row))[k] =
-            accepted ? job.speed[k] : 0;
-        (&store_.at(columns_.batch, row))[k] = static_cast<std::int64_t>(32 * k);
+        (&store_.at(columns_.get<"jobs/speedup">(), row))[k] = accepted ? job.speed[k] / job.speed[1] : 0;
+        (&store_.at(columns_.get<"jobs/goodput">(), row))[k] =
+            (&store_.at(columns_.get<"jobs/goodput.fixed">(), row))[k] = accepted ? job.speed[k] : 0;
+        (&store_.at(columns_.get<"jobs/batch">(), row))[k] = static_cast<std::int64_t>(32 * k);
     }
     show_progress(row);
 }
@@ -108,7 +109,7 @@ void room::show_progress(std::size_t row) {
     auto const& s = columns_.standard;
     store_.at(s.step, row) = static_cast<std::uint64_t>(job.done);
     store_.at(s.remaining, row) = std::max(job.length - job.done, 0.0);
-    store_.at(s.loss, row) = store_.at(s.best_loss, row) = loss_after(job, job.done);
+    store_.at(s.loss, row) = store_.at(columns_.get<"jobs/loss.best">(), row) = loss_after(job, job.done);
     for (std::size_t i = 0; i < window_width; ++i)  // the last is the newest
         (&store_.at(window_, row))[i] =
             loss_after(job, job.done - 0.01 * job.length * static_cast<double>(window_width - 1 - i));
@@ -137,7 +138,7 @@ void room::work(std::size_t row, double seconds) {
     if (!(units > 0)) return;
     jobs_[row].done = std::min(jobs_[row].done + speed * seconds, jobs_[row].length);
     store_.at(columns_.standard.measured_steps_per_second, row) = speed;
-    store_.at(columns_.attained, row) += shape_.what == shared::devices ? units * seconds : 0;
+    store_.at(columns_.get<"jobs/attained">(), row) += shape_.what == shared::devices ? units * seconds : 0;
     show_progress(row);
 }
 
