@@ -60,7 +60,7 @@ TABLE = {
     38: Expected("file/layout", "failed", "laid out otherwise"),
     39: Expected("load/table", "failed", "says that it has 2147483647 bytes"),
     40: Expected("load/table", "failed", "bind is null"),
-    41: Expected("fuzz/rooms", "failed", "node 3, and the nodes table has 3 rows"),
+    41: Expected("fuzz/clusters", "failed", "node 3, and the nodes table has 3 rows"),
     42: Expected("state/return", "failed", "what is loaded and saved again is not what was saved"),
     43: Expected("life/process", "failed", "changed the environment"),
     44: Expected("bind/missing", "failed", "RATION_OK to a host where jobs/state has another type"),

@@ -45,7 +45,7 @@ void add_bench_options(CLI::App& bench, bench_options& into, word_check const& p
         ->delimiter(',')
         ->type_name("A,B")
         ->check(problem_with_policy);
-    list("--jobs", into.jobs, "How many jobs there are, one world for each number; 1,100,10000 when left out")
+    list("--jobs", into.jobs, "How many jobs there are, one cluster for each number; 1,100,10000 when left out")
         ->delimiter(',')
         ->type_name("N,M")
         ->check(problem_with_count);
@@ -62,7 +62,7 @@ void add_bench_options(CLI::App& bench, bench_options& into, word_check const& p
     list("--set", into.settings, "A parameter of a policy, as in las.promote=0")
         ->type_name("POLICY.NAME=VALUE")
         ->check(problem_with_setting);
-    bench.add_option("--seed", into.seed, "Of the worlds and the small problems; 1 when left out")
+    bench.add_option("--seed", into.seed, "Of the clusters and the small problems; 1 when left out")
         ->type_name("N")
         ->check(problem_with_seed);
     bench.add_flag("--json", into.json, "All figures, and what machine this is, as one JSON object");
