@@ -22,8 +22,8 @@ struct fixed_string {
 };
 
 /// The tables of a snapshot. The numbers are those of the plugin ABI.
-enum class table_id : std::uint32_t { jobs = 0, nodes = 1, resources = 2, held = 3 };
-inline constexpr std::size_t table_count = 4;
+enum class table_id : std::uint32_t { jobs = 0, nodes = 1, held = 2 };
+inline constexpr std::size_t table_count = 3;
 
 /// Characters in the name of a column, table included.
 inline constexpr std::size_t longest_column_name = 47;
@@ -123,7 +123,7 @@ inline constexpr std::size_t catalogue_size = sizeof(catalogue) / sizeof(catalog
 
 /// The table a column name belongs to; `table_count` as a number for a name that begins with none.
 [[nodiscard]] constexpr std::size_t table_index_of(std::string_view name) noexcept {
-    constexpr std::string_view prefixes[table_count] = {"jobs/", "nodes/", "resources/", "held/"};
+    constexpr std::string_view prefixes[table_count] = {"jobs/", "nodes/", "held/"};
     for (std::size_t i = 0; i < table_count; ++i)
         if (name.starts_with(prefixes[i]) && name.size() > prefixes[i].size()) return i;
     return table_count;
@@ -161,7 +161,7 @@ struct declared_column {
     static constexpr column_description description{Name.view(), type_of<T>, Shape};
 
     static_assert(table_index_of(Name.view()) < table_count,
-                  "ration: a column is named table/column, where table is jobs, nodes, resources or held");
+                  "ration: a column is named table/column, where table is jobs, nodes or held");
     static_assert(Name.view().size() <= longest_column_name, "ration: the name of a column has at most 47 characters");
     // By index: g++ 12 with -fsanitize=undefined takes no comparison with a null pointer for constant.
     static constexpr std::size_t place = index_in_catalogue(Name.view());

@@ -16,7 +16,7 @@ namespace ration {
 /// all jobs add up.
 enum class divisibility : std::uint8_t { atomic, fractional, shareable };
 
-/// A row of the resources table. The six standard ones are fixed; a host numbers its own from `first_custom` on.
+/// The number of a resource. The six standard ones are fixed; a host numbers its own from `first_custom` on.
 enum class resource_id : std::uint16_t {
     cpu = 0,
     memory = 1,

@@ -47,7 +47,7 @@ public:
 };
 
 class tables {
-    static constexpr std::size_t table_count = 5, most_slots = 160;  // one table more than this version knows
+    static constexpr std::size_t table_count = 4, most_slots = 160;  // one table more than this version knows
 
     /// All that a tick points at, but the columns' values.
     struct frame {
