@@ -22,7 +22,7 @@ namespace ration {
 struct grant {
     std::uint32_t job = 0;       ///< row of the jobs table of this tick
     std::uint32_t node = 0;      ///< row of the nodes table of this tick
-    std::uint16_t resource = 0;  ///< row of the resources table
+    std::uint16_t resource = 0;  ///< resource_id
     std::uint16_t reason = 0;    ///< the policy's own code, for explanations: an index into its `reasons`
     std::uint32_t group = 0;     ///< the rows of one job, or of one non-zero group, are applied all or none
     std::int64_t amount = 0;     ///< in the resource's unit

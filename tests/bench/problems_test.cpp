@@ -19,8 +19,8 @@ using namespace ration::bench;
 
 namespace {
 
-[[nodiscard]] room_job job(double length, std::vector<double> steps_a_slot) {
-    room_job made;
+[[nodiscard]] measured_job job(double length, std::vector<double> steps_a_slot) {
+    measured_job made;
     made.request = made.most = static_cast<std::int64_t>(steps_a_slot.size());
     made.length = length;
     for (std::size_t k = 1; k <= most_units; ++k)

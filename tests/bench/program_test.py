@@ -114,7 +114,7 @@ class Runs(unittest.TestCase):
             self.assertRegex(done.stdout, r"(?m)^  fifo +[\d.]+ us ")
 
     def test_who_needs_what_is_not_there_is_left_out(self) -> None:
-        sentence = f"the policy '{WRONG}/moody.so' reads the column jobs/mood, which no made-up synthetic cluster has: it is left out\n"
+        sentence = f"the policy '{WRONG}/moody.so' reads the column jobs/mood, which no synthetic cluster has: it is left out\n"
         done = bench("--policies", f"fifo,{WRONG}/moody.so", "--jobs", "1", "--devices", "4")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stdout.endswith(sentence), done.stdout)

@@ -29,7 +29,7 @@ class Words(unittest.TestCase):
         done = check(FOLDER / "misbehaving_overruns_scratch.so")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"decide/scratch +CRASHED +killed by SIGSEGV \(Segmentation fault\): it wrote past the end of the scratch\n")
-        self.assertRegex(done.stdout, r"fuzz/rooms +skipped +mend what is red first\n")
+        self.assertRegex(done.stdout, r"fuzz/clusters +skipped +mend what is red first\n")
         self.assertTrue(done.stdout.endswith("What to do:\n  decide/scratch: ask in bind for as much scratch as decide uses\n"), done.stdout)
 
     def test_json_is_one_object(self) -> None:

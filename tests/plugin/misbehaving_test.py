@@ -62,7 +62,7 @@ TABLE = {
     "has_another_layout": Expected("file/layout", "failed", "laid out otherwise"),
     "has_absurd_table_size": Expected("load/table", "failed", "says that it has 2147483647 bytes"),
     "lacks_bind": Expected("load/table", "failed", "bind is null"),
-    "grants_on_fourth_of_three_nodes": Expected("fuzz/rooms", "failed", "node 3, and the nodes table has 3 rows"),
+    "grants_on_fourth_of_three_nodes": Expected("fuzz/clusters", "failed", "node 3, and the nodes table has 3 rows"),
     "ignores_loaded_state": Expected("state/return", "failed", "what is loaded and saved again is not what was saved"),
     "sets_environment_variable": Expected("life/process", "failed", "changed the environment"),
     "ignores_column_type": Expected("bind/missing", "failed", "RATION_OK to a host where jobs/state has another type"),

@@ -108,7 +108,30 @@ public:
         return column<T>{slot->table, slot->slot, slot->width};
     }
 
-    /// A column that was declared before. Errors: `not_found`; `conflict` for another type.
+    /// The same for a type that is known at run time only.
+    [[nodiscard]] result<column_info> declare(std::string_view name, column_type type, std::uint32_t width) noexcept {
+        auto const refuse = [&](errc code) {
+            return error{.code = code, .operation = "declare column", .subject = name};
+        };
+        std::size_t const index = table_index_of(name);
+        if (index == table_count || width == 0 || name.size() > longest_column_name) return refuse(errc::invalid_value);
+        if (auto const* known = find_column(schema_.view(), name)) {
+            if (known->type != type || known->width != width) return refuse(errc::conflict);
+            return *known;
+        }
+        auto& table = tables_[index];
+        stored_column fresh{.data = detail::aligned_buffer(memory_), .row_bytes = size_of(type) * width};
+        if (!fresh.data.reserve(table.shown.rows * fresh.row_bytes, 0)) return refuse(errc::no_capacity);
+        column_info const info{name, static_cast<table_id>(index), type, width,
+                               static_cast<std::uint32_t>(table.columns.size())};
+        table.columns.push_back(std::move(fresh));
+        table.slots.push_back(nullptr);
+        refresh_slots(table);
+        schema_.push_back(info);
+        return info;
+    }
+
+    /// A column declared earlier. Errors: `not_found`; `conflict` for another type.
     template <ColumnValue T>
     [[nodiscard]] result<column<T>> find(std::string_view name) const noexcept {
         auto const* const info = find_column(schema_.view(), name);
@@ -221,29 +244,6 @@ private:
         for (std::size_t i = 0; i < table.columns.size(); ++i) table.slots[i] = table.columns[i].data.data();
         table.shown.slots = static_cast<std::uint32_t>(table.slots.size());
         table.shown.slot = table.slots.data();
-    }
-
-    /// Adds a column of any type.
-    [[nodiscard]] result<column_info> declare(std::string_view name, column_type type, std::uint32_t width) noexcept {
-        auto const refuse = [&](errc code) {
-            return error{.code = code, .operation = "declare column", .subject = name};
-        };
-        std::size_t const index = table_index_of(name);
-        if (index == table_count || width == 0 || name.size() > longest_column_name) return refuse(errc::invalid_value);
-        if (auto const* known = find_column(schema_.view(), name)) {
-            if (known->type != type || known->width != width) return refuse(errc::conflict);
-            return *known;
-        }
-        auto& table = tables_[index];
-        stored_column fresh{.data = detail::aligned_buffer(memory_), .row_bytes = size_of(type) * width};
-        if (!fresh.data.reserve(table.shown.rows * fresh.row_bytes, 0)) return refuse(errc::no_capacity);
-        column_info const info{name, static_cast<table_id>(index), type, width,
-                               static_cast<std::uint32_t>(table.columns.size())};
-        table.columns.push_back(std::move(fresh));
-        table.slots.push_back(nullptr);
-        refresh_slots(table);
-        schema_.push_back(info);
-        return info;
     }
 };
 

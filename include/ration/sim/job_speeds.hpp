@@ -37,7 +37,7 @@ public:
 
     /// The present allocation of a job; valid until the next call of any member.
     [[nodiscard]] held_devices const& held(std::size_t row) noexcept {
-        held_.read(holdings_.of({live_.id(row)}), store_[columns_.node_type], nodes_.speeds());
+        held_.read(holdings_.of({live_.id(row)}), store_[columns_.get<"nodes/type">()], nodes_.speeds());
         return held_;
     }
 

@@ -170,7 +170,7 @@ public:
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(how);
         show_steps_of(row, steps_at(row, now));
         store_.at(columns_.standard.measured_steps_per_second, row) = 0;
-        store_.at(columns_.attained, row) = job.attained_at(now);
+        store_.at(columns_.get<"jobs/attained">(), row) = job.attained_at(now);
         jobs_[row] = {};
         ++ended_;
     }
@@ -200,13 +200,13 @@ public:
     /// Writes the steps of one job that has stopped.
     void show_steps_of(std::size_t row, double steps) noexcept {
         store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
-        store_.at(columns_.standard.remaining, row) = store_.at(columns_.total_steps, row) - steps;
+        store_.at(columns_.standard.remaining, row) = store_.at(columns_.get<"jobs/total_steps">(), row) - steps;
     }
 
 private:
     /// Updates `jobs/attained`.
     void show_attained(nanoseconds now) noexcept {
-        double* const attained = store_.data(columns_.attained);
+        double* const attained = store_.data(columns_.get<"jobs/attained">());
         for (std::size_t row = 0; row < jobs_.size(); ++row)
             if (jobs_[row].devices != 0) attained[row] = jobs_[row].attained_at(now);
     }
@@ -217,8 +217,8 @@ private:
             if (!(jobs_[row].cores > 0) && jobs_[row].devices == 0) continue;
             auto const& job = description(row);
             double const loss = workload_.models[job.model]->reported_loss(job, seed_, id(row), steps_at(row, now));
-            if (loss != loss) continue;  // the model has no loss
-            auto& best = store_.at(columns_.standard.best_loss, row);
+            if (loss != loss) continue;  // the model has none
+            auto& best = store_.at(columns_.get<"jobs/loss.best">(), row);
             best = best == 0 || loss < best ? loss : best;
             store_.at(columns_.standard.loss, row) = loss;
         }
@@ -227,8 +227,8 @@ private:
     /// Updates `jobs/step` and `jobs/remaining` of running jobs.
     void show_steps(nanoseconds now) noexcept {
         std::uint64_t* const step = store_.data(columns_.standard.step);
-        double *const remaining = store_.data(columns_.standard.remaining), *const length =
-                                                                                store_.data(columns_.total_steps);
+        double *const remaining = store_.data(columns_.standard.remaining), *const length = store_.data(
+                                                                                columns_.get<"jobs/total_steps">());
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             if (!(jobs_[row].rate > 0)) continue;
             double const steps = steps_at(row, now);

@@ -80,8 +80,8 @@ private:
         devices = up ? group.devices : 0;
         store_.at(columns_.of(resource_id::cpu).capacity, node) =
             up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
-        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // the batch is not limited by nodes
-        store_.at(columns_.node_type, node) = group.type;
+        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // a batch is nobody's loss
+        store_.at(columns_.get<"nodes/type">(), node) = group.type;
     }
 };
 

@@ -352,7 +352,7 @@ private:
         contention_.note_change();
         auto const state = job.devices > 0 ? job_state::running : job_state::queued;
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(state);
-        store_.at(columns_.attained, row) = job.attained;
+        store_.at(columns_.get<"jobs/attained">(), row) = job.attained;
         if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), job.devices);
         speed_segments_.set(row, now);
     }
@@ -365,7 +365,7 @@ private:
             became.started = now;
             store_.at(columns_.standard.started, row) = now.count;
         }
-        store_.at(columns_.restarts, row) = became.restarts;
+        store_.at(columns_.get<"jobs/restarts">(), row) = became.restarts;
         live_[row].since = live_[row].began = now + seconds(live_.description(row).restart_cost);
     }
 

@@ -10,7 +10,7 @@ namespace ration::program {
 
 struct bench_options {
     std::vector<std::string> policies;                ///< names or paths of a .so
-    std::vector<std::uint32_t> jobs{1, 100, 10'000};  ///< one world for each of these
+    std::vector<std::uint32_t> jobs{1, 100, 10'000};  ///< one cluster for each of these
     std::vector<std::uint32_t> devices{64, 1024};     ///< and each of these
     std::vector<std::string> settings;                ///< as `add_setting` takes them
     std::uint64_t seed = 1;

@@ -27,7 +27,7 @@ using program::policy_location;
 using program::policy_log;
 using program::quoted;
 
-/// Of a process that measures one policy in one world; the limit of one answer ends what hangs, this what sleeps.
+/// Of a process that measures one policy in one cluster; the limit of one answer ends what hangs, this what sleeps.
 constexpr conformance::deadline patience{.cpu_seconds = 300, .wall_seconds = 90};
 
 /// A value that a child of this process writes and this process reads.
@@ -83,15 +83,15 @@ public:
                       .what = shared_by(*policy),
                       .left_out = {},
                       .ended = {},
-                      .of = std::vector<measured>(into_.worlds.size()),
+                      .of = std::vector<measured>(into_.cases.size()),
                       .solved = {}};
-        room smallest({.what = one.what, .devices = {1}, .cores = 1, .jobs = 1}, nullptr);
+        measured_cluster smallest({.what = one.what, .devices = {1}, .cores = 1, .jobs = 1}, nullptr);
         if (auto const bound = smallest.bind(*policy); !bound) one.left_out = refusal(name, bound.failure());
         into_.policies.push_back(std::move(one));
     }
 
     void measure_in(std::size_t index, contender& c) {
-        world const& in = into_.worlds[index];
+        cluster_case const& in = into_.cases[index];
         measuring how{.seed = options_.seed + index};
         if (!in_worker(c)) return in_child(c, in, how, c.of[index]);
         plugin::shared_columns columns;
@@ -148,7 +148,7 @@ private:
         return open(c.name, where, nullptr, found);
     }
 
-    void in_child(contender& c, world const& in, measuring const& how, measured& into) const {
+    void in_child(contender& c, cluster_case const& in, measuring const& how, measured& into) const {
         shared_value<measured> made;
         auto const found = conformance::run_isolated(
             [&] {
@@ -189,8 +189,8 @@ private:
     }
 };
 
-[[nodiscard]] std::vector<world> worlds_of(bench_options const& options) {
-    std::vector<world> all;
+[[nodiscard]] std::vector<cluster_case> cases_of(bench_options const& options) {
+    std::vector<cluster_case> all;
     for (auto const jobs : options.jobs)
         for (auto const devices : options.devices)
             for (auto const changes : {pattern::steady, pattern::churn}) all.push_back({jobs, devices, changes});
@@ -206,7 +206,7 @@ private:
 }  // namespace
 
 results run_all(bench_options const& options, progress_of_runs const& emit, diagnostics& problems) {
-    results all{options, worlds_of(options), {}, {}, {}};
+    results all{options, cases_of(options), {}, {}, {}};
     bench_run run(options, all);
     run.read_settings(problems);
     if (!problems.empty()) return all;
@@ -215,7 +215,7 @@ results run_all(bench_options const& options, progress_of_runs const& emit, diag
     for (auto& one : all.policies)  // two files of one name are told apart by their folders
         if (std::ranges::count(all.policies, one.label, &contender::label) > 1)
             one.label = program::printable(one.name);
-    std::size_t const steps = all.policies.size() * (all.worlds.size() + 1);
+    std::size_t const steps = all.policies.size() * (all.cases.size() + 1);
     std::size_t done = 0;
     auto const each = [&](std::string const& where, auto const& what) {
         for (auto& c : all.policies) {
@@ -223,8 +223,8 @@ results run_all(bench_options const& options, progress_of_runs const& emit, diag
             if (c.left_out.empty() && c.ended.empty()) what(c);
         }
     };
-    for (std::size_t i = 0; i < all.worlds.size(); ++i)
-        each(fmt::format("jobs x devices: {} x {}", all.worlds[i].jobs, all.worlds[i].devices),
+    for (std::size_t i = 0; i < all.cases.size(); ++i)
+        each(fmt::format("jobs x devices: {} x {}", all.cases[i].jobs, all.cases[i].devices),
              [&](contender& c) { run.measure_in(i, c); });
     emit(done, steps, "small problems, every answer");
     all.on_devices = problems_with(options.seed, shared::devices);

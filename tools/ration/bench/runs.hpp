@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Measures every policy in every world and on every small problem, and keeps what is told of each.
+/// Measures every policy in every cluster and on every small problem, and keeps what is told of each.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct contender {
     shared what = shared::devices;  ///< that it shares out
     std::string left_out;           ///< why it is not measured, as a sentence; then the rest says nothing
     std::string ended;              ///< why it was not asked any more, as a sentence
-    std::vector<measured> of;       ///< by world; those after its end are empty
+    std::vector<measured> of;       ///< by cluster; those after its end are empty
     reached solved;
 };
 
@@ -37,7 +37,7 @@ struct problem_set {
 
 struct results {
     bench_options options;
-    std::vector<world> worlds;
+    std::vector<cluster_case> cases;
     std::vector<contender> policies;
     problem_set on_devices, on_cores;
 

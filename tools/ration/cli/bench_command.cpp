@@ -87,7 +87,7 @@ void add_options(CLI::App& to, bench_options& into, option_context& context) {
         ->delimiter(',')
         ->type_name("A,B")
         ->check(policy_check(context));
-    list("--jobs", into.jobs, "How many jobs there are, one world for each number; 1,100,10000 when left out")
+    list("--jobs", into.jobs, "How many jobs there are, one cluster for each number; 1,100,10000 when left out")
         ->delimiter(',')
         ->type_name("N,M")
         ->check(checked_by(check_count));
@@ -103,7 +103,7 @@ void add_options(CLI::App& to, bench_options& into, option_context& context) {
     list("--set", into.settings, "A parameter of a policy, as in las.promote=0")
         ->type_name("POLICY.NAME=VALUE")
         ->check(checked_by(check_setting));
-    to.add_option("--seed", into.seed, "Of the worlds and the small problems; 1 when left out")
+    to.add_option("--seed", into.seed, "Of the clusters and the small problems; 1 when left out")
         ->type_name("N")
         ->check(checked_by(parse_seed));
     to.add_flag("--json", into.json, "All figures, and what machine this is, as one JSON object");

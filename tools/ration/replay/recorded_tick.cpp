@@ -78,7 +78,7 @@ template <class What>
 }
 
 /// Rows of each table in one run: what a log says must not be what decides how much memory is taken.
-constexpr std::array<std::size_t, table_count> most_rows{max_jobs, 1024, 64, std::size_t{1} << 16};
+constexpr std::array<std::size_t, table_count> most_rows{max_jobs, 1024, std::size_t{1} << 16};
 
 [[nodiscard]] result<void, diagnostic> resize_tables(snapshot_store& store, nlohmann::json const& rows) {
     if (rows.size() != table_count)

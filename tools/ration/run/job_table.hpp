@@ -37,9 +37,7 @@ class job_table {
     snapshot_store store_;
     standard_columns columns_;
     struct device_columns {
-        column<std::int64_t> requested, request, batch;
-        column<double> speedup, attained;
-        column<std::uint32_t> node_type;
+        column<std::int64_t> requested, request;
         std::size_t width = 0;
     };
     std::optional<device_columns> devices_;

@@ -136,8 +136,7 @@ inline constexpr std::uint64_t in_columns = 1;
 struct worker_places {
     /// The bytes that a column takes at most.
     [[nodiscard]] static std::size_t bytes_of(column_info const& c, limits const& most) noexcept {
-        std::size_t const rows[table_count] = {most.jobs, most.nodes, most.resources,
-                                               most.jobs * most.nodes * most.resources};
+        std::size_t const rows[table_count] = {most.jobs, most.nodes, most.jobs * most.nodes * most.resources};
         return on_line(rows[static_cast<std::size_t>(c.table)] * c.width * size_of(c.type)) + 64;
     }
 };

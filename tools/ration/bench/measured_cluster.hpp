@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A synthetic cluster in which a policy is asked and measured: tables with every standard column, and a
-/// ledger that its answers change.
+/// A synthetic cluster in which a policy is asked and measured: jobs work at the speed of the units that they hold, and
+/// the policy's answers come into force if they keep the rules.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,27 +11,26 @@
 
 #include <ration/host/any_policy.hpp>
 #include <ration/host/check.hpp>
-#include <ration/sim/columns.hpp>
+#include <ration/testing/synthetic_cluster.hpp>
 
 namespace ration::bench {
 
-/// What the policy shares out. Who shares cores finds all jobs running; who shares devices finds running those that
-/// hold some.
+/// What the policy shares out. With cores all jobs run; with devices, the jobs that hold some.
 enum class shared : std::uint8_t { devices, cores };
 
 /// Devices or cores that one job can use.
-inline constexpr std::size_t most_units = 16;
+inline constexpr std::size_t most_units = testing::most_devices;
 
-struct room_job {
-    std::int64_t request = 1, most = 1;  ///< devices or cores; it accepts 0, and 1 to `most`
-    /// Steps per second on so many; not falling, and constant from `most` on
-    std::array<double, most_units + 1> speed{};
-    double length = 1, done = 0;  ///< steps
+/// A job whose units are devices or cores, whatever the policy shares out.
+struct measured_job {
+    std::int64_t request = 1, most = 1;  ///< it accepts 0, and 1 to `most`
+    testing::by_devices speed{};         ///< steps per second by units; not falling, and constant from `most` on
+    double length = 1, done = 0;         ///< steps
     std::uint32_t tenant = 0, tier = 0;
     double weight = 1;
 };
 
-struct room_shape {
+struct measured_shape {
     shared what = shared::devices;
     std::vector<std::int64_t> devices;  ///< of each node
     double cores = 0;                   ///< of the first node
@@ -45,39 +43,33 @@ struct tick_outcome {
     std::size_t grants = 0, refused = 0;  ///< rows of the answer
 };
 
-class room {
-    room_shape shape_;
-    snapshot_store store_;
-    sim::sim_columns columns_;
-    column<double> window_;
-    std::vector<room_job> jobs_;  // by row
-    std::vector<double> cores_;   // by row: what each gets
-    ledger held_;
+class measured_cluster {
+    shared what_;
+    double all_cores_;
+    limits limits_;
+    testing::synthetic_cluster cluster_;
+    std::vector<measured_job> jobs_;  // by row
+    std::vector<double> cores_;       // by row: what each gets
     checker check_;
     buffer<checked_grant> accepted_;
     buffer<rejection> rejected_;
     std::vector<grant> space_;
-    std::vector<event> events_;
     std::size_t answered_ = 0;
     std::uint64_t number_ = 0, last_id_ = 0;
-    double seconds_ = 0;
     std::string first_wrong_;
 
 public:
-    /// Columns are in `memory`, or on the heap when it is nullptr. Throws when there is no memory.
-    room(room_shape shape, column_memory* memory);
-    room(room const&) = delete;
-    room& operator=(room const&) = delete;
-    ~room() = default;
+    /// Columns are in `memory`, or on the heap when it is nullptr.
+    measured_cluster(measured_shape const& shape, column_memory* memory);
 
-    [[nodiscard]] result<void> bind(any_policy& policy) { return policy.bind(store_.schema(), limits_); }
+    [[nodiscard]] result<void> bind(any_policy& policy) { return policy.bind(cluster_.store().schema(), limits_); }
 
-    void arrive(room_job const& job);
-    /// Those jobs end whose row is true.
+    void arrive(measured_job const& job);
+    /// Ends the jobs whose row is true.
     void leave(std::span<bool const> gone);
-    /// Time passes; nobody has worked.
-    void pass(double seconds) noexcept { seconds_ += seconds; }
-    /// The job in this row has worked for so long, at the speed of what it holds.
+    /// Lets time pass in which no job works.
+    void pass(double seconds) noexcept { cluster_.pass(ration::seconds(seconds)); }
+    /// Lets the job in this row work for these seconds, at the speed of the units that it holds.
     void work(std::size_t row, double seconds);
     void set_tier(std::size_t row, std::uint32_t tier);
 
@@ -85,14 +77,10 @@ public:
     /// come into force.
     template <class Before, class After>
     [[nodiscard]] status ask(any_policy& policy, Before const& before, After const& after) {
-        policy.on_events(events_);
-        events_.clear();
+        policy.on_events(cluster_.events());
+        cluster_.forget_events();
         grants out(space_);
-        tick_data const data{.number = number_,
-                             .seed = 1000 + number_,
-                             .now = now(),
-                             .budget = ration::seconds(1),
-                             .data = store_.view()};
+        tick_data const data = cluster_.data(number_, 1000 + number_);
         ++number_;
         before();
         status reply = policy.decide(data, out);
@@ -104,8 +92,8 @@ public:
     [[nodiscard]] tick_outcome take(status reply);
 
     [[nodiscard]] std::size_t jobs() const noexcept { return jobs_.size(); }
-    [[nodiscard]] room_job const& job(std::size_t row) const noexcept { return jobs_[row]; }
-    [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return store_.at(columns_.standard.id, row); }
+    [[nodiscard]] measured_job const& job(std::size_t row) const noexcept { return jobs_[row]; }
+    [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return cluster_.jobs()[row].id; }
     /// Devices that the job holds, or cores that it gets.
     [[nodiscard]] double units_of(std::size_t row) const noexcept;
     [[nodiscard]] double speed_of(std::size_t row) const noexcept;
@@ -117,18 +105,15 @@ public:
     [[nodiscard]] std::size_t plain_loop() noexcept;
 
 private:
-    limits limits_;
-
-    void declare();
-    void show(std::size_t row);
+    [[nodiscard]] testing::synthetic_job shown(measured_job const& job);
     void show_progress(std::size_t row);
+    void show_running(std::size_t row);
     void share_cores();
-    [[nodiscard]] nanoseconds now() const noexcept { return ration::seconds(seconds_); }
     [[nodiscard]] std::string sentence_on(rejection const& r) const;
 };
 
 /// On so many devices or cores, between whole numbers in proportion.
-[[nodiscard]] double speed_at(room_job const& job, double units) noexcept;
+[[nodiscard]] double speed_at(measured_job const& job, double units) noexcept;
 
 /// What a policy shares: cores when it looks at no node's devices.
 [[nodiscard]] shared shared_by(any_policy const& policy) noexcept;
