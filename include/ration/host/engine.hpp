@@ -17,6 +17,7 @@
 #include <ration/host/grant_event.hpp>
 #include <ration/host/holdings.hpp>
 #include <ration/host/meter.hpp>
+#include <ration/host/no_memory.hpp>
 #include <ration/host/settle.hpp>
 #include <ration/job_memory.hpp>
 
@@ -323,10 +324,18 @@ private:
                 std::size_t const before = plan_.size();
                 if (auto const ok = backend_.plan(in_effect(g), plan_); !ok)
                     return plan_failure{.at = before, .cause = ok.failure()};
+                if (!has_room_for_texts(plan_.size() - before))
+                    return plan_failure{.at = before, .cause = out_of_memory("describe a plan")};
                 changes_.push_back({g, texts_.size(), plan_.size() - before});
                 for (std::size_t i = before; i < plan_.size(); ++i) texts_.push_back(backend_.describe(plan_[i]));
             }
         return std::nullopt;
+    }
+
+    /// Nobody knows before a plan how many operations it has.
+    [[nodiscard]] bool has_room_for_texts(std::size_t more) noexcept {
+        std::size_t const needed = texts_.size() + more;
+        return needed <= texts_.capacity() || texts_.try_reserve(needed * 2);
     }
 
     [[nodiscard]] std::optional<plan_failure> apply_plan() noexcept {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <ration/host/no_memory.hpp>
 #include <ration/process/child.hpp>
 #include <ration/process/proc.hpp>
 #include <ration/result.hpp>
@@ -79,7 +80,7 @@ struct tree_root {
 };
 
 /// The processes of one job. Refreshed from a table that all jobs share; O(processes on the machine) without allocation
-/// once warm.
+/// once warm. A refresh that finds no memory throws std::bad_alloc and leaves the members as they were.
 class tree {
 public:
     struct member {
@@ -104,23 +105,7 @@ private:
 public:
     /// Follows a process that is there, with all that belongs to it now.
     [[nodiscard]] static result<tree> of(tree_root root) noexcept {
-        auto const row = read_process(root.pid);
-        if (!row || (root.start_time != 0 && row->start_time != root.start_time)) {
-            return error{.code = errc::gone,
-                         .operation = "follow a job",
-                         .subject = "process",
-                         .system = ESRCH,
-                         .remedy = "its first process has ended; start the job again"};
-        }
-        tree out;
-        out.root_ = std::move(root);
-        out.root_.start_time = row->start_time;
-        out.session_ = row->session == row->pid ? row->pid : 0;
-        out.members_.push_back({.info = *row, .kin = true});
-        process_table table;
-        if (auto const scanned = table.scan(); !scanned) return scanned.failure();
-        out.refresh(table);
-        return out;
+        return or_no_memory("follow a job", "process", [&] { return follow(std::move(root)); });
     }
 
     [[nodiscard]] tree_root const& root() const noexcept { return root_; }
@@ -132,7 +117,7 @@ public:
     }
 
     /// Finds the processes of the job as of the table. Where several jobs share one, see `find_kin`.
-    void refresh(process_table const& table) noexcept {
+    void refresh(process_table const& table) {
         std::vector<char> none(table.rows().size(), 0);
         find_kin(table, none);
         complete(table, none);
@@ -141,7 +126,7 @@ public:
     /// First half of a refresh: what belongs to the job by descent or session. Marks these rows in `claimed`, which has
     /// one entry for each row. A process of one job that copied the environment of another is therefore no process of
     /// the other.
-    void find_kin(process_table const& table, std::vector<char>& claimed) noexcept {
+    void find_kin(process_table const& table, std::vector<char>& claimed) {
         mine_.assign(table.rows().size(), bond::none);
         mark_known(table, bond::kin);
         mark_session(table);
@@ -150,7 +135,7 @@ public:
     }
 
     /// Second half, after the first half of every job: adds what no job has claimed and the mark says is this job's.
-    void complete(process_table const& table, std::vector<char> const& claimed) noexcept {
+    void complete(process_table const& table, std::vector<char> const& claimed) {
         mark_known(table, bond::environment);
         mark_by_environment(table, claimed);
         mark_descendants(table, bond::environment);
@@ -198,6 +183,26 @@ public:
 
 private:
     tree() noexcept = default;
+
+    [[nodiscard]] static result<tree> follow(tree_root root) {
+        auto const row = read_process(root.pid);
+        if (!row || (root.start_time != 0 && row->start_time != root.start_time)) {
+            return error{.code = errc::gone,
+                         .operation = "follow a job",
+                         .subject = "process",
+                         .system = ESRCH,
+                         .remedy = "its first process has ended; start the job again"};
+        }
+        tree out;
+        out.root_ = std::move(root);
+        out.root_.start_time = row->start_time;
+        out.session_ = row->session == row->pid ? row->pid : 0;
+        out.members_.push_back({.info = *row, .kin = true});
+        process_table table;
+        if (auto const scanned = table.scan(); !scanned) return scanned.failure();
+        out.refresh(table);
+        return out;
+    }
 
     [[nodiscard]] member const* find(pid_t pid) const noexcept {
         auto const at = std::ranges::lower_bound(members_, pid, {}, [](member const& m) { return m.info.pid; });
@@ -252,7 +257,7 @@ private:
 
     /// Reads the environment of processes not seen before. Those without the mark are remembered, so that each is read
     /// once.
-    void mark_by_environment(process_table const& table, std::vector<char> const& claimed) noexcept {
+    void mark_by_environment(process_table const& table, std::vector<char> const& claimed) {
         still_refused_.clear();
         auto const& rows = table.rows();
         for (std::size_t i = 0; i < rows.size() && !root_.mark.empty(); ++i) {
@@ -268,7 +273,7 @@ private:
         refused_.swap(still_refused_);
     }
 
-    void reattach_marked(process_table const& table) noexcept {
+    void reattach_marked(process_table const& table) {
         static_cast<void>(cpu_time());  // the last look at those about to be dropped
         next_.clear();
         for (std::size_t i = 0; i < table.rows().size(); ++i) {
@@ -299,13 +304,15 @@ private:
 /// Every process but this one that was started with this KEY=VALUE in its environment. Errors: those of
 /// `process_table::scan`.
 [[nodiscard]] inline result<std::vector<process_info>> find_marked(std::string_view mark) noexcept {
-    process_table table;
-    if (auto const scanned = table.scan(); !scanned) return scanned.failure();
-    std::vector<process_info> found;
-    std::ranges::copy_if(table.rows(), std::back_inserter(found), [&](process_info const& row) {
-        return !row.zombie() && row.pid != ::getpid() && detail::has_mark(row.pid, mark) == detail::marked::yes;
+    return or_no_memory("list marked processes", "/proc", [mark]() -> result<std::vector<process_info>> {
+        process_table table;
+        if (auto const scanned = table.scan(); !scanned) return scanned.failure();
+        std::vector<process_info> found;
+        std::ranges::copy_if(table.rows(), std::back_inserter(found), [&](process_info const& row) {
+            return !row.zombie() && row.pid != ::getpid() && detail::has_mark(row.pid, mark) == detail::marked::yes;
+        });
+        return found;
     });
-    return found;
 }
 
 /// SIGKILL to every process that was started with this KEY=VALUE, until none is left: of a launch whose first process
@@ -336,8 +343,12 @@ private:
     nanoseconds const begin = now(), last = begin + grace + seconds(2);
     bool asked = false;
     for (useconds_t pause = 500;; pause = std::min<useconds_t>(pause * 2, 20'000)) {
-        if (auto const scanned = table.scan(); !scanned) return scanned;
-        job.refresh(table);
+        auto const seen = or_no_memory("end a job", "process", [&]() -> result<void> {
+            auto const scanned = table.scan();
+            if (scanned) job.refresh(table);
+            return scanned;
+        });
+        if (!seen) return seen;
         job.reap_orphans();
         if (job.alive() == 0) return {};
         nanoseconds const time = now();

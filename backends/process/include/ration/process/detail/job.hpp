@@ -128,10 +128,8 @@ public:
 
     /// The two halves of a refresh, see `tree`. Those that joined between two looks may come from a parent not yet
     /// bound; those that joined a stopped job, or were continued by somebody else, are stopped.
-    void find_kin(process_table const& table, std::vector<char>& claimed) noexcept {
-        processes_.find_kin(table, claimed);
-    }
-    void complete(process_table const& table, std::vector<char> const& claimed, guard const& keeper) noexcept {
+    void find_kin(process_table const& table, std::vector<char>& claimed) { processes_.find_kin(table, claimed); }
+    void complete(process_table const& table, std::vector<char> const& claimed, guard const& keeper) {
         processes_.complete(table, claimed);
         processes_.reap_orphans();
         for (tree::member const& m : processes_.members())
