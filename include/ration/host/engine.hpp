@@ -150,20 +150,18 @@ public:
     /// One turn of the loop. The backend observes each running job once.
     tick_report tick(nanoseconds now, tick_mode mode = tick_mode::apply) noexcept {
         if constexpr (!fills_columns<B>)
-            measure(now, [this](job_id job, std::size_t) noexcept {
-                auto const seen = backend_.observe(job);
-                return seen ? std::optional(*seen) : std::nullopt;
-            });
+            measure(now, [this](job_id job, std::size_t) noexcept { return backend_.observe(job); });
         return run(now, mode);
     }
 
     /// One turn of the loop for a host that has observed its jobs itself: the backend observes none. `seen` has an
-    /// entry for each row of the jobs table; an empty one keeps the job's last known use.
-    tick_report tick(nanoseconds now, std::span<std::optional<observation> const> seen,
-                     tick_mode mode = tick_mode::apply) noexcept {
+    /// entry for each row of the jobs table, a `std::optional<observation>`; an empty one keeps the job's last known
+    /// use.
+    template <class Observations>
+    tick_report tick(nanoseconds now, Observations const& seen, tick_mode mode = tick_mode::apply) noexcept {
         RATION_ASSERT(seen.size() == store_.rows(table_id::jobs),
                       "engine: observations and rows of the jobs table differ in number: pass one for each row");
-        measure(now, [seen](job_id, std::size_t row) noexcept { return seen[row]; });
+        measure(now, [&seen](job_id, std::size_t row) noexcept { return seen[row]; });
         return run(now, mode);
     }
 
@@ -249,7 +247,7 @@ private:
             if (static_cast<job_state>(store_.at(columns_.state, row)) != job_state::running) continue;
             meters_[row].steps.read(now, static_cast<std::int64_t>(store_.at(columns_.step, row)));
             store_.at(columns_.measured_steps_per_second, row) = meters_[row].steps.per_second();
-            std::optional<observation> const seen = observe(job_id{ids[row]}, row);
+            auto const seen = observe(job_id{ids[row]}, row);
             if (!seen) continue;
             meters_[row].cpu_time.read(now, seen->cpu_time.count);
             // Ns per s = 10^-6 millicores
