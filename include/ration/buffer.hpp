@@ -86,14 +86,21 @@ public:
 
     /// Allocates for at least `capacity` elements. No effect if there is enough memory.
     void reserve(std::size_t capacity) noexcept {
-        if (capacity <= capacity_) return;
+        [[maybe_unused]] bool const reserved = try_reserve(capacity);
+        RATION_ASSERT(reserved, "out of memory");
+    }
+
+    /// The same, and false where memory runs out: then nothing has changed.
+    [[nodiscard]] bool try_reserve(std::size_t capacity) noexcept {
+        if (capacity <= capacity_) return true;
         auto* const fresh =
             static_cast<T*>(::operator new(capacity * sizeof(T), std::align_val_t{alignof(T)}, std::nothrow));
-        RATION_ASSERT(fresh != nullptr, "out of memory");
+        if (fresh == nullptr) return false;
         if (size_ != 0) std::memcpy(static_cast<void*>(fresh), static_cast<void const*>(data_), size_ * sizeof(T));
         ::operator delete(static_cast<void*>(data_), std::align_val_t{alignof(T)});
         data_ = fresh;
         capacity_ = capacity;
+        return true;
     }
 
     /// Appends one element; amortised O(1). By value, since an element of this array would move

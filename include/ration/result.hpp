@@ -45,6 +45,7 @@ enum class errc : std::uint8_t {
     no_capacity,         ///< more than there is
     io,                  ///< any other system error
     internal,            ///< a bug in ration
+    no_memory,           ///< this process or the kernel has no memory left (ENOMEM)
 };
 
 /// The code in words, as messages print it.
@@ -67,6 +68,7 @@ enum class errc : std::uint8_t {
         case errc::no_capacity: return "no capacity";
         case errc::io: return "input/output error";
         case errc::internal: return "internal error";
+        case errc::no_memory: return "out of memory";
     }
     return "unknown error";
 }

@@ -38,13 +38,10 @@ struct modelled_site {
 
     // Groups anywhere in the machine that this program made.
     [[nodiscard]] std::vector<std::string> orphaned_runs() {
-        std::vector<std::string> found;
-        for (auto const& each : machine.machine().hierarchies) {
-            modelled::world::for_tree(*each->root, [&](modelled::node& group) {
-                if (group.name.starts_with("ration-")) found.push_back(group.path());
-            });
-        }
-        return found;
+        return paths_of([](std::string const& name) { return name.starts_with("ration-"); });
+    }
+    [[nodiscard]] std::size_t groups_named(std::string const& which) {
+        return paths_of([&](std::string const& name) { return name == which; }).size();
     }
     [[nodiscard]] bool at_home(kind const& of) {
         std::string const home = "/" + std::string(of.own);
@@ -52,6 +49,18 @@ struct modelled_site {
         return std::ranges::all_of(where, [&](modelled::node const* each) { return each->path() == home; });
     }
     [[nodiscard]] bool lives(int pid) { return machine.machine().processes.contains(pid); }
+
+private:
+    template <class Wanted>
+    [[nodiscard]] std::vector<std::string> paths_of(Wanted wanted) {
+        std::vector<std::string> found;
+        for (auto const& each : machine.machine().hierarchies) {
+            modelled::world::for_tree(*each->root, [&](modelled::node& group) {
+                if (wanted(group.name)) found.push_back(group.path());
+            });
+        }
+        return found;
+    }
 };
 
 }  // namespace cgroup_test

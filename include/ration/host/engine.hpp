@@ -17,6 +17,7 @@
 #include <ration/host/grant_event.hpp>
 #include <ration/host/holdings.hpp>
 #include <ration/host/meter.hpp>
+#include <ration/host/no_memory.hpp>
 #include <ration/host/settle.hpp>
 #include <ration/job_memory.hpp>
 
@@ -149,20 +150,18 @@ public:
     /// One turn of the loop. The backend observes each running job once.
     tick_report tick(nanoseconds now, tick_mode mode = tick_mode::apply) noexcept {
         if constexpr (!fills_columns<B>)
-            measure(now, [this](job_id job, std::size_t) noexcept {
-                auto const seen = backend_.observe(job);
-                return seen ? std::optional(*seen) : std::nullopt;
-            });
+            measure(now, [this](job_id job, std::size_t) noexcept { return backend_.observe(job); });
         return run(now, mode);
     }
 
     /// One turn of the loop for a host that has observed its jobs itself: the backend observes none. `seen` has an
-    /// entry for each row of the jobs table; an empty one keeps the job's last known use.
-    tick_report tick(nanoseconds now, std::span<std::optional<observation> const> seen,
-                     tick_mode mode = tick_mode::apply) noexcept {
+    /// entry for each row of the jobs table, a `std::optional<observation>`; an empty one keeps the job's last known
+    /// use.
+    template <class Observations>
+    tick_report tick(nanoseconds now, Observations const& seen, tick_mode mode = tick_mode::apply) noexcept {
         RATION_ASSERT(seen.size() == store_.rows(table_id::jobs),
                       "engine: observations and rows of the jobs table differ in number: pass one for each row");
-        measure(now, [seen](job_id, std::size_t row) noexcept { return seen[row]; });
+        measure(now, [&seen](job_id, std::size_t row) noexcept { return seen[row]; });
         return run(now, mode);
     }
 
@@ -248,7 +247,7 @@ private:
             if (static_cast<job_state>(store_.at(columns_.state, row)) != job_state::running) continue;
             meters_[row].steps.read(now, static_cast<std::int64_t>(store_.at(columns_.step, row)));
             store_.at(columns_.measured_steps_per_second, row) = meters_[row].steps.per_second();
-            std::optional<observation> const seen = observe(job_id{ids[row]}, row);
+            auto const seen = observe(job_id{ids[row]}, row);
             if (!seen) continue;
             meters_[row].cpu_time.read(now, seen->cpu_time.count);
             // Ns per s = 10^-6 millicores
@@ -323,10 +322,18 @@ private:
                 std::size_t const before = plan_.size();
                 if (auto const ok = backend_.plan(in_effect(g), plan_); !ok)
                     return plan_failure{.at = before, .cause = ok.failure()};
+                if (!has_room_for_texts(plan_.size() - before))
+                    return plan_failure{.at = before, .cause = out_of_memory("describe a plan")};
                 changes_.push_back({g, texts_.size(), plan_.size() - before});
                 for (std::size_t i = before; i < plan_.size(); ++i) texts_.push_back(backend_.describe(plan_[i]));
             }
         return std::nullopt;
+    }
+
+    /// Nobody knows before a plan how many operations it has.
+    [[nodiscard]] bool has_room_for_texts(std::size_t more) noexcept {
+        std::size_t const needed = texts_.size() + more;
+        return needed <= texts_.capacity() || texts_.try_reserve(needed * 2);
     }
 
     [[nodiscard]] std::optional<plan_failure> apply_plan() noexcept {

@@ -16,12 +16,17 @@ namespace detail {
 inline constexpr char const* memory_remedy =
     "the job uses more than that: ask it to give memory back, or leave it the limit it has";
 
-[[nodiscard]] inline result<std::int64_t> number_in(directory const& where, char const* file) noexcept {
-    std::string text;
-    auto const shown = where.read(file, text);
+[[nodiscard]] inline result<std::int64_t> number_in(directory const& where, char const* file,
+                                                    std::string& scratch) noexcept {
+    auto const shown = where.read(file, scratch);
     if (!shown) return shown.failure();
     auto const number = amount_of(*shown);
     return number ? result<std::int64_t>(*number) : result<std::int64_t>(where.problem(errc::io, "read", file, 0, ""));
+}
+
+[[nodiscard]] inline result<std::int64_t> number_in(directory const& where, char const* file) noexcept {
+    std::string scratch;
+    return number_in(where, file, scratch);
 }
 
 /// File pages and slab that the kernel can drop. Shared memory counts as file and cannot: the lists tell them apart.
@@ -35,7 +40,7 @@ inline constexpr char const* memory_remedy =
 /// Puts memory.high back in its destructor: left below what a job needs, it slows the job down for ever.
 class high_guard {
     directory const& where_;
-    std::string old_;
+    text<64> old_;
 
 public:
     high_guard(directory const& where, std::string_view old) noexcept : where_(where), old_(old) {}

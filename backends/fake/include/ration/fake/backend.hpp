@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <ration/host/backend.hpp>
+#include <ration/host/no_memory.hpp>
 #include <ration/host/plan.hpp>
 #include <ration/resource.hpp>
 #include <ration/result.hpp>
@@ -32,8 +33,8 @@ struct operation {
     friend bool operator==(operation const&, operation const&) noexcept = default;
 };
 
-/// A backend whose jobs are rows of numbers. There are no processes and no clock: a test sets the
-/// usage of a job, and reads its amounts.
+/// Jobs are rows of numbers. Nothing runs, no clock: a test states what a job has used and reads back what it was
+/// given. The calls of a backend return `errc::no_memory` where memory runs out; those of the test end the program.
 class backend {
 public:
     /// Declares the class as a backend.
@@ -129,13 +130,7 @@ public:
         if (auto const scripted = due(call::plan)) return *scripted;
         row* const found = find(wanted.job);
         if (found == nullptr) return unknown("plan", wanted.job);
-        if (std::ranges::find(resources_, wanted.resource) == resources_.end())
-            return failed(errc::not_supported, "plan", wanted.job);
-        if (std::int64_t const present = amount_of(*found, wanted.resource); present != wanted.amount) {
-            out.push_back(
-                {.job = wanted.job, .resource = wanted.resource, .old_value = present, .new_value = wanted.amount});
-        }
-        return {};
+        return or_no_memory("plan", {}, [&] { return plan_change(*found, wanted, out); });
     }
 
     /// Sets the new amount.
@@ -145,12 +140,14 @@ public:
 
     /// Compares with the new amount. Error: `unverified`.
     [[nodiscard]] result<void> verify(operation const& op) noexcept {
-        history_.push_back({call::verify, op});
+        if (auto const recorded = record_call(call::verify, op); !recorded) return recorded;
         if (auto const scripted = due(call::verify)) return *scripted;
         row* const found = find(op.job);
         if (found == nullptr) return unknown("verify", op.job);
-        return amount_of(*found, op.resource) == op.new_value ? result<void>{}
-                                                              : failed(errc::unverified, "verify", op.job);
+        return or_no_memory("verify", {}, [&]() -> result<void> {
+            if (amount_of(*found, op.resource) == op.new_value) return {};
+            return failed(errc::unverified, "verify", op.job);
+        });
     }
 
     /// The operation for the event log.
@@ -174,18 +171,37 @@ private:
         return at != jobs_.end() ? &*at : nullptr;
     }
 
-    [[nodiscard]] static std::int64_t& amount_of(row& job, resource_id resource) noexcept {
+    [[nodiscard]] static std::int64_t& amount_of(row& job, resource_id resource) {
         auto const at = std::ranges::find(job.amounts, resource, &std::pair<resource_id, std::int64_t>::first);
         return at != job.amounts.end() ? at->second : job.amounts.emplace_back(resource, unlimited).second;
     }
 
+    [[nodiscard]] result<void> plan_change(row& found, setting const& wanted, ration::plan<operation>& out) {
+        if (std::ranges::find(resources_, wanted.resource) == resources_.end())
+            return failed(errc::not_supported, "plan", wanted.job);
+        if (std::int64_t const present = amount_of(found, wanted.resource); present != wanted.amount) {
+            out.push_back(
+                {.job = wanted.job, .resource = wanted.resource, .old_value = present, .new_value = wanted.amount});
+        }
+        return {};
+    }
+
+    [[nodiscard]] result<void> record_call(call what, operation const& op) noexcept {
+        return or_no_memory("record a call", {}, [&]() -> result<void> {
+            history_.push_back({what, op});
+            return {};
+        });
+    }
+
     [[nodiscard]] result<void> put(call what, operation const& op, std::int64_t value) noexcept {
-        history_.push_back({what, op});
+        if (auto const recorded = record_call(what, op); !recorded) return recorded;
         if (auto const scripted = due(what)) return *scripted;
         row* const found = find(op.job);
         if (found == nullptr) return unknown(what == call::apply ? "apply" : "undo", op.job);
-        amount_of(*found, op.resource) = value;
-        return {};
+        return or_no_memory("change an amount", {}, [&]() -> result<void> {
+            amount_of(*found, op.resource) = value;
+            return {};
+        });
     }
 
     /// The scripted failure that is due; counts the call for all others of its kind.

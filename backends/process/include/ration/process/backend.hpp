@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <ration/host/backend.hpp>
+#include <ration/host/no_memory.hpp>
 #include <ration/host/plan.hpp>
 #include <ration/process/cpus.hpp>
 #include <ration/process/detail/approximations.hpp>
@@ -31,9 +32,10 @@ enum class evidence : std::uint8_t { any, kinship };
 
 /// Limits jobs by their first process. For one thread; the host calls `run_due` from its loop:
 ///     poll(..., until next_wakeup()); b.run_due(now());
-/// Amounts of `cpu`: 0 stops the job, and `unlimited` lets it run. Whole cores bind it to that number of CPUs, the
-/// least claimed ones. Other amounts are a budget per 100 ms, enforced by SIGSTOP and SIGCONT. No job is left
-/// stopped: the destructor and `remove` continue it.
+/// Amounts of `cpu`: 0 stops the job, `unlimited` lets it run, whole cores bind it to as many CPUs (the least claimed
+/// ones), anything else is a budget per 100 ms that is kept by SIGSTOP and SIGCONT. Never leaves a job stopped: the
+/// destructor and `remove` continue it. Where memory runs out, functions that need some return `errc::no_memory`
+/// (docs/adr/0021); a look at all processes is then repeated at the next call, and what is known stays known.
 class backend {
 public:
     /// Declares the class as a backend.
@@ -103,6 +105,11 @@ public:
     [[nodiscard]] result<void> add(job_id job, tree_root root) noexcept {
         if (find(job) != nullptr)
             return error{.code = errc::already_exists, .operation = "add a job", .subject = detail::job_text(job)};
+        auto const room = or_no_memory("add a job", detail::job_text(job), [this]() -> result<void> {
+            jobs_.reserve(jobs_.size() + 1);  // first: a job that was bound must not be forgotten
+            return {};
+        });
+        if (!room) return room;
         auto followed = tree::of(std::move(root));
         if (!followed) return followed.failure();
         // The former controller of a reattached job may have bound or stopped it.
@@ -238,16 +245,8 @@ public:
         }
         entry const* const job = find(wanted.job);
         if (job == nullptr) return unknown("limit a job", wanted.job);
-        cpu_set const cpus = choose(*job, wanted.amount, out);
-        if (cpus != job->cpus())
-            out.push_back({.job = wanted.job, .what = attribute::cpus, .old_cpus = job->cpus(), .new_cpus = cpus});
-        if (wanted.amount != job->amount()) {
-            out.push_back({.job = wanted.job,
-                           .what = attribute::limit,
-                           .old_amount = job->amount(),
-                           .new_amount = wanted.amount});
-        }
-        return {};
+        return or_no_memory("limit a job", detail::job_text(wanted.job),
+                            [&] { return plan_changes(*job, wanted, out); });
     }
 
     /// Applies an operation. Errors: gone, those of sched_setaffinity(2).
@@ -294,6 +293,18 @@ private:
                 .operation = operation,
                 .subject = detail::job_text(job),
                 .remedy = "add the job first"};
+    }
+
+    [[nodiscard]] result<void> plan_changes(entry const& job, setting const& wanted,
+                                            ration::plan<operation>& out) const {
+        cpu_set const cpus = choose(job, wanted.amount, out);
+        if (cpus != job.cpus())
+            out.push_back({.job = wanted.job, .what = attribute::cpus, .old_cpus = job.cpus(), .new_cpus = cpus});
+        if (wanted.amount != job.amount()) {
+            out.push_back(
+                {.job = wanted.job, .what = attribute::limit, .old_amount = job.amount(), .new_amount = wanted.amount});
+        }
+        return {};
     }
 
     /// The CPUs for an amount. A job that already has the amount keeps its CPUs.
@@ -358,10 +369,14 @@ private:
     /// limited to 1 % of the time.
     void rescan(nanoseconds time) noexcept {
         nanoseconds const spent = detail::spent_here();
-        if (!table_.scan()) return;  // /proc was readable before; the last result stays
-        claimed_.assign(table_.rows().size(), 0);
-        for (entry& job : jobs_) job.find_kin(table_, claimed_);
-        for (entry& job : jobs_) job.complete(table_, claimed_, guard_);
+        auto const seen = or_no_memory("list processes", "/proc", [&]() -> result<void> {
+            if (auto const scanned = table_.scan(); !scanned) return scanned;
+            claimed_.assign(table_.rows().size(), 0);
+            for (entry& job : jobs_) job.find_kin(table_, claimed_);
+            for (entry& job : jobs_) job.complete(table_, claimed_, guard_);
+            return {};
+        });
+        if (!seen) return;  // /proc was there when we began; what is known stays known
         scanned_ = time;
         rescan_ = time + std::max(detail::scan_interval, nanoseconds{(detail::spent_here() - spent).count * 100});
     }

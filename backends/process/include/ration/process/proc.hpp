@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include <ration/host/no_memory.hpp>
 #include <ration/process/descriptor.hpp>
 #include <ration/result.hpp>
 #include <ration/units.hpp>
@@ -117,7 +118,7 @@ template <class Number>
 /// Calls `visit(number)` for each entry of a directory of numbers (`/proc`, `/proc/PID/task`). No
 /// allocation.
 template <class Visit>
-[[nodiscard]] bool for_each_number(int directory, Visit&& visit) noexcept {
+[[nodiscard]] bool for_each_number(int directory, Visit&& visit) {
     alignas(std::uint64_t) std::array<char, 4096> buffer;
     constexpr std::size_t length_at = 16, name_at = 19;  // struct linux_dirent64: ino, off, reclen, type, name
     for (;;) {
@@ -197,8 +198,22 @@ public:
         std::ranges::sort(rows_, {}, &process_info::pid);
     }
 
-    /// Reads all processes. Errors: those of open(2).
+    /// Errors: no_memory, and those of reading /proc. The table is then empty.
     [[nodiscard]] result<void> scan() noexcept {
+        auto const read = or_no_memory("list processes", "/proc", [this] { return read_all(); });
+        if (!read) rows_.clear();
+        std::ranges::sort(rows_, {}, &process_info::pid);
+        return read;
+    }
+
+    [[nodiscard]] std::vector<process_info> const& rows() const noexcept { return rows_; }
+    [[nodiscard]] process_info const* find(pid_t pid) const noexcept {
+        auto const at = std::ranges::lower_bound(rows_, pid, {}, &process_info::pid);
+        return at != rows_.end() && at->pid == pid ? &*at : nullptr;
+    }
+
+private:
+    [[nodiscard]] result<void> read_all() {
         rows_.clear();
         descriptor const directory(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         bool const read = directory && detail::for_each_number(directory.get(), [this](pid_t pid) {
@@ -208,16 +223,7 @@ public:
             return system_error("list processes", "/proc", errno,
                                 "mount proc on /proc; without it jobs cannot be followed");
         }
-        std::ranges::sort(rows_, {}, &process_info::pid);
         return {};
-    }
-
-    /// The processes.
-    [[nodiscard]] std::vector<process_info> const& rows() const noexcept { return rows_; }
-    /// The process with this number; nullptr if there is none. O(log processes).
-    [[nodiscard]] process_info const* find(pid_t pid) const noexcept {
-        auto const at = std::ranges::lower_bound(rows_, pid, {}, &process_info::pid);
-        return at != rows_.end() && at->pid == pid ? &*at : nullptr;
     }
 };
 

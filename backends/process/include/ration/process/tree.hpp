@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <ration/host/no_memory.hpp>
 #include <ration/process/child.hpp>
 #include <ration/process/proc.hpp>
 #include <ration/result.hpp>
@@ -108,23 +109,7 @@ private:
 public:
     /// Follows an existing process and everything that belongs to it. Error: gone.
     [[nodiscard]] static result<tree> of(tree_root root) noexcept {
-        auto const row = read_process(root.pid);
-        if (!row || (root.start_time != 0 && row->start_time != root.start_time)) {
-            return error{.code = errc::gone,
-                         .operation = "follow a job",
-                         .subject = "process",
-                         .system = ESRCH,
-                         .remedy = "its first process has ended; start the job again"};
-        }
-        tree out;
-        out.root_ = std::move(root);
-        out.root_.start_time = row->start_time;
-        out.session_ = row->session == row->pid ? row->pid : 0;
-        out.members_.push_back({.info = *row, .kin = true});
-        process_table table;
-        if (auto const scanned = table.scan(); !scanned) return scanned.failure();
-        out.refresh(table);
-        return out;
+        return or_no_memory("follow a job", "process", [&] { return follow(std::move(root)); });
     }
 
     /// The first process.
@@ -138,7 +123,7 @@ public:
     }
 
     /// Finds the processes of the job in the table. For several jobs on one table, see `find_kin`.
-    void refresh(process_table const& table) noexcept {
+    void refresh(process_table const& table) {
         std::vector<char> none(table.rows().size(), 0);
         find_kin(table, none);
         complete(table, none);
@@ -146,7 +131,7 @@ public:
 
     /// First half of a refresh: processes by descent or session. Marks their rows in `claimed`, which has an entry
     /// for each row. So a process of one job that copied the environment of another does not belong to the other.
-    void find_kin(process_table const& table, std::vector<char>& claimed) noexcept {
+    void find_kin(process_table const& table, std::vector<char>& claimed) {
         mine_.assign(table.rows().size(), bond::none);
         mark_known(table, bond::kin);
         mark_session(table);
@@ -155,7 +140,7 @@ public:
     }
 
     /// Second half, after the first half of every job: adds unclaimed processes with the mark of this job.
-    void complete(process_table const& table, std::vector<char> const& claimed) noexcept {
+    void complete(process_table const& table, std::vector<char> const& claimed) {
         mark_known(table, bond::environment);
         mark_by_environment(table, claimed);
         mark_descendants(table, bond::environment);
@@ -204,6 +189,26 @@ public:
 
 private:
     tree() noexcept = default;
+
+    [[nodiscard]] static result<tree> follow(tree_root root) {
+        auto const row = read_process(root.pid);
+        if (!row || (root.start_time != 0 && row->start_time != root.start_time)) {
+            return error{.code = errc::gone,
+                         .operation = "follow a job",
+                         .subject = "process",
+                         .system = ESRCH,
+                         .remedy = "its first process has ended; start the job again"};
+        }
+        tree out;
+        out.root_ = std::move(root);
+        out.root_.start_time = row->start_time;
+        out.session_ = row->session == row->pid ? row->pid : 0;
+        out.members_.push_back({.info = *row, .kin = true});
+        process_table table;
+        if (auto const scanned = table.scan(); !scanned) return scanned.failure();
+        out.refresh(table);
+        return out;
+    }
 
     [[nodiscard]] member const* find(pid_t pid) const noexcept {
         auto const at = std::ranges::lower_bound(members_, pid, {}, [](member const& m) { return m.info.pid; });
@@ -258,7 +263,7 @@ private:
     }
 
     /// Reads the environment of new processes. Those without the mark are remembered, so that each is read once.
-    void mark_by_environment(process_table const& table, std::vector<char> const& claimed) noexcept {
+    void mark_by_environment(process_table const& table, std::vector<char> const& claimed) {
         still_refused_.clear();
         auto const& rows = table.rows();
         for (std::size_t i = 0; i < rows.size() && !root_.mark.empty(); ++i) {
@@ -275,8 +280,8 @@ private:
     }
 
     /// Rebuilds the list of members, and keeps the CPU time of those that left.
-    void reattach_marked(process_table const& table) noexcept {
-        static_cast<void>(cpu_time());  // the last reading of the members that are removed
+    void reattach_marked(process_table const& table) {
+        static_cast<void>(cpu_time());  // the last look at those about to be dropped
         next_.clear();
         for (std::size_t i = 0; i < table.rows().size(); ++i) {
             if (mine_[i] != bond::none) {
@@ -307,13 +312,15 @@ private:
 /// Every process except this one that was started with this KEY=VALUE in its environment. Errors: those of
 /// `process_table::scan`.
 [[nodiscard]] inline result<std::vector<process_info>> find_marked(std::string_view mark) noexcept {
-    process_table table;
-    if (auto const scanned = table.scan(); !scanned) return scanned.failure();
-    std::vector<process_info> found;
-    std::ranges::copy_if(table.rows(), std::back_inserter(found), [&](process_info const& row) {
-        return !row.zombie() && row.pid != ::getpid() && detail::has_mark(row.pid, mark) == detail::marked::yes;
+    return or_no_memory("list marked processes", "/proc", [mark]() -> result<std::vector<process_info>> {
+        process_table table;
+        if (auto const scanned = table.scan(); !scanned) return scanned.failure();
+        std::vector<process_info> found;
+        std::ranges::copy_if(table.rows(), std::back_inserter(found), [&](process_info const& row) {
+            return !row.zombie() && row.pid != ::getpid() && detail::has_mark(row.pid, mark) == detail::marked::yes;
+        });
+        return found;
     });
-    return found;
 }
 
 /// Sends SIGKILL to every process with this mark until none is left, for a launch whose first process was not
@@ -343,8 +350,12 @@ private:
     nanoseconds const begin = now(), last = begin + grace + seconds(2);
     bool asked = false;
     for (useconds_t pause = 500;; pause = std::min<useconds_t>(pause * 2, 20'000)) {
-        if (auto const scanned = table.scan(); !scanned) return scanned;
-        job.refresh(table);
+        auto const seen = or_no_memory("end a job", "process", [&]() -> result<void> {
+            auto const scanned = table.scan();
+            if (scanned) job.refresh(table);
+            return scanned;
+        });
+        if (!seen) return seen;
         job.reap_orphans();
         if (job.alive() == 0) return {};
         nanoseconds const time = now();

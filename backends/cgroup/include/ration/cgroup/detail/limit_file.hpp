@@ -51,8 +51,8 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
 /// `max 100000` or `50000 100000`, or the two files of v1.
 [[nodiscard]] inline result<cpu_quota> read_quota(directory const& where, std::string& scratch) noexcept {
     if (where.kind() == version::v1) {
-        auto const period = number_in(where, "cpu.cfs_period_us");
-        auto const quota = period ? number_in(where, "cpu.cfs_quota_us") : period;
+        auto const period = number_in(where, "cpu.cfs_period_us", scratch);
+        auto const quota = period ? number_in(where, "cpu.cfs_quota_us", scratch) : period;
         if (!quota) return quota.failure();
         return cpu_quota::of(*quota == unlimited ? cpu_quota::none : *quota, *period);
     }
@@ -71,8 +71,9 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
     auto const quota = read_quota(where, scratch);
     return quota ? result<limit>(limit(*quota)) : result<limit>(quota.failure());
 }
-[[nodiscard]] inline result<limit> read_limit(directory const& where, memory_limit const&, std::string&) noexcept {
-    auto const amount = number_in(where, memory_file(where));
+[[nodiscard]] inline result<limit> read_limit(directory const& where, memory_limit const&,
+                                              std::string& scratch) noexcept {
+    auto const amount = number_in(where, memory_file(where), scratch);
     return amount ? result<limit>(limit(memory_limit::shown(bytes{*amount}))) : result<limit>(amount.failure());
 }
 [[nodiscard]] inline result<limit> read_limit(directory const& where, run_state, std::string&) noexcept {

@@ -66,8 +66,8 @@ private:
 };
 
 /// Puts the process back into the job's groups where it has left some. One that has ended has not left.
-inline void bring_back(group const& where, int pid, drift& found) noexcept {
-    auto const inside = where.contains(pid);
+inline void bring_back(group const& where, int pid, drift& found, std::string& scratch) noexcept {
+    auto const inside = where.contains(pid, scratch);
     if (inside && !*inside) {
         found.had_left = true;
         found.restored = where.place(pid);

@@ -142,10 +142,8 @@ public:
 
     /// The two halves of a refresh, see `tree`. New processes may have a parent that is not bound
     /// yet, so they are bound. In a stopped job, processes that run are stopped.
-    void find_kin(process_table const& table, std::vector<char>& claimed) noexcept {
-        processes_.find_kin(table, claimed);
-    }
-    void complete(process_table const& table, std::vector<char> const& claimed, guard const& keeper) noexcept {
+    void find_kin(process_table const& table, std::vector<char>& claimed) { processes_.find_kin(table, claimed); }
+    void complete(process_table const& table, std::vector<char> const& claimed, guard const& keeper) {
         processes_.complete(table, claimed);
         processes_.reap_orphans();
         for (tree::member const& m : processes_.members())
