@@ -218,7 +218,7 @@ void print_jobs(run_config const& config) {
         if (job.devices == nullptr) job.launched_at = nanoseconds{};
     }
     board.arrive(nanoseconds{std::numeric_limits<std::int64_t>::max()});
-    board.refresh({});
+    board.refresh({}, initial_progress(board.jobs()));
     policy_adapter<policies::none> fallback;
     engine<dry_run_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
                                     host_resources(board.shares_devices()), {});

@@ -60,6 +60,7 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
         set_devices(*supply.devices);
         store_[of(resource_id::batch).capacity][0] = batch_capacity(jobs);
     }
+    device_seconds_.resize(jobs.size());
     by_id_.resize(jobs.size());
     std::iota(by_id_.begin(), by_id_.end(), std::size_t{0});
     std::ranges::sort(by_id_, {}, [&](std::size_t i) { return std::pair(jobs[i].at.count, i); });
@@ -134,16 +135,17 @@ void job_table::describe_devices(live_job const& job, elastic_config const& want
     }
 }
 
-void job_table::refresh(nanoseconds now) noexcept {
-    for (auto& job : jobs_) {
+void job_table::refresh(nanoseconds now, std::span<training_progress const> progress) noexcept {
+    for (auto const& job : jobs_) {
         if (!arrived(job)) continue;
+        auto const& tracker = progress[job.row].tracker;
         store_[columns_.state][job.row] = static_cast<std::uint32_t>(state_of(job.now));
         store_[columns_.started][job.row] = job.launched_at ? job.launched_at->count : -1;
-        store_[columns_.step][job.row] = job.step;
-        store_[columns_.tier][job.row] = job.tracker.tier();
+        store_[columns_.step][job.row] = progress[job.row].step;
+        store_[columns_.tier][job.row] = tracker.tier();
         // Else the last one of its earlier launch
-        if (auto const loss = job.tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
-        store_[columns_.get<"jobs/loss.best">()][job.row] = job.tracker.best().value_or(0);
+        if (auto const loss = tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
+        store_[columns_.get<"jobs/loss.best">()][job.row] = tracker.best().value_or(0);
         if (!job.alive()) store_[of(resource_id::cpu).used][job.row] = 0;
         if (job.devices != nullptr) refresh_devices(job, now);
     }
@@ -151,7 +153,7 @@ void job_table::refresh(nanoseconds now) noexcept {
 }
 
 /// A job whose size cannot change now accepts nothing else, so that a policy shares out the rest.
-void job_table::refresh_devices(live_job& job, nanoseconds now) noexcept {
+void job_table::refresh_devices(live_job const& job, nanoseconds now) noexcept {
     auto const& wants = *job.config->elastic;
     std::int64_t const most =
         std::min({wants.devices.maximum, static_cast<std::int64_t>(devices_->width) - 1, job.devices->most()});
@@ -159,10 +161,9 @@ void job_table::refresh_devices(live_job& job, nanoseconds now) noexcept {
     std::int64_t const here = job.devices->wanted();
     store_[of(resource_id::gpu).minimum][job.row] = free ? wants.devices.minimum : here;
     store_[of(resource_id::gpu).maximum][job.row] = free ? most : here;
-    store_[devices_->requested][job.row] = job.requested;
     store_[columns_.restart_cost][job.row] = job.devices->restart_cost();
-    if (job.alive()) job.device_seconds += static_cast<double>(job.devices->size()) * to_seconds(now - shown_at_);
-    store_[columns_.get<"jobs/attained">()][job.row] = job.device_seconds;
+    if (job.alive()) device_seconds_[job.row] += static_cast<double>(job.devices->size()) * to_seconds(now - shown_at_);
+    store_[columns_.get<"jobs/attained">()][job.row] = device_seconds_[job.row];
     store_[of(resource_id::gpu).used][job.row] = job.alive() ? static_cast<double>(job.devices->size()) : 0;
 }
 

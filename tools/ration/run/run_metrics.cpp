@@ -118,7 +118,7 @@ std::string run_metrics::page(run_state const& now, bool open_metrics) const {
     if (counted_) families = counted_->registry.Collect();
     collect_messages(families, now.messages, now.lost_events);
     collect_devices(families, now.cordoned_devices);
-    collect_jobs(families, now.board);
+    collect_jobs(families, now.board, now.progress, now.usage);
     return open_metrics ? open_metrics_serializer().Serialize(families)
                         : prometheus::TextSerializer().Serialize(families);
 }
