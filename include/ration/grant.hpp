@@ -71,7 +71,7 @@ struct changed_rows {
         if (written != nullptr) __atomic_store_n(written, rows, __ATOMIC_RELEASE);
     }
     /// Withdraws rows that were published, because they are written again.
-    void roll_back_devices() noexcept {
+    void withdraw() noexcept {
         give_up();
         if (written != nullptr && *written != 0) emit(anew);
     }
@@ -174,7 +174,7 @@ public:
         overflowed_ = false;
         shown_ = {};
         if (changed_ == nullptr) return write_all();
-        changed_->roll_back_devices();
+        changed_->withdraw();
         compared_ = first_;
         simple_ = last_;  // rows are no longer listed
     }

@@ -132,7 +132,7 @@ void collect_messages(std::vector<MetricFamily>& into, progress::totals const& m
 }
 
 void collect_devices(std::vector<MetricFamily>& into, std::int64_t cordoned) {
-    into.push_back({"ration_run_devices_set_aside",
+    into.push_back({"ration_run_devices_cordoned",
                     "Devices that are not assigned for a while after a fault",
                     MetricType::Gauge,
                     {sample({}, MetricType::Gauge, static_cast<double>(cordoned))}});

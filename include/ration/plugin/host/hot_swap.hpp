@@ -4,7 +4,7 @@
 /// fails.
 ///
 /// For hosts that replace a plugin without a stop; docs/plugin-abi.md describes the rules.
-/// hot_swap_state.hpp passes policies between threads.
+/// policy_slot.hpp passes policies between threads.
 #pragma once
 
 #include <algorithm>

@@ -90,14 +90,14 @@ public:
     [[nodiscard]] std::string_view sentence() const noexcept { return {err_, ::strnlen(err_, sizeof err_)}; }
     /// Called after a crash in the plugin's code: no function is called any more, not even
     /// `destroy`.
-    void abort_resize() noexcept { self_ = nullptr; }
+    void forget_instance() noexcept { self_ = nullptr; }
 
     /// Creates the instance. Returns a code of the ABI.
     [[nodiscard]] std::int32_t create(std::string_view config) noexcept {
         err_[0] = '\0';
         auto const code = detail::without_exceptions(
             [&] { return table_->create(&host_, config.data(), config.size(), &self_, err_, sizeof err_); });
-        if (code != RATION_OK) abort_resize();
+        if (code != RATION_OK) forget_instance();
         return code;
     }
 

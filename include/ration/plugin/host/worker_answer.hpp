@@ -52,7 +52,7 @@ public:
     /// Copies the rows that are final in an answer which is still being written, at most `space`
     /// rows. So an answer that changes all rows is copied while the worker continues, and only the
     /// last rows are left at its end.
-    void fetch(std::byte const* shared, output_paths const& places, std::size_t space) noexcept {
+    void fetch(std::byte const* shared, output_layout const& places, std::size_t space) noexcept {
         std::uint64_t const written = once(reinterpret_cast<worker_reply const*>(shared)->written);
         if (written <= fetched_ || written > space || written > most_) return;
         std::size_t const from = fetched_;
@@ -64,7 +64,7 @@ public:
     /// Takes the answer to request `sequence`, at most `space` rows; `shared` is the worker's file.
     /// Returns a message if the answer is invalid, and then has no answer; otherwise an empty text.
     /// O(changed rows).
-    [[nodiscard]] std::string_view take(std::byte const* shared, output_paths const& places, std::uint32_t sequence,
+    [[nodiscard]] std::string_view take(std::byte const* shared, output_layout const& places, std::uint32_t sequence,
                                         std::size_t space) noexcept {
         auto const& reply = *reinterpret_cast<worker_reply const*>(shared);
         std::uint64_t const count = once(reply.count), changed = once(reply.changed_rows);
@@ -90,7 +90,7 @@ public:
 
 private:
     /// Copies a range of rows.
-    void copy(std::byte const* shared, output_paths const& places, std::size_t first, std::size_t last) noexcept {
+    void copy(std::byte const* shared, output_layout const& places, std::size_t first, std::size_t last) noexcept {
         if (rows_.size() < last) rows_.resize(last);
         if (first < last)
             std::memcpy(&rows_[first], shared + places.grants + first * sizeof(grant), (last - first) * sizeof(grant));

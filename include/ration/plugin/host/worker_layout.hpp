@@ -114,11 +114,11 @@ inline constexpr std::uint64_t all_rows = ~std::uint64_t{0};
 inline constexpr std::size_t most_listed(std::size_t rows) noexcept { return rows / 32 + 16; }
 
 /// Offsets of the parts of `output` behind the reply.
-struct output_paths {
+struct output_layout {
     std::size_t grants = on_line(sizeof(worker_reply)), changed, states, state_capacity, most_changed;
 
     /// Computes them for the limits of a binding.
-    output_paths(std::size_t most_grants, std::size_t capacity_of_state) noexcept
+    output_layout(std::size_t most_grants, std::size_t capacity_of_state) noexcept
         : changed(grants + on_line(most_grants * sizeof(ration_grant))), state_capacity(capacity_of_state),
           most_changed(most_listed(most_grants)) {
         states = changed + on_line(most_changed * sizeof(std::uint32_t));

@@ -91,7 +91,7 @@ class worker {
     /// The reply of this worker.
     [[nodiscard]] worker_reply& reply() const noexcept { return *reinterpret_cast<worker_reply*>(output_.data()); }
     /// The offsets in `output`.
-    [[nodiscard]] output_paths places() const noexcept { return {brief_.most_grants, brief_.state_capacity}; }
+    [[nodiscard]] output_layout places() const noexcept { return {brief_.most_grants, brief_.state_capacity}; }
 
 public:
     /// Reads the brief. Returns false if this process was not started by a host.
@@ -153,7 +153,7 @@ public:
         if (!file) return answer(RATION_E_UNSUPPORTED, file.failure().remedy);
         if (readable_files files; !files.enforce_for(file->facts))
             return answer(RATION_E_UNSUPPORTED,
-                          "this kernel has Landlock and finish_starts it, so a worker could read every file");
+                          "this kernel has Landlock and refuses it, so a worker could read every file");
         std::string message;
         auto code = library::load(std::move(file).value(), &message);
         if (!code)

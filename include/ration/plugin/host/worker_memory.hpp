@@ -59,7 +59,7 @@ public:
 
     /// Copies the newest state after an accepted answer from a worker that is idle or has ended. It
     /// may have ended before it wrote the later state, so the earlier one is tried first.
-    void keep(std::byte const* shared, output_paths const& places) noexcept {
+    void keep(std::byte const* shared, output_layout const& places) noexcept {
         auto const& r = *reinterpret_cast<worker_reply const*>(shared);
         for (std::uint64_t const wanted : {saved_, accepted_})
             for (std::size_t place = 0; place < 2; ++place) {

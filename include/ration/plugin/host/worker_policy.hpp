@@ -142,7 +142,7 @@ private:
     [[nodiscard]] worker_reply const& reply() const noexcept {
         return *reinterpret_cast<worker_reply const*>(output_.map.data());
     }
-    [[nodiscard]] output_paths places() const noexcept { return {most_grants_, state_capacity_}; }
+    [[nodiscard]] output_layout places() const noexcept { return {most_grants_, state_capacity_}; }
 
     [[nodiscard]] result<void> try_out() {
         if (auto const started = start(true); !started) return started;

@@ -14,16 +14,16 @@ namespace ration::plugin {
 
 /// A slot for one policy. One thread leaves a policy, another takes it; neither waits, locks or
 /// allocates.
-class hot_swap_state {
+class policy_slot {
     std::atomic<any_policy*> there_{nullptr};
 
 public:
     /// An empty slot.
-    hot_swap_state() noexcept = default;
-    hot_swap_state(hot_swap_state const&) = delete;
-    hot_swap_state& operator=(hot_swap_state const&) = delete;
+    policy_slot() noexcept = default;
+    policy_slot(policy_slot const&) = delete;
+    policy_slot& operator=(policy_slot const&) = delete;
     /// Destroys a policy that was not taken.
-    ~hot_swap_state() { delete there_.load(std::memory_order_acquire); }
+    ~policy_slot() { delete there_.load(std::memory_order_acquire); }
 
     /// Puts a policy into the slot. Returns false, and `policy` stays with the caller, if the slot
     /// is not empty.
