@@ -19,7 +19,7 @@ using prometheus::MetricType;
 }
 
 /// One job, and what the components have of it.
-struct job_state {
+struct job_reading {
     job_table const& board;
     live_job const& job;
     training_progress const& progress;
@@ -31,31 +31,31 @@ struct property {
     char const* name;
     char const* help;
     MetricType type;
-    double (*of)(job_state const&);
+    double (*of)(job_reading const&);
 };
 
 constexpr property properties[] = {
     {"ration_job_cpu_limit_cores",
      "What the job may use of the CPU by its last grant; +Inf without a limit, 0 when it holds nothing",
-     MetricType::Gauge, [](job_state const& s) { return s.job.alive() ? cores_held(s.board, s.job) : 0.0; }},
+     MetricType::Gauge, [](job_reading const& s) { return s.job.alive() ? cores_held(s.board, s.job) : 0.0; }},
     {"ration_job_cpu_seconds_total", "CPU time that the job has used since it was last started", MetricType::Counter,
-     [](job_state const& s) { return to_seconds(s.usage.cpu_time); }},
+     [](job_reading const& s) { return to_seconds(s.usage.cpu_time); }},
     {"ration_job_memory_bytes", "Memory that the job has resident, at the last decision", MetricType::Gauge,
-     [](job_state const& s) { return s.job.alive() ? static_cast<double>(s.usage.memory.count) : 0.0; }},
+     [](job_reading const& s) { return s.job.alive() ? static_cast<double>(s.usage.memory.count) : 0.0; }},
     {"ration_job_memory_limit_bytes", "Memory that the jobs file lets the job have; +Inf without a limit",
      MetricType::Gauge,
-     [](job_state const& s) {
+     [](job_reading const& s) {
          return s.job.config->memory ? static_cast<double>(s.job.config->memory->count)
                                      : std::numeric_limits<double>::infinity();
      }},
     {"ration_job_devices", "Devices that the job has", MetricType::Gauge,
-     [](job_state const& s) {
+     [](job_reading const& s) {
          return s.job.alive() && s.job.devices != nullptr ? static_cast<double>(s.job.devices->size()) : 0.0;
      }},
     {"ration_job_step", "The last step that the job reported", MetricType::Gauge,
-     [](job_state const& s) { return static_cast<double>(s.progress.step); }},
+     [](job_reading const& s) { return static_cast<double>(s.progress.step); }},
     {"ration_job_tier", "Tiers of its target that the job has reached: 1 is Acceptable, 2 is Objective",
-     MetricType::Gauge, [](job_state const& s) { return static_cast<double>(s.progress.tracker.tier()); }},
+     MetricType::Gauge, [](job_reading const& s) { return static_cast<double>(s.progress.tracker.tier()); }},
 };
 
 [[nodiscard]] ClientMetric sample(std::vector<ClientMetric::Label> labels, MetricType type, double value) {
